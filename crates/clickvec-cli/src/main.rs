@@ -1,0 +1,2 @@
+//! The program `clickvec`.
+fn main() {}
