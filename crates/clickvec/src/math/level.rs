@@ -1,0 +1,118 @@
+//! Which vector instructions the kernels use.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A set of vector instructions, weakest first.
+///
+/// Results are the same bytes from run to run on one level; between levels they differ by rounding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Level {
+    /// What every processor of the target has.
+    Plain = 1,
+    /// AVX2 and FMA.
+    Avx2 = 2,
+    /// AVX-512 F, VL, BW and DQ.
+    Avx512 = 3,
+}
+
+/// 0 until the level is first asked for or limited.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+impl Level {
+    /// Every level, weakest first.
+    pub const ALL: [Level; 3] = [Level::Plain, Level::Avx2, Level::Avx512];
+
+    /// The level's name, as a model file records it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Plain => "plain",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// The strongest level that this processor has.
+    pub fn detect() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let has_avx512 = has_avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq");
+            if has_avx512 {
+                return Level::Avx512;
+            }
+            if has_avx2 {
+                return Level::Avx2;
+            }
+        }
+        Level::Plain
+    }
+
+    /// The level in use: what the processor has, or less after [`Level::limit`].
+    pub fn current() -> Level {
+        match LEVEL.load(Ordering::Relaxed) {
+            1 => Level::Plain,
+            2 => Level::Avx2,
+            3 => Level::Avx512,
+            _ => {
+                let level = Level::detect();
+                LEVEL.store(level as u8, Ordering::Relaxed);
+                level
+            }
+        }
+    }
+
+    /// Uses no instructions above `level` from now on; returns the level that is then in use.
+    pub fn limit(level: Level) -> Level {
+        let level = level.min(Level::detect());
+        LEVEL.store(level as u8, Ordering::Relaxed);
+        level
+    }
+}
+
+impl std::str::FromStr for Level {
+    type Err = UnknownLevel;
+
+    fn from_str(name: &str) -> Result<Level, UnknownLevel> {
+        Level::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| UnknownLevel(name.to_owned()))
+    }
+}
+
+/// A name that is no [`Level`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected an instruction level `plain`, `avx2` or `avx512`, found `{0}`")]
+pub struct UnknownLevel(pub String);
+
+/// Defines `fn name(arguments)` as the given generic body, compiled once for each [`Level`].
+///
+/// The body is an `#[inline(always)]` function with one const parameter: whether fused
+/// multiply-add is there. It must be sound at any level; only the instructions differ.
+macro_rules! by_level {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident) => {
+        $(#[$meta])*
+        #[allow(unsafe_code, reason = "calls a function compiled for detected instructions")]
+        #[inline]
+        $vis fn $name($($arg: $ty),*) $(-> $ret)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+                fn avx512($($arg: $ty),*) $(-> $ret)? { $body::<true>($($arg),*) }
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2($($arg: $ty),*) $(-> $ret)? { $body::<true>($($arg),*) }
+                match $crate::math::level::Level::current() {
+                    // SAFETY: `Level::current` never exceeds what the processor was found to have.
+                    $crate::math::level::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::math::level::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::math::level::Level::Plain => {}
+                }
+            }
+            $body::<false>($($arg),*)
+        }
+    };
+}
+pub(crate) use by_level;

@@ -1,0 +1,101 @@
+//! Sums and products of single vectors.
+
+use super::activation::mul_add;
+use super::level::by_level;
+
+#[inline(always)]
+fn add_scaled_body<const FMA: bool>(sum: &mut [f32], scale: f32, x: &[f32]) {
+    for (sum, &x) in sum.iter_mut().zip(x) {
+        *sum = mul_add::<FMA>(scale, x, *sum);
+    }
+}
+
+by_level! {
+    /// sum += scale·x
+    pub fn add_scaled(sum: &mut [f32], scale: f32, x: &[f32]) = add_scaled_body
+}
+
+/// sum += x
+#[inline]
+pub fn add(sum: &mut [f32], x: &[f32]) {
+    for (sum, &x) in sum.iter_mut().zip(x) {
+        *sum += x;
+    }
+}
+
+#[inline(always)]
+fn dot_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
+    // 32 partial sums: the order is the same at every level, and wide enough for two registers.
+    let mut partial = [0.0f32; 32];
+    let (a_chunks, b_chunks) = (a.chunks_exact(32), b.chunks_exact(32));
+    let (a_rest, b_rest) = (a_chunks.remainder(), b_chunks.remainder());
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for i in 0..32 {
+            partial[i] = mul_add::<FMA>(a[i], b[i], partial[i]);
+        }
+    }
+    for (i, (&a, &b)) in a_rest.iter().zip(b_rest).enumerate() {
+        partial[i] = mul_add::<FMA>(a, b, partial[i]);
+    }
+    let mut width = 16;
+    while width > 0 {
+        for i in 0..width {
+            partial[i] += partial[i + width];
+        }
+        width /= 2;
+    }
+    partial[0]
+}
+
+by_level! {
+    /// Σ aᵢ·bᵢ
+    pub fn dot(a: &[f32], b: &[f32]) -> f32 = dot_body
+}
+
+#[inline(always)]
+fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
+    let mut partial = [0.0f64; 8];
+    for chunk in x.chunks(8) {
+        for (partial, &x) in partial.iter_mut().zip(chunk) {
+            *partial += f64::from(x) * f64::from(x);
+        }
+    }
+    partial.iter().sum()
+}
+
+by_level! {
+    /// Σ xᵢ², in f64.
+    pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
+}
+
+/// The vector divided by its length; a zero vector stays zero. Returns the length.
+pub fn normalize(x: &mut [f32]) -> f32 {
+    let length = dot(x, x).sqrt();
+    if length > 0.0 {
+        let scale = 1.0 / length;
+        x.iter_mut().for_each(|x| *x *= scale);
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dot_takes_every_length() {
+        for length in [0usize, 1, 31, 32, 33, 96, 100] {
+            let a: Vec<f32> = (0..length).map(|i| i as f32 * 0.5 - 3.0).collect();
+            let b: Vec<f32> = (0..length).map(|i| 2.0 - i as f32 * 0.25).collect();
+            let naive: f64 = a.iter().zip(&b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            assert!((f64::from(dot(&a, &b)) - naive).abs() <= 1e-6 * naive.abs().max(1.0), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_zero_vector_stays_zero() {
+        let mut x = [0.0; 3];
+        assert_eq!(normalize(&mut x), 0.0);
+        assert_eq!(x, [0.0; 3]);
+    }
+}
