@@ -23,6 +23,14 @@ impl Matrix {
         Matrix { rows, columns, data }
     }
 
+    /// Makes this a zero matrix of another shape, keeping its memory.
+    pub fn reset(&mut self, rows: usize, columns: usize) {
+        self.rows = rows;
+        self.columns = columns;
+        self.data.clear();
+        self.data.resize(rows * columns, 0.0);
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

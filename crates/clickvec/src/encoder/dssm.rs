@@ -1,0 +1,175 @@
+//! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
+
+use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
+use super::lstm_backward::transpose;
+use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
+use crate::math::activation::tanh_slice;
+use crate::math::gemm::{Left, gemm};
+use crate::math::vector;
+use crate::text::batch::{Batch, Block};
+use rayon::prelude::*;
+
+/// A feed-forward network over a text's bag of letter trigrams.
+pub struct Dssm {
+    /// w1, b1, w2, b2, …
+    tensors: Vec<Tensor>,
+}
+
+/// The states of a DSSM over a batch.
+#[derive(Debug, Default)]
+pub struct DssmTrace {
+    /// [distinct words, H₁]
+    projected: Vec<f32>,
+    /// For each block, the activations of each layer, [texts of the block, H_k].
+    pub layers: Vec<Vec<Vec<f32>>>,
+}
+
+impl Dssm {
+    /// All weights zero; one layer for each of `layers`.
+    pub fn new(features: usize, layers: &[usize]) -> Dssm {
+        let mut tensors = Vec::new();
+        let mut inputs = features;
+        for (i, &units) in layers.iter().enumerate() {
+            let kind = if i == 0 { TensorKind::Table } else { TensorKind::Dense };
+            tensors.push(Tensor::zeros(kind, inputs, &[&format!("w{}", i + 1)], units));
+            tensors.push(Tensor::zeros(TensorKind::Dense, 1, &[&format!("b{}", i + 1)], units));
+            inputs = units;
+        }
+        Dssm { tensors }
+    }
+
+    fn layers(&self) -> usize {
+        self.tensors.len() / 2
+    }
+
+    fn units(&self, layer: usize) -> usize {
+        self.tensors[2 * layer].value.columns()
+    }
+
+    fn forward_block(&self, block: &Block, projected: &[f32], layers: &mut Vec<Vec<f32>>) {
+        let texts = block.texts.len();
+        layers.resize_with(self.layers(), Vec::new);
+        for layer in 0..self.layers() {
+            let units = self.units(layer);
+            let (before, now) = layers.split_at_mut(layer);
+            let now = &mut now[0];
+            resize(now, texts * units);
+            for row in now.chunks_exact_mut(units) {
+                row.copy_from_slice(self.tensors[2 * layer + 1].value.data());
+            }
+            match before.last() {
+                None => {
+                    for t in 0..block.steps() {
+                        let words = &block.words[block.start[t] as usize..block.start[t + 1] as usize];
+                        for (row, &word) in now.chunks_exact_mut(units).zip(words) {
+                            vector::add(row, &projected[word as usize * units..][..units]);
+                        }
+                    }
+                }
+                Some(before) => {
+                    let inputs = self.units(layer - 1);
+                    let weights = self.tensors[2 * layer].value.data();
+                    gemm((texts, units, inputs), Left::rows(before, inputs), (weights, units), (now, units));
+                }
+            }
+            tanh_slice(now);
+        }
+    }
+
+    /// Fills `errors` [rows, H₁]: each of a text's words has the error of the text's first layer.
+    fn backward_block(
+        &self,
+        transposed: &[Vec<f32>],
+        block: &Block,
+        layers: &[Vec<f32>],
+        grad: &[f32],
+        scratch: &mut BlockScratch,
+        errors: &mut [f32],
+    ) {
+        let texts = block.texts.len();
+        let BlockScratch { dense, buffers: [error, before, _] } = scratch;
+        let last = self.layers() - 1;
+        let dimension = self.units(last);
+        resize(error, texts * dimension);
+        for (error, &text) in error.chunks_exact_mut(dimension).zip(&block.texts) {
+            error.copy_from_slice(&grad[text as usize * dimension..][..dimension]);
+        }
+        for layer in (0..=last).rev() {
+            let units = self.units(layer);
+            for (error, &h) in error.iter_mut().zip(&layers[layer]) {
+                *error *= 1.0 - h * h;
+            }
+            for error in error.chunks_exact(units) {
+                vector::add(dense[2 * layer + 1].data_mut(), error);
+            }
+            if layer == 0 {
+                break;
+            }
+            let inputs = self.units(layer - 1);
+            let into = dense[2 * layer].data_mut();
+            gemm((inputs, units, texts), Left::transposed(&layers[layer - 1], inputs), (error, units), (into, units));
+            resize(before, texts * inputs);
+            before.fill(0.0);
+            gemm((texts, inputs, units), Left::rows(error, units), (&transposed[layer], inputs), (before, inputs));
+            std::mem::swap(error, before);
+        }
+        let units = self.units(0);
+        for t in 0..block.steps() {
+            let rows = &mut errors[block.start[t] as usize * units..block.start[t + 1] as usize * units];
+            rows.copy_from_slice(&error[..rows.len()]);
+        }
+    }
+}
+
+impl Encoder for Dssm {
+    fn dimension(&self) -> usize {
+        self.units(self.layers() - 1)
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    fn tensors_mut(&mut self) -> &mut [Tensor] {
+        &mut self.tensors
+    }
+
+    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+        if !matches!(trace.states, States::Dssm(_)) {
+            trace.states = States::Dssm(DssmTrace::default());
+        }
+        let States::Dssm(DssmTrace { projected, layers }) = &mut trace.states else { unreachable!("set above") };
+        project(&self.tensors[0].value, batch, projected);
+        layers.resize_with(batch.blocks.len(), Vec::new);
+        (batch.blocks.par_iter(), layers.par_iter_mut())
+            .into_par_iter()
+            .for_each(|(block, layers)| self.forward_block(block, projected, layers));
+        let dimension = self.dimension();
+        place_embeddings(batch, dimension, &mut trace.embeddings, |b, place| {
+            &layers[b][self.layers() - 1][place * dimension..][..dimension]
+        });
+    }
+
+    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
+        let States::Dssm(states) = &trace.states else { panic!("backward without its forward") };
+        gradients.shape_like(&self.tensors, batch.touched().len());
+        let Gradients { tensors: out, scratch } = gradients;
+        scratch.shape_blocks(batch.blocks.len(), &self.tensors);
+        scratch.transposed.resize_with(self.layers(), Vec::new);
+        for layer in 1..self.layers() {
+            transpose(&self.tensors[2 * layer].value, &mut scratch.transposed[layer]);
+        }
+        let units = self.units(0);
+        resize(&mut scratch.rows, batch.rows() * units);
+        let transposed = &scratch.transposed[..];
+        let rows = split_by_block(batch, units, &mut scratch.rows);
+        (batch.blocks.par_iter(), states.layers.par_iter(), scratch.blocks.par_iter_mut(), rows)
+            .into_par_iter()
+            .for_each(|(block, layers, scratch, errors)| {
+                self.backward_block(transposed, block, layers, grad, scratch, errors);
+            });
+        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
+        gather_words(&batch.occurrences, units, &scratch.rows, &mut scratch.words);
+        gather_rows(batch, &scratch.words, &mut out[0]);
+    }
+}

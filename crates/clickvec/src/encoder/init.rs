@@ -1,0 +1,75 @@
+//! Initial weights.
+
+use super::{Encoder, EncoderConfig, TensorKind};
+use crate::rng;
+use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
+
+/// What the initialisation knows of the texts an encoder will read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TextStatistics {
+    /// Mean number of letter trigrams of a word.
+    pub trigrams_per_word: f64,
+    /// Mean number of words of a text.
+    pub words_per_text: f64,
+}
+
+/// The range of the initial weights.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InitRange {
+    /// Uniform in ±√(6 / (fan-in + fan-out)), biases 0; the fan-in of an input table is the mean
+    /// number of active trigrams.
+    #[default]
+    Fan,
+    /// Uniform in ± this number, biases too: the papers' small random numbers.
+    Uniform(f32),
+}
+
+/// Fills the weights of `encoder` from streams named after `side` and each tensor.
+pub fn initialize(
+    encoder: &mut dyn Encoder,
+    config: &EncoderConfig,
+    side: &str,
+    statistics: TextStatistics,
+    range: InitRange,
+    seed: u64,
+) {
+    let active = match config {
+        EncoderConfig::Dssm { .. } => statistics.trigrams_per_word * statistics.words_per_text,
+        EncoderConfig::Clsm { window, .. } => statistics.trigrams_per_word * *window as f64,
+        _ => statistics.trigrams_per_word,
+    };
+    // A CLSM's table holds one group a place in the window; its fan-out is one group's.
+    for tensor in encoder.tensors_mut() {
+        let inputs = tensor.value.rows();
+        let ranges: Vec<_> = tensor.ranges().map(|(group, columns)| (group.clone(), columns)).collect();
+        for (group, columns) in ranges {
+            let fan_in = match tensor.kind {
+                TensorKind::Table => active,
+                TensorKind::Dense => inputs as f64,
+            };
+            let bound = match range {
+                InitRange::Uniform(bound) => bound,
+                InitRange::Fan if group.is_bias() => 0.0,
+                InitRange::Fan => (6.0 / (fan_in + group.width as f64)).sqrt() as f32,
+            };
+            if bound == 0.0 {
+                continue;
+            }
+            let mut stream = rng::stream(seed, &format!("{side}.{}", group.name), 0);
+            for row in 0..inputs {
+                for x in &mut tensor.value.row_mut(row)[columns.clone()] {
+                    *x = bound * (2.0 * stream.random::<f32>() - 1.0);
+                }
+            }
+        }
+    }
+}
+
+impl super::Group {
+    /// Biases are called `b`, `b1`, `bc`, `bs` in the papers; a direction may stand before.
+    fn is_bias(&self) -> bool {
+        self.name.rsplit('.').next().is_some_and(|name| name.starts_with('b'))
+    }
+}

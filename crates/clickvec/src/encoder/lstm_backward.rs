@@ -1,0 +1,407 @@
+//! The way back through an LSTM: exact (Palangi et al. 2015, back-propagation through time of
+//! eq. 2) and by the published per-gate error signals (eq. 16–44).
+//!
+//! Both write the errors of the gates, [rows, G·H]; all gradients of weights follow from those.
+
+use super::input::resize;
+use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
+use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
+use crate::math::Matrix;
+use crate::math::activation::mul_add;
+use crate::math::gemm::{Left, gemm};
+use crate::math::level::by_level;
+use crate::text::batch::Block;
+
+/// Transposes of the recurrent weights: the way back multiplies by them.
+pub(crate) struct Weights<'a> {
+    /// W_recᵀ, [G·H, H]
+    recurrent: &'a [f32],
+    /// Full: W_pᵀ, [P·H, H]; diagonal: the vectors as they are, [P, H].
+    peephole: Option<&'a [f32]>,
+}
+
+impl<'a> Weights<'a> {
+    pub(crate) fn transpose(config: LstmConfig, tensors: &'a [Tensor], buffers: &'a mut Vec<Vec<f32>>) -> Weights<'a> {
+        buffers.resize_with(2, Vec::new);
+        let [recurrent, peephole] = &mut buffers[..] else { unreachable!("two buffers") };
+        transpose(&tensors[RECURRENT].value, recurrent);
+        let peephole = match config.peephole {
+            Peephole::None => None,
+            Peephole::Diagonal => Some(tensors[PEEPHOLE].value.data()),
+            Peephole::Full => {
+                transpose(&tensors[PEEPHOLE].value, peephole);
+                Some(&peephole[..])
+            }
+        };
+        Weights { recurrent, peephole }
+    }
+}
+
+/// `out` becomes the transpose of `matrix`.
+pub(crate) fn transpose(matrix: &Matrix, out: &mut Vec<f32>) {
+    resize(out, matrix.data().len());
+    for i in 0..matrix.rows() {
+        for (j, &x) in matrix.row(i).iter().enumerate() {
+            out[j * matrix.rows() + i] = x;
+        }
+    }
+}
+
+/// Fills `errors` [rows, G·H], ∂L/∂(input of each gate), and adds up the block's share of the
+/// gradients of recurrent and peephole weights in `scratch.dense`.
+pub(crate) fn backward_block(
+    config: LstmConfig,
+    weights: &Weights<'_>,
+    block: &Block,
+    trace: &LstmBlockTrace,
+    grad: EmbeddingGradient<'_>,
+    bptt: Bptt,
+    scratch: &mut BlockScratch,
+    errors: &mut [f32],
+) {
+    let (h, width) = (config.cells, config.gates() * config.cells);
+    let per_text = if bptt.signals == Signals::PerGate { width } else { h };
+    for buffer in &mut scratch.buffers[..2] {
+        resize(buffer, block.texts.len() * per_text);
+    }
+    for t in (0..block.steps()).rev() {
+        let span = Span::at(block, bptt, t);
+        let Span { first, low, n, .. } = span;
+        errors[first * width..(first + low) * width].fill(0.0);
+        let errors = &mut errors[(first + low) * width..(first + n) * width];
+        if low == n {
+            continue;
+        }
+        let states = span.states(trace, t, block, h, width);
+        match bptt.signals {
+            Signals::Exact => {
+                let [d_activation, d_cell, ..] = &mut scratch.buffers;
+                span.begin_texts(block, grad, h, 1, d_activation, d_cell);
+                exact_step(config, weights, states, &span, d_activation, d_cell, errors, t > 0);
+            }
+            Signals::PerGate => per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, errors, t > 0),
+        }
+    }
+    weight_gradients(config, block, trace, bptt, errors, &mut scratch.dense);
+}
+
+/// The texts through which errors flow at step t: places low … n.
+struct Span {
+    /// Packed row of place 0.
+    first: usize,
+    /// Texts before this place have more than `bptt.words` words still to come.
+    low: usize,
+    /// Texts from this place on end at step t.
+    ending: usize,
+    n: usize,
+}
+
+/// Rows low … n of the states at a step.
+#[derive(Clone, Copy)]
+struct States<'a> {
+    gates: &'a [f32],
+    tanh_cell: &'a [f32],
+    /// Empty at the first word.
+    cell_before: &'a [f32],
+}
+
+impl Span {
+    fn at(block: &Block, bptt: Bptt, t: usize) -> Span {
+        let running = |t: usize| block.running.get(t).map_or(0, |&n| n as usize);
+        let low = bptt.words.map_or(0, |words| running(t.saturating_add(words)));
+        Span { first: block.start[t] as usize, low, ending: running(t + 1), n: running(t) }
+    }
+
+    fn states<'a>(&self, trace: &'a LstmBlockTrace, t: usize, block: &Block, h: usize, width: usize) -> States<'a> {
+        let rows = self.first + self.low..self.first + self.n;
+        let cell_before = t.checked_sub(1).map_or(&[][..], |s| {
+            let before = block.start[s] as usize;
+            &trace.cell[(before + self.low) * h..(before + self.n) * h]
+        });
+        States {
+            gates: &trace.gates[rows.start * width..rows.end * width],
+            tanh_cell: &trace.tanh_cell[rows.start * h..rows.end * h],
+            cell_before,
+        }
+    }
+
+    /// Gives the texts that end here the gradient of their embedding, `copies` times, in `into`, and
+    /// zeros in `carry`; both [texts, copies·H].
+    fn begin_texts(
+        &self,
+        block: &Block,
+        grad: EmbeddingGradient<'_>,
+        h: usize,
+        copies: usize,
+        into: &mut [f32],
+        carry: &mut [f32],
+    ) {
+        let width = copies * h;
+        for place in self.ending.max(self.low)..self.n {
+            let start = block.texts[place] as usize * grad.stride + grad.offset;
+            for copy in into[place * width..][..width].chunks_exact_mut(h) {
+                copy.copy_from_slice(&grad.values[start..][..h]);
+            }
+            carry[place * width..][..width].fill(0.0);
+        }
+    }
+}
+
+/// One step of the exact way back. On entry `d_activation` is ∂L/∂y(t) and `d_cell` what flows
+/// into ∂L/∂c(t) from later words; on exit both are the step before's.
+fn exact_step(
+    config: LstmConfig,
+    weights: &Weights<'_>,
+    states: States<'_>,
+    span: &Span,
+    d_activation: &mut [f32],
+    d_cell: &mut [f32],
+    errors: &mut [f32],
+    goes_on: bool,
+) {
+    let (h, width) = (config.cells, config.gates() * config.cells);
+    let (low, n) = (span.low, span.n);
+    let count = n - low;
+    let d_activation = &mut d_activation[low * h..n * h];
+    let d_cell = &mut d_cell[low * h..n * h];
+    output_errors(states.gates, states.tanh_cell, d_activation, d_cell, errors, h);
+    if let Some(peephole) = weights.peephole {
+        // c(t) reached the output gate through W_p1, the last H rows of W_pᵀ.
+        let output = &errors[config.output_gate()..];
+        into_cell(config.peephole, (count, h), (output, width), &peephole[peephole.len() - last(config, h)..], d_cell);
+    }
+    gate_errors(states.gates, states.cell_before, d_cell, errors, h, config.forget_gate);
+    if !goes_on {
+        return;
+    }
+    if let Some(peephole) = weights.peephole {
+        // c(t − 1) reached the input and forget gates.
+        for gate in 1..config.gates() - 1 {
+            let size = last(config, h);
+            let peephole = &peephole[(gate - 1) * size..][..size];
+            into_cell(config.peephole, (count, h), (&errors[gate * h..], width), peephole, d_cell);
+        }
+    }
+    d_activation.fill(0.0);
+    gemm((count, h, width), Left::rows(errors, width), (weights.recurrent, h), (d_activation, h));
+}
+
+/// Numbers of one gate's peephole weights.
+fn last(config: LstmConfig, h: usize) -> usize {
+    if config.peephole == Peephole::Full { h * h } else { h }
+}
+
+/// d_cell += errors·W_pᵀ for one gate; a diagonal W_p is a vector.
+fn into_cell(
+    kind: Peephole,
+    (count, h): (usize, usize),
+    (errors, stride): (&[f32], usize),
+    weights: &[f32],
+    d_cell: &mut [f32],
+) {
+    match kind {
+        Peephole::None => {}
+        Peephole::Full => gemm((count, h, h), Left::rows(errors, stride), (weights, h), (d_cell, h)),
+        Peephole::Diagonal => {
+            for (i, d_cell) in d_cell.chunks_exact_mut(h).enumerate() {
+                for ((d, &error), &weight) in d_cell.iter_mut().zip(&errors[i * stride..]).zip(weights) {
+                    *d += error * weight;
+                }
+            }
+        }
+    }
+}
+
+by_level! {
+    /// ∂L/∂(input of o) into `errors`; d_cell += ∂L/∂y ∘ o ∘ (1 − tanh² c).
+    fn output_errors(
+        gates: &[f32], tanh_cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], errors: &mut [f32], h: usize,
+    ) = output_errors_body
+}
+
+#[inline(always)]
+fn output_errors_body<const FMA: bool>(
+    gates: &[f32],
+    tanh_cell: &[f32],
+    d_activation: &[f32],
+    d_cell: &mut [f32],
+    errors: &mut [f32],
+    h: usize,
+) {
+    let width = gates.len() / (tanh_cell.len() / h);
+    let rows = gates.chunks_exact(width).zip(errors.chunks_exact_mut(width));
+    let states = tanh_cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
+    for ((gates, errors), ((tanh_cell, d_activation), d_cell)) in rows.zip(states) {
+        let (o, d_o) = (&gates[width - h..], &mut errors[width - h..]);
+        for ((((&o, d_o), &tanh_c), &d_y), d_c) in o.iter().zip(d_o).zip(tanh_cell).zip(d_activation).zip(d_cell) {
+            *d_o = d_y * tanh_c * o * (1.0 - o);
+            *d_c = mul_add::<FMA>(d_y * o, 1.0 - tanh_c * tanh_c, *d_c);
+        }
+    }
+}
+
+by_level! {
+    /// ∂L/∂(inputs of y_g, i, f) into `errors`; d_cell becomes ∂L/∂c(t − 1) = f ∘ ∂L/∂c(t).
+    fn gate_errors(
+        gates: &[f32], cell_before: &[f32], d_cell: &mut [f32], errors: &mut [f32], h: usize, forget: bool,
+    ) = gate_errors_body
+}
+
+#[inline(always)]
+fn gate_errors_body<const FMA: bool>(
+    gates: &[f32],
+    cell_before: &[f32],
+    d_cell: &mut [f32],
+    errors: &mut [f32],
+    h: usize,
+    forget: bool,
+) {
+    let width = gates.len() / (d_cell.len() / h);
+    let mut before = cell_before.chunks_exact(h);
+    let rows = gates.chunks_exact(width).zip(errors.chunks_exact_mut(width)).zip(d_cell.chunks_exact_mut(h));
+    for ((gates, errors), d_cell) in rows {
+        let (y_g, rest) = gates.split_at(h);
+        let (i, rest) = rest.split_at(h);
+        let (d_g, d_rest) = errors.split_at_mut(h);
+        let (d_i, d_rest) = d_rest.split_at_mut(h);
+        for ((((&y_g, &i), d_g), d_i), &d_c) in y_g.iter().zip(i).zip(d_g).zip(d_i).zip(d_cell.iter()) {
+            *d_g = d_c * i * (1.0 - y_g * y_g);
+            *d_i = d_c * y_g * i * (1.0 - i);
+        }
+        if forget {
+            let (f, d_f) = (&rest[..h], &mut d_rest[..h]);
+            match before.next() {
+                None => d_f.fill(0.0),
+                Some(before) => {
+                    for (((&f, d_f), &c_before), &d_c) in f.iter().zip(d_f).zip(before).zip(d_cell.iter()) {
+                        *d_f = d_c * c_before * f * (1.0 - f);
+                    }
+                }
+            }
+            for (d_c, &f) in d_cell.iter_mut().zip(f) {
+                *d_c *= f;
+            }
+        }
+    }
+}
+
+/// One step of the published form. With e_g(t) = δᵍ(t) + f(t + 1)∘e_g(t + 1),
+/// Σ_t diag(δᵍ(t))·∂c(t)/∂W_g of eq. (21)–(40) is Σ_t (e_g(t)∘b_g(t))·(input)ᵀ: errors of the
+/// gates, as in the exact form. Buffers: what arrives at y(t) on each gate's own path, then f∘e,
+/// both [texts, G·H], and a product.
+fn per_gate_step(
+    config: LstmConfig,
+    weights: &Weights<'_>,
+    states: States<'_>,
+    span: &Span,
+    block: &Block,
+    grad: EmbeddingGradient<'_>,
+    buffers: &mut [Vec<f32>; 3],
+    errors: &mut [f32],
+    goes_on: bool,
+) {
+    let (h, width) = (config.cells, config.gates() * config.cells);
+    let (low, n, gates) = (span.low, span.n, config.gates());
+    let [signals, carried, product, ..] = buffers;
+    span.begin_texts(block, grad, h, gates, signals, carried);
+    for place in low..n {
+        let row = place - low;
+        let state = &states.gates[row * width..][..width];
+        let signal = &mut signals[place * width..][..width];
+        let carry = &mut carried[place * width..][..width];
+        let error = &mut errors[row * width..][..width];
+        for j in 0..h {
+            let (y_g, i, o) = (state[j], state[h + j], state[width - h + j]);
+            let f = if config.forget_gate { state[2 * h + j] } else { 1.0 };
+            let c_before = states.cell_before.get(row * h + j).copied().unwrap_or(0.0);
+            let tanh_c = states.tanh_cell[row * h + j];
+            // eq. (17), (43): δ¹ = o∘(1 − o)∘h(c)∘v; eq. (22), (44): δᵍ = (1 − h²(c))∘o∘v.
+            let output = width - h + j;
+            signal[output] *= o * (1.0 - o) * tanh_c;
+            error[output] = signal[output];
+            for gate in 0..gates - 1 {
+                let at = gate * h + j;
+                signal[at] *= (1.0 - tanh_c * tanh_c) * o;
+                let sum = signal[at] + carry[at];
+                let b = match gate {
+                    0 => i * (1.0 - y_g * y_g),
+                    1 => y_g * i * (1.0 - i),
+                    _ => c_before * f * (1.0 - f),
+                };
+                error[at] = sum * b;
+                carry[at] = f * sum;
+            }
+        }
+    }
+    if !goes_on {
+        return;
+    }
+    // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate through its own recurrent weights.
+    resize(product, (n - low) * width);
+    product.fill(0.0);
+    for gate in 0..gates {
+        let own = &weights.recurrent[gate * h * h..][..h * h];
+        let signals = Left::rows(&signals[low * width + gate * h..], width);
+        gemm((n - low, h, h), signals, (own, h), (&mut product[gate * h..], width));
+    }
+    signals[low * width..n * width].copy_from_slice(product);
+}
+
+/// ∂L/∂W_rec and ∂L/∂W_p of the block, from the errors of its gates.
+fn weight_gradients(
+    config: LstmConfig,
+    block: &Block,
+    trace: &LstmBlockTrace,
+    bptt: Bptt,
+    errors: &[f32],
+    dense: &mut [Matrix],
+) {
+    let (h, width) = (config.cells, config.gates() * config.cells);
+    for t in 0..block.steps() {
+        let Span { first, low, n, .. } = Span::at(block, bptt, t);
+        let (now, count) = (first + low, n - low);
+        if count == 0 {
+            continue;
+        }
+        let before = t.checked_sub(1).map(|s| (block.start[s] as usize + low) * h);
+        if let Some(before) = before {
+            gemm(
+                (h, width, count),
+                Left::transposed(&trace.activation[before..], h),
+                (&errors[now * width..], width),
+                (dense[RECURRENT].data_mut(), width),
+            );
+        }
+        let columns = config.output_gate() - config.input_gate();
+        let errors = &errors[now * width..(now + count) * width];
+        match config.peephole {
+            Peephole::None => {}
+            Peephole::Full => {
+                let stride = columns + h;
+                if let Some(before) = before {
+                    let cell_before = Left::transposed(&trace.cell[before..], h);
+                    let (gates, into) = (&errors[config.input_gate()..], dense[PEEPHOLE].data_mut());
+                    gemm((h, columns, count), cell_before, (gates, width), (into, stride));
+                }
+                let cell = Left::transposed(&trace.cell[now * h..], h);
+                let (output, into) = (&errors[config.output_gate()..], &mut dense[PEEPHOLE].data_mut()[columns..]);
+                gemm((h, h, count), cell, (output, width), (into, stride));
+            }
+            Peephole::Diagonal => {
+                let into = dense[PEEPHOLE].data_mut();
+                for (row, errors) in errors.chunks_exact(width).enumerate() {
+                    if let Some(before) = before {
+                        let cell = &trace.cell[before + row * h..][..h];
+                        for (j, sum) in into[..columns].iter_mut().enumerate() {
+                            *sum += errors[config.input_gate() + j] * cell[j % h];
+                        }
+                    }
+                    let cell = &trace.cell[(now + row) * h..][..h];
+                    for j in 0..h {
+                        into[columns + j] += errors[config.output_gate() + j] * cell[j];
+                    }
+                }
+            }
+        }
+    }
+}

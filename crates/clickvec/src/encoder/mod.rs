@@ -1,0 +1,279 @@
+//! Encoders: a text becomes one vector (systems.md of the papers' formulas, ARCHITECTURE.md "encoder").
+//!
+//! An encoder's weights do not change while it is used; everything that is written goes to the
+//! caller's [`Trace`] and [`Gradients`]. Training, serving and explaining run the same
+//! [`Encoder::forward`].
+
+pub mod clsm;
+pub mod dssm;
+pub mod lstm;
+mod lstm_backward;
+pub mod rnn;
+
+mod bidirectional;
+mod init;
+pub(crate) mod input;
+mod tensor;
+
+pub use bidirectional::Bidirectional;
+pub use init::{InitRange, TextStatistics, initialize};
+pub use tensor::{Group, Tensor, TensorKind};
+
+use crate::math::Matrix;
+use crate::text::batch::Batch;
+use serde::{Deserialize, Serialize};
+
+/// Which encoder, and its sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum EncoderConfig {
+    /// Feed-forward layers over the sum of the words' trigram counts (Huang et al. 2013).
+    Dssm {
+        /// Units of each layer; the last is the size of the embedding.
+        layers: Vec<usize>,
+    },
+    /// Convolution over windows of words, maximum over the text, one more layer (Shen et al. 2014).
+    Clsm {
+        /// Words in a window: odd.
+        window: usize,
+        /// K: units of the convolution.
+        convolution: usize,
+        /// L: size of the embedding.
+        semantic: usize,
+        /// The paper has no biases; with them is the default.
+        bias: bool,
+    },
+    /// Elman network (Palangi et al. 2015, eq. 1).
+    Rnn {
+        /// Units.
+        hidden: usize,
+    },
+    /// Long short-term memory (Palangi et al. 2015, eq. 2).
+    Lstm(LstmConfig),
+    /// Two LSTMs, one of which reads right to left; the embedding is both, one after the other.
+    Bilstm(LstmConfig),
+}
+
+/// The sizes and gates of an LSTM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LstmConfig {
+    /// H: cells, in each direction.
+    pub cells: usize,
+    /// Without it f = 1, as the paper evaluates.
+    pub forget_gate: bool,
+    /// Connections from the cell state to the gates.
+    pub peephole: Peephole,
+}
+
+/// Connections from the cell state to the gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Peephole {
+    /// None, as the paper evaluates.
+    None,
+    /// Each cell to its own gates: a vector for each gate.
+    Diagonal,
+    /// Each cell to every gate: a matrix for each gate, as in the paper's gradients.
+    Full,
+}
+
+/// How errors flow back through a text's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Bptt {
+    /// Errors flow back through this many last words; all if `None`.
+    pub words: Option<usize>,
+    /// Exact gradients, or the published error signals. For LSTMs only.
+    pub signals: Signals,
+}
+
+/// Which error signals an LSTM's back-propagation follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signals {
+    /// The exact gradient.
+    #[default]
+    Exact,
+    /// Each gate's own recurrent path only (Palangi et al. 2015, eq. 16–44).
+    PerGate,
+}
+
+/// A text encoder: weights, and the two ways through them.
+pub trait Encoder: Send + Sync {
+    /// L: size of the embedding.
+    fn dimension(&self) -> usize;
+
+    /// The weights, input tables among them.
+    fn tensors(&self) -> &[Tensor];
+
+    /// The weights, to initialise, load or update.
+    fn tensors_mut(&mut self) -> &mut [Tensor];
+
+    /// Embeds every text of `batch`: fills `trace`, the embeddings in [`Trace::embeddings`]. A text
+    /// without a word becomes the zero vector.
+    fn forward(&self, batch: &Batch, trace: &mut Trace);
+
+    /// The way back of [`Encoder::forward`] over the same `batch`, for which
+    /// [`Batch::plan_rows`] has run: `grad` is ∂L/∂embeddings [texts, L], and `gradients` is
+    /// replaced by ∂L/∂tensors.
+    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients);
+}
+
+/// What an encoder computed on the way forward; reused from call to call.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// [texts, L]
+    pub embeddings: Vec<f32>,
+    /// What happened inside.
+    pub states: States,
+}
+
+/// The states inside a forward pass, for the way back and for explanations.
+#[derive(Debug, Default)]
+pub enum States {
+    /// No forward pass yet.
+    #[default]
+    Empty,
+    /// Of a [`dssm::Dssm`].
+    Dssm(dssm::DssmTrace),
+    /// Of a [`clsm::Clsm`].
+    Clsm(clsm::ClsmTrace),
+    /// Of an [`rnn::Rnn`].
+    Rnn(rnn::RnnTrace),
+    /// Of an [`lstm::Lstm`].
+    Lstm(lstm::LstmTrace),
+    /// Of a [`Bidirectional`]: left to right, right to left.
+    Bilstm(Box<[lstm::LstmTrace; 2]>),
+}
+
+/// ∂L/∂tensors of one encoder, with the working memory to compute them; reused from call to call.
+#[derive(Debug, Default)]
+pub struct Gradients {
+    /// One for each of [`Encoder::tensors`]: of the tensor's shape, but of an input table only the
+    /// rows of [`Batch::touched`], in that order.
+    pub tensors: Vec<Matrix>,
+    pub(crate) scratch: Scratch,
+}
+
+/// Working memory of the way back.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// ∂L/∂(what was read of the projection) at each packed row, [rows, W]
+    pub(crate) rows: Vec<f32>,
+    /// ∂L/∂(projection of each distinct word), [words, W]
+    pub(crate) words: Vec<f32>,
+    /// One for each block: its share of the dense gradients, and buffers.
+    pub(crate) blocks: Vec<BlockScratch>,
+    /// Transposes of weights.
+    pub(crate) transposed: Vec<Vec<f32>>,
+}
+
+/// What one block writes on the way back.
+#[derive(Debug, Default)]
+pub(crate) struct BlockScratch {
+    pub(crate) dense: Vec<Matrix>,
+    pub(crate) buffers: [Vec<f32>; 3],
+}
+
+impl Gradients {
+    /// Makes one matrix a tensor: zeros of the tensor's shape, or [touched, W] for a table.
+    pub(crate) fn shape_like(&mut self, tensors: &[Tensor], touched: usize) {
+        self.tensors.resize_with(tensors.len(), Matrix::default);
+        for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
+            let rows = match tensor.kind {
+                TensorKind::Table => touched,
+                TensorKind::Dense => tensor.value.rows(),
+            };
+            gradient.reset(rows, tensor.value.columns());
+        }
+    }
+}
+
+impl Scratch {
+    /// One zeroed matrix for each dense tensor (an empty one for a table) in every block.
+    pub(crate) fn shape_blocks(&mut self, blocks: usize, tensors: &[Tensor]) {
+        self.blocks.resize_with(blocks.max(self.blocks.len()), BlockScratch::default);
+        for block in &mut self.blocks[..blocks] {
+            block.dense.resize_with(tensors.len(), Matrix::default);
+            for (gradient, tensor) in block.dense.iter_mut().zip(tensors) {
+                if tensor.kind == TensorKind::Dense {
+                    gradient.reset(tensor.value.rows(), tensor.value.columns());
+                }
+            }
+        }
+    }
+}
+
+/// Adds up the blocks' shares of the dense gradients, in the order of the blocks.
+pub(crate) fn reduce_blocks(blocks: &[BlockScratch], tensors: &[Tensor], gradients: &mut [Matrix]) {
+    for (i, tensor) in tensors.iter().enumerate() {
+        if tensor.kind == TensorKind::Dense {
+            for block in blocks {
+                crate::math::vector::add(gradients[i].data_mut(), block.dense[i].data());
+            }
+        }
+    }
+}
+
+impl EncoderConfig {
+    /// An encoder with all weights zero, over `features` trigrams. The one place that knows all kinds.
+    pub fn build(&self, features: usize) -> Box<dyn Encoder> {
+        match self {
+            EncoderConfig::Dssm { layers } => Box::new(dssm::Dssm::new(features, layers)),
+            &EncoderConfig::Clsm { window, convolution, semantic, bias } => {
+                Box::new(clsm::Clsm::new(features, window, convolution, semantic, bias))
+            }
+            &EncoderConfig::Rnn { hidden } => Box::new(rnn::Rnn::new(features, hidden)),
+            &EncoderConfig::Lstm(config) => Box::new(lstm::Lstm::new(features, config)),
+            &EncoderConfig::Bilstm(config) => Box::new(Bidirectional::new(features, config)),
+        }
+    }
+
+    /// The kind's name: `lstm`, `bilstm`, `rnn`, `clsm` or `dssm`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            EncoderConfig::Dssm { .. } => "dssm",
+            EncoderConfig::Clsm { .. } => "clsm",
+            EncoderConfig::Rnn { .. } => "rnn",
+            EncoderConfig::Lstm(_) => "lstm",
+            EncoderConfig::Bilstm(_) => "bilstm",
+        }
+    }
+
+    /// The first size that no encoder can have, with why; `None` if all are fine.
+    pub fn fault(&self) -> Option<SizeFault> {
+        let sizes: Vec<usize> = match self {
+            EncoderConfig::Dssm { layers } => layers.clone(),
+            EncoderConfig::Clsm { window, convolution, semantic, .. } => {
+                if window % 2 == 0 || *window > MAX_WINDOW {
+                    return Some(SizeFault::Window(*window));
+                }
+                vec![*convolution, *semantic]
+            }
+            EncoderConfig::Rnn { hidden } => vec![*hidden],
+            EncoderConfig::Lstm(config) | EncoderConfig::Bilstm(config) => vec![config.cells],
+        };
+        if sizes.is_empty() || sizes.len() > MAX_LAYERS {
+            return Some(SizeFault::Layers(sizes.len()));
+        }
+        sizes.into_iter().find(|&size| size == 0 || size > MAX_UNITS).map(SizeFault::Units)
+    }
+}
+
+/// Bounds on what a configuration may ask for, so that a hostile file cannot ask for all memory.
+const MAX_UNITS: usize = 16_384;
+const MAX_LAYERS: usize = 16;
+const MAX_WINDOW: usize = 31;
+
+/// A size that no encoder can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SizeFault {
+    /// A window that is even or too long.
+    #[error("expected a window of an odd number of words, at most {MAX_WINDOW}, found {0}")]
+    Window(usize),
+    /// A layer without units or with too many.
+    #[error("expected 1 to {MAX_UNITS} units in a layer, found {0}")]
+    Units(usize),
+    /// No layer or too many.
+    #[error("expected 1 to {MAX_LAYERS} layers, found {0}")]
+    Layers(usize),
+}

@@ -1,0 +1,426 @@
+//! Texts made ready for an encoder: each distinct word once, and the words of all texts packed
+//! step by step, longest text first, so that no padding is ever computed.
+
+/// How many texts an encoder works through together. A block is also the unit of parallel work,
+/// so that results do not depend on the number of threads.
+pub const BLOCK_TEXTS: usize = 128;
+
+/// A word of a [`Vocabulary`](crate::text::Vocabulary).
+pub type WordId = u32;
+
+/// Where a batch finds the letter trigrams of a word.
+pub trait WordFeatures: Sync {
+    /// The word's trigram ids with their counts; none for a word without a known trigram.
+    fn features(&self, word: WordId) -> &[Feature];
+}
+
+/// A letter trigram of a word: its id in the dictionary and how often it occurs in the word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Feature {
+    /// Row of the input table.
+    pub id: u32,
+    /// Occurrences in the word.
+    pub count: u32,
+}
+
+/// Lists of numbers, one after the other: list i is `items[start[i]..start[i + 1]]`.
+#[derive(Debug, Clone)]
+pub(crate) struct Lists<T> {
+    pub(crate) start: Vec<u32>,
+    pub(crate) items: Vec<T>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists { start: vec![0], items: Vec::new() }
+    }
+}
+
+impl<T> Lists<T> {
+    pub(crate) fn get(&self, list: usize) -> &[T] {
+        &self.items[self.start[list] as usize..self.start[list + 1] as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.start.len() - 1
+    }
+}
+
+/// At most [`BLOCK_TEXTS`] texts of similar length.
+#[derive(Debug, Clone, Default)]
+pub struct Block {
+    /// The batch's number of the text at each place, longest text first.
+    pub texts: Vec<u32>,
+    /// Number of texts that have more than t words, for each step t.
+    pub running: Vec<u32>,
+    /// The packed row of the first text at step t; one entry more than there are steps.
+    pub start: Vec<u32>,
+    /// For each packed row, the distinct word that is read there from left to right.
+    pub words: Vec<u32>,
+    /// For each packed row, the distinct word that is read there from right to left.
+    pub reversed: Vec<u32>,
+    /// The batch's number of this block's first packed row.
+    pub first_row: u32,
+}
+
+impl Block {
+    /// Number of words of the longest text.
+    pub fn steps(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Number of packed rows: words of all texts.
+    pub fn rows(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Number of words of the text at `place`.
+    pub fn length(&self, place: usize) -> usize {
+        // running falls with t, and place runs at t while running[t] > place.
+        self.running.partition_point(|&n| n as usize > place)
+    }
+
+    /// The packed row of the text at `place`, step `t`.
+    pub fn row(&self, place: usize, t: usize) -> usize {
+        self.start[t] as usize + place
+    }
+}
+
+/// Texts ready for an encoder. Its buffers are reused from one filling to the next.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    texts: usize,
+    /// distinct word → features
+    pub(crate) features: Lists<Feature>,
+    /// distinct word → packed rows of the batch where it stands, left to right
+    pub(crate) occurrences: Lists<u32>,
+    /// the same, for texts read from right to left
+    pub(crate) occurrences_reversed: Lists<u32>,
+    pub(crate) blocks: Vec<Block>,
+    spare_blocks: Vec<Block>,
+    rows: usize,
+    /// Trigrams of all distinct words, each once: the rows of an input table that this batch reads.
+    pub(crate) touched: Vec<u32>,
+    /// touched row → (distinct word, count)
+    pub(crate) words_of_touched: Lists<(u32, u32)>,
+    scratch: Scratch,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    table: WordTable,
+    word_ids: Vec<WordId>,
+    tokens: Vec<u32>,
+    lengths: Vec<u32>,
+    first_token: Vec<u32>,
+    order: Vec<u32>,
+    count_of: Vec<u32>,
+    slot_of_feature: Vec<u32>,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// Number of texts, empty ones included.
+    pub fn texts(&self) -> usize {
+        self.texts
+    }
+
+    /// Number of packed rows: words of all texts.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of distinct words.
+    pub fn distinct_words(&self) -> usize {
+        self.features.len()
+    }
+
+    /// The blocks; texts without words are in none.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The table rows (trigram ids) that this batch reads, each once; filled by [`Batch::plan_rows`].
+    pub fn touched(&self) -> &[u32] {
+        &self.touched
+    }
+
+    /// Replaces the contents: `texts` are word ids that `words` knows.
+    pub fn fill<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
+        let s = &mut self.scratch;
+        s.tokens.clear();
+        s.lengths.clear();
+        s.first_token.clear();
+        s.word_ids.clear();
+        s.table.clear();
+        for text in texts {
+            s.first_token.push(s.tokens.len() as u32);
+            s.lengths.push(text.len() as u32);
+            for &word in text {
+                s.tokens.push(s.table.index_of(word, &mut s.word_ids));
+            }
+        }
+        self.texts = s.lengths.len();
+
+        self.features.items.clear();
+        self.features.start.clear();
+        self.features.start.push(0);
+        for &word in &s.word_ids {
+            self.features.items.extend_from_slice(words.features(word));
+            self.features.start.push(self.features.items.len() as u32);
+        }
+
+        // Longest first; equal lengths keep their order.
+        let longest = s.lengths.iter().copied().max().unwrap_or(0) as usize;
+        s.count_of.clear();
+        s.count_of.resize(longest + 2, 0);
+        for &length in &s.lengths {
+            s.count_of[longest - length as usize + 1] += 1;
+        }
+        for i in 1..s.count_of.len() {
+            s.count_of[i] += s.count_of[i - 1];
+        }
+        s.order.clear();
+        s.order.resize(self.texts, 0);
+        for (text, &length) in s.lengths.iter().enumerate() {
+            let place = &mut s.count_of[longest - length as usize];
+            s.order[*place as usize] = text as u32;
+            *place += 1;
+        }
+        let with_words = s.lengths.iter().filter(|&&length| length > 0).count();
+
+        self.spare_blocks.append(&mut self.blocks);
+        let mut first_row = 0;
+        for texts in s.order[..with_words].chunks(BLOCK_TEXTS) {
+            let mut block = self.spare_blocks.pop().unwrap_or_default();
+            block.pack(texts, &s.lengths, &s.first_token, &s.tokens);
+            block.first_row = first_row;
+            first_row += block.rows() as u32;
+            self.blocks.push(block);
+        }
+        self.rows = first_row as usize;
+        self.touched.clear();
+    }
+
+    /// Works out what the way back needs: where each distinct word stands, and which table rows
+    /// are touched by which words. `features` is the number of rows of the input table.
+    pub fn plan_rows(&mut self, features: usize) {
+        let words = self.distinct_words();
+        invert(&mut self.occurrences, words, self.blocks.iter().map(|b| (b.first_row, &b.words[..])));
+        invert(&mut self.occurrences_reversed, words, self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
+
+        // slot_of_feature holds 1 + the slot while this runs, and zeros again at the end.
+        let slot_of = &mut self.scratch.slot_of_feature;
+        slot_of.resize(features.max(slot_of.len()), 0);
+        self.touched.clear();
+        let counts = &mut self.scratch.count_of;
+        counts.clear();
+        for feature in &self.features.items {
+            let slot = &mut slot_of[feature.id as usize];
+            if *slot == 0 {
+                self.touched.push(feature.id);
+                counts.push(0);
+                *slot = self.touched.len() as u32;
+            }
+            counts[*slot as usize - 1] += 1;
+        }
+        let lists = &mut self.words_of_touched;
+        lists.start.clear();
+        lists.start.push(0);
+        let mut end = 0;
+        for count in counts.iter_mut() {
+            let first = end;
+            end += *count;
+            lists.start.push(end);
+            *count = first;
+        }
+        lists.items.clear();
+        lists.items.resize(self.features.items.len(), (0, 0));
+        for word in 0..words {
+            for feature in self.features.get(word) {
+                let next = &mut counts[slot_of[feature.id as usize] as usize - 1];
+                lists.items[*next as usize] = (word as u32, feature.count);
+                *next += 1;
+            }
+        }
+        for &feature in &self.touched {
+            slot_of[feature as usize] = 0;
+        }
+    }
+}
+
+impl Block {
+    fn pack(&mut self, texts: &[u32], lengths: &[u32], first_token: &[u32], tokens: &[u32]) {
+        self.texts.clear();
+        self.texts.extend_from_slice(texts);
+        let steps = lengths[texts[0] as usize] as usize;
+        self.running.clear();
+        self.start.clear();
+        self.words.clear();
+        self.reversed.clear();
+        let mut running = texts.len();
+        for t in 0..steps {
+            while lengths[texts[running - 1] as usize] as usize <= t {
+                running -= 1;
+            }
+            self.running.push(running as u32);
+            self.start.push(self.words.len() as u32);
+            for &text in &texts[..running] {
+                let (first, length) = (first_token[text as usize] as usize, lengths[text as usize] as usize);
+                self.words.push(tokens[first + t]);
+                self.reversed.push(tokens[first + length - 1 - t]);
+            }
+        }
+        self.start.push(self.words.len() as u32);
+    }
+}
+
+/// key → the places where it stands, in order of place.
+fn invert<'a>(
+    lists: &mut Lists<u32>,
+    keys: usize,
+    parts: impl Iterator<Item = (u32, &'a [u32])> + Clone,
+) {
+    lists.start.clear();
+    lists.start.resize(keys + 2, 0);
+    let mut places = 0;
+    for (_, part) in parts.clone() {
+        places += part.len();
+        for &key in part {
+            lists.start[key as usize + 2] += 1;
+        }
+    }
+    for i in 2..lists.start.len() {
+        lists.start[i] += lists.start[i - 1];
+    }
+    lists.items.clear();
+    lists.items.resize(places, 0);
+    for (first, part) in parts {
+        for (i, &key) in part.iter().enumerate() {
+            let next = &mut lists.start[key as usize + 1];
+            lists.items[*next as usize] = first + i as u32;
+            *next += 1;
+        }
+    }
+    lists.start.truncate(keys + 1);
+}
+
+/// Word id → index among the distinct words: open addressing, emptied in O(words seen).
+#[derive(Debug, Clone, Default)]
+struct WordTable {
+    /// index + 1, or 0
+    slots: Vec<u32>,
+    used: Vec<u32>,
+}
+
+impl WordTable {
+    fn clear(&mut self) {
+        for &slot in &self.used {
+            self.slots[slot as usize] = 0;
+        }
+        self.used.clear();
+    }
+
+    fn index_of(&mut self, word: WordId, words: &mut Vec<WordId>) -> u32 {
+        if self.used.len() * 2 >= self.slots.len() {
+            self.grow(words);
+        }
+        let mut slot = self.first_slot(word);
+        loop {
+            match self.slots[slot] {
+                0 => {
+                    words.push(word);
+                    self.slots[slot] = words.len() as u32;
+                    self.used.push(slot as u32);
+                    return words.len() as u32 - 1;
+                }
+                index if words[index as usize - 1] == word => return index - 1,
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
+            }
+        }
+    }
+
+    fn first_slot(&self, word: WordId) -> usize {
+        let bits = self.slots.len().trailing_zeros();
+        (word.wrapping_mul(0x9E37_79B1) as u64 >> (32 - bits)) as usize
+    }
+
+    fn grow(&mut self, words: &[WordId]) {
+        let size = (self.slots.len() * 2).max(1024);
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        self.used.clear();
+        for (index, &word) in words.iter().enumerate() {
+            let mut slot = self.first_slot(word);
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = index as u32 + 1;
+            self.used.push(slot as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Word w has the features w and w + 1.
+    struct Pairs;
+    static TABLE: [[Feature; 2]; 8] = {
+        let mut table = [[Feature { id: 0, count: 1 }, Feature { id: 0, count: 2 }]; 8];
+        let mut w = 0;
+        while w < 8 {
+            table[w][0].id = w as u32;
+            table[w][1].id = w as u32 + 1;
+            w += 1;
+        }
+        table
+    };
+    impl WordFeatures for Pairs {
+        fn features(&self, word: WordId) -> &[Feature] {
+            &TABLE[word as usize]
+        }
+    }
+
+    #[test]
+    fn words_are_packed_step_by_step() {
+        let texts: [&[u32]; 4] = [&[3], &[], &[1, 2, 3], &[2, 2]];
+        let mut batch = Batch::new();
+        for _ in 0..2 {
+            batch.fill(texts.into_iter(), &Pairs);
+            batch.plan_rows(9);
+        }
+        assert_eq!(batch.texts(), 4);
+        assert_eq!(batch.distinct_words(), 3);
+        let block = &batch.blocks()[0];
+        assert_eq!(block.texts, [2, 3, 0]);
+        assert_eq!(block.running, [3, 2, 1]);
+        assert_eq!(block.start, [0, 3, 5, 6]);
+        // Distinct words in order of first sight: 3 → 0, 1 → 1, 2 → 2.
+        assert_eq!(block.words, [1, 2, 0, 2, 2, 0]);
+        assert_eq!(block.reversed, [0, 2, 0, 2, 2, 1]);
+        assert_eq!((block.length(0), block.length(1), block.length(2)), (3, 2, 1));
+        assert_eq!(batch.occurrences.get(2), [1, 3, 4]);
+        assert_eq!(batch.occurrences_reversed.get(1), [5]);
+        assert_eq!(batch.touched(), [3, 4, 1, 2]);
+        // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).
+        assert_eq!(batch.words_of_touched.get(0), [(0, 1), (2, 2)]);
+        assert_eq!(batch.words_of_touched.get(3), [(1, 2), (2, 1)]);
+    }
+
+    #[test]
+    fn nothing_at_all() {
+        let mut batch = Batch::new();
+        batch.fill([].into_iter(), &Pairs);
+        batch.plan_rows(9);
+        assert_eq!((batch.texts(), batch.rows(), batch.blocks().len()), (0, 0, 0));
+        batch.fill([&[][..]].into_iter(), &Pairs);
+        assert_eq!((batch.texts(), batch.rows(), batch.blocks().len()), (1, 0, 0));
+    }
+}

@@ -1,0 +1,2 @@
+//! Texts: words, letter trigrams, batches.
+pub mod batch;
