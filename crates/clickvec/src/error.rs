@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// How many names of a header a message repeats, and how much of each.
+const SHOWN_NAMES: usize = 20;
+const SHOWN_CHARACTERS: usize = 40;
+
 /// Everything that can go wrong, one variant a place where it does.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,6 +23,25 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A folder stands where a file should.
+    #[error("{}: expected a file, found a folder; name a file inside it", path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Reading stopped in the middle of a table; a compressed file that was cut short ends here.
+    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", path.display())]
+    ReadAt {
+        /// The file.
+        path: PathBuf,
+        /// The line that could not be read, counted from 1.
+        line: u64,
+        /// What the operating system or the decoder said.
+        source: std::io::Error,
+    },
+    /// A table of vectors, or a query to it, is not what it should be.
+    #[error("vectors: {0}")]
+    Vectors(#[from] VectorFault),
     /// A table (clicks, judged, titles, TREC) is not what it should be.
     #[error("{}: {fault}", at_line(path, *line))]
     Table {
@@ -43,6 +66,108 @@ pub enum TableFault {
         /// The header's names.
         found: Vec<String>,
     },
+    /// There is not even a header.
+    #[error("expected a header line, found nothing; see docs/formats.md")]
+    Empty,
+    /// The header is no text.
+    #[error("expected a header in UTF-8, found other bytes; save the table as UTF-8 text")]
+    HeaderNotUtf8,
+    /// The header has a column twice that is needed.
+    #[error("expected one column `{column}` in the header, found several; rename all but one")]
+    DuplicateColumn {
+        /// The name.
+        column: String,
+    },
+    /// A row ends before the last column that is needed.
+    #[error("expected at least {expected} columns, found {found}; see docs/formats.md")]
+    TooFewColumns {
+        /// How many columns it takes to reach all that are needed.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A row is no text.
+    #[error("expected UTF-8, found another byte at place {byte} of the line; save the table as UTF-8 text")]
+    NotUtf8 {
+        /// The first bad byte's place in the line, counted from 1.
+        byte: usize,
+    },
+    /// A line is longer than what is read.
+    #[error("expected a line of at most {limit} bytes, found a longer one; is this a table of text lines?")]
+    LineTooLong {
+        /// The bound.
+        limit: usize,
+    },
+    /// A number is none, or none that is allowed.
+    #[error("expected a finite number of 0 or more in column `{column}`, found `{found}`")]
+    BadNumber {
+        /// The column.
+        column: &'static str,
+        /// The field, shortened.
+        found: String,
+    },
+    /// Weight times count is beyond an f32.
+    #[error("expected a weight below 3.4e38 (after `weight` times `count`), found a larger one; scale the column down")]
+    WeightTooLarge,
+    /// An id names two titles.
+    #[error("expected a new id, found `{id}`, which stands in line {first_line} already; ids must be unique")]
+    DuplicateId {
+        /// The id, shortened.
+        id: String,
+        /// Where it stands first.
+        first_line: u64,
+    },
+}
+
+/// What can be wrong with vectors.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VectorFault {
+    /// The numbers do not make whole vectors.
+    #[error("expected a multiple of the dimension {dimension} (1 or more), found {values} numbers")]
+    Shape {
+        /// How many numbers a vector has.
+        dimension: usize,
+        /// How many numbers there are.
+        values: usize,
+    },
+    /// Positions are 32 bits wide.
+    #[error("expected fewer than 2^32 vectors, found {found}; split the collection")]
+    TooMany {
+        /// How many there are.
+        found: usize,
+    },
+    /// A vector has a NaN or an infinity.
+    #[error("expected finite numbers, found others in vector {position} (counted from 0)")]
+    NotFinite {
+        /// Which vector.
+        position: usize,
+    },
+    /// A vector that should be normalised is not.
+    #[error("expected vectors of length 1 or 0, found another length in vector {position} (counted from 0)")]
+    NotUnit {
+        /// Which vector.
+        position: usize,
+    },
+    /// A single vector does not fit the table.
+    #[error("expected a vector of {expected} numbers, found {found}; was it made by another model?")]
+    Dimension {
+        /// The table's dimension.
+        expected: usize,
+        /// The vector's.
+        found: usize,
+    },
+    /// A single vector has a NaN or an infinity, or its length is beyond an f32.
+    #[error("expected a vector of finite numbers and finite length, found another")]
+    NoFiniteLength,
+    /// More or fewer vectors were written than promised.
+    #[error("expected {expected} vectors, found {found}")]
+    RowCount {
+        /// How many were promised.
+        expected: usize,
+        /// How many came.
+        found: usize,
+    },
 }
 
 impl Error {
@@ -63,5 +188,14 @@ fn quoted(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    // A hostile header may have a million names, or a name of a million letters.
+    let shown = names.iter().take(SHOWN_NAMES).map(|name| match name.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("`{}…`", &name[..end]),
+        None => format!("`{name}`"),
+    });
+    let mut list = shown.collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN_NAMES {
+        list.push_str(&format!(" and {} more", names.len() - SHOWN_NAMES));
+    }
+    list
 }

@@ -1,9 +1,13 @@
 //! Sentence vectors learned from a search engine's click log.
 
-pub mod error;
+pub mod clicks;
 pub mod encoder;
+pub mod error;
+pub mod files;
+pub mod index;
 pub mod math;
 pub mod rng;
 pub mod text;
+pub mod vectors;
 
 pub use error::{Error, Result};

@@ -45,9 +45,7 @@ impl Encoder for Bidirectional {
             trace.states = States::Bilstm(Box::new([LstmTrace::default(), LstmTrace::default()]));
         }
         let States::Bilstm(states) = &mut trace.states else { unreachable!("set above") };
-        for ((states, direction), tensors) in
-            states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half()))
-        {
+        for ((states, direction), tensors) in states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())) {
             lstm::forward(self.config, tensors, batch, direction, states);
         }
         let h = self.config.cells;
@@ -66,7 +64,8 @@ impl Encoder for Bidirectional {
         gradients.shape_like(&self.tensors, batch.touched().len());
         let Gradients { tensors: out, scratch } = gradients;
         let h = self.config.cells;
-        let parts = states.iter().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
+        let parts =
+            states.iter().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
         for (i, (((states, direction), tensors), out)) in parts.enumerate() {
             let grad = EmbeddingGradient { values: grad, stride: 2 * h, offset: i * h };
             lstm::backward(self.config, tensors, batch, direction, states, grad, bptt, scratch, out);

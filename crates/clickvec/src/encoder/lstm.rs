@@ -4,7 +4,9 @@
 
 use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
 use super::lstm_backward::{Weights, backward_block};
-use super::{Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks};
+use super::{
+    Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
+};
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::gemm::{Left, gemm};
 use crate::math::level::by_level;
@@ -121,9 +123,7 @@ impl Encoder for Lstm {
         let States::Lstm(states) = &mut trace.states else { unreachable!("set above") };
         forward(self.config, &self.tensors, batch, Direction::Forward, states);
         let h = self.config.cells;
-        place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
-            states.blocks[b].last(&batch.blocks[b], place, h)
-        });
+        place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
 
     fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
@@ -210,7 +210,12 @@ fn forward_block(
         let cell_before = before.map_or(&[][..], |start| &cell_before[start..][..n * h]);
         if let Some(start) = before {
             let activation_before = &trace.activation[start..][..n * h];
-            gemm((n, width, h), Left::rows(activation_before, h), (tensors[RECURRENT].value.data(), width), (gates, width));
+            gemm(
+                (n, width, h),
+                Left::rows(activation_before, h),
+                (tensors[RECURRENT].value.data(), width),
+                (gates, width),
+            );
             peephole_before(config, peephole, n, cell_before, gates);
         }
         cell_step(gates, cell_before, cell, h, config.forget_gate);
@@ -360,11 +365,11 @@ pub(crate) fn backward(
     resize(&mut scratch.rows, batch.rows() * width);
     let weights = Weights::transpose(config, tensors, &mut scratch.transposed);
     let rows = split_by_block(batch, width, &mut scratch.rows);
-    (batch.blocks.par_iter(), trace.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
-        .into_par_iter()
-        .for_each(|(block, trace, scratch, rows)| {
+    (batch.blocks.par_iter(), trace.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
+        |(block, trace, scratch, rows)| {
             backward_block(config, &weights, block, trace, grad, bptt, scratch, rows);
-        });
+        },
+    );
     reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients);
 
     let occurrences = match direction {

@@ -79,7 +79,9 @@ pub(crate) fn backward_block(
                 span.begin_texts(block, grad, h, 1, d_activation, d_cell);
                 exact_step(config, weights, states, &span, d_activation, d_cell, errors, t > 0);
             }
-            Signals::PerGate => per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, errors, t > 0),
+            Signals::PerGate => {
+                per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, errors, t > 0)
+            }
         }
     }
     weight_gradients(config, block, trace, bptt, errors, &mut scratch.dense);

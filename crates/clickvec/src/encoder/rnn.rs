@@ -2,9 +2,7 @@
 
 use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
 use super::lstm_backward::transpose;
-use super::{
-    BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks,
-};
+use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::{Matrix, vector};

@@ -7,9 +7,9 @@
 //! this project's sizes a panel of it stays in the first-level cache.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked once, at the door")]
 
-use super::lanes::{Lanes, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
+use super::lanes::{Lanes, Plain};
 use super::level::Level;
 
 /// The left factor: m × k numbers at `data[i·row_stride + p·column_stride]`.

@@ -281,11 +281,7 @@ impl Block {
 }
 
 /// key → the places where it stands, in order of place.
-fn invert<'a>(
-    lists: &mut Lists<u32>,
-    keys: usize,
-    parts: impl Iterator<Item = (u32, &'a [u32])> + Clone,
-) {
+fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (u32, &'a [u32])> + Clone) {
     lists.start.clear();
     lists.start.resize(keys + 2, 0);
     let mut places = 0;

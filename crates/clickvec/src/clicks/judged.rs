@@ -1,0 +1,93 @@
+//! The test set, as it is written; grades are read elsewhere.
+
+use std::path::Path;
+
+use super::tsv::{Line, TableReader};
+use crate::{Error, Result};
+
+/// One judged pair; lives as long as the call that hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JudgedRow<'a> {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The query.
+    pub query: &'a str,
+    /// What the query is called, if the table says.
+    pub query_id: Option<&'a str>,
+    /// The title that was judged.
+    pub title: &'a str,
+    /// What the title is called, if the table says.
+    pub title_id: Option<&'a str>,
+    /// The grade as it is written.
+    pub grade: &'a str,
+}
+
+/// Reads judged pairs: columns `query`, `title` and `grade`, optionally `query_id` and `title_id`.
+///
+/// # Errors
+///
+/// Those of [`TableReader::open`], [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails;
+/// [`Error::Table`] at the first broken line: a test set that lost a line would give other results in silence.
+pub fn read_judged_rows(path: &Path, on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
+    judged_of(TableReader::open(path)?, on_row)
+}
+
+fn judged_of(mut table: TableReader, mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
+    let query = table.require("query")?;
+    let title = table.require("title")?;
+    let grade = table.require("grade")?;
+    let query_id = table.optional("query_id")?;
+    let title_id = table.optional("title_id")?;
+    let path = table.path().to_owned();
+    while let Some(line) = table.next()? {
+        match line {
+            Line::Broken { line, fault } => {
+                return Err(Error::Table { path, line: Some(line), fault });
+            }
+            Line::Whole(row) => on_row(JudgedRow {
+                line: row.line,
+                query: row.required(query),
+                query_id: query_id.map(|column| row.required(column)),
+                title: row.required(title),
+                title_id: title_id.map(|column| row.required(column)),
+                grade: row.required(grade),
+            })?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(bytes: &'static [u8]) -> TableReader {
+        TableReader::from_reader(Path::new("t.tsv"), Box::new(bytes)).unwrap()
+    }
+
+    #[test]
+    fn judged_rows_carry_what_the_table_has() {
+        let mut rows = 0;
+        let result = judged_of(table(b"query\tquery_id\tgrade\ttitle\nshoes\tq1\t4\tRed shoes\n"), |row| {
+            rows += 1;
+            let expected = JudgedRow {
+                line: 2,
+                query: "shoes",
+                query_id: Some("q1"),
+                title: "Red shoes",
+                title_id: None,
+                grade: "4",
+            };
+            assert_eq!(row, expected);
+            Ok(())
+        });
+        result.unwrap();
+        assert_eq!(rows, 1);
+    }
+
+    #[test]
+    fn a_broken_judged_line_is_an_error() {
+        let error = judged_of(table(b"query\ttitle\tgrade\na\tb\t1\na\tb\n"), |_| Ok(())).unwrap_err();
+        assert_eq!(error.to_string(), "t.tsv:3: expected at least 3 columns, found 2; see docs/formats.md");
+    }
+}

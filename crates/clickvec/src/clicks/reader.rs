@@ -1,0 +1,191 @@
+//! The click log.
+
+use std::path::Path;
+
+use super::tsv::{Row, Step, TableReader};
+use super::{Skipped, Weighting, shown};
+use crate::Result;
+use crate::error::TableFault;
+
+/// One clicked pair; lives until the next one is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Click<'a> {
+    /// The query.
+    pub query: &'a str,
+    /// The title that was clicked.
+    pub title: &'a str,
+    /// What multiplies the pair's loss: finite, 0 or more.
+    pub weight: f32,
+    /// The line, counted from 1.
+    pub line: u64,
+}
+
+/// Reads a click log; a broken row is skipped and counted, because no log of any size is without one.
+pub struct ClickReader {
+    table: TableReader,
+    query: usize,
+    title: usize,
+    weight: Option<usize>,
+    count: Option<usize>,
+    weighting: Weighting,
+    skipped: Skipped,
+}
+
+impl ClickReader {
+    /// Opens a click log: columns `query` and `title`, optionally `weight` and `count`.
+    ///
+    /// With both, a pair's weight is the product of `weight` and what `weighting` makes of `count`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TableReader::open`] and [`TableReader::require`].
+    pub fn open(path: &Path, weighting: Weighting) -> Result<ClickReader> {
+        ClickReader::from_table(TableReader::open(path)?, weighting)
+    }
+
+    /// [`ClickReader::open`] for a table that is already open.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TableReader::require`].
+    pub fn from_table(mut table: TableReader, weighting: Weighting) -> Result<ClickReader> {
+        let query = table.require("query")?;
+        let title = table.require("title")?;
+        let weight = table.optional("weight")?;
+        let count = match weighting {
+            Weighting::None => None,
+            Weighting::Log | Weighting::Linear => table.optional("count")?,
+        };
+        Ok(ClickReader { table, query, title, weight, count, weighting, skipped: Skipped::default() })
+    }
+
+    /// The next whole row; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::ReadAt`] if reading fails, also where a compressed file was cut short.
+    #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
+    pub fn next(&mut self) -> Result<Option<Click<'_>>> {
+        let weight = loop {
+            let fault = match self.table.advance()? {
+                Step::End => return Ok(None),
+                Step::Broken(fault) => fault,
+                Step::Whole => match self.weigh(&self.table.row()) {
+                    Ok(weight) => break weight,
+                    Err(fault) => fault,
+                },
+            };
+            self.skipped.add(self.table.line(), fault);
+        };
+        let row = self.table.row();
+        Ok(Some(Click { query: row.required(self.query), title: row.required(self.title), weight, line: row.line }))
+    }
+
+    /// The rows left out so far.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    fn weigh(&self, row: &Row<'_>) -> Result<f32, TableFault> {
+        let mut weight = 1.0;
+        if let Some(column) = self.weight {
+            weight = number("weight", row.required(column))?;
+        }
+        if let Some(column) = self.count {
+            let count = number("count", row.required(column))?;
+            weight *= match self.weighting {
+                Weighting::Log => count.ln_1p(),
+                Weighting::Linear => count,
+                Weighting::None => 1.0,
+            };
+        }
+        let weight = weight as f32;
+        if weight.is_finite() { Ok(weight) } else { Err(TableFault::WeightTooLarge) }
+    }
+}
+
+fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
+    match field.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number.abs()),
+        _ => Err(TableFault::BadNumber { column, found: shown(field) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(bytes: &'static [u8]) -> TableReader {
+        TableReader::from_reader(Path::new("t.tsv"), Box::new(bytes)).unwrap()
+    }
+
+    fn clicks(bytes: &'static [u8], weighting: Weighting) -> (Vec<(String, String, f32, u64)>, Skipped) {
+        let mut reader = ClickReader::from_table(table(bytes), weighting).unwrap();
+        let mut clicks = Vec::new();
+        while let Some(click) = reader.next().unwrap() {
+            clicks.push((click.query.to_owned(), click.title.to_owned(), click.weight, click.line));
+        }
+        (clicks, reader.skipped().clone())
+    }
+
+    fn weights(bytes: &'static [u8], weighting: Weighting) -> Vec<f32> {
+        clicks(bytes, weighting).0.into_iter().map(|click| click.2).collect()
+    }
+
+    fn only_fault(bytes: &'static [u8]) -> TableFault {
+        let (clicks, skipped) = clicks(bytes, Weighting::Log);
+        assert_eq!((clicks.len(), skipped.count), (0, 1));
+        skipped.first[0].reason.clone()
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let (clicks, skipped) = clicks(b"day\ttitle\tquery\n1\tb\ta\n2\td\tc\n", Weighting::Log);
+        let expected = [("a".to_owned(), "b".to_owned(), 1.0, 2), ("c".to_owned(), "d".to_owned(), 1.0, 3)];
+        assert_eq!(clicks, expected);
+        assert_eq!(skipped, Skipped::default());
+    }
+
+    #[test]
+    fn weights_and_counts_multiply() {
+        let counts = b"query\ttitle\tcount\na\tb\t0\na\tb\t 3 \n";
+        assert_eq!(weights(counts, Weighting::Log), [0.0, 4f32.ln()]);
+        assert_eq!(weights(counts, Weighting::Linear), [0.0, 3.0]);
+        assert_eq!(weights(counts, Weighting::None), [1.0, 1.0]);
+        let both = b"query\ttitle\tcount\tweight\na\tb\t3\t0.5\na\tb\t3\t-0\n";
+        assert_eq!(weights(both, Weighting::Linear), [1.5, 0.0]);
+        assert_eq!(weights(both, Weighting::None), [0.5, 0.0]);
+        assert_eq!(weights(b"query\ttitle\tcount\na\tb\tmany\n", Weighting::None), [1.0]);
+    }
+
+    #[test]
+    fn a_weight_that_is_no_number_of_zero_or_more() {
+        for bytes in [
+            &b"query\ttitle\tweight\na\tb\t-1\n"[..],
+            b"query\ttitle\tweight\na\tb\tNaN\n",
+            b"query\ttitle\tweight\na\tb\tinf\n",
+            b"query\ttitle\tweight\na\tb\t\n",
+        ] {
+            assert!(matches!(only_fault(bytes), TableFault::BadNumber { column: "weight", .. }));
+        }
+        let fault = only_fault(b"query\ttitle\tcount\na\tb\tseven\n");
+        assert_eq!(fault.to_string(), "expected a finite number of 0 or more in column `count`, found `seven`");
+    }
+
+    #[test]
+    fn a_weight_too_large_for_a_float() {
+        assert_eq!(only_fault(b"query\ttitle\tweight\na\tb\t1e39\n"), TableFault::WeightTooLarge);
+        assert_eq!(only_fault(b"query\ttitle\tweight\tcount\na\tb\t1e308\t1e308\n"), TableFault::WeightTooLarge);
+    }
+
+    #[test]
+    fn every_skipped_line_is_counted_and_the_first_five_are_kept() {
+        let bytes = b"query\ttitle\n1\n2\n3\n\xff\t\n5\n6\na\tb\n7\n";
+        let (clicks, skipped) = clicks(bytes, Weighting::Log);
+        assert_eq!(clicks.len(), 1);
+        assert_eq!(skipped.count, 7);
+        assert_eq!(skipped.first.iter().map(|skipped| skipped.line).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
+        assert_eq!(skipped.first[0].reason, TableFault::TooFewColumns { expected: 2, found: 1 });
+        assert_eq!(skipped.first[3].reason, TableFault::NotUtf8 { byte: 1 });
+    }
+}

@@ -1,0 +1,278 @@
+//! Raw tab-separated values with a header, one line in memory at a time.
+
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+use crate::error::TableFault;
+use crate::files;
+use crate::{Error, Result};
+
+/// The longest line that is read: a longer one is broken, and is passed over without being held in memory.
+pub const MAX_LINE_BYTES: usize = 64 << 20;
+/// The longest header: its names are held one by one, so it gets a tighter bound.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+
+/// Reads a table whose columns are known by the names in its header.
+///
+/// Fields are what stands between tabs; there is no quoting and no escaping. Lines end in LF or CRLF, a UTF-8 byte
+/// order mark is passed over, empty lines are ignored. Names are compared after trimming, ASCII case ignored.
+pub struct TableReader {
+    path: PathBuf,
+    source: Box<dyn BufRead + Send>,
+    max_line_bytes: usize,
+    header: Vec<String>,
+    /// Every row must reach this many columns.
+    required: usize,
+    line: u64,
+    /// The current line without its end.
+    text: String,
+    /// Where the tabs of `text` are, as far as the header has columns.
+    tabs: Vec<u32>,
+}
+
+/// What [`TableReader::next`] found.
+#[derive(Debug)]
+pub enum Line<'a> {
+    /// A row with all required columns.
+    Whole(Row<'a>),
+    /// A line to skip and count, or to refuse.
+    Broken {
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        fault: TableFault,
+    },
+}
+
+/// One row; lives until the next one is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// The line, counted from 1.
+    pub line: u64,
+    text: &'a str,
+    tabs: &'a [u32],
+    columns: usize,
+}
+
+/// [`Line`] without a borrow, so that a caller can go on in a loop.
+pub(super) enum Step {
+    Whole,
+    Broken(TableFault),
+    End,
+}
+
+impl TableReader {
+    /// Opens a table (see [`files::open`]) and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`files::open`] and of [`TableReader::from_reader`].
+    pub fn open(path: &Path) -> Result<TableReader> {
+        TableReader::from_reader(path, files::open(path)?)
+    }
+
+    /// Reads the header of a table that is already open; `path` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::HeaderNotUtf8`] or [`TableFault::LineTooLong`];
+    /// [`Error::ReadAt`] if reading fails.
+    pub fn from_reader(path: &Path, source: Box<dyn BufRead + Send>) -> Result<TableReader> {
+        let mut table = TableReader {
+            path: path.to_owned(),
+            source,
+            max_line_bytes: MAX_HEADER_BYTES,
+            header: Vec::new(),
+            required: 0,
+            line: 0,
+            text: String::new(),
+            tabs: Vec::new(),
+        };
+        match table.advance()? {
+            Step::Whole => {}
+            Step::End => return Err(table.fault(None, TableFault::Empty)),
+            Step::Broken(TableFault::NotUtf8 { .. }) => {
+                return Err(table.fault(Some(table.line), TableFault::HeaderNotUtf8));
+            }
+            Step::Broken(fault) => return Err(table.fault(Some(table.line), fault)),
+        }
+        table.header = table.text.split('\t').map(|name| name.trim().to_owned()).collect();
+        table.max_line_bytes = MAX_LINE_BYTES;
+        Ok(table)
+    }
+
+    /// The index of the first column of this name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|found| found.eq_ignore_ascii_case(name))
+    }
+
+    /// The index of a column that must be there; from now on a row that does not reach it is broken.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Table`] with [`TableFault::MissingColumn`], or [`TableFault::DuplicateColumn`] if it is not clear which
+    /// one is meant.
+    pub fn require(&mut self, name: &str) -> Result<usize> {
+        let Some(column) = self.column(name) else {
+            let fault = TableFault::MissingColumn { column: name.to_owned(), found: self.header.clone() };
+            return Err(self.fault(None, fault));
+        };
+        if self.header[column + 1..].iter().any(|found| found.eq_ignore_ascii_case(name)) {
+            return Err(self.fault(None, TableFault::DuplicateColumn { column: name.to_owned() }));
+        }
+        self.required = self.required.max(column + 1);
+        Ok(column)
+    }
+
+    /// [`TableReader::require`] for a column that may also be absent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Table`] with [`TableFault::DuplicateColumn`].
+    pub fn optional(&mut self, name: &str) -> Result<Option<usize>> {
+        self.column(name).map(|_| self.require(name)).transpose()
+    }
+
+    /// The next line that is not empty; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadAt`] if reading fails, also where a compressed file was cut short.
+    #[allow(clippy::should_implement_trait, reason = "a row borrows from the reader, which no Iterator can express")]
+    pub fn next(&mut self) -> Result<Option<Line<'_>>> {
+        Ok(match self.advance()? {
+            Step::Whole => Some(Line::Whole(self.row())),
+            Step::Broken(fault) => Some(Line::Broken { line: self.line, fault }),
+            Step::End => None,
+        })
+    }
+
+    /// The line read last, counted from 1; the header's at first.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The file that is read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// An [`Error::Table`] about this file.
+    pub(super) fn fault(&self, line: Option<u64>, fault: TableFault) -> Error {
+        Error::Table { path: self.path.clone(), line, fault }
+    }
+
+    /// The row that [`TableReader::advance`] found whole.
+    pub(super) fn row(&self) -> Row<'_> {
+        Row { line: self.line, text: &self.text, tabs: &self.tabs, columns: self.header.len() }
+    }
+
+    pub(super) fn advance(&mut self) -> Result<Step> {
+        loop {
+            // The buffer wanders between Vec and String, so that UTF-8 is checked once and nothing is allocated.
+            let mut bytes = std::mem::take(&mut self.text).into_bytes();
+            bytes.clear();
+            let found = read_line(&mut self.source, &mut bytes, self.max_line_bytes);
+            let found = match found {
+                Ok(found) => found,
+                Err(source) => {
+                    return Err(Error::ReadAt { path: self.path.clone(), line: self.line + 1, source });
+                }
+            };
+            if found == Found::End {
+                return Ok(Step::End);
+            }
+            self.line += 1;
+            if found == Found::TooLong {
+                return Ok(Step::Broken(TableFault::LineTooLong { limit: self.max_line_bytes }));
+            }
+            if bytes.last() == Some(&b'\r') {
+                bytes.pop();
+            }
+            if self.line == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
+                bytes.drain(..3);
+            }
+            match String::from_utf8(bytes) {
+                Ok(text) => self.text = text,
+                Err(error) => {
+                    let byte = error.utf8_error().valid_up_to() + 1;
+                    return Ok(Step::Broken(TableFault::NotUtf8 { byte }));
+                }
+            }
+            if !self.text.is_empty() {
+                return Ok(self.split());
+            }
+        }
+    }
+
+    fn split(&mut self) -> Step {
+        // No more tabs than the header has columns: a line of nothing but tabs stays cheap.
+        let tabs = memchr::memchr_iter(b'\t', self.text.as_bytes()).take(self.header.len());
+        self.tabs.clear();
+        // A line is at most MAX_LINE_BYTES long, so positions fit.
+        self.tabs.extend(tabs.map(|tab| tab as u32));
+        let found = self.tabs.len() + 1;
+        if found < self.required {
+            return Step::Broken(TableFault::TooFewColumns { expected: self.required, found });
+        }
+        Step::Whole
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The field in this column, if the row reaches it.
+    pub fn get(&self, column: usize) -> Option<&'a str> {
+        if column >= self.columns {
+            return None;
+        }
+        let start = match column {
+            0 => 0,
+            _ => *self.tabs.get(column - 1)? as usize + 1,
+        };
+        let end = self.tabs.get(column).map_or(self.text.len(), |&tab| tab as usize);
+        self.text.get(start..end)
+    }
+
+    /// [`Row::get`] for a column that was required, whose field is therefore there.
+    pub(super) fn required(&self, column: usize) -> &'a str {
+        self.get(column).unwrap_or_default()
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Found {
+    Line,
+    TooLong,
+    End,
+}
+
+/// Appends one line without its LF to `line`; of a line over `limit` bytes no more than `limit` are ever kept.
+fn read_line(source: &mut (impl BufRead + ?Sized), line: &mut Vec<u8>, limit: usize) -> io::Result<Found> {
+    let mut found = Found::End;
+    loop {
+        let available = match source.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            return Ok(found);
+        }
+        let end = memchr::memchr(b'\n', available);
+        let part = &available[..end.unwrap_or(available.len())];
+        if found != Found::TooLong {
+            found = if part.len() > limit - line.len() { Found::TooLong } else { Found::Line };
+        }
+        if found == Found::Line {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + usize::from(end.is_some());
+        source.consume(used);
+        if end.is_some() {
+            return Ok(found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! The one door for files: reading plain and compressed text, writing so that no reader ever sees half a file.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// Large enough that system calls vanish beside parsing, small enough to stay in L2.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// How a temporary file's name begins, so that one left behind by a kill can be recognised and removed.
+pub const TEMPORARY_PREFIX: &str = ".clickvec-";
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// A zstd skippable frame starts with 0x50–0x5f and these; parallel compressors put one in front.
+const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
+
+/// Opens a file for reading; `-` is standard input.
+///
+/// Gzip (also of several members) and zstd (also of several frames) are recognised by their first bytes, whatever the
+/// name, and read as what they contain. A compressed stream that was cut short fails when the cut is read
+/// ([`io::ErrorKind::UnexpectedEof`]); it never looks like the end of the file.
+///
+/// # Errors
+///
+/// [`Error::IsFolder`] for a folder; [`Error::Io`] if the file is missing or cannot be read.
+pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    if path == Path::new("-") {
+        return decode(io::stdin()).map_err(|source| Error::io(path, "read", source));
+    }
+    let file = File::open(path).map_err(|source| match path.is_dir() {
+        true => Error::IsFolder { path: path.to_owned() },
+        false => Error::io(path, "open", source),
+    })?;
+    let metadata = file.metadata().map_err(|source| Error::io(path, "open", source))?;
+    if metadata.is_dir() {
+        return Err(Error::IsFolder { path: path.to_owned() });
+    }
+    decode(file).map_err(|source| Error::io(path, "read", source))
+}
+
+/// Puts the right decoder before a stream, judged by its first bytes. Never seeks: the stream may be a pipe.
+fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
+    source.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
+    let gzip = head.starts_with(&GZIP_MAGIC);
+    let zstd = head == ZSTD_MAGIC
+        || (head.first().is_some_and(|first| first & 0xf0 == 0x50) && head[1..] == ZSTD_SKIPPABLE_TAIL);
+    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(source));
+    Ok(if gzip {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, flate2::bufread::MultiGzDecoder::new(whole)))
+    } else if zstd {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::with_buffer(whole)?))
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// Writes a file through a temporary sibling: written, synced and renamed, so that at every moment `path` holds either
+/// all of the old bytes or all of the new ones.
+///
+/// A symbolic link is followed. What is no ordinary file (`/dev/stdout`, a named pipe) cannot be replaced by renaming
+/// and is written straight.
+///
+/// # Errors
+///
+/// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be made. The temporary file
+/// is then removed, and what was at `path` is untouched.
+pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+    let failed = |source| Error::io(path, "write", source);
+    let target = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            return Err(Error::IsFolder { path: path.to_owned() });
+        }
+        Ok(metadata) if !metadata.is_file() => {
+            let file = File::options().write(true).open(path).map_err(failed)?;
+            return write_through(file, path, write).map(drop);
+        }
+        Ok(_) => path.canonicalize().map_err(failed)?,
+        Err(_) => path.to_owned(),
+    };
+    let folder = folder_of(&target);
+    let temporary = new_temporary(&folder).map_err(failed)?;
+    let (file, temporary) = temporary.into_parts();
+    let file = write_through(file, path, write)?;
+    file.sync_all().map_err(failed)?;
+    drop(file);
+    temporary.persist(&target).map_err(|error| failed(error.error))?;
+    sync_folder(&folder).map_err(failed)
+}
+
+/// [`write_atomically`] for bytes that are already in memory.
+///
+/// # Errors
+///
+/// Those of [`write_atomically`].
+pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_atomically(path, |file| file.write_all(bytes).map_err(|source| Error::io(path, "write", source)))
+}
+
+fn write_through(file: File, path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<File> {
+    let mut buffered = BufWriter::with_capacity(BUFFER_BYTES, file);
+    write(&mut buffered)?;
+    buffered.into_inner().map_err(|error| Error::io(path, "write", error.into_error()))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn new_temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY_PREFIX).suffix(".tmp");
+    // tempfile's 0600 would make a model unreadable to the server that runs as somebody else; the umask still applies.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Makes the rename itself survive a power cut.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    // A folder may be writable without being readable, and some file systems cannot sync one: then the rename is as
+    // durable as the system lets it be.
+    let Ok(folder) = File::open(folder) else {
+        return Ok(());
+    };
+    match folder.sync_all() {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"query\ttitle\nred shoes\tShoes in red\n";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read_back(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("any name");
+        fs::write(&path, bytes)?;
+        let mut text = Vec::new();
+        open(&path).unwrap().read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn plain_gzip_and_zstd_read_alike() {
+        let (first, second) = TEXT.split_at(7);
+        let zstd_of = |bytes: &[u8]| zstd::encode_all(bytes, 0).unwrap();
+        let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9][..], &zstd_of(TEXT)].concat();
+        let cases = [
+            TEXT.to_vec(),
+            gzip(TEXT),
+            [gzip(first), gzip(second)].concat(),
+            zstd_of(TEXT),
+            [zstd_of(first), zstd_of(second)].concat(),
+            skippable,
+        ];
+        for case in cases {
+            assert_eq!(read_back(&case).unwrap(), TEXT);
+        }
+        for short in [&b""[..], b"q", b"abc"] {
+            assert_eq!(read_back(short).unwrap(), short);
+        }
+    }
+
+    #[test]
+    fn a_compressed_stream_cut_short_is_an_error_wherever_it_is_cut() {
+        let text = TEXT.repeat(50);
+        for whole in [gzip(&text), zstd::encode_all(&text[..], 0).unwrap()] {
+            for length in 4..whole.len() {
+                let error = read_back(&whole[..length]).expect_err("a cut stream");
+                assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "cut after {length}");
+            }
+        }
+        let second = gzip(TEXT);
+        for length in 1..second.len() {
+            read_back(&[&gzip(TEXT)[..], &second[..length]].concat()).expect_err("a cut second member");
+        }
+    }
+
+    #[test]
+    fn missing_files_and_folders_have_their_own_messages() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("clicks.tsv");
+        let error = open(&missing).err().unwrap();
+        assert!(matches!(&error, Error::Io { action: "open", source, .. } if source.kind() == io::ErrorKind::NotFound));
+        assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
+        assert!(matches!(open(folder.path()).err().unwrap(), Error::IsFolder { .. }));
+        let error = write_bytes_atomically(folder.path(), b"").unwrap_err();
+        assert!(error.to_string().ends_with("expected a file, found a folder; name a file inside it"));
+    }
+
+    #[test]
+    fn a_written_file_replaces_the_old_one_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        write_bytes_atomically(&path, b"old").unwrap();
+        write_bytes_atomically(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["model"]);
+    }
+
+    #[test]
+    fn a_failed_write_keeps_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        write_bytes_atomically(&path, b"old").unwrap();
+        let error = write_atomically(&path, |file| {
+            file.write_all(&vec![7; 2 * BUFFER_BYTES]).unwrap();
+            assert!(names(folder.path())[0].starts_with(TEMPORARY_PREFIX));
+            Err(Error::io(&path, "write", io::Error::other("no")))
+        });
+        assert!(error.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["model"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no").join("model");
+        assert!(matches!(write_bytes_atomically(&path, b""), Err(Error::Io { action: "write", .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_links_and_devices_are_as_without_the_temporary_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, path) = (folder.path().join("plain"), folder.path().join("model"));
+        fs::write(&plain, b"").unwrap();
+        write_bytes_atomically(&path, b"old").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&plain));
+
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_bytes_atomically(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+
+        write_bytes_atomically(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

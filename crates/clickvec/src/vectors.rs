@@ -1,0 +1,168 @@
+//! Vectors for other programs: NumPy's `.npy`, and JSON lines.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::error::VectorFault;
+
+/// The header of a `.npy` file is padded to a multiple of this, so that the numbers can be mapped.
+const NPY_ALIGNMENT: usize = 64;
+const NPY_MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
+
+/// Writes vectors one by one as a `.npy` file (format 1.0, little-endian f32, row-major, [rows, dimension]).
+#[derive(Debug)]
+pub struct NpyWriter<W> {
+    target: W,
+    dimension: usize,
+    rows: usize,
+    written: usize,
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> NpyWriter<W> {
+    /// Writes the header, which promises `rows` vectors.
+    ///
+    /// # Errors
+    ///
+    /// What `target` returns.
+    pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<NpyWriter<W>> {
+        target.write_all(&npy_header(rows, dimension))?;
+        Ok(NpyWriter { target, dimension, rows, written: 0, bytes: Vec::with_capacity(4 * dimension) })
+    }
+
+    /// Writes one vector.
+    ///
+    /// # Errors
+    ///
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::Dimension`] if the vector
+    /// has another dimension, around [`VectorFault::RowCount`] if it is one too many.
+    pub fn write(&mut self, vector: &[f32]) -> io::Result<()> {
+        if vector.len() != self.dimension {
+            return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
+        }
+        if self.written == self.rows {
+            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.rows + 1 }));
+        }
+        self.bytes.clear();
+        self.bytes.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
+        self.target.write_all(&self.bytes)?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Checks that all rows were written, flushes, and gives the target back.
+    ///
+    /// # Errors
+    ///
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::RowCount`] if rows are missing.
+    pub fn finish(mut self) -> io::Result<W> {
+        if self.written != self.rows {
+            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written }));
+        }
+        self.target.flush()?;
+        Ok(self.target)
+    }
+}
+
+/// Writes `{"text":…,"vector":[…]}` and a line end. Every number is the shortest that reads back to the same f32.
+///
+/// # Errors
+///
+/// What `target` returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::NoFiniteLength`] for a number that JSON
+/// does not have.
+pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        text: &'a str,
+        vector: &'a [f32],
+    }
+    if !vector.iter().all(|value| value.is_finite()) {
+        return Err(invalid(VectorFault::NoFiniteLength));
+    }
+    serde_json::to_writer(&mut *target, &Line { text, vector })?;
+    target.write_all(b"\n")
+}
+
+fn npy_header(rows: usize, dimension: usize) -> Vec<u8> {
+    let description = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
+    // Magic and version, the length in two bytes, the description, spaces, a line end.
+    let unpadded = NPY_MAGIC.len() + 2 + description.len() + 1;
+    let padding = unpadded.next_multiple_of(NPY_ALIGNMENT) - unpadded;
+    // Two numbers of at most 20 digits: far below what two bytes can say.
+    let length = (description.len() + padding + 1) as u16;
+    let mut header = NPY_MAGIC.to_vec();
+    header.extend_from_slice(&length.to_le_bytes());
+    header.extend_from_slice(description.as_bytes());
+    header.resize(header.len() + padding, b' ');
+    header.push(b'\n');
+    header
+}
+
+fn invalid(fault: VectorFault) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(error: io::Error) -> VectorFault {
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        error.get_ref().unwrap().downcast_ref::<VectorFault>().unwrap().clone()
+    }
+
+    #[test]
+    fn npy_to_the_byte() {
+        let mut writer = NpyWriter::new(Vec::new(), 2, 1).unwrap();
+        writer.write(&[1.0]).unwrap();
+        writer.write(&[-2.5]).unwrap();
+        let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        expected.extend_from_slice(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }");
+        expected.resize(127, b' ');
+        expected.extend_from_slice(b"\n\x00\x00\x80\x3f\x00\x00\x20\xc0");
+        assert_eq!(writer.finish().unwrap(), expected);
+    }
+
+    #[test]
+    fn npy_headers_are_aligned() {
+        for rows in [0, 9, 99_999, usize::MAX] {
+            assert_eq!(npy_header(rows, 300).len() % NPY_ALIGNMENT, 0);
+        }
+    }
+
+    #[test]
+    fn npy_of_another_dimension() {
+        let mut writer = NpyWriter::new(Vec::new(), 2, 3).unwrap();
+        let found = fault(writer.write(&[1.0]).unwrap_err());
+        assert_eq!(found, VectorFault::Dimension { expected: 3, found: 1 });
+    }
+
+    #[test]
+    fn npy_with_a_row_too_many_or_too_few() {
+        let mut writer = NpyWriter::new(Vec::new(), 1, 1).unwrap();
+        writer.write(&[1.0]).unwrap();
+        assert_eq!(fault(writer.write(&[1.0]).unwrap_err()), VectorFault::RowCount { expected: 1, found: 2 });
+        let writer = NpyWriter::new(Vec::new(), 1, 1).unwrap();
+        assert_eq!(fault(writer.finish().unwrap_err()), VectorFault::RowCount { expected: 1, found: 0 });
+    }
+
+    #[test]
+    fn json_lines_read_back_to_the_same_bits() {
+        let vector = [0.1, -1.0 / 3.0, f32::MIN_POSITIVE, 16_777_217.0];
+        let mut line = Vec::new();
+        write_json_line(&mut line, "a \"b\"\t\u{fc}", &vector).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert!(line.starts_with("{\"text\":\"a \\\"b\\\"\\t\u{fc}\",\"vector\":[0.1,-0.33333334,"), "{line}");
+        assert!(line.ends_with("]}\n"));
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let read: Vec<f32> = serde_json::from_value(read["vector"].clone()).unwrap();
+        assert_eq!(read, vector);
+    }
+
+    #[test]
+    fn json_has_no_nan() {
+        let error = write_json_line(&mut Vec::new(), "a", &[f32::NAN]).unwrap_err();
+        assert_eq!(fault(error), VectorFault::NoFiniteLength);
+    }
+}
