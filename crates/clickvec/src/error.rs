@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::eval::significance::PairingFault;
+use crate::ranker::spec::SpecFault;
+
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -19,6 +22,12 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A ranker, as it was asked for, is not what it should be.
+    #[error("ranker {0}")]
+    Ranker(#[from] SpecFault),
+    /// Two systems cannot be compared query by query.
+    #[error(transparent)]
+    Pairing(#[from] PairingFault),
     /// A table (clicks, judged, titles, TREC) is not what it should be.
     #[error("{}: {fault}", at_line(path, *line))]
     Table {
@@ -43,12 +52,107 @@ pub enum TableFault {
         /// The header's names.
         found: Vec<String>,
     },
+    /// A row is no text.
+    #[error("expected UTF-8, found another byte at place {byte} of the line; save the table as UTF-8 text")]
+    NotUtf8 {
+        /// The first bad byte's place in the line, counted from 1.
+        byte: usize,
+    },
+    /// A line is longer than what is read.
+    #[error("expected a line of at most {limit} bytes, found a longer one; is this a table of text lines?")]
+    LineTooLong {
+        /// The bound.
+        limit: usize,
+    },
+    /// A grade is none.
+    #[error("expected a grade, one of the integers 0 to 4, found `{found}`; see docs/formats.md")]
+    BadGrade {
+        /// The field, shortened.
+        found: String,
+    },
+    /// A title was judged twice for one query, and not alike.
+    #[error("expected grade {first} as in line {first_line} for the same query and title, found {found}; keep one")]
+    ConflictingGrade {
+        /// The first grade.
+        first: u8,
+        /// Where it stands, counted from 1.
+        first_line: u64,
+        /// The other grade.
+        found: u8,
+    },
+    /// An id in the column `query_id` or `title_id` stands for two texts.
+    #[error(
+        "expected the text `{first}` for `{id}` in column `{column}`, as in line {first_line}, found `{found}`; \
+         give each text an id of its own"
+    )]
+    ConflictingText {
+        /// `query_id` or `title_id`.
+        column: &'static str,
+        /// The id, shortened.
+        id: String,
+        /// The first text, shortened.
+        first: String,
+        /// Where it stands, counted from 1.
+        first_line: u64,
+        /// The other text, shortened.
+        found: String,
+    },
+    /// The table has a column of ids, and a row leaves it empty.
+    #[error("expected an id in column `{column}`, found nothing; fill it in every row or leave the column out")]
+    EmptyId {
+        /// `query_id` or `title_id`.
+        column: &'static str,
+    },
+    /// A line of a TREC file has more or fewer fields than its form.
+    #[error("expected {expected} fields, `{form}`, found {found}; is this a TREC file?")]
+    FieldCount {
+        /// How many there should be.
+        expected: usize,
+        /// Their names.
+        form: &'static str,
+        /// How many there are.
+        found: usize,
+    },
+    /// A rank in a TREC run is none.
+    #[error("expected a rank, an integer of 0 or more, found `{found}`")]
+    BadRank {
+        /// The field, shortened.
+        found: String,
+    },
+    /// A score is none; there is no order among NaNs.
+    #[error("expected a score, a number that is not NaN, found `{found}`")]
+    BadScore {
+        /// The field, shortened.
+        found: String,
+    },
+    /// A TREC file names a title twice for one query.
+    #[error("expected each title once a query, found `{title}` again for query `{query}`; keep one of the lines")]
+    RepeatedTitle {
+        /// The query's id, shortened.
+        query: String,
+        /// The title's id, shortened.
+        title: String,
+    },
+    /// What is to be written into a TREC file is empty or has white space, which separates fields there.
+    #[error("expected an id without white space for a TREC file, found `{id}`; rename it")]
+    UnfitId {
+        /// The id or tag, shortened.
+        id: String,
+    },
 }
 
 impl Error {
     /// An [`Error::Io`] for `path`.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         Error::Io { path: path.to_owned(), action, source }
+    }
+}
+
+/// The beginning of a field: a message repeats what it found, which may be hostile and megabytes long.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
