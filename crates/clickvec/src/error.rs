@@ -2,9 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::eval::significance::PairingFault;
-use crate::ranker::spec::SpecFault;
-
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -82,7 +79,7 @@ pub enum TableFault {
     },
     /// An id in the column `query_id` or `title_id` stands for two texts.
     #[error(
-        "expected the text `{first}` for `{id}` in column `{column}`, as in line {first_line}, found `{found}`; \
+        "expected the text of line {first_line} for `{id}` in column `{column}`, found `{found}`; \
          give each text an id of its own"
     )]
     ConflictingText {
@@ -90,9 +87,7 @@ pub enum TableFault {
         column: &'static str,
         /// The id, shortened.
         id: String,
-        /// The first text, shortened.
-        first: String,
-        /// Where it stands, counted from 1.
+        /// Where the first text stands, counted from 1.
         first_line: u64,
         /// The other text, shortened.
         found: String,
@@ -141,6 +136,104 @@ pub enum TableFault {
     },
 }
 
+/// What can be wrong with a ranker as it was asked for.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecFault {
+    /// There is nothing before the colon.
+    #[error("`{found}`: expected a name such as `bm25`, found none")]
+    NoName {
+        /// What was given, shortened.
+        found: String,
+    },
+    /// A parameter is not `name=value`.
+    #[error("`{ranker}`: expected parameters as `name=value,name=value`, found `{found}`")]
+    NotAssigned {
+        /// The ranker's name, shortened.
+        ranker: String,
+        /// The parameter, shortened.
+        found: String,
+    },
+    /// A value is no finite number.
+    #[error("`{ranker}`: expected a number for `{parameter}`, found `{found}`")]
+    NotNumber {
+        /// The ranker's name, shortened.
+        ranker: String,
+        /// The parameter, shortened.
+        parameter: String,
+        /// The value, shortened.
+        found: String,
+    },
+    /// A parameter is given twice.
+    #[error("`{ranker}`: expected each parameter once, found `{parameter}` again")]
+    Repeated {
+        /// The ranker's name, shortened.
+        ranker: String,
+        /// The parameter, shortened.
+        parameter: String,
+    },
+    /// The ranker has no such parameter.
+    #[error("`{ranker}`: expected {}, found `{parameter}`", known_parameters(known))]
+    UnknownParameter {
+        /// The ranker's name, shortened.
+        ranker: String,
+        /// The parameter, shortened.
+        parameter: String,
+        /// Those it has.
+        known: Vec<&'static str>,
+    },
+    /// A value is outside its range.
+    #[error("`{ranker}`: expected {least} to {most} for `{parameter}`, found {found}")]
+    OutOfRange {
+        /// The ranker's name, shortened.
+        ranker: String,
+        /// The parameter.
+        parameter: &'static str,
+        /// The smallest allowed value.
+        least: f64,
+        /// The largest.
+        most: f64,
+        /// The value.
+        found: f64,
+    },
+    /// A value is no whole number.
+    #[error("`{ranker}`: expected a whole number for `{parameter}`, found {found}")]
+    NotWhole {
+        /// The ranker's name, shortened.
+        ranker: String,
+        /// The parameter.
+        parameter: &'static str,
+        /// The value.
+        found: f64,
+    },
+}
+
+/// Why two systems cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PairingFault {
+    /// One has more values than the other.
+    #[error("expected as many queries for both systems, found {a} and {b}; evaluate both on the same judgments")]
+    Lengths {
+        /// How many the first has.
+        a: usize,
+        /// How many the second has.
+        b: usize,
+    },
+    /// The queries are not the same.
+    #[error(
+        "expected the same queries for both systems, found `{a}` and `{b}` at place {place}; evaluate both on the same judgments"
+    )]
+    Queries {
+        /// The first system's query id, shortened.
+        a: String,
+        /// The second's.
+        b: String,
+        /// Where they differ, counted from 1.
+        place: usize,
+    },
+}
+
 impl Error {
     /// An [`Error::Io`] for `path`.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
@@ -168,4 +261,11 @@ fn quoted(names: &[String]) -> String {
         return "none".to_owned();
     }
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn known_parameters(known: &[&str]) -> String {
+    match known {
+        [] => "no parameters".to_owned(),
+        known => format!("one of the parameters {}", known.join(", ")),
+    }
 }

@@ -116,17 +116,10 @@ impl Ranking {
 
     /// 1 / rank of the first title with a grade of `relevant_from` or more, 0 if there is none.
     pub fn reciprocal_rank(&self, relevant_from: u8) -> f64 {
-        let Some((group, relevant)) = self
-            .groups()
-            .map(|group| (group.relevant(relevant_from), group))
-            .find(|&(relevant, _)| relevant > 0)
-            .map(|(relevant, group)| (group, relevant))
-        else {
-            return 0.0;
-        };
+        let Some(group) = self.groups().find(|group| group.relevant(relevant_from) > 0) else { return 0.0 };
+        let (n, relevant) = (group.grades.len(), group.relevant(relevant_from));
         // The first of r relevant titles among n stands at place j with probability
         // C(n−1−j, r−1) / C(n, r); from one place to the next that changes by the factor below.
-        let n = group.grades.len();
         let mut probability = relevant as f64 / n as f64;
         let mut mean = 0.0;
         for place in 0..=n - relevant {
@@ -213,6 +206,7 @@ fn discount(place: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -240,7 +234,8 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
+
         /// Every order of the ids breaks the ties in another way; their mean is the expected value.
         #[test]
         fn expected_values_are_means_over_all_orders(

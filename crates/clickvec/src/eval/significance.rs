@@ -2,6 +2,8 @@
 
 use statrs::function::beta::beta_reg;
 
+pub use crate::error::PairingFault;
+
 /// What a paired two-sided t-test says about the values a − b.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairedTest {
@@ -13,32 +15,6 @@ pub struct PairedTest {
     pub p: f64,
     /// The number of pairs less one.
     pub degrees_of_freedom: usize,
-}
-
-/// Why two systems cannot be compared.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PairingFault {
-    /// One has more values than the other.
-    #[error("expected as many queries for both systems, found {a} and {b}; evaluate both on the same judgments")]
-    Lengths {
-        /// How many the first has.
-        a: usize,
-        /// How many the second has.
-        b: usize,
-    },
-    /// The queries are not the same.
-    #[error(
-        "expected the same queries for both systems, found `{a}` and `{b}` at place {place}; evaluate both on the same judgments"
-    )]
-    Queries {
-        /// The first system's query id, shortened.
-        a: String,
-        /// The second's.
-        b: String,
-        /// Where they differ, counted from 1.
-        place: usize,
-    },
 }
 
 /// The paired two-sided t-test of `a` against `b`, query by query.

@@ -27,12 +27,12 @@ impl Bm25Parameters {
     ///
     /// # Errors
     ///
-    /// [`SpecFault`] for another parameter, a negative `k1`, or a `b` outside 0 to 1.
+    /// [`SpecFault`] for another parameter, a `k1` outside 0 to 1000, or a `b` outside 0 to 1.
     pub fn from_spec(spec: &RankerSpec) -> Result<Bm25Parameters, SpecFault> {
         spec.allow(&["k1", "b"])?;
         let default = Bm25Parameters::default();
         Ok(Bm25Parameters {
-            k1: spec.number("k1", default.k1, 0.0..=f64::MAX)?,
+            k1: spec.number("k1", default.k1, 0.0..=1000.0)?,
             b: spec.number("b", default.b, 0.0..=1.0)?,
         })
     }

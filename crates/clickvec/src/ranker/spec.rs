@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+pub use crate::error::SpecFault;
 use crate::error::shortened;
 
 /// A ranker's name and the parameters that were given, in their order.
@@ -13,85 +14,6 @@ pub struct RankerSpec {
     pub name: String,
     /// Distinct names with finite values.
     pub parameters: Vec<(String, f64)>,
-}
-
-/// What can be wrong with a [`RankerSpec`].
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SpecFault {
-    /// There is nothing before the colon.
-    #[error("`{found}`: expected a name such as `bm25`, found none")]
-    NoName {
-        /// What was given, shortened.
-        found: String,
-    },
-    /// A parameter is not `name=value`.
-    #[error("`{ranker}`: expected parameters as `name=value,name=value`, found `{found}`")]
-    NotAssigned {
-        /// The ranker's name, shortened.
-        ranker: String,
-        /// The parameter, shortened.
-        found: String,
-    },
-    /// A value is no finite number.
-    #[error("`{ranker}`: expected a number for `{parameter}`, found `{found}`")]
-    NotNumber {
-        /// The ranker's name, shortened.
-        ranker: String,
-        /// The parameter, shortened.
-        parameter: String,
-        /// The value, shortened.
-        found: String,
-    },
-    /// A parameter is given twice.
-    #[error("`{ranker}`: expected each parameter once, found `{parameter}` again")]
-    Repeated {
-        /// The ranker's name, shortened.
-        ranker: String,
-        /// The parameter, shortened.
-        parameter: String,
-    },
-    /// The ranker has no such parameter.
-    #[error("`{ranker}`: expected {}, found `{parameter}`", known_parameters(known))]
-    UnknownParameter {
-        /// The ranker's name, shortened.
-        ranker: String,
-        /// The parameter, shortened.
-        parameter: String,
-        /// Those it has.
-        known: Vec<&'static str>,
-    },
-    /// A value is outside its range.
-    #[error("`{ranker}`: expected {least} to {most} for `{parameter}`, found {found}")]
-    OutOfRange {
-        /// The ranker's name, shortened.
-        ranker: String,
-        /// The parameter.
-        parameter: &'static str,
-        /// The smallest allowed value.
-        least: f64,
-        /// The largest.
-        most: f64,
-        /// The value.
-        found: f64,
-    },
-    /// A value is no whole number.
-    #[error("`{ranker}`: expected a whole number for `{parameter}`, found {found}")]
-    NotWhole {
-        /// The ranker's name, shortened.
-        ranker: String,
-        /// The parameter.
-        parameter: &'static str,
-        /// The value.
-        found: f64,
-    },
-}
-
-fn known_parameters(known: &[&str]) -> String {
-    match known {
-        [] => "no parameters".to_owned(),
-        known => format!("one of the parameters {}", known.join(", ")),
-    }
 }
 
 impl RankerSpec {

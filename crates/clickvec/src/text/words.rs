@@ -196,6 +196,7 @@ fn is_ideograph(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -210,6 +211,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
+
         #[test]
         fn ascii_path_is_the_unicode_path(text in "[\\x00-\\x7f]{0,60}") {
             prop_assert_eq!(words(&text), by_unicode_path(&text));
@@ -307,8 +310,10 @@ mod tests {
     fn long_words_take_linear_time() {
         // Quadratic behaviour anywhere would take hours at this size.
         const LENGTH: usize = 10_000_000;
-        for unit in ["a", "é", "e\u{301}", "\u{301}", "\u{FDFA}", "Σ", "\u{301}\u{316}"] {
-            let text = unit.repeat(LENGTH / unit.len());
+        for unit in ["a", "é", "e\u{301}", "\u{301}", "Σ", "\u{301}\u{316}", "\u{FDFA}"] {
+            // The last one becomes eleven times as long.
+            let length = if unit == "\u{FDFA}" { LENGTH / 11 } else { LENGTH };
+            let text = unit.repeat(length / unit.len());
             let mut bytes = 0;
             for_each_word(&text, &mut WordBuffer::default(), |word| bytes += word.len());
             assert!(bytes > 0, "no word in repeated {unit:?}");
