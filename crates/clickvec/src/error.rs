@@ -48,6 +48,14 @@ pub enum Error {
     /// Two systems cannot be compared query by query.
     #[error(transparent)]
     Pairing(#[from] PairingFault),
+    /// A click log has nothing to train on.
+    #[error("{}: {fault}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: LogFault,
+    },
     /// A table (clicks, judged, titles, TREC) is not what it should be.
     #[error("{}: {fault}", at_line(path, *line))]
     Table {
@@ -344,6 +352,23 @@ pub enum PairingFault {
         b: String,
         /// Where they differ, counted from 1.
         place: usize,
+    },
+}
+
+/// What can be wrong with a click log as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogFault {
+    /// No line is a pair of texts.
+    #[error(
+        "expected pairs of a query and a title, found none ({skipped} lines were broken, {without_words} had a side \
+         without words); see docs/formats.md"
+    )]
+    NoPairs {
+        /// Lines that could not be read.
+        skipped: u64,
+        /// Pairs of which a side has no word.
+        without_words: u64,
     },
 }
 
