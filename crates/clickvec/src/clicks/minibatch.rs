@@ -2,7 +2,7 @@
 
 use super::{ClickLog, Mapped};
 use crate::error::Result;
-use crate::loss::{NegativeRows, Pairs, TitleLists};
+use crate::loss::{NegativeRows, Pairs};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::Batch;
@@ -40,6 +40,8 @@ pub struct MinibatchConfig {
     pub negatives: Negatives,
     /// Where they come from.
     pub source: NegativeSource,
+    /// One tower reads all: then [`Minibatch::queries`] holds queries and, after them, titles.
+    pub shared_tower: bool,
     /// Of the order of the pairs and of the negatives.
     pub seed: u64,
 }
@@ -55,9 +57,9 @@ pub struct Minibatches<'a> {
 /// One minibatch; its memory is reused from filling to filling.
 #[derive(Debug, Default)]
 pub struct Minibatch {
-    /// Row r is the query of pair r.
+    /// Row r is the query of pair r; with a shared tower the titles follow.
     pub queries: Batch,
-    /// Each distinct title once.
+    /// Each distinct title once; empty with a shared tower.
     pub titles: Batch,
     /// Clicked titles and negatives, as rows of `titles`.
     pub pairs: Pairs,
@@ -145,17 +147,20 @@ impl<'a> Minibatches<'a> {
             }
         };
 
-        rayon::join(
-            || queries.fill(numbers.iter().map(|&number| log.pair(number as usize).query_words), log),
-            || titles.fill(rows.pairs.iter().map(|&number| title_words(log, number)), log),
-        );
         let features = log.dictionary().len();
-        rayon::join(|| queries.plan_rows(features), || titles.plan_rows(features));
+        let query_texts = numbers.iter().map(|&number| log.pair(number as usize).query_words);
+        let title_texts = rows.pairs.iter().map(|&number| log.pair(number as usize).title_words);
+        if self.config.shared_tower {
+            queries.fill(query_texts.chain(title_texts), log);
+            queries.plan_rows(features);
+            return;
+        }
+        let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'a [WordId]>| {
+            batch.fill(texts, log);
+            batch.plan_rows(features);
+        };
+        rayon::join(|| fill(queries, &mut query_texts.into_iter()), || fill(titles, &mut title_texts.into_iter()));
     }
-}
-
-fn title_words(log: &ClickLog, number: u64) -> &[WordId] {
-    log.pair(number as usize).title_words
 }
 
 /// The rows that cannot be negatives of a pair: titles clicked for the query anywhere in the log.
@@ -295,7 +300,7 @@ mod tests {
     }
 
     fn config(negatives: Negatives, source: NegativeSource) -> MinibatchConfig {
-        MinibatchConfig { size: 16, negatives, source, seed: 3 }
+        MinibatchConfig { size: 16, negatives, source, shared_tower: false, seed: 3 }
     }
 
     /// 40 queries, each with two titles clicked; every title is clicked for two queries.
