@@ -15,12 +15,16 @@ by_level! {
     pub fn add_scaled(sum: &mut [f32], scale: f32, x: &[f32]) = add_scaled_body
 }
 
-/// sum += x
-#[inline]
-pub fn add(sum: &mut [f32], x: &[f32]) {
+#[inline(always)]
+fn add_body<const FMA: bool>(sum: &mut [f32], x: &[f32]) {
     for (sum, &x) in sum.iter_mut().zip(x) {
         *sum += x;
     }
+}
+
+by_level! {
+    /// sum += x
+    pub fn add(sum: &mut [f32], x: &[f32]) = add_body
 }
 
 #[inline(always)]
@@ -54,17 +58,22 @@ by_level! {
 
 #[inline(always)]
 fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
-    let mut partial = [0.0f64; 8];
-    for chunk in x.chunks(8) {
-        for (partial, &x) in partial.iter_mut().zip(chunk) {
-            *partial += f64::from(x) * f64::from(x);
+    // f32 sums over a few hundred numbers, then f64: 1e-6 of the result, at a quarter of f64's time.
+    let mut sum = 0.0;
+    for part in x.chunks(1024) {
+        let mut partial = [0.0f32; 32];
+        for chunk in part.chunks(32) {
+            for (partial, &x) in partial.iter_mut().zip(chunk) {
+                *partial = mul_add::<FMA>(x, x, *partial);
+            }
         }
+        sum += partial.iter().map(|&x| f64::from(x)).sum::<f64>();
     }
-    partial.iter().sum()
+    sum
 }
 
 by_level! {
-    /// Σ xᵢ², in f64.
+    /// Σ xᵢ², to about 1e-6 of itself.
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
 }
 

@@ -157,7 +157,10 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         config: config.clone(),
         log: log.statistics().clone(),
         log_fingerprint: format!("{:016x}", log.fingerprint()),
-        validation_fingerprint: options.validation.map(|judgments| format!("{:016x}", judgments.fingerprint())),
+        validation_fingerprint: options
+            .validation
+            .filter(|_| config.keep == Keep::Best || config.patience.is_some())
+            .map(|judgments| format!("{:016x}", judgments.fingerprint())),
         epoch: 0,
         updates: 0,
         loss: 0.0,
