@@ -3,9 +3,13 @@
 pub mod clicks;
 pub mod encoder;
 pub mod error;
+pub mod eval;
 pub mod files;
 pub mod index;
+pub mod loss;
 pub mod math;
+pub mod optimizer;
+pub mod ranker;
 pub mod rng;
 pub mod text;
 pub mod vectors;

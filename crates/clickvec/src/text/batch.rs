@@ -100,7 +100,7 @@ pub struct Batch {
     pub(crate) blocks: Vec<Block>,
     spare_blocks: Vec<Block>,
     rows: usize,
-    /// Trigrams of all distinct words, each once: the rows of an input table that this batch reads.
+    /// Trigrams of all distinct words, ascending: the rows of an input table that this batch reads.
     pub(crate) touched: Vec<u32>,
     /// touched row → (distinct word, count)
     pub(crate) words_of_touched: Lists<(u32, u32)>,
@@ -116,6 +116,7 @@ struct Scratch {
     first_token: Vec<u32>,
     order: Vec<u32>,
     count_of: Vec<u32>,
+    seen: Vec<u64>,
     slot_of_feature: Vec<u32>,
 }
 
@@ -145,7 +146,7 @@ impl Batch {
         &self.blocks
     }
 
-    /// The table rows (trigram ids) that this batch reads, each once; filled by [`Batch::plan_rows`].
+    /// The table rows (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }
@@ -214,20 +215,26 @@ impl Batch {
         invert(&mut self.occurrences, words, self.blocks.iter().map(|b| (b.first_row, &b.words[..])));
         invert(&mut self.occurrences_reversed, words, self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
 
-        // slot_of_feature holds 1 + the slot while this runs, and zeros again at the end.
-        let slot_of = &mut self.scratch.slot_of_feature;
+        // A bitmap gives the touched rows in ascending order, so that tasks can share out the table.
+        let Scratch { seen, slot_of_feature: slot_of, count_of: counts, .. } = &mut self.scratch;
+        seen.resize(features.div_ceil(64).max(seen.len()), 0);
         slot_of.resize(features.max(slot_of.len()), 0);
-        self.touched.clear();
-        let counts = &mut self.scratch.count_of;
-        counts.clear();
         for feature in &self.features.items {
-            let slot = &mut slot_of[feature.id as usize];
-            if *slot == 0 {
-                self.touched.push(feature.id);
-                counts.push(0);
-                *slot = self.touched.len() as u32;
+            seen[feature.id as usize / 64] |= 1 << (feature.id % 64);
+        }
+        self.touched.clear();
+        for (i, bits) in seen.iter_mut().enumerate() {
+            while *bits != 0 {
+                let feature = i as u32 * 64 + bits.trailing_zeros();
+                slot_of[feature as usize] = self.touched.len() as u32;
+                self.touched.push(feature);
+                *bits &= *bits - 1;
             }
-            counts[*slot as usize - 1] += 1;
+        }
+        counts.clear();
+        counts.resize(self.touched.len(), 0);
+        for feature in &self.features.items {
+            counts[slot_of[feature.id as usize] as usize] += 1;
         }
         let lists = &mut self.words_of_touched;
         lists.start.clear();
@@ -243,13 +250,10 @@ impl Batch {
         lists.items.resize(self.features.items.len(), (0, 0));
         for word in 0..words {
             for feature in self.features.get(word) {
-                let next = &mut counts[slot_of[feature.id as usize] as usize - 1];
+                let next = &mut counts[slot_of[feature.id as usize] as usize];
                 lists.items[*next as usize] = (word as u32, feature.count);
                 *next += 1;
             }
-        }
-        for &feature in &self.touched {
-            slot_of[feature as usize] = 0;
         }
     }
 }
@@ -404,10 +408,10 @@ mod tests {
         assert_eq!((block.length(0), block.length(1), block.length(2)), (3, 2, 1));
         assert_eq!(batch.occurrences.get(2), [1, 3, 4]);
         assert_eq!(batch.occurrences_reversed.get(1), [5]);
-        assert_eq!(batch.touched(), [3, 4, 1, 2]);
+        assert_eq!(batch.touched(), [1, 2, 3, 4]);
         // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).
-        assert_eq!(batch.words_of_touched.get(0), [(0, 1), (2, 2)]);
-        assert_eq!(batch.words_of_touched.get(3), [(1, 2), (2, 1)]);
+        assert_eq!(batch.words_of_touched.get(2), [(0, 1), (2, 2)]);
+        assert_eq!(batch.words_of_touched.get(1), [(1, 2), (2, 1)]);
     }
 
     #[test]

@@ -1,0 +1,214 @@
+//! Judging: a ranker's answers beside people's grades, and whether two rankers differ.
+
+pub mod judgments;
+pub mod metrics;
+pub mod significance;
+pub mod trec;
+
+use rayon::prelude::*;
+
+pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
+pub use metrics::{Gain, Ranking, Scored, Ties};
+pub use significance::{PairedTest, PairingFault, paired_t_test};
+
+use crate::error::shortened;
+use crate::ranker::Ranker;
+
+/// How a ranking is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvaluateOptions {
+    /// What a grade is worth in NDCG.
+    pub gain: Gain,
+    /// What becomes of titles with equal scores.
+    pub ties: Ties,
+    /// The lowest grade that is relevant to all metrics but NDCG.
+    pub relevant_from: u8,
+}
+
+impl Default for EvaluateOptions {
+    fn default() -> EvaluateOptions {
+        EvaluateOptions { gain: Gain::Exponential, ties: Ties::Expected, relevant_from: 1 }
+    }
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Metric {
+    /// NDCG of the first title.
+    Ndcg1,
+    /// NDCG of the first 3.
+    Ndcg3,
+    /// NDCG of the first 10.
+    Ndcg10,
+    /// 1 / rank of the first relevant title; its mean is MRR.
+    ReciprocalRank,
+    /// Average precision; its mean is MAP.
+    AveragePrecision,
+    /// Precision of the first 10.
+    Precision10,
+    /// Recall of the first 10.
+    Recall10,
+}
+
+impl Metric {
+    /// All of them, in the order of reports.
+    pub const ALL: [Metric; 7] = [
+        Metric::Ndcg1,
+        Metric::Ndcg3,
+        Metric::Ndcg10,
+        Metric::ReciprocalRank,
+        Metric::AveragePrecision,
+        Metric::Precision10,
+        Metric::Recall10,
+    ];
+
+    /// Those that systems are compared by.
+    pub const NDCG: [Metric; 3] = [Metric::Ndcg1, Metric::Ndcg3, Metric::Ndcg10];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Ndcg1 => "ndcg@1",
+            Metric::Ndcg3 => "ndcg@3",
+            Metric::Ndcg10 => "ndcg@10",
+            Metric::ReciprocalRank => "reciprocal_rank",
+            Metric::AveragePrecision => "average_precision",
+            Metric::Precision10 => "precision@10",
+            Metric::Recall10 => "recall@10",
+        }
+    }
+}
+
+/// A value for each metric, from 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Metrics([f64; Metric::ALL.len()]);
+
+impl Metrics {
+    /// All metrics of one ranking.
+    pub fn of(ranking: &Ranking, options: &EvaluateOptions) -> Metrics {
+        let EvaluateOptions { gain, relevant_from, .. } = *options;
+        Metrics(Metric::ALL.map(|metric| match metric {
+            Metric::Ndcg1 => ranking.ndcg(1, gain),
+            Metric::Ndcg3 => ranking.ndcg(3, gain),
+            Metric::Ndcg10 => ranking.ndcg(10, gain),
+            Metric::ReciprocalRank => ranking.reciprocal_rank(relevant_from),
+            Metric::AveragePrecision => ranking.average_precision(relevant_from),
+            Metric::Precision10 => ranking.precision(10, relevant_from),
+            Metric::Recall10 => ranking.recall(10, relevant_from),
+        }))
+    }
+
+    /// The value of one metric.
+    pub fn get(&self, metric: Metric) -> f64 {
+        self.0[metric as usize]
+    }
+
+    /// The mean of each metric; 0 without queries.
+    pub fn mean<'a>(queries: impl IntoIterator<Item = &'a Metrics>) -> Metrics {
+        let mut mean = Metrics::default();
+        let mut count = 0u64;
+        for metrics in queries {
+            count += 1;
+            mean.0.iter_mut().zip(metrics.0).for_each(|(sum, value)| *sum += value);
+        }
+        mean.0.iter_mut().for_each(|sum| *sum /= count.max(1) as f64);
+        mean
+    }
+}
+
+/// What a query's ranking is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryMetrics {
+    /// The query's id.
+    pub id: String,
+    /// Its values.
+    pub metrics: Metrics,
+}
+
+/// What a ranker is worth on a test set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The ranker's name.
+    pub name: String,
+    /// Each query, in the order of the test set.
+    pub queries: Vec<QueryMetrics>,
+    /// The mean over all queries, those without a relevant title included, which score 0.
+    pub mean: Metrics,
+    /// How many queries have no title with a grade above 0.
+    pub queries_without_relevant: usize,
+}
+
+/// Ranks each query's judged titles with `ranker` and judges the result, on rayon's current threads;
+/// the result is the same for any number of them.
+///
+/// # Panics
+///
+/// If the ranker does not give one score a title.
+pub fn evaluate(ranker: &dyn Ranker, judgments: &Judgments, options: &EvaluateOptions) -> Evaluation {
+    let judged: Vec<(QueryMetrics, bool)> = judgments
+        .queries
+        .par_iter()
+        .map(|query| {
+            let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
+            let scores = ranker.score(&query.text, &texts);
+            assert_eq!(scores.len(), texts.len(), "{}: one score a title", ranker.name());
+            let scored = query.titles.iter().zip(scores);
+            let scored = scored.map(|(title, score)| Scored { id: &title.id, score, grade: title.grade });
+            let grades = query.titles.iter().map(|title| title.grade);
+            let ranking = Ranking::new(scored.collect(), grades.collect(), options.ties);
+            let metrics = Metrics::of(&ranking, options);
+            (QueryMetrics { id: query.id.clone(), metrics }, ranking.nothing_relevant())
+        })
+        .collect();
+    let queries_without_relevant = judged.iter().filter(|(_, nothing)| *nothing).count();
+    let queries: Vec<QueryMetrics> = judged.into_iter().map(|(query, _)| query).collect();
+    let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
+    Evaluation { name: ranker.name().to_owned(), queries, mean, queries_without_relevant }
+}
+
+/// A paired t-test between two systems.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The first system's name.
+    pub a: String,
+    /// The second's.
+    pub b: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// The test of a − b over all queries.
+    pub test: PairedTest,
+}
+
+/// Paired t-tests between all pairs of systems, for each of [`Metric::NDCG`].
+///
+/// # Errors
+///
+/// [`PairingFault`] if the systems were not evaluated on the same queries.
+pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, PairingFault> {
+    let mut comparisons = Vec::new();
+    for (i, a) in evaluations.iter().enumerate() {
+        for b in &evaluations[i + 1..] {
+            same_queries(a, b)?;
+            for metric in Metric::NDCG {
+                let values = |system: &Evaluation| -> Vec<f64> {
+                    system.queries.iter().map(|query| query.metrics.get(metric)).collect()
+                };
+                let test = paired_t_test(&values(a), &values(b))?;
+                comparisons.push(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test });
+            }
+        }
+    }
+    Ok(comparisons)
+}
+
+fn same_queries(a: &Evaluation, b: &Evaluation) -> Result<(), PairingFault> {
+    for (place, (a, b)) in (1..).zip(a.queries.iter().zip(&b.queries)) {
+        if a.id != b.id {
+            return Err(PairingFault::Queries { a: shortened(&a.id), b: shortened(&b.id), place });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

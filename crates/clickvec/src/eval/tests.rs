@@ -1,0 +1,77 @@
+use super::*;
+
+/// Scores a title by the number that its text is, or by its negative.
+struct Numbers {
+    name: &'static str,
+    sign: f64,
+}
+
+impl Ranker for Numbers {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn score(&self, _: &str, titles: &[&str]) -> Vec<f64> {
+        titles.iter().map(|title| self.sign * title.parse::<f64>().unwrap()).collect()
+    }
+}
+
+fn judgments(queries: &[(&str, &[(&str, u8)])]) -> Judgments {
+    let title = |&(text, grade): &(&str, u8)| JudgedTitle { id: text.to_owned(), text: text.to_owned(), grade };
+    let query = |&(id, titles): &(&str, &[(&str, u8)])| JudgedQuery {
+        id: id.to_owned(),
+        text: id.to_owned(),
+        titles: titles.iter().map(title).collect(),
+    };
+    Judgments { queries: queries.iter().map(query).collect(), duplicates: 0 }
+}
+
+const UP: Numbers = Numbers { name: "up", sign: 1.0 };
+const DOWN: Numbers = Numbers { name: "down", sign: -1.0 };
+
+#[test]
+fn rankers_are_judged_and_compared() {
+    let judgments = judgments(&[
+        ("a", &[("1", 0), ("2", 3)]),
+        ("b", &[("5", 1), ("6", 1), ("4", 0)]),
+        ("none", &[("1", 0), ("2", 0)]),
+    ]);
+    let options = EvaluateOptions::default();
+    let systems = [&UP, &DOWN].map(|ranker| evaluate(ranker, &judgments, &options));
+    let [up, down] = &systems;
+    let firsts = |system: &Evaluation| -> Vec<f64> {
+        system.queries.iter().map(|query| query.metrics.get(Metric::Ndcg1)).collect()
+    };
+    assert_eq!(firsts(up), [1.0, 1.0, 0.0]);
+    assert_eq!(firsts(down), [0.0, 0.0, 0.0]);
+    assert_eq!(up.mean.get(Metric::Ndcg1), 2.0 / 3.0);
+    assert_eq!(up.mean.get(Metric::Precision10), (0.1 + 0.2 + 0.0) / 3.0);
+    assert_eq!(up.mean.get(Metric::Recall10), 2.0 / 3.0);
+    assert_eq!(down.mean.get(Metric::ReciprocalRank), (0.5 + 0.5 + 0.0) / 3.0);
+    assert_eq!(up.queries_without_relevant, 1);
+
+    let comparisons = compare_all(&systems).unwrap();
+    let tested: Vec<_> = comparisons.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.metric.name())).collect();
+    assert_eq!(tested, [("up", "down", "ndcg@1"), ("up", "down", "ndcg@3"), ("up", "down", "ndcg@10")]);
+    // Differences 1, 1, 0: mean 2/3, t = 2.
+    assert!((comparisons[0].test.t - 2.0).abs() < 1e-12);
+    assert!((comparisons[0].test.difference - 2.0 / 3.0).abs() < 1e-15);
+}
+
+#[test]
+fn only_the_same_queries_are_compared() {
+    let options = EvaluateOptions::default();
+    let one = |id| evaluate(&UP, &judgments(&[(id, &[("1", 1)])]), &options);
+    let none = evaluate(&UP, &Judgments::default(), &options);
+    assert_eq!(none.mean, Metrics::default());
+    let fault = compare_all(&[one("a"), one("b")]).unwrap_err();
+    assert_eq!(fault, PairingFault::Queries { a: "a".into(), b: "b".into(), place: 1 });
+    assert_eq!(compare_all(&[one("a"), none]), Err(PairingFault::Lengths { a: 1, b: 0 }));
+}
+
+#[test]
+fn a_metric_is_found_by_its_place() {
+    for (place, metric) in Metric::ALL.into_iter().enumerate() {
+        assert_eq!(metric as usize, place, "{}", metric.name());
+    }
+}

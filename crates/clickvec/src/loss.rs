@@ -1,0 +1,356 @@
+//! The loss of Palangi et al. 2015, eq. (3)–(5): for a pair r and its negatives j,
+//! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r.
+
+use crate::math::activation::exp_slice;
+use crate::math::gemm::{Left, gemm};
+use crate::math::vector::{add_scaled, dot, normalize};
+use crate::text::batch::Lists;
+use rayon::prelude::*;
+
+/// Pairs of one task.
+const CHUNK: usize = 64;
+
+/// The pairs of a minibatch, in terms of its query rows and title rows.
+#[derive(Debug, Default, Clone)]
+pub struct Pairs {
+    /// The clicked title of each query.
+    pub positive: Vec<u32>,
+    /// What multiplies each pair's loss.
+    pub weight: Vec<f32>,
+    /// Which titles are negatives.
+    pub negatives: NegativeRows,
+}
+
+/// The negatives of each pair.
+#[derive(Debug, Clone)]
+pub enum NegativeRows {
+    /// These titles.
+    Listed(TitleLists),
+    /// All titles but these; the clicked title is among the exceptions.
+    AllBut(TitleLists),
+}
+
+/// One list of titles for each pair.
+#[derive(Debug, Clone, Default)]
+pub struct TitleLists(pub(crate) Lists<u32>);
+
+/// What [`Loss::compute`] found.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LossSum {
+    /// Σ l_r
+    pub loss: f64,
+    /// Pairs that have no negative, and so no loss.
+    pub without_negatives: u64,
+}
+
+/// Working memory and results of the loss, reused from call to call.
+#[derive(Debug, Default)]
+pub struct Loss {
+    /// ∂L/∂query embeddings, [pairs, L]
+    pub query_gradient: Vec<f32>,
+    /// ∂L/∂title embeddings, [titles, L]
+    pub title_gradient: Vec<f32>,
+    queries: Unit,
+    titles: Unit,
+    /// ∂L/∂cosine: [pairs, titles] with [`NegativeRows::AllBut`], else one for each listed negative.
+    d_cosine: Vec<f32>,
+    d_positive: Vec<f32>,
+    sums: Vec<LossSum>,
+}
+
+/// Vectors divided by their length.
+#[derive(Debug, Default)]
+struct Unit {
+    vectors: Vec<f32>,
+    lengths: Vec<f32>,
+    transposed: Vec<f32>,
+}
+
+impl Default for NegativeRows {
+    fn default() -> NegativeRows {
+        NegativeRows::Listed(TitleLists::default())
+    }
+}
+
+impl TitleLists {
+    /// Removes all lists.
+    pub fn clear(&mut self) {
+        self.0.start.clear();
+        self.0.start.push(0);
+        self.0.items.clear();
+    }
+
+    /// Adds the next pair's list.
+    pub fn push(&mut self, titles: impl IntoIterator<Item = u32>) {
+        self.0.items.extend(titles);
+        self.0.start.push(self.0.items.len() as u32);
+    }
+
+    /// The list of a pair.
+    pub fn get(&self, pair: usize) -> &[u32] {
+        self.0.get(pair)
+    }
+}
+
+impl Loss {
+    /// The loss of `pairs` over embeddings of `dimension` numbers, and its gradients.
+    pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
+        self.queries.fill(queries, dimension);
+        self.titles.fill(titles, dimension);
+        self.query_gradient.clear();
+        self.query_gradient.resize(queries.len(), 0.0);
+        self.title_gradient.clear();
+        self.title_gradient.resize(titles.len(), 0.0);
+        match &pairs.negatives {
+            NegativeRows::Listed(lists) => self.listed(gamma, dimension, pairs, &lists.0),
+            NegativeRows::AllBut(lists) => self.all_but(gamma, dimension, pairs, &lists.0),
+        }
+        self.queries.back(&mut self.query_gradient, dimension);
+        self.titles.back(&mut self.title_gradient, dimension);
+        let mut total = LossSum::default();
+        for sum in &self.sums {
+            total.loss += sum.loss;
+            total.without_negatives += sum.without_negatives;
+        }
+        total
+    }
+
+    fn listed(&mut self, gamma: f32, dimension: usize, pairs: &Pairs, lists: &Lists<u32>) {
+        let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
+        self.d_cosine.clear();
+        self.d_cosine.resize(lists.items.len(), 0.0);
+        self.d_positive.clear();
+        self.d_positive.resize(pairs.positive.len(), 0.0);
+        self.sums.clear();
+        for (r, &positive) in pairs.positive.iter().enumerate() {
+            let query = &queries[r * dimension..][..dimension];
+            let of = |title: u32| &titles[title as usize * dimension..][..dimension];
+            let span = lists.start[r] as usize..lists.start[r + 1] as usize;
+            let d_cosine = &mut self.d_cosine[span.clone()];
+            let cosine = dot(query, of(positive));
+            for (x, &title) in d_cosine.iter_mut().zip(&lists.items[span.clone()]) {
+                *x = gamma * (dot(query, of(title)) - cosine);
+            }
+            let (loss, d_positive) = softplus_of_sum(d_cosine, gamma * pairs.weight[r]);
+            self.d_positive[r] = d_positive;
+            self.sums.push(LossSum {
+                loss: f64::from(pairs.weight[r]) * loss,
+                without_negatives: u64::from(span.is_empty()),
+            });
+            let query_gradient = &mut self.query_gradient[r * dimension..][..dimension];
+            add_scaled(query_gradient, d_positive, of(positive));
+            add_scaled(&mut self.title_gradient[positive as usize * dimension..][..dimension], d_positive, query);
+            for (&d, &title) in d_cosine.iter().zip(&lists.items[span]) {
+                add_scaled(query_gradient, d, of(title));
+                add_scaled(&mut self.title_gradient[title as usize * dimension..][..dimension], d, query);
+            }
+        }
+    }
+
+    fn all_but(&mut self, gamma: f32, dimension: usize, pairs: &Pairs, exceptions: &Lists<u32>) {
+        let count = self.titles.lengths.len();
+        let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
+        self.sums.clear();
+        self.sums.resize(pairs.positive.len(), LossSum::default());
+        self.d_cosine.clear();
+        self.d_cosine.resize(pairs.positive.len() * count, 0.0);
+        if count == 0 {
+            return;
+        }
+        transpose(titles, dimension, &mut self.titles.transposed);
+        let transposed = &self.titles.transposed;
+        (
+            self.d_cosine.par_chunks_mut(CHUNK * count),
+            self.sums.par_chunks_mut(CHUNK),
+            queries.par_chunks(CHUNK * dimension),
+            self.query_gradient.par_chunks_mut(CHUNK * dimension),
+        )
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(chunk, (d_cosine, sums, queries, gradient))| {
+                let n = sums.len();
+                gemm((n, count, dimension), Left::rows(queries, dimension), (transposed, count), (d_cosine, count));
+                for (i, (row, sum)) in d_cosine.chunks_exact_mut(count).zip(sums).enumerate() {
+                    let r = chunk * CHUNK + i;
+                    let positive = pairs.positive[r] as usize;
+                    let cosine = row[positive];
+                    for x in row.iter_mut() {
+                        *x = gamma * (*x - cosine);
+                    }
+                    for &title in exceptions.get(r) {
+                        row[title as usize] = f32::NEG_INFINITY;
+                    }
+                    let (loss, d_positive) = softplus_of_sum(row, gamma * pairs.weight[r]);
+                    row[positive] = d_positive;
+                    sum.loss = f64::from(pairs.weight[r]) * loss;
+                    sum.without_negatives = u64::from(exceptions.get(r).len() >= count);
+                }
+                gemm((n, dimension, count), Left::rows(d_cosine, count), (titles, dimension), (gradient, dimension));
+            });
+        let (d_cosine, pairs) = (&self.d_cosine, pairs.positive.len());
+        self.title_gradient.par_chunks_mut(CHUNK * dimension).enumerate().for_each(|(chunk, gradient)| {
+            let n = gradient.len() / dimension;
+            let left = Left::transposed(&d_cosine[chunk * CHUNK..], count);
+            gemm((n, dimension, pairs), left, (queries, dimension), (gradient, dimension));
+        });
+    }
+}
+
+/// log(1 + Σ_j e^{x_j}) with x_j = −γΔ_j. Each x_j becomes `scale` times its derivative, −∞ becomes
+/// 0, and minus their sum, the clicked title's share, is returned beside the value.
+fn softplus_of_sum(x: &mut [f32], scale: f32) -> (f64, f32) {
+    // The largest exponent, the 1's among them, is taken out: no γ overflows. NaN must survive.
+    let largest = x.iter().fold(0.0f32, |largest, &x| if x > largest || x.is_nan() { x } else { largest });
+    if x.iter().all(|&x| x == f32::NEG_INFINITY) {
+        x.fill(0.0);
+        return (0.0, 0.0);
+    }
+    for x in x.iter_mut() {
+        // Beyond −87 the exponential is bounded, not zero; −∞ stands for "not a negative".
+        *x -= largest;
+    }
+    let mut one = [-largest];
+    exp_slice(&mut one);
+    let excluded: f32 = -87.0;
+    let mut sum = f64::from(one[0]);
+    let mut lanes = [0.0f64; 8];
+    for chunk in x.chunks_mut(8) {
+        let keep: [bool; 8] = std::array::from_fn(|i| chunk.get(i).is_some_and(|&x| !(x < excluded)));
+        exp_slice(chunk);
+        for ((lane, x), keep) in lanes.iter_mut().zip(chunk.iter_mut()).zip(keep) {
+            *x = if keep { *x } else { 0.0 };
+            *lane += f64::from(*x);
+        }
+    }
+    sum += lanes.iter().sum::<f64>();
+    let factor = scale / sum as f32;
+    let mut share = [0.0f32; 8];
+    for chunk in x.chunks_mut(8) {
+        for (share, x) in share.iter_mut().zip(chunk) {
+            *x *= factor;
+            *share += *x;
+        }
+    }
+    (f64::from(largest) + sum.ln(), -share.iter().sum::<f32>())
+}
+
+impl Unit {
+    fn fill(&mut self, vectors: &[f32], dimension: usize) {
+        self.vectors.clear();
+        self.vectors.extend_from_slice(vectors);
+        self.lengths.clear();
+        self.lengths.extend(self.vectors.chunks_exact_mut(dimension).map(normalize));
+    }
+
+    /// ∂L/∂(unit vector) → ∂L/∂vector: (g − (g·u) u) / length; 0 for a zero vector, whose cosine
+    /// with anything is 0.
+    fn back(&self, gradient: &mut [f32], dimension: usize) {
+        let rows = gradient.chunks_exact_mut(dimension).zip(self.vectors.chunks_exact(dimension));
+        for ((gradient, unit), &length) in rows.zip(&self.lengths) {
+            if length == 0.0 {
+                gradient.fill(0.0);
+                continue;
+            }
+            let along = dot(gradient, unit);
+            add_scaled(gradient, -along, unit);
+            let scale = 1.0 / length;
+            gradient.iter_mut().for_each(|g| *g *= scale);
+        }
+    }
+}
+
+/// [n, dimension] → [dimension, n]
+fn transpose(vectors: &[f32], dimension: usize, out: &mut Vec<f32>) {
+    let n = vectors.len() / dimension;
+    out.clear();
+    out.resize(vectors.len(), 0.0);
+    for (i, vector) in vectors.chunks_exact(dimension).enumerate() {
+        for (j, &x) in vector.iter().enumerate() {
+            out[j * n + i] = x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vectors(count: usize, dimension: usize, seed: f32) -> Vec<f32> {
+        (0..count * dimension).map(|i| ((i as f32 + seed) * 1.7).sin()).collect()
+    }
+
+    fn pairs(negatives: NegativeRows) -> Pairs {
+        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives }
+    }
+
+    fn lists(lists: &[&[u32]]) -> TitleLists {
+        let mut out = TitleLists::default();
+        lists.iter().for_each(|list| out.push(list.iter().copied()));
+        out
+    }
+
+    #[test]
+    fn all_but_is_the_same_as_listing_the_rest() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        let (mut a, mut b) = (Loss::default(), Loss::default());
+        let listed = lists(&[&[1, 2, 3], &[0, 3], &[0, 1]]);
+        let but = lists(&[&[0], &[1, 2], &[2, 3]]);
+        let x = a.compute(10.0, &queries, &titles, 5, &pairs(NegativeRows::Listed(listed)));
+        let y = b.compute(10.0, &queries, &titles, 5, &pairs(NegativeRows::AllBut(but)));
+        assert!((x.loss - y.loss).abs() < 1e-5, "{x:?} {y:?}");
+        for (x, y) in a.query_gradient.iter().zip(&b.query_gradient) {
+            assert!((x - y).abs() < 1e-5);
+        }
+        for (x, y) in a.title_gradient.iter().zip(&b.title_gradient) {
+            assert!((x - y).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_pair_without_negatives_adds_nothing_and_is_counted() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(3, 5, 9.0));
+        let none = lists(&[&[], &[], &[]]);
+        let all = lists(&[&[0, 1, 2], &[0, 1, 2], &[0, 1, 2]]);
+        for negatives in [NegativeRows::Listed(none), NegativeRows::AllBut(all)] {
+            let mut loss = Loss::default();
+            let sum = loss.compute(10.0, &queries, &titles, 5, &pairs(negatives));
+            assert_eq!(sum, LossSum { loss: 0.0, without_negatives: 3 });
+            assert!(loss.query_gradient.iter().chain(&loss.title_gradient).all(|&g| g == 0.0));
+        }
+    }
+
+    #[test]
+    fn a_zero_vector_has_cosine_zero_and_no_gradient() {
+        let mut queries = vectors(3, 5, 0.0);
+        queries[..5].fill(0.0);
+        let titles = vectors(3, 5, 9.0);
+        let mut loss = Loss::default();
+        let listed = lists(&[&[1, 2], &[0, 2], &[0, 1]]);
+        let sum = loss.compute(10.0, &queries, &titles, 5, &pairs(NegativeRows::Listed(listed)));
+        assert!(sum.loss.is_finite());
+        assert_eq!(loss.query_gradient[..5], [0.0; 5]);
+        assert!(loss.query_gradient.iter().chain(&loss.title_gradient).all(|g| g.is_finite()));
+    }
+
+    #[test]
+    fn a_huge_gamma_does_not_overflow() {
+        let mut x = [3000.0, -2000.0, f32::NEG_INFINITY];
+        let (loss, positive) = softplus_of_sum(&mut x, 1.0);
+        assert!((loss - 3000.0).abs() < 1e-3);
+        assert_eq!((x, positive), ([1.0, 0.0, 0.0], -1.0));
+    }
+
+    #[test]
+    fn nan_is_not_hidden() {
+        let mut queries = vectors(3, 5, 0.0);
+        queries[7] = f32::NAN;
+        let titles = vectors(3, 5, 9.0);
+        for negatives in [
+            NegativeRows::Listed(lists(&[&[1, 2], &[0, 2], &[0, 1]])),
+            NegativeRows::AllBut(lists(&[&[0], &[1], &[2]])),
+        ] {
+            let sum = Loss::default().compute(10.0, &queries, &titles, 5, &pairs(negatives));
+            assert!(sum.loss.is_nan());
+        }
+    }
+}

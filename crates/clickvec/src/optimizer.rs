@@ -1,0 +1,415 @@
+//! Nesterov momentum (Palangi et al. 2015, eq. 6), Adam and plain gradient descent, per tower,
+//! with the gradient's norm clipped.
+//!
+//! The update of an input table is lazy and exact. A row that a minibatch does not touch has no
+//! gradient: its velocity only decays and its value only drifts, and both have a closed form over
+//! any number of updates. A row is brought up to date when a minibatch reads it. What is stored is
+//! the point where the next gradient is taken, Θ = Λ + μΔ; [`Optimizer::parameters`] gives Λ.
+
+use crate::encoder::{Gradients, Tensor, TensorKind};
+use crate::math::Matrix;
+use crate::math::vector::sum_of_squares;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Rows of one task.
+const CHUNK: usize = 128;
+
+/// Which update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptimizerKind {
+    /// Nesterov momentum, the LSTM paper's.
+    Nesterov,
+    /// Adam (Kingma and Ba 2015), β = 0.9, 0.999, ε = 1e-8; rows that a minibatch does not touch
+    /// are left alone.
+    Adam,
+    /// Plain gradient descent, the CLSM paper's eq. (7).
+    Sgd,
+}
+
+/// The momentum μ of each update, as stretches on which it is constant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MomentumSchedule {
+    /// (first update, μ), ascending; updates count from 1.
+    stretches: Vec<(u64, f64)>,
+}
+
+/// What an update needs to know besides the gradient.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptimizerConfig {
+    /// Which update.
+    pub kind: OptimizerKind,
+    /// ε
+    pub learning_rate: f32,
+    /// th_G: the gradient is scaled down to this norm if its norm is larger.
+    pub clip_norm: Option<f32>,
+    /// μ; only Nesterov uses it.
+    pub momentum: MomentumSchedule,
+}
+
+/// The state of one tower's updates.
+#[derive(Debug, Clone)]
+pub struct Optimizer {
+    config: OptimizerConfig,
+    updates: u64,
+    states: Vec<TensorState>,
+}
+
+/// The state of one tensor's updates.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct TensorState {
+    /// Δ (Nesterov) or the mean of gradients (Adam); empty with plain descent.
+    pub(crate) velocity: Matrix,
+    /// The mean of squared gradients (Adam).
+    pub(crate) square: Matrix,
+    /// For each row of a table (Nesterov), the update after which it was last brought up to date.
+    pub(crate) current: Vec<u64>,
+}
+
+impl MomentumSchedule {
+    /// The papers': 0.9 in the first and the last 2 % of `updates`, 0.995 between.
+    pub fn papers(updates: u64) -> MomentumSchedule {
+        let edge = (updates as f64 * 0.02).round() as u64;
+        MomentumSchedule::new(vec![(1, 0.9), (edge + 1, 0.995), (updates.saturating_sub(edge) + 1, 0.9)], updates)
+    }
+
+    /// The same μ in all `updates`.
+    pub fn constant(momentum: f64, updates: u64) -> MomentumSchedule {
+        MomentumSchedule::new(vec![(1, momentum)], updates)
+    }
+
+    /// One μ for each update.
+    pub fn each(momenta: &[f64]) -> MomentumSchedule {
+        let stretches = momenta.iter().enumerate().map(|(i, &momentum)| (i as u64 + 1, momentum)).collect();
+        MomentumSchedule::new(stretches, momenta.len() as u64)
+    }
+
+    /// After the last update μ is 0: there Θ and Λ are the same point.
+    fn new(stretches: Vec<(u64, f64)>, updates: u64) -> MomentumSchedule {
+        let mut kept: Vec<(u64, f64)> = Vec::new();
+        for (first, momentum) in stretches.into_iter().chain([(updates + 1, 0.0)]) {
+            while kept.last().is_some_and(|&(before, _)| before >= first) {
+                kept.pop();
+            }
+            kept.push((first, momentum));
+        }
+        MomentumSchedule { stretches: kept }
+    }
+
+    /// μ of the update number `k`, counted from 1.
+    pub fn at(&self, k: u64) -> f64 {
+        let stretch = self.stretches.partition_point(|&(first, _)| first <= k);
+        self.stretches[stretch.max(1) - 1].1
+    }
+
+    /// Π μ_k and Σ_j Π_{k ≤ j} μ_k over the updates k, j in `first..=last`, one closed form for
+    /// each stretch: products of a whole run would underflow, and their differences cancel.
+    fn idle(&self, first: u64, last: u64) -> (f64, f64) {
+        let (mut product, mut sum) = (1.0, 0.0);
+        let mut k = first;
+        while k <= last {
+            let stretch = self.stretches.partition_point(|&(begin, _)| begin <= k) - 1;
+            let end = self.stretches.get(stretch + 1).map_or(last, |&(next, _)| (next - 1).min(last));
+            let (momentum, updates) = (self.stretches[stretch].1, (end - k + 1) as f64);
+            let decay = momentum.powf(updates);
+            let drift = if momentum == 1.0 { updates } else { momentum * (1.0 - decay) / (1.0 - momentum) };
+            sum += product * drift;
+            product *= decay;
+            k = end + 1;
+        }
+        (product, sum)
+    }
+}
+
+/// What updates without a gradient do to a row: velocity × `decay`, value + velocity × `drift`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Idle {
+    decay: f32,
+    drift: f32,
+}
+
+impl OptimizerConfig {
+    /// From Θ, Δ after update `from` to Θ, Δ after update `to`.
+    fn idle(&self, from: u64, to: u64) -> Idle {
+        // Θ_to − Θ_from = Δ_from · Σ_{j = from+2}^{to+1} Π_{k = from+1}^{j} μ_k
+        let (decay, _) = self.momentum.idle(from + 1, to);
+        let (_, drift) = self.momentum.idle(from + 2, to + 1);
+        Idle { decay: decay as f32, drift: (self.momentum.at(from + 1) * drift) as f32 }
+    }
+
+    /// From Θ after update `from` to Λ after update `to`.
+    fn landing(&self, from: u64, to: u64) -> Idle {
+        // Λ_to − Θ_from = Δ_from · (Σ_{j = from+1}^{to} Π μ − μ_{from+1})
+        let (decay, drift) = self.momentum.idle(from + 1, to);
+        Idle { decay: decay as f32, drift: (drift - self.momentum.at(from + 1)) as f32 }
+    }
+}
+
+impl Optimizer {
+    /// The state before the first update of `tensors`.
+    pub fn new(config: OptimizerConfig, tensors: &[Tensor]) -> Optimizer {
+        let states = tensors
+            .iter()
+            .map(|tensor| {
+                let like = || Matrix::zeros(tensor.value.rows(), tensor.value.columns());
+                match (config.kind, tensor.kind) {
+                    (OptimizerKind::Sgd, _) => TensorState::default(),
+                    (OptimizerKind::Adam, _) => TensorState { velocity: like(), square: like(), current: Vec::new() },
+                    (OptimizerKind::Nesterov, TensorKind::Dense) => {
+                        TensorState { velocity: like(), ..TensorState::default() }
+                    }
+                    (OptimizerKind::Nesterov, TensorKind::Table) => TensorState {
+                        velocity: like(),
+                        current: vec![0; tensor.value.rows()],
+                        ..TensorState::default()
+                    },
+                }
+            })
+            .collect();
+        Optimizer { config, updates: 0, states }
+    }
+
+    /// Updates done.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &OptimizerConfig {
+        &self.config
+    }
+
+    pub(crate) fn states(&self) -> &[TensorState] {
+        &self.states
+    }
+
+    /// Continues from a stored state.
+    pub(crate) fn restore(&mut self, updates: u64, states: Vec<TensorState>) {
+        self.updates = updates;
+        self.states = states;
+    }
+
+    /// Brings the `touched` rows (ascending) of the tables up to date: to be called before each
+    /// forward pass that an update follows.
+    pub fn prepare(&mut self, tensors: &mut [Tensor], touched: &[u32]) {
+        if self.config.kind != OptimizerKind::Nesterov {
+            return;
+        }
+        let (config, updates) = (&self.config, self.updates);
+        for (tensor, state) in tensors.iter_mut().zip(&mut self.states) {
+            if tensor.kind != TensorKind::Table {
+                continue;
+            }
+            // Most rows were last touched a few updates ago: those factors are computed once.
+            let recent: Vec<Idle> = (0..=updates.min(256)).map(|gap| config.idle(updates - gap, updates)).collect();
+            RowTasks::cut(&mut tensor.value, state, touched).into_par_iter().for_each(|task| {
+                let RowTasks { first, value, velocity, current, touched, .. } = task;
+                let width = value.len() / current.len();
+                for &row in touched {
+                    let row = row as usize - first;
+                    let gap = updates - current[row];
+                    if gap == 0 {
+                        continue;
+                    }
+                    let idle = match recent.get(gap as usize) {
+                        Some(&idle) => idle,
+                        None => config.idle(current[row], updates),
+                    };
+                    current[row] = updates;
+                    let span = row * width..(row + 1) * width;
+                    for (value, velocity) in value[span.clone()].iter_mut().zip(&mut velocity[span]) {
+                        *value += *velocity * idle.drift;
+                        *velocity *= idle.decay;
+                    }
+                }
+            });
+        }
+    }
+
+    /// The gradient's norm over all tensors.
+    pub fn norm(gradients: &Gradients) -> f64 {
+        let sum: f64 = gradients
+            .tensors
+            .iter()
+            .map(|gradient| {
+                let chunks: Vec<f64> = gradient.data().par_chunks(1 << 14).map(sum_of_squares).collect();
+                chunks.iter().sum::<f64>()
+            })
+            .sum();
+        sum.sqrt()
+    }
+
+    /// One update with `gradients`, of norm `norm`; their table rows are those of `touched`, for
+    /// which [`Optimizer::prepare`] has run since the last update.
+    pub fn apply(&mut self, tensors: &mut [Tensor], touched: &[u32], gradients: &Gradients, norm: f64) {
+        self.updates += 1;
+        let k = self.updates;
+        let clip = match self.config.clip_norm {
+            Some(limit) if norm > f64::from(limit) => f64::from(limit) / norm,
+            _ => 1.0,
+        };
+        let step = Step {
+            scale: clip as f32,
+            learning_rate: self.config.learning_rate,
+            momentum: self.config.momentum.at(k) as f32,
+            lookahead: self.config.momentum.at(k + 1) as f32,
+            mean_correction: (1.0 / (1.0 - 0.9f64.powf(k as f64))) as f32,
+            square_correction: (1.0 / (1.0 - 0.999f64.powf(k as f64))) as f32,
+        };
+        let kind = self.config.kind;
+        for ((tensor, state), gradient) in tensors.iter_mut().zip(&mut self.states).zip(&gradients.tensors) {
+            match tensor.kind {
+                TensorKind::Dense => {
+                    let TensorState { velocity, square, .. } = state;
+                    step.update(kind, tensor.value.data_mut(), velocity.data_mut(), square.data_mut(), gradient.data());
+                }
+                TensorKind::Table => {
+                    let width = tensor.value.columns();
+                    RowTasks::cut(&mut tensor.value, state, touched).into_par_iter().for_each(|task| {
+                        for (i, &row) in task.touched.iter().enumerate() {
+                            let gradient = gradient.row(task.place + i);
+                            let row = row as usize - task.first;
+                            let span = row * width..(row + 1) * width;
+                            // Empty where this kind of update has no such state.
+                            let velocity = task.velocity.get_mut(span.clone()).unwrap_or_default();
+                            let square = task.square.get_mut(span.clone()).unwrap_or_default();
+                            step.update(kind, &mut task.value[span], velocity, square, gradient);
+                            if let Some(current) = task.current.get_mut(row) {
+                                *current = k;
+                            }
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// Λ: the parameters after the updates done so far. The state is left as it is.
+    pub fn parameters(&self, tensors: &[Tensor]) -> Vec<Tensor> {
+        self.moved(tensors, |value, velocity, idle| value + velocity * idle.drift)
+    }
+
+    /// Δ: the velocities after the updates done so far, shaped like the parameters.
+    pub fn velocities(&self, tensors: &[Tensor]) -> Vec<Tensor> {
+        self.moved(tensors, |_, velocity, idle| velocity * idle.decay)
+    }
+
+    fn moved(&self, tensors: &[Tensor], number: impl Fn(f32, f32, Idle) -> f32 + Sync) -> Vec<Tensor> {
+        let mut out = tensors.to_vec();
+        if self.config.kind != OptimizerKind::Nesterov {
+            return out;
+        }
+        for (tensor, state) in out.iter_mut().zip(&self.states) {
+            let width = tensor.value.columns();
+            tensor.value.data_mut().par_chunks_mut(width).enumerate().for_each(|(row, values)| {
+                let from = state.current.get(row).copied().unwrap_or(self.updates);
+                let idle = self.config.landing(from, self.updates);
+                for (value, &velocity) in values.iter_mut().zip(state.velocity.row(row)) {
+                    *value = number(*value, velocity, idle);
+                }
+            });
+        }
+        out
+    }
+}
+
+/// The constants of one update.
+#[derive(Clone, Copy)]
+struct Step {
+    scale: f32,
+    learning_rate: f32,
+    /// μ of this update.
+    momentum: f32,
+    /// μ of the next.
+    lookahead: f32,
+    mean_correction: f32,
+    square_correction: f32,
+}
+
+impl Step {
+    /// Updates numbers that have a gradient.
+    fn update(
+        self,
+        kind: OptimizerKind,
+        value: &mut [f32],
+        velocity: &mut [f32],
+        square: &mut [f32],
+        gradient: &[f32],
+    ) {
+        match kind {
+            OptimizerKind::Nesterov => {
+                // Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ
+                let rate = -self.learning_rate * self.scale;
+                for ((value, velocity), &g) in value.iter_mut().zip(velocity).zip(gradient) {
+                    let step = rate * g;
+                    *velocity = self.momentum * *velocity + step;
+                    *value += step + self.lookahead * *velocity;
+                }
+            }
+            OptimizerKind::Adam => {
+                for (((value, mean), square), &g) in value.iter_mut().zip(velocity).zip(square).zip(gradient) {
+                    let g = self.scale * g;
+                    *mean = 0.9 * *mean + 0.1 * g;
+                    *square = 0.999 * *square + 0.001 * g * g;
+                    let step = *mean * self.mean_correction / ((*square * self.square_correction).sqrt() + 1e-8);
+                    *value -= self.learning_rate * step;
+                }
+            }
+            OptimizerKind::Sgd => {
+                let rate = -self.learning_rate * self.scale;
+                for (value, &g) in value.iter_mut().zip(gradient) {
+                    *value += rate * g;
+                }
+            }
+        }
+    }
+}
+
+/// A contiguous part of a table and its state, with the touched rows that lie in it.
+struct RowTasks<'a> {
+    /// Table row of the part's first row.
+    first: usize,
+    /// Place of the part's first touched row among all touched rows.
+    place: usize,
+    value: &'a mut [f32],
+    velocity: &'a mut [f32],
+    square: &'a mut [f32],
+    current: &'a mut [u64],
+    touched: &'a [u32],
+}
+
+impl<'a> RowTasks<'a> {
+    /// Cuts a table into parts of [`CHUNK`] touched rows each.
+    fn cut(value: &'a mut Matrix, state: &'a mut TensorState, touched: &'a [u32]) -> Vec<RowTasks<'a>> {
+        let width = value.columns();
+        let mut value = value.data_mut();
+        let mut velocity = state.velocity.data_mut();
+        let mut square = state.square.data_mut();
+        let mut current = &mut state.current[..];
+        let mut tasks = Vec::with_capacity(touched.len().div_ceil(CHUNK));
+        let mut first = 0;
+        for (i, touched) in touched.chunks(CHUNK).enumerate() {
+            let end = *touched.last().expect("chunks are not empty") as usize + 1;
+            let rows = end - first;
+            tasks.push(RowTasks {
+                first,
+                place: i * CHUNK,
+                value: take(&mut value, rows * width),
+                velocity: take(&mut velocity, rows * width),
+                square: take(&mut square, rows * width),
+                current: take(&mut current, rows),
+                touched,
+            });
+            first = end;
+        }
+        tasks
+    }
+}
+
+/// The first `count` numbers, cut off; none of an empty slice.
+fn take<'a, T>(slice: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (part, rest) = std::mem::take(slice).split_at_mut_checked(count).unwrap_or_default();
+    *slice = rest;
+    part
+}

@@ -1,0 +1,262 @@
+//! Word hashing: a word becomes counts of the letter trigrams of `#word#`, as in the papers.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The mark on both sides of a word.
+const BOUNDARY: char = '#';
+
+/// Bits of a Unicode scalar value.
+const BITS: u32 = 21;
+
+/// Three Unicode scalar values of `#word#`; ordered by the scalars, first to last.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Trigram(u64);
+
+impl Trigram {
+    /// The trigram of three characters.
+    pub fn from_chars([a, b, c]: [char; 3]) -> Trigram {
+        Trigram(u64::from(a) << (2 * BITS) | u64::from(b) << BITS | u64::from(c))
+    }
+
+    /// The three characters.
+    pub fn chars(self) -> [char; 3] {
+        [2, 1, 0].map(|place| {
+            let scalar = (self.0 >> (place * BITS)) as u32 & ((1 << BITS) - 1);
+            // Only `from_chars` makes a trigram, so the replacement never shows.
+            char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER)
+        })
+    }
+}
+
+impl fmt::Display for Trigram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.chars().iter().try_for_each(|c| write!(f, "{c}"))
+    }
+}
+
+impl fmt::Debug for Trigram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trigram({self})")
+    }
+}
+
+/// Calls `f` with each trigram of `#word#`, left to right; an empty word has none.
+pub fn for_each_trigram(word: &str, mut f: impl FnMut(Trigram)) {
+    let mut chars = word.chars();
+    let Some(mut middle) = chars.next() else { return };
+    let mut first = BOUNDARY;
+    for last in chars.chain([BOUNDARY]) {
+        f(Trigram::from_chars([first, middle, last]));
+        (first, middle) = (middle, last);
+    }
+}
+
+/// Which trigrams there are, numbered from 0: the rows of a tower's input table.
+#[derive(Clone, Debug, Default)]
+pub struct Dictionary {
+    trigrams: Vec<Trigram>,
+    ids: HashMap<Trigram, u32, BuildHasherDefault<TrigramHasher>>,
+}
+
+/// A list of trigrams that holds one of them twice.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected distinct trigrams, found `{trigram}` at {first} and again at {second}; the list is damaged")]
+pub struct DuplicateTrigram {
+    /// The trigram.
+    pub trigram: Trigram,
+    /// Where it stands first, counted from 0.
+    pub first: usize,
+    /// Where it stands again.
+    pub second: usize,
+}
+
+impl Dictionary {
+    /// The `max_trigrams` most frequent trigrams, most frequent first, ties in the order of the
+    /// trigrams: the same counts in any order give the same ids. Counts of one trigram add up.
+    pub fn from_counts(counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_unstable();
+        counts.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 = kept.1.saturating_add(next.1);
+            }
+            same
+        });
+        counts.sort_unstable_by_key(|&(trigram, count)| (std::cmp::Reverse(count), trigram));
+        counts.truncate(max_trigrams);
+        let trigrams: Vec<_> = counts.into_iter().map(|(trigram, _)| trigram).collect();
+        let ids = trigrams.iter().copied().zip(0..).collect();
+        Dictionary { trigrams, ids }
+    }
+
+    /// The dictionary in which `trigrams[i]` has the id `i`.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateTrigram`] where a trigram stands twice.
+    pub fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
+        let mut ids = HashMap::with_capacity_and_hasher(trigrams.len(), BuildHasherDefault::default());
+        for (id, &trigram) in (0u32..).zip(&trigrams) {
+            if let Some(first) = ids.insert(trigram, id) {
+                return Err(DuplicateTrigram { trigram, first: first as usize, second: id as usize });
+            }
+        }
+        Ok(Dictionary { trigrams, ids })
+    }
+
+    /// The number of trigrams, V in the papers.
+    pub fn len(&self) -> usize {
+        self.trigrams.len()
+    }
+
+    /// Whether there is no trigram at all.
+    pub fn is_empty(&self) -> bool {
+        self.trigrams.is_empty()
+    }
+
+    /// The id of a trigram.
+    pub fn get(&self, trigram: Trigram) -> Option<u32> {
+        self.ids.get(&trigram).copied()
+    }
+
+    /// The trigrams in the order of their ids.
+    pub fn trigrams(&self) -> &[Trigram] {
+        &self.trigrams
+    }
+
+    /// Replaces `features` by the word's trigram counts, as (id, count) in the order of the ids.
+    ///
+    /// A trigram that is not in the dictionary is dropped; a word with none left has no features.
+    pub fn hash_word(&self, word: &str, features: &mut Vec<(u32, u32)>) {
+        features.clear();
+        for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| (id, 1))));
+        features.sort_unstable_by_key(|&(id, _)| id);
+        features.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 = kept.1.saturating_add(next.1);
+            }
+            same
+        });
+    }
+}
+
+impl PartialEq for Dictionary {
+    fn eq(&self, other: &Dictionary) -> bool {
+        self.trigrams == other.trigrams
+    }
+}
+
+impl Eq for Dictionary {}
+
+/// Folded multiplication: a trigram is one integer, for which the standard hasher is ten times too slow.
+#[derive(Default)]
+struct TrigramHasher(u64);
+
+impl Hasher for TrigramHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        // An odd constant without pattern: 2⁶⁴ divided by the golden ratio.
+        let product = u128::from(self.0 ^ value) * 0x9E37_79B9_7F4A_7C15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trigrams(word: &str) -> Vec<Trigram> {
+        let mut trigrams = Vec::new();
+        for_each_trigram(word, |trigram| trigrams.push(trigram));
+        trigrams
+    }
+
+    fn shown(word: &str) -> Vec<String> {
+        trigrams(word).iter().map(Trigram::to_string).collect()
+    }
+
+    #[test]
+    fn words_fall_into_trigrams() {
+        assert_eq!(shown("boy"), ["#bo", "boy", "oy#"]);
+        assert_eq!(shown("a"), ["#a#"]);
+        assert_eq!(shown("学"), ["#学#"]);
+        assert!(shown("").is_empty());
+    }
+
+    #[test]
+    fn a_trigram_keeps_its_characters_and_their_order() {
+        let parts = ['\0', '#', 'a', 'é', '学', '\u{10FFFF}'];
+        let mut all = Vec::new();
+        for a in parts {
+            for b in parts {
+                all.extend(parts.map(|c| [a, b, c]));
+            }
+        }
+        for x in &all {
+            assert_eq!(Trigram::from_chars(*x).chars(), *x);
+            for y in &all {
+                assert_eq!(Trigram::from_chars(*x).cmp(&Trigram::from_chars(*y)), x.cmp(y));
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_come_first_and_ties_go_by_trigram() {
+        let [boy, oy, bo] = ["boy", "oy#", "#bo"].map(|t| {
+            let mut chars = t.chars();
+            Trigram::from_chars(std::array::from_fn(|_| chars.next().unwrap()))
+        });
+        let forward = Dictionary::from_counts([(boy, 2), (oy, 3), (bo, 2), (boy, 0)], 10);
+        assert_eq!(forward.trigrams(), [oy, bo, boy]);
+        let parts = Dictionary::from_counts([(bo, 1), (oy, 1), (boy, 2), (bo, 1), (oy, 2)], 10);
+        assert_eq!(parts, forward);
+        let cut = Dictionary::from_counts([(boy, 2), (oy, 3), (bo, 2)], 2);
+        assert_eq!(cut.trigrams(), [oy, bo]);
+        assert_eq!((cut.get(bo), cut.get(boy)), (Some(1), None));
+    }
+
+    #[test]
+    fn a_trigram_given_twice_is_an_error() {
+        let [a, b] = [trigrams("a")[0], trigrams("b")[0]];
+        assert_eq!(Dictionary::from_trigrams(vec![a, b]).unwrap().get(b), Some(1));
+        let fault = Dictionary::from_trigrams(vec![a, b, a]).unwrap_err();
+        assert_eq!(fault, DuplicateTrigram { trigram: a, first: 0, second: 2 });
+        assert!(fault.to_string().contains("`#a#` at 0 and again at 2"), "{fault}");
+    }
+
+    #[test]
+    fn a_word_becomes_sorted_counts() {
+        // #ba ban ana nan ana na#
+        let dictionary = Dictionary::from_trigrams(trigrams("nana")).unwrap(); // #na nan ana na#
+        let mut features = vec![(9, 9)];
+        dictionary.hash_word("banana", &mut features);
+        assert_eq!(features, [(1, 1), (2, 2), (3, 1)]);
+        dictionary.hash_word("zzz", &mut features);
+        assert!(features.is_empty());
+        Dictionary::default().hash_word("banana", &mut features);
+        assert!(features.is_empty());
+    }
+
+    #[test]
+    fn a_long_word_is_hashed_at_once() {
+        let word = "abcdefghij".repeat(1_000_000);
+        let dictionary = Dictionary::from_counts(trigrams("abcdefghijab").into_iter().map(|t| (t, 1)), 99);
+        let mut features = Vec::new();
+        dictionary.hash_word(&word, &mut features);
+        assert_eq!(features.iter().map(|&(_, count)| count).sum::<u32>(), 10_000_000 - 1);
+        assert!(features.is_sorted());
+    }
+}

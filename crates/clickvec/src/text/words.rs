@@ -1,0 +1,322 @@
+//! The one function that says what a word is; every part of the program uses it.
+//!
+//! A text is brought to NFKC, lower-cased, and brought to NFKC again. Then apostrophes and
+//! zero-width characters are deleted, letters, marks and numbers are kept, an ideograph is a word of
+//! its own (with the marks that follow it), and every other character separates words.
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+
+/// The working memory of [`for_each_word`], reused from text to text.
+#[derive(Debug, Default)]
+pub struct WordBuffer {
+    /// The normalised text.
+    text: String,
+    /// The other side of each normalisation step, then the word under construction.
+    scratch: String,
+}
+
+/// Calls `word` with each word of `text`, in order.
+///
+/// Time is linear in the length of `text`. Nothing is allocated once `buffer` has grown to the
+/// longest text, except for a text with a capital sigma, whose lower case depends on its neighbours.
+pub fn for_each_word(text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)) {
+    if text.is_ascii() {
+        ascii_words(text, &mut buffer.text, word);
+    } else {
+        unicode_words(text, buffer, word);
+    }
+}
+
+/// The words of `text`, in order.
+///
+/// ```
+/// assert_eq!(clickvec::text::words("12-Gauge tub won't"), ["12", "gauge", "tub", "wont"]);
+/// ```
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for_each_word(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
+    words
+}
+
+/// ASCII is its own normal form: lower-casing in place and slicing is all there is to do.
+fn ascii_words(text: &str, lower: &mut String, mut word: impl FnMut(&str)) {
+    lower.clear();
+    lower.push_str(text);
+    lower.make_ascii_lowercase();
+    if lower.contains('\'') {
+        lower.retain(|c| c != '\'');
+    }
+    let mut start = None;
+    for (i, byte) in lower.bytes().enumerate() {
+        match (byte.is_ascii_alphanumeric(), start) {
+            (true, None) => start = Some(i),
+            (false, Some(first)) => {
+                word(&lower[first..i]);
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some(first) = start {
+        word(&lower[first..]);
+    }
+}
+
+fn unicode_words(text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)) {
+    let WordBuffer { text: normal, scratch } = buffer;
+    normalize(text, scratch);
+    lower_case(scratch, normal);
+    // Lower case can undo the normal form (İ becomes i and a mark), so it is restored.
+    if is_nfkc_quick(normal.chars()) != IsNormalized::Yes {
+        scratch.clear();
+        scratch.extend(normal.nfkc());
+        std::mem::swap(normal, scratch);
+    }
+
+    let current = scratch;
+    current.clear();
+    let mut after_ideograph = false;
+    for c in normal.chars() {
+        match kind(c) {
+            Kind::Mark => current.push(c),
+            Kind::Letter => {
+                if after_ideograph {
+                    flush(current, &mut word);
+                    after_ideograph = false;
+                }
+                current.push(c);
+            }
+            Kind::Ideograph => {
+                flush(current, &mut word);
+                current.push(c);
+                after_ideograph = true;
+            }
+            Kind::Deleted => {}
+            Kind::Separator => {
+                flush(current, &mut word);
+                after_ideograph = false;
+            }
+        }
+    }
+    flush(current, &mut word);
+}
+
+fn flush(current: &mut String, word: &mut impl FnMut(&str)) {
+    if !current.is_empty() {
+        word(current);
+        current.clear();
+    }
+}
+
+fn normalize(text: &str, out: &mut String) {
+    out.clear();
+    if is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+        out.push_str(text);
+    } else {
+        out.extend(text.nfkc());
+    }
+}
+
+/// `str::to_lowercase` into `out`. Only Σ, whose form at the end of a word is ς, needs its context.
+fn lower_case(text: &str, out: &mut String) {
+    out.clear();
+    if text.contains('Σ') {
+        out.push_str(&text.to_lowercase());
+        return;
+    }
+    for c in text.chars() {
+        if c.is_ascii() {
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.extend(c.to_lowercase());
+        }
+    }
+}
+
+enum Kind {
+    /// A letter or a number.
+    Letter,
+    Mark,
+    Ideograph,
+    Deleted,
+    Separator,
+}
+
+fn kind(c: char) -> Kind {
+    if c.is_ascii() {
+        return match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' => Kind::Letter,
+            '\'' => Kind::Deleted,
+            _ => Kind::Separator,
+        };
+    }
+    if is_deleted(c) {
+        return Kind::Deleted;
+    }
+    if is_ideograph(c) {
+        return Kind::Ideograph;
+    }
+    match c.general_category_group() {
+        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => Kind::Letter,
+        GeneralCategoryGroup::Mark => Kind::Mark,
+        _ if c.general_category() == GeneralCategory::Format => Kind::Deleted,
+        _ => Kind::Separator,
+    }
+}
+
+/// Apostrophes, and the characters without width that are not of the category Cf (`Format`).
+fn is_deleted(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2019}' | '\u{2BC}' | '\u{FF07}'
+        // The grapheme joiner and the variation selectors are marks by category, but show nothing:
+        // an emoji with a selector must not leave a word that consists of the selector.
+        | '\u{34F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}'
+    )
+}
+
+/// The Unicode property `Ideographic` (PropList.txt), planes 2 and 3 taken whole.
+fn is_ideograph(c: char) -> bool {
+    matches!(
+        c,
+        '\u{3006}'..='\u{3007}'
+            | '\u{3021}'..='\u{3029}'
+            | '\u{3038}'..='\u{303A}'
+            | '\u{3400}'..='\u{4DBF}'
+            | '\u{4E00}'..='\u{9FFF}'
+            | '\u{F900}'..='\u{FAD9}'
+            | '\u{16FE4}'
+            | '\u{17000}'..='\u{18D7F}'
+            | '\u{1B170}'..='\u{1B2FB}'
+            | '\u{20000}'..='\u{3FFFD}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(words(text), expected, "words of {text:?}");
+    }
+
+    fn by_unicode_path(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        unicode_words(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
+        words
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn ascii_path_is_the_unicode_path(text in "[\\x00-\\x7f]{0,60}") {
+            prop_assert_eq!(words(&text), by_unicode_path(&text));
+        }
+
+        #[test]
+        fn words_are_never_empty_and_stay_words(text in any::<String>()) {
+            for word in words(&text) {
+                prop_assert!(!word.is_empty());
+                prop_assert!(!word.contains(char::is_whitespace));
+            }
+        }
+    }
+
+    #[test]
+    fn one_buffer_serves_many_texts() {
+        let mut buffer = WordBuffer::default();
+        for text in ["naïve Σ café", "plain words", "", "北京 x", "don't"] {
+            let mut found = Vec::new();
+            for_each_word(text, &mut buffer, |word| found.push(word.to_owned()));
+            assert_eq!(found, words(text));
+        }
+    }
+
+    #[test]
+    fn english_is_taken_as_it_is_typed() {
+        check("Refridgerator  DOORHANDEL!", &["refridgerator", "doorhandel"]);
+        check("bath tub won't turn off", &["bath", "tub", "wont", "turn", "off"]);
+        check("12-Gauge 1.9 cu.ft", &["12", "gauge", "1", "9", "cu", "ft"]);
+        check("o\u{2019}neil o\u{2BC}neil o\u{FF07}neil", &["oneil", "oneil", "oneil"]);
+        check("'' ' '", &[]);
+    }
+
+    #[test]
+    fn both_normal_forms_of_an_accent_are_one_word() {
+        check("caf\u{E9} CAFE\u{301}", &["caf\u{E9}", "caf\u{E9}"]);
+        check("ệ e\u{302}\u{323} e\u{323}\u{302}", &["ệ", "ệ", "ệ"]);
+    }
+
+    #[test]
+    fn lower_case_follows_unicode() {
+        check("İSTANBUL", &["i\u{307}stanbul"]);
+        check("ΟΔΥΣΣΕΥΣ ΣΑΣ", &["οδυσσευς", "σας"]);
+        check("STRASSE ẞ", &["strasse", "ß"]);
+    }
+
+    #[test]
+    fn marks_stay_in_hindi_and_thai_words() {
+        check("हिन्दी में", &["हिन्दी", "में"]);
+        check("ภาษาไทย น้ำ", &["ภาษาไทย", "น\u{E49}\u{E4D}า"]);
+    }
+
+    #[test]
+    fn each_ideograph_is_a_word() {
+        check("北京大学hotel", &["北", "京", "大", "学", "hotel"]);
+        check("東京タワー", &["東", "京", "タワー"]);
+        check("二〇一三", &["二", "〇", "一", "三"]);
+        check("x北", &["x", "北"]);
+        // An ideograph keeps its marks; the next letter starts anew.
+        check("北\u{302A}ab", &["北\u{302A}", "ab"]);
+        check("𠀀𠀁", &["𠀀", "𠀁"]);
+    }
+
+    #[test]
+    fn hangul_is_composed() {
+        check("서울 호텔", &["서울", "호텔"]);
+        check("\u{1109}\u{1165}\u{110B}\u{116E}\u{11AF}", &["서울"]);
+    }
+
+    #[test]
+    fn emoji_separate_and_leave_nothing() {
+        check("pizza🍕oven", &["pizza", "oven"]);
+        check("❤\u{FE0F} 👩\u{200D}❤\u{FE0F}\u{200D}👨 👍🏽 🇩🇪", &[]);
+    }
+
+    #[test]
+    fn right_to_left_text_keeps_its_marks() {
+        check("עולם שָׁלוֹם", &["עולם", "שָׁלוֹם"]);
+        check("\u{202E}right\u{202C} \u{2067}عربي\u{2069}", &["right", "عربي"]);
+    }
+
+    #[test]
+    fn zero_width_characters_are_deleted() {
+        for c in ['\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}', '\u{AD}', '\u{200E}', '\u{34F}'] {
+            check(&format!("zero{c}width {c}"), &["zerowidth"]);
+        }
+    }
+
+    #[test]
+    fn compatibility_forms_are_taken_apart() {
+        check("½ ﬁne x² ＡＢＣ Ⅳ ①", &["1", "2", "fine", "x2", "abc", "iv", "1"]);
+    }
+
+    #[test]
+    fn long_words_take_linear_time() {
+        // Quadratic behaviour anywhere would take hours at this size.
+        const LENGTH: usize = 10_000_000;
+        for unit in ["a", "é", "e\u{301}", "\u{301}", "Σ", "\u{301}\u{316}", "\u{FDFA}"] {
+            // The last one becomes eleven times as long.
+            let length = if unit == "\u{FDFA}" { LENGTH / 11 } else { LENGTH };
+            let text = unit.repeat(length / unit.len());
+            let mut bytes = 0;
+            for_each_word(&text, &mut WordBuffer::default(), |word| bytes += word.len());
+            assert!(bytes > 0, "no word in repeated {unit:?}");
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Every encoder against the golden numbers: embeddings, cosines, loss, gradients, traces, and six
+//! Nesterov updates.
+//!
+//! Tolerance: golden numbers are f64, ours f32, so a number may be off by 2e-5 of the largest
+//! number of its tensor: a few hundred roundings of 6e-8. After six updates, whose velocities add
+//! up what each gradient was off, 1e-4 of the largest change is allowed.
+
+use clickvec::encoder::{
+    Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Signals, States, Tensor, Trace,
+};
+use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
+use clickvec::text::batch::{Batch, Feature, WordFeatures, WordId};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const TOLERANCE: f64 = 2e-5;
+const AFTER_UPDATES: f64 = 1e-4;
+
+fn folder() -> PathBuf {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden");
+    std::env::var_os("CLICKVEC_GOLDEN").map_or_else(|| PathBuf::from(default), PathBuf::from)
+}
+
+/// The words of all texts of a case: word id = place in this list.
+#[derive(Default)]
+struct Words(Vec<Vec<Feature>>);
+
+impl WordFeatures for Words {
+    fn features(&self, word: WordId) -> &[Feature] {
+        &self.0[word as usize]
+    }
+}
+
+impl Words {
+    fn text(&mut self, text: &Value) -> Vec<WordId> {
+        let number = |x: &Value| x.as_u64().expect("a count") as u32;
+        list(text)
+            .iter()
+            .map(|word| {
+                let features = list(word).iter().map(|f| Feature { id: number(&f[0]), count: number(&f[1]) }).collect();
+                // The same word must be the same id, as in a vocabulary.
+                let known = self.0.iter().position(|known| known == &features);
+                known.unwrap_or_else(|| {
+                    self.0.push(features);
+                    self.0.len() - 1
+                }) as WordId
+            })
+            .collect()
+    }
+}
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().unwrap_or_else(|| panic!("expected a list, found {value}"))
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        other => vec![other.as_f64().unwrap_or_else(|| panic!("expected a number, found {other}"))],
+    }
+}
+
+fn size(value: &Value, name: &str) -> usize {
+    value[name].as_u64().unwrap_or_else(|| panic!("no `{name}` in {value}")) as usize
+}
+
+struct Case {
+    name: String,
+    golden: Value,
+    config: EncoderConfig,
+    bptt: Bptt,
+    features: usize,
+}
+
+impl Case {
+    fn read(name: &str, golden: Value) -> Case {
+        let c = &golden["config"];
+        let lstm = || LstmConfig {
+            cells: size(c, "cells"),
+            forget_gate: c["forget"].as_bool().expect("forget"),
+            peephole: match c["peephole"].as_str() {
+                Some("none") => Peephole::None,
+                Some("diagonal") => Peephole::Diagonal,
+                Some("full") => Peephole::Full,
+                other => panic!("{name}: peephole {other:?}"),
+            },
+        };
+        let config = match golden["model"].as_str() {
+            Some("lstm") => EncoderConfig::Lstm(lstm()),
+            Some("bilstm") => EncoderConfig::Bilstm(lstm()),
+            Some("rnn") => EncoderConfig::Rnn { hidden: size(c, "hidden") },
+            Some("dssm") => {
+                EncoderConfig::Dssm { layers: numbers(&c["layers"]).into_iter().map(|n| n as usize).collect() }
+            }
+            Some("clsm") => EncoderConfig::Clsm {
+                window: size(c, "window"),
+                convolution: size(c, "conv"),
+                semantic: size(c, "semantic"),
+                bias: golden["query_parameters"].get("bc").is_some(),
+            },
+            other => panic!("{name}: model {other:?} is not known"),
+        };
+        for key in c.as_object().expect("config").keys() {
+            let known = [
+                "cells",
+                "forget",
+                "peephole",
+                "hidden",
+                "layers",
+                "window",
+                "conv",
+                "semantic",
+                "bptt",
+                "bptt_words",
+                "bias",
+            ];
+            assert!(known.contains(&key.as_str()), "{name}: config `{key}` is not known");
+        }
+        let bptt = Bptt {
+            words: c.get("bptt_words").map(|n| n.as_u64().expect("bptt_words") as usize),
+            signals: match c.get("bptt").and_then(Value::as_str) {
+                None | Some("exact") => Signals::Exact,
+                Some("per-gate") => Signals::PerGate,
+                Some(other) => panic!("{name}: bptt {other}"),
+            },
+        };
+        let features = size(&golden, "features");
+        Case { name: name.to_owned(), golden, config, bptt, features }
+    }
+
+    fn tower(&self, key: &str) -> Box<dyn Encoder> {
+        let mut encoder = self.config.build(self.features);
+        let source = &self.golden[key];
+        for tensor in encoder.tensors_mut() {
+            each_number(tensor, self.features, |name, row, column| lookup(source, &name, row, column));
+        }
+        // Every golden number must have found a place.
+        for (name, values) in source.as_object().expect("parameters") {
+            let placed = collect(encoder.tensors(), name, self.features).len();
+            assert_eq!(placed, numbers(values).len(), "{}: {name}", self.name);
+        }
+        encoder
+    }
+
+    /// The largest difference of any tensor, relative to the tensor's largest number.
+    fn compare(&self, what: &str, tensors: &[Tensor], golden: &Value, before: Option<&Value>, tolerance: f64) {
+        for (name, expected) in golden.as_object().unwrap_or_else(|| panic!("{}: no {what}", self.name)) {
+            let found = collect(tensors, name, self.features);
+            let expected = numbers(expected);
+            assert_eq!(found.len(), expected.len(), "{}: {what} {name}", self.name);
+            let largest = expected.iter().fold(0.0f64, |a, x| a.max(x.abs())).max(1e-3);
+            let allowed = match before {
+                None => tolerance * largest,
+                // Of parameters after updates, what counts is how far they moved, and a rounding each update.
+                Some(before) => {
+                    let moves = expected.iter().zip(numbers(&before[name])).map(|(x, y)| (x - y).abs());
+                    tolerance * moves.fold(0.0, f64::max) + 6.0 * 6e-8 * largest
+                }
+            };
+            let worst = found.iter().zip(&expected).fold(0.0f64, |a, (x, y)| a.max((x - y).abs()));
+            assert!(
+                worst <= allowed,
+                "{}: {what} {name}: off by {worst:.2e}, allowed {allowed:.2e}, largest {largest:.2e}",
+                self.name
+            );
+        }
+    }
+}
+
+/// Golden name, row (output), column (input) of every number of a tensor.
+fn each_number(tensor: &mut Tensor, features: usize, mut value: impl FnMut(String, usize, usize) -> f64) {
+    let ranges: Vec<_> = tensor.ranges().map(|(group, columns)| (group.name.clone(), columns)).collect();
+    for (name, columns) in ranges {
+        for input in 0..tensor.value.rows() {
+            for (output, column) in columns.clone().enumerate() {
+                let (name, input) = golden_place(&name, input, features);
+                tensor.value.row_mut(input.1)[column] = value(name, output, input.0) as f32;
+            }
+        }
+    }
+}
+
+/// A CLSM's `wc.2` is the third block of columns of the golden `wc`, its padding word the last
+/// column of each block. Returns (column in golden, row in ours).
+fn golden_place(name: &str, input: usize, features: usize) -> (String, (usize, usize)) {
+    if let Some(place) = name.strip_prefix("wc.padding.") {
+        let place: usize = place.parse().expect("a place in the window");
+        return ("wc".to_owned(), (place * (features + 1) + features, input));
+    }
+    if let Some(place) = name.strip_prefix("wc.") {
+        let place: usize = place.parse().expect("a place in the window");
+        return ("wc".to_owned(), (place * (features + 1) + input, input));
+    }
+    (name.to_owned(), (input, input))
+}
+
+fn lookup(source: &Value, name: &str, row: usize, column: usize) -> f64 {
+    let tensor = source.get(name).unwrap_or_else(|| panic!("no golden tensor `{name}`"));
+    match &tensor[row] {
+        Value::Array(columns) => columns[column].as_f64().expect("a number"),
+        // A vector: a bias or a diagonal peephole.
+        number => number.as_f64().unwrap_or_else(|| panic!("no number at {name}[{row}]")),
+    }
+}
+
+/// All numbers of the golden tensor `name`, in its order, out of ours.
+fn collect(tensors: &[Tensor], name: &str, features: usize) -> Vec<f64> {
+    let mut found: Vec<((usize, usize), f64)> = Vec::new();
+    for tensor in tensors {
+        for (group, columns) in tensor.ranges() {
+            for input in 0..tensor.value.rows() {
+                let (golden, (column, _)) = golden_place(&group.name, input, features);
+                if golden == name {
+                    for (output, at) in columns.clone().enumerate() {
+                        found.push(((output, column), f64::from(tensor.value.row(input)[at])));
+                    }
+                }
+            }
+        }
+    }
+    found.sort_by_key(|&(place, _)| place);
+    found.into_iter().map(|(_, x)| x).collect()
+}
+
+/// Gradients with all rows of the tables, shaped like the parameters.
+fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch) -> Vec<Tensor> {
+    let mut out = encoder.tensors().to_vec();
+    for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
+        if tensor.kind == clickvec::encoder::TensorKind::Table {
+            tensor.value.reset(tensor.value.rows(), tensor.value.columns());
+            for (i, &row) in batch.touched().iter().enumerate() {
+                tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(i));
+            }
+        } else {
+            tensor.value = gradient.clone();
+        }
+    }
+    out
+}
+
+/// Both towers' passes over some of a case's samples.
+struct Pass {
+    batches: [Batch; 2],
+    traces: [Trace; 2],
+    gradients: [Gradients; 2],
+    loss: Loss,
+    pairs: Pairs,
+}
+
+impl Pass {
+    fn new(case: &Case, samples: &[usize]) -> Pass {
+        let mut words = Words::default();
+        let (mut queries, mut titles) = (Vec::new(), Vec::new());
+        let mut pairs = Pairs::default();
+        let mut lists = TitleLists::default();
+        for &sample in samples {
+            let sample = &case.golden["batch"][sample];
+            queries.push(words.text(&sample["query"]));
+            pairs.positive.push(titles.len() as u32);
+            pairs.weight.push(1.0);
+            titles.push(words.text(&sample["positive"]));
+            let first = titles.len() as u32;
+            titles.extend(list(&sample["negatives"]).iter().map(|text| words.text(text)));
+            lists.push(first..titles.len() as u32);
+        }
+        pairs.negatives = NegativeRows::Listed(lists);
+        let mut batches = [Batch::new(), Batch::new()];
+        for (batch, texts) in batches.iter_mut().zip([&queries, &titles]) {
+            batch.fill(texts.iter().map(Vec::as_slice), &words);
+            batch.plan_rows(case.features);
+        }
+        Pass { batches, traces: Default::default(), gradients: Default::default(), loss: Loss::default(), pairs }
+    }
+
+    fn run(&mut self, case: &Case, towers: [&dyn Encoder; 2]) -> f64 {
+        for ((tower, batch), trace) in towers.iter().zip(&self.batches).zip(&mut self.traces) {
+            tower.forward(batch, trace);
+        }
+        let gamma = case.golden["gamma"].as_f64().expect("gamma") as f32;
+        let [queries, titles] = &self.traces;
+        let dimension = towers[0].dimension();
+        let sum = self.loss.compute(gamma, &queries.embeddings, &titles.embeddings, dimension, &self.pairs);
+        let grads = [&self.loss.query_gradient, &self.loss.title_gradient];
+        for i in 0..2 {
+            towers[i].backward(&self.batches[i], &self.traces[i], grads[i], case.bptt, &mut self.gradients[i]);
+        }
+        sum.loss
+    }
+}
+
+fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance * expected.abs().max(1.0), "{what}: {found} against {expected}");
+}
+
+fn check_passes(case: &Case) {
+    let towers = [case.tower("query_parameters"), case.tower("document_parameters")];
+    let towers = [&*towers[0], &*towers[1]];
+    let samples: Vec<usize> = (0..list(&case.golden["batch"]).len()).collect();
+    let mut pass = Pass::new(case, &samples);
+    let loss = pass.run(case, towers);
+    close(&format!("{}: loss", case.name), loss, case.golden["loss_sum"].as_f64().expect("loss_sum"), TOLERANCE);
+    for (i, key) in ["query_gradients", "document_gradients"].into_iter().enumerate() {
+        let found = dense(towers[i], &pass.gradients[i], &pass.batches[i]);
+        case.compare(key, &found, &case.golden[key], None, TOLERANCE);
+    }
+    let dimension = towers[0].dimension();
+    let mut title = 0;
+    for (i, sample) in list(&case.golden["per_sample"]).iter().enumerate() {
+        let query = &pass.traces[0].embeddings[i * dimension..][..dimension];
+        for (x, y) in query.iter().zip(numbers(&sample["query_embedding"])) {
+            close(&format!("{}: query {i}", case.name), f64::from(*x), y, TOLERANCE);
+        }
+        for (j, document) in list(&sample["document_embeddings"]).iter().enumerate() {
+            let found = &pass.traces[1].embeddings[title * dimension..][..dimension];
+            for (x, y) in found.iter().zip(numbers(document)) {
+                close(&format!("{}: document {i}.{j}", case.name), f64::from(*x), y, TOLERANCE);
+            }
+            let norm = |x: &[f32]| clickvec::math::vector::dot(x, x).sqrt();
+            let cosine = clickvec::math::vector::dot(query, found) / (norm(query) * norm(found));
+            let expected = numbers(&sample["cosine"])[j];
+            close(&format!("{}: cosine {i}.{j}", case.name), f64::from(cosine), expected, TOLERANCE);
+            title += 1;
+        }
+    }
+    check_trace(case, &pass);
+    check_one_by_one(case, towers, &pass, &samples);
+}
+
+/// A batch of one gives bit for bit what a batch of many gives; per-sample losses are golden.
+fn check_one_by_one(case: &Case, towers: [&dyn Encoder; 2], many: &Pass, samples: &[usize]) {
+    let dimension = towers[0].dimension();
+    for &sample in samples {
+        let mut one = Pass::new(case, &[sample]);
+        let loss = one.run(case, towers);
+        let expected = case.golden["per_sample"][sample]["loss"].as_f64().expect("loss");
+        close(&format!("{}: loss {sample}", case.name), loss, expected, TOLERANCE);
+        assert_eq!(
+            one.traces[0].embeddings,
+            many.traces[0].embeddings[sample * dimension..][..dimension],
+            "{}: sample {sample} alone",
+            case.name
+        );
+    }
+}
+
+fn check_trace(case: &Case, pass: &Pass) {
+    let Some(golden) = case.golden.get("trace_of_first_query") else { return };
+    let block = &pass.batches[0].blocks()[0];
+    let place = block.texts.iter().position(|&text| text == 0).expect("the first query has words");
+    let length = block.length(place);
+    for (key, expected) in golden.as_object().expect("a trace") {
+        let expected = numbers(expected);
+        let found: Vec<f64> = match (&pass.traces[0].states, &case.config) {
+            (States::Lstm(trace), EncoderConfig::Lstm(config)) => {
+                let (trace, h) = (&trace.blocks[0], config.cells);
+                let width = config.gates() * h;
+                let (values, stride, offset) = match key.as_str() {
+                    "input_gate" => (&trace.gates, width, h),
+                    "forget_gate" => (&trace.gates, width, 2 * h),
+                    "output_gate" => (&trace.gates, width, width - h),
+                    "cell_state" => (&trace.cell, h, 0),
+                    "activation" => (&trace.activation, h, 0),
+                    other => panic!("{}: trace `{other}` is not known", case.name),
+                };
+                let row = |t| &values[block.row(place, t) * stride + offset..][..h];
+                (0..length).flat_map(row).map(|&x| f64::from(x)).collect()
+            }
+            (States::Clsm(trace), &EncoderConfig::Clsm { convolution: k, .. }) => {
+                let trace = &trace.blocks[0];
+                let row = |t| &trace.windows[block.row(place, t) * k..][..k];
+                match key.as_str() {
+                    "h" => (0..length).flat_map(row).map(|&x| f64::from(x).tanh()).collect(),
+                    "v" => trace.pooled[place * k..][..k].iter().map(|&x| f64::from(x)).collect(),
+                    "argmax" => trace.winners[place * k..][..k].iter().map(|&x| f64::from(x)).collect(),
+                    other => panic!("{}: trace `{other}` is not known", case.name),
+                }
+            }
+            _ => panic!("{}: a trace of this encoder is not known", case.name),
+        };
+        assert_eq!(found.len(), expected.len(), "{}: trace {key}", case.name);
+        for (x, y) in found.iter().zip(expected) {
+            close(&format!("{}: trace {key}", case.name), *x, y, TOLERANCE);
+        }
+    }
+}
+
+fn check_nesterov(case: &Case) {
+    let Some(golden) = case.golden.get("nesterov") else { return };
+    let steps = list(&golden["steps"]);
+    let momenta: Vec<f64> = steps.iter().map(|step| step["momentum"].as_f64().expect("momentum")).collect();
+    let config = OptimizerConfig {
+        kind: OptimizerKind::Nesterov,
+        learning_rate: golden["learning_rate"].as_f64().expect("learning_rate") as f32,
+        clip_norm: Some(golden["clip_norm"].as_f64().expect("clip_norm") as f32),
+        momentum: MomentumSchedule::each(&momenta),
+    };
+    let mut towers = [case.tower("query_parameters"), case.tower("document_parameters")];
+    let mut optimizers =
+        [Optimizer::new(config.clone(), towers[0].tensors()), Optimizer::new(config, towers[1].tensors())];
+    for step in steps {
+        let samples: Vec<usize> = numbers(&step["minibatch"]).into_iter().map(|i| i as usize).collect();
+        let mut pass = Pass::new(case, &samples);
+        for i in 0..2 {
+            optimizers[i].prepare(towers[i].tensors_mut(), pass.batches[i].touched());
+        }
+        let loss = pass.run(case, [&*towers[0], &*towers[1]]);
+        let expected = step["loss_at_lookahead"].as_f64().expect("loss");
+        close(&format!("{}: loss at lookahead", case.name), loss, expected, AFTER_UPDATES);
+        for (i, key) in ["query_gradient_norm", "document_gradient_norm"].into_iter().enumerate() {
+            let norm = Optimizer::norm(&pass.gradients[i]);
+            close(&format!("{}: {key}", case.name), norm, step[key].as_f64().expect("a norm"), AFTER_UPDATES);
+            let touched = pass.batches[i].touched();
+            optimizers[i].apply(towers[i].tensors_mut(), touched, &pass.gradients[i], norm);
+        }
+    }
+    for (i, side) in ["query", "document"].into_iter().enumerate() {
+        let before = &case.golden[format!("{side}_parameters")];
+        let parameters = optimizers[i].parameters(towers[i].tensors());
+        let key = format!("{side}_parameters");
+        case.compare(&format!("nesterov {key}"), &parameters, &golden[&key], Some(before), AFTER_UPDATES);
+        let velocities = optimizers[i].velocities(towers[i].tensors());
+        let key = format!("{side}_velocity");
+        case.compare(&format!("nesterov {key}"), &velocities, &golden[&key], None, AFTER_UPDATES);
+    }
+}
+
+#[test]
+fn golden_encoders() {
+    let mut checked = 0;
+    let entries = std::fs::read_dir(folder()).expect("the golden folder");
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        if path.extension().is_none_or(|e| e != "json") || name == "words" || name == "metrics" {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let case = Case::read(&name, serde_json::from_str(&text).expect("JSON"));
+        check_passes(&case);
+        check_nesterov(&case);
+        checked += 1;
+    }
+    assert!(checked > 0, "no golden case in {}", folder().display());
+}
