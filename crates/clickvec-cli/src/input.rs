@@ -66,7 +66,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Opens the file and starts to read.
-    pub(crate) fn open(path: &Path) -> Result<Lines> {
+    pub(crate) fn open(path: &Path) -> Result<Lines, Error> {
         let path = path.to_owned();
         // A file that is missing is told at once; standard input is opened in the thread, since its first bytes may be
         // long in coming.
@@ -88,7 +88,7 @@ impl Lines {
     }
 
     /// At least one line and at most `most`: those that are there already. Empty at the end.
-    pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<()> {
+    pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
         batch.clear();
         if self.failed {
             return Ok(());
@@ -99,11 +99,6 @@ impl Lines {
             batch.push(line?);
         }
         Ok(())
-    }
-
-    /// All of them.
-    pub(crate) fn all(self) -> Result<Vec<String>> {
-        Ok(self.receiver.into_iter().collect::<Result<_, Error>>()?)
     }
 }
 

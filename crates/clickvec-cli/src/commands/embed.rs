@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     side: SideFlag,
 
-    /// The texts, one a line; also .gz and .zst.
-    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, help = "The texts, one a line; also .gz and .zst [default: standard input]")]
+    /// The texts, one a line; also .gz and .zst; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
     /// The form of the vectors.
@@ -71,22 +71,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     let mut job = Job { lines: Lines::open(&args.texts)?, embedder: model.embedder(side), format: args.format };
     match &args.output {
-        None => {
-            let name = Path::new("standard output");
-            job.write(&mut output::stdout(), name, model.dimension())?;
-        }
-        Some(path) => {
-            let mut outcome = Ok(());
-            files::write_atomically(path, |file| {
-                // The library's writer knows only the library's errors; the others wait outside.
-                outcome = job.write(file, path, model.dimension());
-                match &outcome {
-                    Ok(()) => Ok(()),
-                    Err(_) => Err(Error::io(path, "write", io::Error::other("the texts could not be embedded"))),
-                }
-            })
-            .or_else(|error| outcome.and(Err(error.into())))?;
-        }
+        None => job.write(&mut output::stdout(), Path::new("standard output"), model.dimension())?,
+        Some(path) => files::write_atomically(path, |file| job.write(file, path, model.dimension()))?,
     }
     Ok(Answer::Done)
 }
@@ -98,20 +84,20 @@ struct Job<'m> {
 }
 
 impl Job<'_> {
-    fn write(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
+    fn write(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
         match self.format {
             Format::Jsonl => self.write_json(out, name, dimension),
             Format::Npy => self.write_npy(out, name, dimension),
         }
     }
 
-    fn write_json(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
+    fn write_json(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
         let failed = |source| Error::io(name, "write", source);
         let mut batch = Vec::new();
         loop {
             self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
             if batch.is_empty() {
-                return Ok(out.flush().map_err(failed)?);
+                return out.flush().map_err(failed);
             }
             let vectors = self.embedder.embed(&batch).chunks_exact(dimension);
             for (text, vector) in batch.iter().zip(vectors) {
@@ -122,7 +108,7 @@ impl Job<'_> {
         }
     }
 
-    fn write_npy(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
+    fn write_npy(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
         let failed = |source| Error::io(name, "write", source);
         let (mut texts, mut batch) = (Vec::new(), Vec::new());
         loop {

@@ -80,13 +80,15 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
         trigrams: trigrams.len(),
         first_trigrams: trigrams.iter().take(SHOWN_TRIGRAMS).map(|trigram| trigram.chars().iter().collect()).collect(),
         tensors,
-        training: serde_json::to_value(model.training())?,
+        // By way of text: a number keeps its shortest form, 0.1 and not 0.10000000149.
+        training: serde_json::from_str(&serde_json::to_string(model.training())?)?,
         fingerprint: model.fingerprint(),
     })
 }
 
 fn text(report: &Report<'_>) -> String {
-    let towers = if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
+    let towers =
+        if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
     let facts = [
         ("model", report.file.display().to_string()),
         ("fingerprint", report.fingerprint.to_owned()),
@@ -157,6 +159,7 @@ fn flatten(prefix: &str, value: &Value, lines: &mut Vec<(String, String)>) {
                 flatten(&name, value, lines);
             }
         }
+        Value::Null => lines.push((prefix.to_owned(), "none".to_owned())),
         Value::String(text) => lines.push((prefix.to_owned(), text.clone())),
         other => lines.push((prefix.to_owned(), other.to_string())),
     }

@@ -23,7 +23,7 @@ pub(crate) struct Cli {
     command: Option<Command>,
 
     /// Threads to use; 0 means one for each core.
-    #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, global = true, display_order = 1000, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
 }
 

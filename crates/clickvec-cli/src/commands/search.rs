@@ -55,6 +55,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         model: &model,
         collection: &collection,
         embedder: model.embedder(Side::Query),
+        vector: Vec::new(),
         scratch: SearchScratch::default(),
         printer: Printer { json: args.json, several: args.queries.len() != 1, first: true },
         top: args.top as usize,
@@ -110,10 +111,19 @@ fn knows_a_word(dictionary: &Dictionary, text: &str) -> bool {
     })
 }
 
+fn scale_to_unit(vector: &mut [f32]) {
+    let length = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    }
+}
+
 struct Session<'a> {
     model: &'a Model,
     collection: &'a Collection,
     embedder: Embedder<'a>,
+    /// The query's vector, of length 1: scores are cosines.
+    vector: Vec<f32>,
     scratch: SearchScratch,
     printer: Printer,
     top: usize,
@@ -143,7 +153,10 @@ impl Session<'_> {
     fn answer(&mut self, query: &str, out: &mut impl Write) -> Result<()> {
         let known = knows_a_word(self.model.dictionary(), query);
         let hits = if known {
-            self.collection.index.search(self.embedder.embed(&[query]), self.top, &mut self.scratch)?
+            self.vector.clear();
+            self.vector.extend_from_slice(self.embedder.embed(&[query]));
+            scale_to_unit(&mut self.vector);
+            self.collection.index.search(&self.vector, self.top, &mut self.scratch)?
         } else {
             let shown = output::printable(query);
             match words(query).is_empty() {

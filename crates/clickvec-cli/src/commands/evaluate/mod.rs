@@ -1,5 +1,6 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether they differ.
 
+mod json;
 mod judged;
 mod report;
 mod systems;
@@ -116,7 +117,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         report::write_per_query(path, &results)?;
     }
     if args.json {
-        report::print_json(&results, &tests)?;
+        json::print(&results, &tests)?;
     } else {
         let written = report::text(&results, &tests, &args.options());
         output::print(written)?;

@@ -7,10 +7,8 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::eval::{Comparison, EvaluateOptions, Evaluation, Gain, Metric, Ties};
 use clickvec::{Error, files};
-use serde::Serialize;
-use serde_json::{Map, Value};
 
-use super::Results;
+use super::{Results, json};
 use crate::output;
 use crate::table;
 
@@ -20,9 +18,31 @@ const SIGNIFICANT: f64 = 0.05;
 const LISTED_SYSTEMS: usize = 8;
 /// Letters of systems with their superscripts; Unicode has no superscript q.
 const LETTERS: [(char, char); 25] = [
-    ('a', 'ᵃ'), ('b', 'ᵇ'), ('c', 'ᶜ'), ('d', 'ᵈ'), ('e', 'ᵉ'), ('f', 'ᶠ'), ('g', 'ᵍ'), ('h', 'ʰ'), ('i', 'ⁱ'),
-    ('j', 'ʲ'), ('k', 'ᵏ'), ('l', 'ˡ'), ('m', 'ᵐ'), ('n', 'ⁿ'), ('o', 'ᵒ'), ('p', 'ᵖ'), ('r', 'ʳ'), ('s', 'ˢ'),
-    ('t', 'ᵗ'), ('u', 'ᵘ'), ('v', 'ᵛ'), ('w', 'ʷ'), ('x', 'ˣ'), ('y', 'ʸ'), ('z', 'ᶻ'),
+    ('a', 'ᵃ'),
+    ('b', 'ᵇ'),
+    ('c', 'ᶜ'),
+    ('d', 'ᵈ'),
+    ('e', 'ᵉ'),
+    ('f', 'ᶠ'),
+    ('g', 'ᵍ'),
+    ('h', 'ʰ'),
+    ('i', 'ⁱ'),
+    ('j', 'ʲ'),
+    ('k', 'ᵏ'),
+    ('l', 'ˡ'),
+    ('m', 'ᵐ'),
+    ('n', 'ⁿ'),
+    ('o', 'ᵒ'),
+    ('p', 'ᵖ'),
+    ('r', 'ʳ'),
+    ('s', 'ˢ'),
+    ('t', 'ᵗ'),
+    ('u', 'ᵘ'),
+    ('v', 'ᵛ'),
+    ('w', 'ʷ'),
+    ('x', 'ˣ'),
+    ('y', 'ʸ'),
+    ('z', 'ᶻ'),
 ];
 /// From this many letters in a row on, only the first and the last are written.
 const ROW_OF_LETTERS: usize = 3;
@@ -142,71 +162,16 @@ fn probability(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// The names of metrics in JSON and in the table of queries.
-const KEYS: [(Metric, &str); 7] = [
-    (Metric::Ndcg1, "ndcg@1"),
-    (Metric::Ndcg3, "ndcg@3"),
-    (Metric::Ndcg10, "ndcg@10"),
-    (Metric::ReciprocalRank, "mrr"),
-    (Metric::AveragePrecision, "map"),
-    (Metric::Precision10, "precision@10"),
-    (Metric::Recall10, "recall@10"),
-];
-
-/// Prints what programs read: part of the interface, see `docs/evaluation.md`.
-pub(super) fn print_json(results: &Results, tests: &[Comparison]) -> Result<()> {
-    #[derive(Serialize)]
-    struct Report<'a> {
-        queries: usize,
-        queries_without_relevant: usize,
-        systems: Vec<Map<String, Value>>,
-        tests: Vec<Test<'a>>,
-    }
-    #[derive(Serialize)]
-    struct Test<'a> {
-        a: &'a str,
-        b: &'a str,
-        metric: &'static str,
-        difference: f64,
-        /// `null` where all differences are the same: t is infinite.
-        t: f64,
-        p: f64,
-    }
-    let systems = results.evaluations.iter().map(|system| {
-        let mut object = Map::new();
-        object.insert("name".to_owned(), system.name.clone().into());
-        object.extend(KEYS.map(|(metric, key)| (key.to_owned(), system.mean.get(metric).into())));
-        object
-    });
-    let tests = tests.iter().map(|Comparison { a, b, metric, test }| Test {
-        a,
-        b,
-        metric: metric.name(),
-        difference: test.difference,
-        t: test.t,
-        p: test.p,
-    });
-    let report = Report {
-        queries: results.queries.len(),
-        queries_without_relevant: results.evaluations.first().map_or(0, |system| system.queries_without_relevant),
-        systems: systems.collect(),
-        tests: tests.collect(),
-    };
-    let mut out = output::stdout();
-    output::json_line(&mut out, &report)?;
-    output::written(out.flush())
-}
-
 /// Writes one row for each system and query.
 pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     let written = files::write_atomically(path, |file| {
-        let keys = KEYS.map(|(_, key)| key).join("\t");
+        let keys = Metric::ALL.map(json::key).join("\t");
         writeln!(file, "system\tquery_id\tquery\t{keys}").map_err(failed)?;
         for system in &results.evaluations {
             for (judged, text) in system.queries.iter().zip(&results.queries) {
                 let name = output::printable(&system.name);
-                let values = KEYS.map(|(metric, _)| judged.metrics.get(metric).to_string()).join("\t");
+                let values = Metric::ALL.map(|metric| judged.metrics.get(metric).to_string()).join("\t");
                 writeln!(file, "{name}\t{}\t{text}\t{values}", judged.id).map_err(failed)?;
             }
         }

@@ -119,9 +119,8 @@ impl<R: Ranker> Ranker for Named<R> {
 pub(super) fn names_of(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
     let stem = |path: &PathBuf| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let stems: Vec<String> = paths.iter().map(stem).collect();
-    let is_free = |name: &String| {
-        stems.iter().filter(|other| *other == name).count() == 1 && !taken.contains(&name.as_str())
-    };
+    let is_free =
+        |name: &String| stems.iter().filter(|other| *other == name).count() == 1 && !taken.contains(&name.as_str());
     let named = paths.iter().zip(&stems);
     named.map(|(path, stem)| if is_free(stem) { stem.clone() } else { path.display().to_string() }).collect()
 }

@@ -109,7 +109,13 @@ fn judged_by_query(qrels: Vec<Qrel>) -> Vec<Judged> {
     judged
 }
 
-fn evaluate_run(name: String, path: &Path, run: &[RunLine], judged: &[Judged], options: &EvaluateOptions) -> Evaluation {
+fn evaluate_run(
+    name: String,
+    path: &Path,
+    run: &[RunLine],
+    judged: &[Judged],
+    options: &EvaluateOptions,
+) -> Evaluation {
     let mut by_query: HashMap<&str, Vec<&RunLine>> = HashMap::new();
     for line in run {
         by_query.entry(&line.query_id).or_default().push(line);

@@ -1,0 +1,77 @@
+//! The report of an evaluation for programs: part of the interface, see `docs/evaluation.md`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clickvec::eval::{Comparison, Metric, Metrics};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::Results;
+use crate::output;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    queries: usize,
+    queries_without_relevant: usize,
+    systems: Vec<System<'a>>,
+    tests: Vec<Test<'a>>,
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    name: &'a str,
+    #[serde(flatten, serialize_with = "by_name")]
+    mean: &'a Metrics,
+}
+
+#[derive(Serialize)]
+struct Test<'a> {
+    a: &'a str,
+    b: &'a str,
+    metric: &'static str,
+    /// The mean of a − b.
+    difference: f64,
+    /// `null` where all differences are the same: t is infinite.
+    t: f64,
+    p: f64,
+}
+
+/// Prints the report as one line.
+pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
+    let systems = results.evaluations.iter().map(|system| System { name: &system.name, mean: &system.mean });
+    let tests = tests.iter().map(|Comparison { a, b, metric, test }| Test {
+        a,
+        b,
+        metric: key(*metric),
+        difference: test.difference,
+        t: test.t,
+        p: test.p,
+    });
+    let report = Report {
+        queries: results.queries.len(),
+        queries_without_relevant: results.evaluations.first().map_or(0, |system| system.queries_without_relevant),
+        systems: systems.collect(),
+        tests: tests.collect(),
+    };
+    let mut out = output::stdout();
+    output::json_line(&mut out, &report)?;
+    output::written(out.flush())
+}
+
+/// What programs call a metric; means of reciprocal ranks and average precisions have names of their own.
+pub(super) fn key(metric: Metric) -> &'static str {
+    match metric {
+        Metric::ReciprocalRank => "mrr",
+        Metric::AveragePrecision => "map",
+        other => other.name(),
+    }
+}
+
+fn by_name<S: Serializer>(mean: &&Metrics, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(Metric::ALL.len()))?;
+    for metric in Metric::ALL {
+        map.serialize_entry(key(metric), &mean.get(metric))?;
+    }
+    map.end()
+}
