@@ -2,6 +2,7 @@
 
 mod commands;
 mod input;
+mod metrics;
 mod output;
 mod progress;
 mod table;

@@ -13,32 +13,37 @@ pub(crate) fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A bar of `length` things that `verb` names: `encoding titles`; hidden where nobody looks.
+/// A bar of `length` things with the time that is left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`; hidden where
+/// nobody looks.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{eta}} left"))
+}
+
+/// A bar whose message says the rest.
+pub(crate) fn bar_with_message(length: u64, verb: &str, noun: &str) -> ProgressBar {
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{msg}}"))
+}
+
+/// A count of things whose end is not known: `reading: 12,345 pairs`.
+pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
+    styled(0, &format!("{verb}: {{human_pos}} {noun}"))
+}
+
+fn styled(length: u64, template: &str) -> ProgressBar {
     let target = match is_watched() {
         true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
         false => ProgressDrawTarget::hidden(),
     };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    let template = format!("{verb} {{bar:24}} {{human_pos}}/{{human_len}} {noun}, {{per_sec}}, {{eta}} left{{msg}}");
-    // A template is fixed but for the words above: if indicatif refuses it, its own form will do.
-    if let Ok(style) = ProgressStyle::with_template(&template) {
-        bar.set_style(style.progress_chars("━╸─").with_key("per_sec", rate_of));
-    }
-    bar
-}
-
-/// A count of things whose end is not known: `reading … 12,345 pairs`.
-pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
-    let bar = bar(0, verb, noun);
-    if let Ok(style) = ProgressStyle::with_template(&format!("{{spinner}} {verb}: {{human_pos}} {noun}{{msg}}")) {
-        bar.set_style(style);
+    // The templates above are fixed but for their words: if indicatif refuses one, its own form will do.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of));
     }
     bar
 }
 
 fn rate_of(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
-    let _ = write!(out, "{}/s", rate(state.per_sec()));
+    let _ = out.write_str(&rate(state.per_sec()));
 }
 
 /// Things a second with the digits that mean something.

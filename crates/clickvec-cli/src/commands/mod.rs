@@ -66,7 +66,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
 }
 
 fn limit_level() -> Result<()> {
-    let Some(name) = std::env::var_os(LEVEL_VARIABLE) else {
+    let Some(name) = std::env::var_os(LEVEL_VARIABLE).filter(|name| !name.is_empty()) else {
         return Ok(());
     };
     let level: Level = name.to_string_lossy().parse().context(LEVEL_VARIABLE)?;

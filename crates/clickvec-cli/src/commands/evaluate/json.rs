@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clickvec::eval::{Comparison, Metric, Metrics};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use clickvec::eval::Comparison;
+use serde::Serialize;
 
 use super::Results;
+use crate::metrics::{ByKey, key};
 use crate::output;
 
 #[derive(Serialize)]
@@ -21,8 +21,8 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct System<'a> {
     name: &'a str,
-    #[serde(flatten, serialize_with = "by_name")]
-    mean: &'a Metrics,
+    #[serde(flatten)]
+    mean: ByKey<'a>,
 }
 
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ struct Test<'a> {
 
 /// Prints the report as one line.
 pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
-    let systems = results.evaluations.iter().map(|system| System { name: &system.name, mean: &system.mean });
+    let systems = results.evaluations.iter().map(|system| System { name: &system.name, mean: ByKey(&system.mean) });
     let tests = tests.iter().map(|Comparison { a, b, metric, test }| Test {
         a,
         b,
@@ -57,21 +57,4 @@ pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
     let mut out = output::stdout();
     output::json_line(&mut out, &report)?;
     output::written(out.flush())
-}
-
-/// What programs call a metric; means of reciprocal ranks and average precisions have names of their own.
-pub(super) fn key(metric: Metric) -> &'static str {
-    match metric {
-        Metric::ReciprocalRank => "mrr",
-        Metric::AveragePrecision => "map",
-        other => other.name(),
-    }
-}
-
-fn by_name<S: Serializer>(mean: &&Metrics, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(Metric::ALL.len()))?;
-    for metric in Metric::ALL {
-        map.serialize_entry(key(metric), &mean.get(metric))?;
-    }
-    map.end()
 }

@@ -8,9 +8,8 @@ use anyhow::Result;
 use clickvec::eval::{Comparison, EvaluateOptions, Evaluation, Gain, Metric, Ties};
 use clickvec::{Error, files};
 
-use super::{Results, json};
-use crate::output;
-use crate::table;
+use super::Results;
+use crate::{metrics, output, table};
 
 /// A difference is significant below this probability.
 const SIGNIFICANT: f64 = 0.05;
@@ -166,7 +165,7 @@ fn probability(p: f64) -> String {
 pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     let written = files::write_atomically(path, |file| {
-        let keys = Metric::ALL.map(json::key).join("\t");
+        let keys = Metric::ALL.map(metrics::key).join("\t");
         writeln!(file, "system\tquery_id\tquery\t{keys}").map_err(failed)?;
         for system in &results.evaluations {
             for (judged, text) in system.queries.iter().zip(&results.queries) {

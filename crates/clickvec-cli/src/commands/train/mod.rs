@@ -1,6 +1,7 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
 mod encoder;
+mod json;
 mod report;
 mod settings;
 
@@ -62,7 +63,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let judgments = args.validation.as_deref().map(input::judgments).transpose()?;
     let options = TrainOptions {
         clicks: &args.clicks,
-        validation: args.validation.as_deref().zip(judgments.as_ref()),
+        validation: judgments.as_ref(),
         output: &args.output,
         checkpoint_every: args.checkpoint_every,
         resume: args.resume,

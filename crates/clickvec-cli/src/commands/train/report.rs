@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clickvec::train::{Event, TrainConfig, Validation};
+use clickvec::clicks::LogStatistics;
+use clickvec::eval::Metric;
+use clickvec::train::{EpochReport, Event, Keep, TrainConfig};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use super::json::JsonEvent;
 use crate::commands::inspect::describe;
 use crate::{input, output, progress};
 
@@ -17,12 +20,16 @@ use crate::{input, output, progress};
 pub(super) struct Reporter {
     clicks: PathBuf,
     epochs: u32,
+    /// Whether there is a best epoch to point at.
+    keeps_best: bool,
     json: bool,
     watched: bool,
     bar: Option<ProgressBar>,
+    /// Pairs of an epoch, and of a minibatch.
+    pairs: (u64, u64),
+    /// Pairs of the bar's epoch and their summed loss.
+    loss: (u64, f64),
     started: Instant,
-    /// Epochs that were trained here, not before a resume, and their time.
-    trained: (u32, f64),
     /// The first write that failed: training goes on, its model is worth more than its report.
     failed: Option<anyhow::Error>,
 }
@@ -36,11 +43,13 @@ impl Reporter {
         Reporter {
             clicks: clicks.to_owned(),
             epochs: config.epochs,
+            keeps_best: config.keep == Keep::Best,
             json,
             watched: progress::is_watched(),
             bar: None,
+            pairs: (0, config.minibatch as u64),
+            loss: (0, 0.0),
             started: Instant::now(),
-            trained: (0, 0.0),
             failed: None,
         }
     }
@@ -48,16 +57,22 @@ impl Reporter {
     /// Takes one event.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
-            Event::Reading { pairs, .. } => self.reading(*pairs),
-            Event::Minibatch { epoch, done, of, pairs, loss, .. } => {
-                self.minibatch(*epoch, *done, *of, *pairs, *loss);
+            Event::Reading { pairs } => self.reading(*pairs),
+            &Event::Minibatch { epoch, minibatch, minibatches, pairs, loss } => {
+                if self.watched {
+                    self.minibatch(epoch, minibatch, minibatches, pairs, loss);
+                }
             }
             other => {
                 self.close();
-                if self.json {
-                    self.say_json(other);
-                } else {
+                if let Event::Log { statistics, skipped, .. } = other {
+                    self.pairs.0 = statistics.pairs;
+                    input::note_skipped(&self.clicks, skipped);
+                }
+                if !self.json {
                     self.say(other);
+                } else if let Some(line) = JsonEvent::of(other) {
+                    self.print(&line);
                 }
             }
         }
@@ -68,6 +83,7 @@ impl Reporter {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+        self.loss = (0, 0.0);
     }
 
     /// The first thing that could not be printed.
@@ -82,77 +98,87 @@ impl Reporter {
         }
     }
 
-    fn minibatch(&mut self, epoch: u32, done: u64, of: u64, pairs: u64, loss: f64) {
-        if !self.watched {
-            return;
-        }
+    fn minibatch(&mut self, epoch: u32, minibatch: u64, minibatches: u64, pairs: u64, loss: f64) {
+        let (all, size) = self.pairs;
         let epochs = self.epochs;
-        let bar = self.bar.get_or_insert_with(|| {
-            let length = (pairs as f64 * of as f64 / done.max(1) as f64) as u64;
-            progress::bar(length, &format!("epoch {epoch}/{epochs}"), "pairs")
-        });
-        bar.set_position(pairs);
-        if done == of {
-            bar.set_length(pairs);
-        }
-        let mut message = format!(", loss {loss:.4}");
-        let (trained, seconds) = self.trained;
-        if trained > 0 && epoch < epochs {
-            let rest = f64::from(epochs - epoch) * seconds / f64::from(trained);
-            let left = bar.eta() + Duration::from_secs_f64(rest);
-            let _ = write!(message, ", {} left in all", progress::duration(left));
-        }
-        bar.set_message(message);
+        let bar = self
+            .bar
+            .get_or_insert_with(|| progress::bar_with_message(all, &format!("epoch {epoch}/{epochs}"), "pairs"));
+        bar.set_position(if minibatch == minibatches { all } else { minibatch.saturating_mul(size) });
+        self.loss = (self.loss.0 + pairs, self.loss.1 + loss * pairs as f64);
+        // Every epoch takes about as long as this one.
+        let epoch_time = bar.elapsed().saturating_add(bar.eta());
+        let later = epoch_time.checked_mul(epochs.saturating_sub(epoch)).unwrap_or(Duration::MAX);
+        let left = progress::duration(bar.eta().saturating_add(later));
+        bar.set_message(format!("loss {:.4}, {left} left", self.loss.1 / self.loss.0.max(1) as f64));
     }
 
-    fn say(&mut self, event: &Event) {
+    fn say(&self, event: &Event) {
         match event {
-            Event::Log { pairs, skipped, words, trigrams, cut_texts, .. } => {
-                input::note_skipped(&self.clicks, skipped);
-                let [pairs, words, trigrams] = [(*pairs, "pair"), (*words, "distinct word"), (*trigrams, "trigram")]
-                    .map(|(number, noun)| output::counted(number, noun));
-                output::note(format_args!("{}: {pairs}, {words}, {trigrams}", self.clicks.display()));
-                if *cut_texts > 0 {
-                    let cut = output::counted(*cut_texts, "text");
-                    output::note(format_args!("{cut} cut at --max-words"));
-                }
-            }
+            Event::Log { statistics, trigrams, parameters, .. } => self.say_log(statistics, *trigrams, *parameters),
             Event::Resumed { epoch, minibatch } => {
-                output::note(format_args!("resumed in epoch {epoch} after {minibatch} of its minibatches"));
+                output::note(format_args!("resumed in epoch {epoch}, minibatches done: {minibatch}"));
             }
-            Event::Epoch { epoch, loss, pairs_per_second, seconds, validation } => {
-                self.trained = (self.trained.0 + 1, self.trained.1 + seconds);
-                let width = self.epochs.to_string().len();
-                let mut line = format!(
-                    "epoch {epoch:>width$}/{}  loss {loss:.4}  {:>9} pairs/s  {:>9}",
-                    self.epochs,
-                    progress::rate(*pairs_per_second),
-                    progress::duration(Duration::from_secs_f64(seconds.max(0.0))),
-                );
-                if let Some(Validation { ndcg: [one, three, ten], .. }) = validation {
-                    let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}");
+            Event::Epoch(report) => self.say_epoch(report),
+            Event::StoppedEarly { epoch, best, schedule_cut } => {
+                output::note(format_args!(
+                    "stopped after epoch {epoch} of {}: validation got no better after epoch {best}",
+                    self.epochs
+                ));
+                if *schedule_cut {
+                    output::note("the last 2 % of the momentum schedule were not reached");
                 }
-                output::note(line);
             }
-            Event::Stopped { epoch, epochs } => output::note(format_args!(
-                "stopped after epoch {epoch} of {epochs}: validation got no better for --patience epochs; \
-                 the end of the schedule was not reached"
-            )),
-            Event::Done { model, fingerprint } => output::note(format_args!(
-                "{}: written after {}, fingerprint {fingerprint}",
-                model.display(),
-                progress::duration(self.started.elapsed()),
-            )),
+            Event::Done { model, fingerprint, epoch, already } => {
+                let model = model.display();
+                let when = match already {
+                    true => "finished before, nothing to do".to_owned(),
+                    false => format!("written after {}", progress::duration(self.started.elapsed())),
+                };
+                output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
+            }
             _ => {}
         }
     }
 
-    fn say_json(&mut self, event: &Event) {
-        if let Event::Log { skipped, .. } = event {
-            input::note_skipped(&self.clicks, skipped);
+    fn say_log(&self, log: &LogStatistics, trigrams: usize, parameters: u64) {
+        let clicks = self.clicks.display();
+        let pairs = output::counted(log.pairs, "pair");
+        let known = output::counted(trigrams as u64, "trigram");
+        let dropped = match log.distinct_trigrams.saturating_sub(trigrams as u64) {
+            0 => String::new(),
+            rare => format!(" ({} rarer ones left out)", output::count(rare)),
+        };
+        output::note(format_args!("{clicks}: {pairs}, {known}{dropped}, {}", output::counted(parameters, "weight")));
+        if log.without_words > 0 {
+            let empty = output::counted(log.without_words, "pair");
+            output::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
         }
-        if let Some(line) = JsonEvent::of(event) {
-            self.print(&line);
+        if log.cut > 0 {
+            let cut = output::counted(log.cut, "text");
+            output::note(format_args!("{clicks}: cut {cut} at --max-words"));
+        }
+    }
+
+    fn say_epoch(&self, report: &EpochReport) {
+        let width = self.epochs.to_string().len();
+        let mut line = format!(
+            "epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
+            report.epoch,
+            self.epochs,
+            report.loss,
+            progress::rate(report.pairs_per_second),
+            progress::duration(Duration::try_from_secs_f64(report.seconds).unwrap_or_default()),
+        );
+        if let Some(metrics) = &report.validation {
+            let [one, three, ten] = Metric::NDCG.map(|metric| metrics.get(metric));
+            let best = if self.keeps_best && report.kept { "  best" } else { "" };
+            let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}{best}");
+        }
+        output::note(line);
+        if report.epoch == 1 && report.without_negatives > 0 {
+            let alone = output::counted(report.without_negatives, "pair");
+            output::note(format_args!("{alone} found no negative title in the epoch and added no loss"));
         }
     }
 
@@ -163,76 +189,5 @@ impl Reporter {
         let mut out = output::stdout();
         let printed = output::json_line(&mut out, line).and_then(|()| output::written(out.flush()));
         self.failed = printed.err();
-    }
-}
-
-/// What programs read: part of the interface.
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-enum JsonEvent<'a> {
-    Log {
-        pairs: u64,
-        skipped: u64,
-        words: u64,
-        trigrams: u64,
-        cut_texts: u64,
-    },
-    Resumed {
-        epoch: u32,
-        minibatch: u64,
-    },
-    Epoch {
-        epoch: u32,
-        loss: f64,
-        pairs_per_second: f64,
-        seconds: f64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        validation: Option<JsonValidation>,
-    },
-    Stopped {
-        epoch: u32,
-        epochs: u32,
-    },
-    Done {
-        model: &'a Path,
-        fingerprint: &'a str,
-    },
-}
-
-#[derive(Serialize)]
-struct JsonValidation {
-    #[serde(rename = "ndcg@1")]
-    ndcg_1: f64,
-    #[serde(rename = "ndcg@3")]
-    ndcg_3: f64,
-    #[serde(rename = "ndcg@10")]
-    ndcg_10: f64,
-}
-
-impl JsonEvent<'_> {
-    fn of(event: &Event) -> Option<JsonEvent<'_>> {
-        Some(match event {
-            Event::Log { pairs, skipped, words, trigrams, cut_texts, .. } => JsonEvent::Log {
-                pairs: *pairs,
-                skipped: skipped.count,
-                words: *words,
-                trigrams: *trigrams,
-                cut_texts: *cut_texts,
-            },
-            &Event::Resumed { epoch, minibatch } => JsonEvent::Resumed { epoch, minibatch },
-            &Event::Epoch { epoch, loss, pairs_per_second, seconds, ref validation } => JsonEvent::Epoch {
-                epoch,
-                loss,
-                pairs_per_second,
-                seconds,
-                validation: validation.as_ref().map(|validation| {
-                    let [ndcg_1, ndcg_3, ndcg_10] = validation.ndcg;
-                    JsonValidation { ndcg_1, ndcg_3, ndcg_10 }
-                }),
-            },
-            &Event::Stopped { epoch, epochs } => JsonEvent::Stopped { epoch, epochs },
-            Event::Done { model, fingerprint } => JsonEvent::Done { model, fingerprint },
-            _ => return None,
-        })
     }
 }

@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::clicks::Weighting;
+use clickvec::clicks::{NegativeSource, Negatives, Weighting};
 use clickvec::encoder::{InitRange, Signals};
-use clickvec::train::{Keep, NegativeSource, Negatives, OptimizerKind, TrainConfig};
+use clickvec::optimizer::OptimizerKind;
+use clickvec::train::{Keep, TrainConfig};
 
 use super::encoder::EncoderFlags;
 
@@ -41,7 +42,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "NORM|none", help = help("Scale a tower's gradient down to this norm if it is longer", |c| shown_clip(c.clip_norm)))]
     clip_norm: Option<ClipFlag>,
 
-    #[arg(long, value_enum, help = help("Error signals of an LSTM: exact gradients, or those that the paper prints, each gate's own", |c| shown_signals(c.bptt.signals)))]
+    #[arg(long, value_enum, help = help("Which error signals an LSTM follows back in time", |c| shown_signals(c.bptt.signals)))]
     bptt: Option<BpttFlag>,
 
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Errors flow back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
@@ -96,13 +97,17 @@ enum NegativeSourceFlag {
 enum OptimizerFlag {
     /// The papers'.
     Nesterov,
+    /// Steps of a size of their own for every weight.
     Adam,
+    /// Plain gradient descent.
     Sgd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BpttFlag {
+    /// The gradient.
     Exact,
+    /// As printed: each gate's own path only.
     PerGate,
 }
 
@@ -186,7 +191,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 /// A help text with the live default, and the preset's value where that differs.
 fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
     let default = TrainConfig::default();
-    let (own, paper) = (value(&default).to_string(), value(&TrainConfig::paper(default.encoder.clone())).to_string());
+    let (own, paper) = (value(&default).to_string(), value(&TrainConfig::paper()).to_string());
     if own == paper { format!("{text} [default: {own}]") } else { format!("{text} [default: {own}; paper: {paper}]") }
 }
 
@@ -250,9 +255,10 @@ impl Settings {
             bail!("`--patience` needs `--validation FILE`, which says what is better");
         }
         let mut config = match self.preset {
-            Some(Preset::Paper) => TrainConfig::paper(architecture),
-            None => TrainConfig { encoder: architecture, ..TrainConfig::default() },
+            Some(Preset::Paper) => TrainConfig::paper(),
+            None => TrainConfig::default(),
         };
+        config.encoder = architecture;
         config.keep = match self.keep {
             Some(KeepFlag::Last) => Keep::Last,
             Some(KeepFlag::Best) => Keep::Best,
