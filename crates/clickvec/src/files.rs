@@ -90,6 +90,26 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
     sync_folder(&folder).map_err(failed)
 }
 
+/// Makes a file that is already written the one at `path`: synced, then renamed.
+///
+/// # Errors
+///
+/// [`Error::Io`]; what was at `path` is then untouched.
+pub fn publish(written: &Path, path: &Path) -> Result<()> {
+    let failed = |source| Error::io(path, "write", source);
+    File::open(written).and_then(|file| file.sync_all()).map_err(failed)?;
+    fs::rename(written, path).map_err(failed)?;
+    sync_folder(&folder_of(path)).map_err(failed)
+}
+
+/// The folder a file lies in; `.` for a bare name.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
 /// [`write_atomically`] for bytes that are already in memory.
 ///
 /// # Errors
@@ -103,13 +123,6 @@ fn write_through(file: File, path: &Path, write: impl FnOnce(&mut BufWriter<File
     let mut buffered = BufWriter::with_capacity(BUFFER_BYTES, file);
     write(&mut buffered)?;
     buffered.into_inner().map_err(|error| Error::io(path, "write", error.into_error()))
-}
-
-fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 fn new_temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {

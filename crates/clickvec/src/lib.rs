@@ -8,10 +8,15 @@ pub mod files;
 pub mod index;
 pub mod loss;
 pub mod math;
+pub mod model;
+mod model_file;
 pub mod optimizer;
 pub mod ranker;
 pub mod rng;
+pub mod settings;
+mod tensor_file;
 pub mod text;
+pub mod train;
 pub mod vectors;
 
 pub use error::{Error, Result};

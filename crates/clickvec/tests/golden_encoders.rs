@@ -10,7 +10,8 @@ use clickvec::encoder::{
 };
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
-use clickvec::text::batch::{Batch, Feature, WordFeatures, WordId};
+use clickvec::text::batch::{Batch, WordFeatures};
+use clickvec::text::{Feature, WordId};
 use serde_json::Value;
 use std::path::PathBuf;
 

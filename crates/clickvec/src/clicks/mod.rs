@@ -1,6 +1,9 @@
 //! From tables on disk to clicks in memory: `docs/formats.md` describes every file that is read here.
 
 mod judged;
+mod log;
+mod mapped;
+mod minibatch;
 mod reader;
 mod titles;
 mod tsv;
@@ -9,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::error::TableFault;
 pub use judged::{JudgedRow, read_judged_rows};
+pub use log::{ClickLog, LogConfig, LogStatistics, Pair};
+pub use mapped::Mapped;
+pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::{Click, ClickReader};
 pub use titles::{Title, read_titles};
 pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};

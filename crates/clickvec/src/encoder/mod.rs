@@ -228,6 +228,30 @@ impl EncoderConfig {
         }
     }
 
+    /// Number of weights over `features` trigrams; `None` if it cannot be counted.
+    pub fn parameters(&self, features: usize) -> Option<u64> {
+        let features = features as u64;
+        let product = |a: u64, b: usize| a.checked_mul(b as u64);
+        match self {
+            EncoderConfig::Dssm { layers } => {
+                let mut inputs = features;
+                layers.iter().try_fold(0u64, |sum, &units| {
+                    let layer = product(inputs.checked_add(1)?, units)?;
+                    inputs = units as u64;
+                    sum.checked_add(layer)
+                })
+            }
+            &EncoderConfig::Clsm { window, convolution, semantic, bias } => {
+                let table = product(product(features.checked_add(1)?, window)?, convolution)?;
+                let biases = if bias { convolution + semantic } else { 0 };
+                table.checked_add(product(convolution as u64, semantic)?)?.checked_add(biases as u64)
+            }
+            &EncoderConfig::Rnn { hidden } => product(features.checked_add(hidden as u64 + 1)?, hidden),
+            EncoderConfig::Lstm(config) => config.parameters(features),
+            EncoderConfig::Bilstm(config) => config.parameters(features)?.checked_mul(2),
+        }
+    }
+
     /// The kind's name: `lstm`, `bilstm`, `rnn`, `clsm` or `dssm`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -256,6 +280,20 @@ impl EncoderConfig {
             return Some(SizeFault::Layers(sizes.len()));
         }
         sizes.into_iter().find(|&size| size == 0 || size > MAX_UNITS).map(SizeFault::Units)
+    }
+}
+
+impl LstmConfig {
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let cells = self.cells as u64;
+        let inputs = features.checked_add(cells)?.checked_add(1)?;
+        let gates = inputs.checked_mul(cells)?.checked_mul(self.gates() as u64)?;
+        let peephole = match self.peephole {
+            Peephole::None => 0,
+            Peephole::Diagonal => cells,
+            Peephole::Full => cells * cells,
+        };
+        gates.checked_add(peephole * (self.gates() as u64 - 1))
     }
 }
 

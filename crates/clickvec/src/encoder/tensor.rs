@@ -41,6 +41,11 @@ impl Tensor {
         }
     }
 
+    /// Zeros: one group.
+    pub(crate) fn named(name: &str, rows: usize, columns: usize) -> Tensor {
+        Tensor::zeros(TensorKind::Dense, rows, &[name], columns)
+    }
+
     /// The groups with the range of columns of each.
     pub fn ranges(&self) -> impl Iterator<Item = (&Group, std::ops::Range<usize>)> {
         let mut end = 0;

@@ -125,6 +125,25 @@ impl JudgmentsBuilder {
 }
 
 impl Judgments {
+    /// Of everything in the test set.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        let mut text = |text: &str| {
+            hash.update(&(text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        for query in &self.queries {
+            text(&query.id);
+            text(&query.text);
+            for title in &query.titles {
+                text(&title.id);
+                text(&title.text);
+                text(&title.grade.to_string());
+            }
+        }
+        hash.digest()
+    }
+
     /// The judgments that `rows` of the file `path` make.
     ///
     /// # Errors

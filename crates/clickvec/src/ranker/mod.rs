@@ -1,9 +1,11 @@
 //! The systems that are compared: each scores titles for a query.
 
 pub mod bm25;
+mod neural;
 pub mod spec;
 
 pub use bm25::{Bm25, Bm25Parameters};
+pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.

@@ -1,27 +1,16 @@
 //! Texts made ready for an encoder: each distinct word once, and the words of all texts packed
 //! step by step, longest text first, so that no padding is ever computed.
 
+use super::{Feature, WordId};
+
 /// How many texts an encoder works through together. A block is also the unit of parallel work,
 /// so that results do not depend on the number of threads.
 pub const BLOCK_TEXTS: usize = 128;
-
-/// A word of a [`Vocabulary`](crate::text::Vocabulary).
-pub type WordId = u32;
 
 /// Where a batch finds the letter trigrams of a word.
 pub trait WordFeatures: Sync {
     /// The word's trigram ids with their counts; none for a word without a known trigram.
     fn features(&self, word: WordId) -> &[Feature];
-}
-
-/// A letter trigram of a word: its id in the dictionary and how often it occurs in the word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(C)]
-pub struct Feature {
-    /// Row of the input table.
-    pub id: u32,
-    /// Occurrences in the word.
-    pub count: u32,
 }
 
 /// Lists of numbers, one after the other: list i is `items[start[i]..start[i + 1]]`.

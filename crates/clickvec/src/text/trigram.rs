@@ -53,6 +53,16 @@ pub fn for_each_trigram(word: &str, mut f: impl FnMut(Trigram)) {
     }
 }
 
+/// A letter trigram of a word: its id in the dictionary and how often it occurs in the word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Feature {
+    /// Row of the input table.
+    pub id: u32,
+    /// Occurrences in the word.
+    pub count: u32,
+}
+
 /// Which trigrams there are, numbered from 0: the rows of a tower's input table.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
@@ -127,17 +137,17 @@ impl Dictionary {
         &self.trigrams
     }
 
-    /// Replaces `features` by the word's trigram counts, as (id, count) in the order of the ids.
+    /// Replaces `features` by the word's trigram counts, in the order of the ids.
     ///
     /// A trigram that is not in the dictionary is dropped; a word with none left has no features.
-    pub fn hash_word(&self, word: &str, features: &mut Vec<(u32, u32)>) {
+    pub fn hash_word(&self, word: &str, features: &mut Vec<Feature>) {
         features.clear();
-        for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| (id, 1))));
-        features.sort_unstable_by_key(|&(id, _)| id);
+        for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| Feature { id, count: 1 })));
+        features.sort_unstable_by_key(|feature| feature.id);
         features.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
+            let same = next.id == kept.id;
             if same {
-                kept.1 = kept.1.saturating_add(next.1);
+                kept.count = kept.count.saturating_add(next.count);
             }
             same
         });
@@ -241,9 +251,9 @@ mod tests {
     fn a_word_becomes_sorted_counts() {
         // #ba ban ana nan ana na#
         let dictionary = Dictionary::from_trigrams(trigrams("nana")).unwrap(); // #na nan ana na#
-        let mut features = vec![(9, 9)];
+        let mut features = vec![Feature { id: 9, count: 9 }];
         dictionary.hash_word("banana", &mut features);
-        assert_eq!(features, [(1, 1), (2, 2), (3, 1)]);
+        assert_eq!(features, [(1, 1), (2, 2), (3, 1)].map(|(id, count)| Feature { id, count }));
         dictionary.hash_word("zzz", &mut features);
         assert!(features.is_empty());
         Dictionary::default().hash_word("banana", &mut features);
@@ -256,7 +266,7 @@ mod tests {
         let dictionary = Dictionary::from_counts(trigrams("abcdefghijab").into_iter().map(|t| (t, 1)), 99);
         let mut features = Vec::new();
         dictionary.hash_word(&word, &mut features);
-        assert_eq!(features.iter().map(|&(_, count)| count).sum::<u32>(), 10_000_000 - 1);
-        assert!(features.is_sorted());
+        assert_eq!(features.iter().map(|feature| feature.count).sum::<u32>(), 10_000_000 - 1);
+        assert!(features.is_sorted_by_key(|feature| feature.id));
     }
 }

@@ -1,0 +1,440 @@
+//! A click log made ready for training: read once, hashed, and laid in temporary mapped files, so
+//! that memory does not grow with the log.
+//!
+//! The files have no name: they vanish with the process, however it ends.
+
+use super::mapped::{Mapped, Spool};
+use super::{ClickReader, Skipped, Weighting};
+use crate::error::{Error, LogFault, Result};
+use crate::text::batch::WordFeatures;
+use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Words that are remembered while a log is read. Beyond, all are forgotten and numbered anew: a
+/// word then has several numbers, which costs a little speed and changes nothing else.
+const REMEMBERED_WORDS: usize = 1 << 20;
+const REMEMBERED_BYTES: usize = 64 << 20;
+
+/// How a log is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LogConfig {
+    /// What the `count` column is worth.
+    pub weighting: Weighting,
+    /// Words of a text beyond this many are cut.
+    pub max_words: usize,
+    /// The dictionary holds this many trigrams at most, the most frequent.
+    pub max_trigrams: usize,
+}
+
+/// What was found in a log.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LogStatistics {
+    /// Pairs to train on.
+    pub pairs: u64,
+    /// Lines that are no pair: broken, or with a bad weight.
+    pub skipped: u64,
+    /// Pairs of which a side has no word, left out.
+    pub without_words: u64,
+    /// Texts of which words beyond `max_words` were cut.
+    pub cut: u64,
+    /// Words of all queries.
+    pub query_words: u64,
+    /// Words of all titles.
+    pub title_words: u64,
+    /// Letter trigrams of all queries' words.
+    pub query_trigrams: u64,
+    /// Letter trigrams of all titles' words.
+    pub title_trigrams: u64,
+    /// Distinct trigrams, those beyond `max_trigrams` included.
+    pub distinct_trigrams: u64,
+}
+
+/// A click log, ready for training.
+#[derive(Debug)]
+pub struct ClickLog {
+    records: Mapped<Record>,
+    words: Mapped<WordId>,
+    feature_start: Mapped<u64>,
+    features: Mapped<Feature>,
+    /// (query, title) hashes of all pairs, ascending, each once.
+    clicked: Mapped<[u64; 2]>,
+    dictionary: Dictionary,
+    statistics: LogStatistics,
+    skipped: Skipped,
+    fingerprint: u64,
+}
+
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Record {
+    /// Where the query's words begin; the title's follow.
+    start: u64,
+    query: u64,
+    title: u64,
+    query_words: u32,
+    title_words: u32,
+    weight: f32,
+    padding: u32,
+}
+
+/// One pair of a log.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'a> {
+    /// The query's words.
+    pub query_words: &'a [WordId],
+    /// The title's words.
+    pub title_words: &'a [WordId],
+    /// What multiplies the loss.
+    pub weight: f32,
+    /// Equal queries, word by word, have equal hashes.
+    pub query: u64,
+    /// Equal titles, word by word, have equal hashes.
+    pub title: u64,
+}
+
+impl ClickLog {
+    /// Reads the table at `path` and lays it in temporary files in the folder `beside`;
+    /// `progress` is told now and then how many pairs have been read.
+    ///
+    /// # Errors
+    /// What [`ClickReader`] reports, [`Error::Io`] if the temporary files cannot be written (a full
+    /// disk), [`Error::Log`] if no pair is left.
+    pub fn read(path: &Path, beside: &Path, config: LogConfig, progress: &mut dyn FnMut(u64)) -> Result<ClickLog> {
+        let mut reader = ClickReader::open(path, config.weighting)?;
+        let mut building = Building::new(beside, config)?;
+        while let Some(click) = reader.next()? {
+            building.add(click.query, click.title, click.weight)?;
+            if building.statistics.pairs.is_multiple_of(1 << 16) {
+                progress(building.statistics.pairs);
+            }
+        }
+        progress(building.statistics.pairs);
+        building.finish(path, reader.skipped().clone())
+    }
+
+    /// Number of pairs.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Never: a log without pairs is an error.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// A pair by its number.
+    pub fn pair(&self, number: usize) -> Pair<'_> {
+        let record = &self.records[number];
+        let texts = &self.words[record.start as usize..][..(record.query_words + record.title_words) as usize];
+        let (query_words, title_words) = texts.split_at(record.query_words as usize);
+        Pair { query_words, title_words, weight: record.weight, query: record.query, title: record.title }
+    }
+
+    /// The hashes of all titles that were clicked for a query, ascending: (query, title) each.
+    pub fn clicked(&self, query: u64) -> &[[u64; 2]] {
+        // Hashes are spread evenly: the first guess is near, and is widened until it holds the query.
+        let all = &self.clicked[..];
+        let guess = ((u128::from(query) * all.len() as u128) >> 64) as usize;
+        let (mut low, mut high, mut step) = (guess, guess, 8);
+        while low > 0 && all[low.min(all.len() - 1)][0] >= query {
+            low = low.saturating_sub(step);
+            step *= 2;
+        }
+        step = 8;
+        while high < all.len() && all[high][0] <= query {
+            high = (high + step).min(all.len());
+            step *= 2;
+        }
+        let near = &all[low..high];
+        let first = near.partition_point(|pair| pair[0] < query);
+        let end = near.partition_point(|pair| pair[0] <= query);
+        &near[first..end]
+    }
+
+    /// One pair for each distinct title, in the order of the titles' hashes; laid in a temporary
+    /// file in the folder `beside`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the temporary file cannot be written.
+    pub fn distinct_titles(&self, beside: &Path) -> Result<Mapped<[u64; 2]>> {
+        let mut spool = Spool::new(beside)?;
+        for (number, record) in self.records.iter().enumerate() {
+            spool.push(&[record.title, number as u64])?;
+        }
+        let mut titles = spool.finish()?;
+        titles.change(|titles| titles.par_sort_unstable())?;
+        titles.dedup_by_key(|title| title[0])
+    }
+
+    /// The letter trigrams that count.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    /// What was found.
+    pub fn statistics(&self) -> &LogStatistics {
+        &self.statistics
+    }
+
+    /// The lines that were left out.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// Of everything that training can see of the log.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+}
+
+impl WordFeatures for ClickLog {
+    fn features(&self, word: WordId) -> &[Feature] {
+        let word = word as usize;
+        &self.features[self.feature_start[word] as usize..self.feature_start[word + 1] as usize]
+    }
+}
+
+/// A log that is being read.
+struct Building {
+    config: LogConfig,
+    beside: std::path::PathBuf,
+    records: Spool<Record>,
+    words: Spool<WordId>,
+    clicked: Spool<[u64; 2]>,
+    /// The letters of all numbered words, and how many letters each has.
+    letters: Spool<u8>,
+    lengths: Spool<u32>,
+    interner: Interner,
+    /// Number of the interner's word 0.
+    first_word: u32,
+    /// For each of the interner's words: how often it occurs, and its number of trigrams.
+    occurrences: Vec<u64>,
+    trigrams_of: Vec<u32>,
+    trigrams: HashMap<Trigram, u64>,
+    buffer: WordBuffer,
+    texts: [Vec<WordId>; 2],
+    statistics: LogStatistics,
+    fingerprint: Xxh3,
+}
+
+impl Building {
+    fn new(beside: &Path, config: LogConfig) -> Result<Building> {
+        Ok(Building {
+            config,
+            beside: beside.to_owned(),
+            records: Spool::new(beside)?,
+            words: Spool::new(beside)?,
+            clicked: Spool::new(beside)?,
+            letters: Spool::new(beside)?,
+            lengths: Spool::new(beside)?,
+            interner: Interner::default(),
+            first_word: 0,
+            occurrences: Vec::new(),
+            trigrams_of: Vec::new(),
+            trigrams: HashMap::new(),
+            buffer: WordBuffer::default(),
+            texts: [Vec::new(), Vec::new()],
+            statistics: LogStatistics::default(),
+            fingerprint: Xxh3::new(),
+        })
+    }
+
+    fn add(&mut self, query: &str, title: &str, weight: f32) -> Result<()> {
+        if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
+            self.forget_words();
+        }
+        let (query_hash, query_trigrams) = self.read_text(0, query)?;
+        let (title_hash, title_trigrams) = self.read_text(1, title)?;
+        let [query, title] = &self.texts;
+        if query.is_empty() || title.is_empty() {
+            self.statistics.without_words += 1;
+            return Ok(());
+        }
+        self.statistics.pairs += 1;
+        self.statistics.query_words += query.len() as u64;
+        self.statistics.title_words += title.len() as u64;
+        self.statistics.query_trigrams += query_trigrams;
+        self.statistics.title_trigrams += title_trigrams;
+        let record = Record {
+            start: self.words.len(),
+            query: query_hash,
+            title: title_hash,
+            query_words: query.len() as u32,
+            title_words: title.len() as u32,
+            weight,
+            padding: 0,
+        };
+        for &word in query.iter().chain(title) {
+            self.occurrences[(word - self.first_word) as usize] += 1;
+            self.words.push(&word)?;
+        }
+        self.fingerprint.update(bytemuck::bytes_of(&[query_hash, title_hash, u64::from(weight.to_bits())]));
+        self.records.push(&record)?;
+        self.clicked.push(&[query_hash, title_hash])
+    }
+
+    /// Fills `texts[side]`; returns the text's hash and its number of trigrams.
+    fn read_text(&mut self, side: usize, text: &str) -> Result<(u64, u64)> {
+        let Building { interner, texts, buffer, trigrams_of, occurrences, letters, lengths, .. } = self;
+        let words = &mut texts[side];
+        words.clear();
+        let (mut hash, mut trigrams, mut cut, mut failed) = (0u64, 0u64, false, Ok(()));
+        for_each_word(text, buffer, |word| {
+            if words.len() == self.config.max_words {
+                cut = true;
+                return;
+            }
+            let (id, word_hash, new) = interner.intern(word);
+            if new {
+                occurrences.push(0);
+                let count = word.chars().count() as u32;
+                trigrams_of.push(count);
+                let written = letters.extend(word.as_bytes()).and_then(|()| lengths.push(&(word.len() as u32)));
+                if let (Err(error), Ok(())) = (written, &failed) {
+                    failed = Err(error);
+                }
+            }
+            trigrams += u64::from(trigrams_of[id as usize]);
+            words.push(self.first_word + id);
+            hash = mix(hash ^ word_hash);
+        });
+        failed?;
+        self.statistics.cut += u64::from(cut);
+        Ok((hash, trigrams))
+    }
+
+    fn count_trigrams(&mut self) {
+        for (id, &count) in self.occurrences.iter().enumerate() {
+            if count > 0 {
+                for_each_trigram(self.interner.word(id as u32), |trigram| {
+                    *self.trigrams.entry(trigram).or_default() += count;
+                });
+            }
+        }
+    }
+
+    fn forget_words(&mut self) {
+        self.count_trigrams();
+        self.first_word += self.interner.len() as u32;
+        self.interner.clear();
+        self.occurrences.clear();
+        self.trigrams_of.clear();
+    }
+
+    fn finish(mut self, path: &Path, skipped: Skipped) -> Result<ClickLog> {
+        self.count_trigrams();
+        self.statistics.skipped = skipped.count;
+        self.statistics.distinct_trigrams = self.trigrams.len() as u64;
+        if self.statistics.pairs == 0 {
+            let fault = LogFault::NoPairs { skipped: skipped.count, without_words: self.statistics.without_words };
+            return Err(Error::Log { path: path.to_owned(), fault });
+        }
+        let dictionary = Dictionary::from_counts(std::mem::take(&mut self.trigrams), self.config.max_trigrams);
+
+        let (mut feature_start, mut features) = (Spool::new(&self.beside)?, Spool::new(&self.beside)?);
+        let (letters, lengths) = (self.letters.finish()?, self.lengths.finish()?);
+        let mut of_word = Vec::new();
+        let mut end = 0;
+        feature_start.push(&0)?;
+        for &length in lengths.iter() {
+            let word = std::str::from_utf8(&letters[end..end + length as usize]).expect("written from a str");
+            end += length as usize;
+            dictionary.hash_word(word, &mut of_word);
+            features.extend(&of_word)?;
+            feature_start.push(&features.len())?;
+        }
+
+        let mut clicked = self.clicked.finish()?;
+        clicked.change(|clicked| clicked.par_sort_unstable())?;
+        Ok(ClickLog {
+            records: self.records.finish()?,
+            words: self.words.finish()?,
+            feature_start: feature_start.finish()?,
+            features: features.finish()?,
+            clicked: clicked.dedup_by_key(|&pair| pair)?,
+            dictionary,
+            statistics: self.statistics,
+            skipped,
+            fingerprint: self.fingerprint.digest(),
+        })
+    }
+}
+
+/// A 64-bit mixture in which every bit depends on every bit.
+fn mix(x: u64) -> u64 {
+    let product = u128::from(x ^ 0xA076_1D64_78BD_642F) * 0xE703_7ED1_A0B4_28DB;
+    let x = product as u64 ^ (product >> 64) as u64;
+    x.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (x >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rows: &str, config: LogConfig) -> Result<ClickLog> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("clicks.tsv");
+        std::fs::write(&path, rows).expect("written");
+        ClickLog::read(&path, folder.path(), config, &mut |_| {})
+    }
+
+    const CONFIG: LogConfig = LogConfig { weighting: Weighting::Log, max_words: 4, max_trigrams: 100 };
+
+    #[test]
+    fn pairs_words_and_features() {
+        let log = read("query\ttitle\tweight\nBig shoe\tShoe, big!\t2\nshoe\ta b c d e f\t1\n", CONFIG).expect("a log");
+        assert_eq!(log.len(), 2);
+        let (first, second) = (log.pair(0), log.pair(1));
+        assert_eq!((first.query_words, first.title_words, first.weight), (&[0, 1][..], &[1, 0][..], 2.0));
+        assert_eq!(second.title_words.len(), 4, "cut at four words");
+        assert_eq!(log.statistics().cut, 1);
+        assert_ne!(first.query, first.title, "order counts");
+        assert_eq!(WordFeatures::features(&log, 1).len(), 4, "#sh sho hoe oe#");
+        assert_eq!(log.clicked(first.query), [[first.query, first.title]]);
+        assert_eq!(log.clicked(12345), [[0u64; 2]; 0]);
+    }
+
+    #[test]
+    fn equal_texts_have_equal_hashes() {
+        let log = read("query\ttitle\nred shoe\tA\nRED  shoe!\tB\n", CONFIG).expect("a log");
+        assert_eq!(log.pair(0).query, log.pair(1).query);
+        assert_eq!(log.clicked(log.pair(0).query).len(), 2);
+    }
+
+    #[test]
+    fn every_query_finds_all_its_titles() {
+        let rows: String = (0..3000).map(|i| format!("q{}\tt{}\n", i % 700, i)).collect();
+        let log = read(&format!("query\ttitle\n{rows}"), CONFIG).expect("a log");
+        for number in 0..700 {
+            let query = log.pair(number).query;
+            let clicked = log.clicked(query);
+            assert!(clicked.iter().all(|pair| pair[0] == query));
+            assert_eq!(clicked.len(), (number..3000).step_by(700).count());
+        }
+    }
+
+    #[test]
+    fn nothing_to_train_on() {
+        let error = read("query\ttitle\n!!\tshoe\nbroken\n", CONFIG).expect_err("no pair");
+        assert!(error.to_string().contains("1 lines were broken, 1 had a side without words"), "{error}");
+    }
+
+    #[test]
+    fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut building = Building::new(folder.path(), CONFIG).expect("begun");
+        building.add("red shoe", "red", 1.0).expect("added");
+        building.forget_words();
+        building.add("red shoe", "shoe", 1.0).expect("added");
+        let log = building.finish(Path::new("x"), Skipped::default()).expect("a log");
+        let (first, second) = (log.pair(0), log.pair(1));
+        assert_eq!(first.query, second.query);
+        assert_eq!((first.query_words, second.query_words), (&[0, 1][..], &[2, 3][..]));
+        assert_eq!(WordFeatures::features(&log, 0), WordFeatures::features(&log, 2));
+        assert_eq!(log.clicked(first.query).len(), 2);
+    }
+}

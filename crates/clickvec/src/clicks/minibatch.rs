@@ -1,0 +1,405 @@
+//! Minibatches: pairs in a random order, each distinct title once, and every pair's negatives.
+
+use super::{ClickLog, Mapped};
+use crate::error::Result;
+use crate::loss::{NegativeRows, Pairs};
+use crate::rng::{self, Permutation};
+use crate::text::WordId;
+use crate::text::batch::Batch;
+use rand::RngExt as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// How many negatives a pair has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Negatives {
+    /// n, drawn at random; all eligible ones if there are fewer.
+    Sampled(usize),
+    /// Every eligible title of the minibatch.
+    All,
+}
+
+/// Where sampled negatives come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NegativeSource {
+    /// The titles of the minibatch: each is encoded once and shared.
+    Minibatch,
+    /// All distinct titles of the log, at the cost of n more encoded titles a pair.
+    Uniform,
+}
+
+/// How minibatches are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MinibatchConfig {
+    /// Pairs in a minibatch; the last of an epoch may have fewer.
+    pub size: usize,
+    /// How many negatives a pair has.
+    pub negatives: Negatives,
+    /// Where they come from.
+    pub source: NegativeSource,
+    /// One tower reads all: then [`Minibatch::queries`] holds queries and, after them, titles.
+    pub shared_tower: bool,
+    /// Of the order of the pairs and of the negatives.
+    pub seed: u64,
+}
+
+/// Makes the minibatches of a log, any one at any time: nothing depends on those before it.
+pub struct Minibatches<'a> {
+    log: &'a ClickLog,
+    config: MinibatchConfig,
+    /// With [`NegativeSource::Uniform`]: (hash, a pair that has it) of each distinct title.
+    titles: Option<Mapped<[u64; 2]>>,
+}
+
+/// One minibatch; its memory is reused from filling to filling.
+#[derive(Debug, Default)]
+pub struct Minibatch {
+    /// Row r is the query of pair r; with a shared tower the titles follow.
+    pub queries: Batch,
+    /// Each distinct title once; empty with a shared tower.
+    pub titles: Batch,
+    /// Clicked titles and negatives, as rows of `titles`.
+    pub pairs: Pairs,
+    rows: TitleRows,
+    numbers: Vec<u64>,
+    eligible: Vec<u32>,
+    blocked: Vec<u32>,
+    queries_of: Vec<u64>,
+}
+
+/// The distinct titles of a minibatch: row → pair of the log, and hash → row.
+#[derive(Debug, Default)]
+struct TitleRows {
+    hashes: Vec<u64>,
+    pairs: Vec<u64>,
+    /// row + 1, or 0
+    slots: Vec<u32>,
+}
+
+impl<'a> Minibatches<'a> {
+    /// Minibatches of `log`; a list of all titles, if one is needed, is laid in a temporary file in
+    /// the folder `beside`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if that file cannot be written.
+    pub fn new(log: &'a ClickLog, config: MinibatchConfig, beside: &Path) -> Result<Minibatches<'a>> {
+        let titles = match config.source {
+            NegativeSource::Minibatch => None,
+            NegativeSource::Uniform => Some(log.distinct_titles(beside)?),
+        };
+        Ok(Minibatches { log, config, titles })
+    }
+
+    /// Minibatches in an epoch.
+    pub fn per_epoch(&self) -> u64 {
+        self.log.len().div_ceil(self.config.size) as u64
+    }
+
+    /// Fills minibatch number `index` of `epoch`, both counted from 0.
+    pub fn fill(&self, epoch: u64, index: u64, minibatch: &mut Minibatch) {
+        let (log, size) = (self.log, self.config.size as u64);
+        let order = Permutation::new(log.len() as u64, self.config.seed, "order", epoch);
+        let Minibatch { queries, titles, pairs, rows, numbers, eligible, blocked, queries_of } = minibatch;
+        numbers.clear();
+        numbers.extend((index * size..((index + 1) * size).min(log.len() as u64)).map(|place| order.at(place)));
+        rows.clear();
+        queries_of.clear();
+        pairs.positive.clear();
+        pairs.weight.clear();
+        for &number in numbers.iter() {
+            let pair = log.pair(number as usize);
+            queries_of.push(pair.query);
+            pairs.weight.push(pair.weight);
+            pairs.positive.push(rows.insert(pair.title, number));
+        }
+
+        let mut lists = match std::mem::take(&mut pairs.negatives) {
+            NegativeRows::Listed(lists) | NegativeRows::AllBut(lists) => lists,
+        };
+        lists.clear();
+        let mut stream = rng::stream(self.config.seed, "negatives", epoch * self.per_epoch() + index);
+        pairs.negatives = match (self.config.negatives, &self.titles) {
+            (Negatives::All, _) => {
+                for (&query, &positive) in queries_of.iter().zip(&pairs.positive) {
+                    block(log, rows, query, positive, blocked);
+                    lists.push(blocked.iter().copied());
+                }
+                NegativeRows::AllBut(lists)
+            }
+            (Negatives::Sampled(n), None) => {
+                let titles = rows.len();
+                for (&query, &positive) in queries_of.iter().zip(&pairs.positive) {
+                    block(log, rows, query, positive, blocked);
+                    sample(n, titles, blocked, eligible, &mut stream);
+                    lists.push(eligible.iter().copied());
+                }
+                NegativeRows::Listed(lists)
+            }
+            (Negatives::Sampled(n), Some(all)) => {
+                for &query in queries_of.iter() {
+                    sample_uniform(log, all, query, n, rows, eligible, &mut stream);
+                    lists.push(eligible.iter().copied());
+                }
+                NegativeRows::Listed(lists)
+            }
+        };
+
+        let features = log.dictionary().len();
+        let query_texts = numbers.iter().map(|&number| log.pair(number as usize).query_words);
+        let title_texts = rows.pairs.iter().map(|&number| log.pair(number as usize).title_words);
+        if self.config.shared_tower {
+            queries.fill(query_texts.chain(title_texts), log);
+            queries.plan_rows(features);
+            return;
+        }
+        let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'a [WordId]>| {
+            batch.fill(texts, log);
+            batch.plan_rows(features);
+        };
+        rayon::join(|| fill(queries, &mut query_texts.into_iter()), || fill(titles, &mut title_texts.into_iter()));
+    }
+}
+
+/// The rows that cannot be negatives of a pair: titles clicked for the query anywhere in the log.
+fn block(log: &ClickLog, rows: &TitleRows, query: u64, positive: u32, blocked: &mut Vec<u32>) {
+    blocked.clear();
+    let clicked = log.clicked(query);
+    if clicked.len() <= rows.len() {
+        blocked.extend(clicked.iter().filter_map(|pair| rows.find(pair[1])));
+    } else {
+        // A head query: fewer titles here than were ever clicked for it.
+        let was_clicked = |hash: &u64| clicked.binary_search_by_key(hash, |pair| pair[1]).is_ok();
+        blocked.extend((0..rows.len() as u32).filter(|&row| was_clicked(&rows.hashes[row as usize])));
+    }
+    debug_assert!(blocked.contains(&positive));
+}
+
+/// n of the rows 0 … titles − 1 that are not blocked, without repetition, in random order.
+fn sample(n: usize, titles: usize, blocked: &[u32], drawn: &mut Vec<u32>, stream: &mut Xoshiro256PlusPlus) {
+    drawn.clear();
+    let eligible = titles - blocked.len();
+    if n.saturating_mul(4) < eligible {
+        while drawn.len() < n {
+            let row = stream.random_range(0..titles as u32);
+            if !blocked.contains(&row) && !drawn.contains(&row) {
+                drawn.push(row);
+            }
+        }
+        return;
+    }
+    drawn.extend((0..titles as u32).filter(|row| !blocked.contains(row)));
+    let n = n.min(drawn.len());
+    for i in 0..n {
+        let other = stream.random_range(i..drawn.len());
+        drawn.swap(i, other);
+    }
+    drawn.truncate(n);
+}
+
+/// n of all distinct titles that were not clicked for the query; they become rows.
+fn sample_uniform(
+    log: &ClickLog,
+    all: &[[u64; 2]],
+    query: u64,
+    n: usize,
+    rows: &mut TitleRows,
+    drawn: &mut Vec<u32>,
+    stream: &mut Xoshiro256PlusPlus,
+) {
+    drawn.clear();
+    let clicked = log.clicked(query);
+    let was_clicked = |hash: u64| clicked.binary_search_by_key(&hash, |pair| pair[1]).is_ok();
+    let eligible = all.len() - clicked.len();
+    if n.saturating_mul(4) < eligible {
+        while drawn.len() < n {
+            let [hash, pair] = all[stream.random_range(0..all.len())];
+            if !was_clicked(hash) {
+                let row = rows.insert(hash, pair);
+                if !drawn.contains(&row) {
+                    drawn.push(row);
+                }
+            }
+        }
+        return;
+    }
+    // Few titles: all of them in random order, as many as are wanted.
+    let mut left: Vec<[u64; 2]> = all.iter().copied().filter(|title| !was_clicked(title[0])).collect();
+    for i in 0..n.min(left.len()) {
+        let other = stream.random_range(i..left.len());
+        left.swap(i, other);
+        drawn.push(rows.insert(left[i][0], left[i][1]));
+    }
+}
+
+impl TitleRows {
+    fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    fn clear(&mut self) {
+        self.hashes.clear();
+        self.pairs.clear();
+        self.slots.fill(0);
+    }
+
+    fn find(&self, hash: u64) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = hash as usize & mask;
+        loop {
+            match self.slots[slot] {
+                0 => return None,
+                row if self.hashes[row as usize - 1] == hash => return Some(row - 1),
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    fn insert(&mut self, hash: u64, pair: u64) -> u32 {
+        if let Some(row) = self.find(hash) {
+            return row;
+        }
+        self.hashes.push(hash);
+        self.pairs.push(pair);
+        if self.hashes.len() * 2 > self.slots.len() {
+            let size = (self.slots.len() * 2).max(1024);
+            self.slots.clear();
+            self.slots.resize(size, 0);
+            for row in 0..self.hashes.len() {
+                self.place(row);
+            }
+        } else {
+            self.place(self.hashes.len() - 1);
+        }
+        self.hashes.len() as u32 - 1
+    }
+
+    fn place(&mut self, row: usize) {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.hashes[row] as usize & mask;
+        while self.slots[slot] != 0 {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = row as u32 + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clicks::{LogConfig, Weighting};
+    use std::collections::HashSet;
+
+    fn log(folder: &Path, rows: &str) -> ClickLog {
+        let path = folder.join("clicks.tsv");
+        std::fs::write(&path, format!("query\ttitle\n{rows}")).expect("written");
+        let config = LogConfig { weighting: Weighting::Log, max_words: 64, max_trigrams: 1000 };
+        ClickLog::read(&path, folder, config, &mut |_| {}).expect("a log")
+    }
+
+    fn config(negatives: Negatives, source: NegativeSource) -> MinibatchConfig {
+        MinibatchConfig { size: 16, negatives, source, shared_tower: false, seed: 3 }
+    }
+
+    /// 40 queries, each with two titles clicked; every title is clicked for two queries.
+    fn rows() -> String {
+        (0..80).map(|i| format!("query{}\ttitle{}\n", i / 2, (i / 2 + i % 2) % 40)).collect()
+    }
+
+    /// Every pair's negatives as title hashes, with the pair's query.
+    fn negatives(minibatch: &Minibatch) -> Vec<(u64, Vec<u64>)> {
+        let hash = |row: &u32| minibatch.rows.hashes[*row as usize];
+        (0..minibatch.pairs.positive.len())
+            .map(|r| {
+                let rows = match &minibatch.pairs.negatives {
+                    NegativeRows::Listed(lists) => lists.get(r).iter().map(hash).collect(),
+                    NegativeRows::AllBut(lists) => (0..minibatch.rows.len() as u32)
+                        .filter(|row| !lists.get(r).contains(row))
+                        .map(|row| hash(&row))
+                        .collect(),
+                };
+                (minibatch.queries_of[r], rows)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_negative_was_never_clicked_and_never_repeats() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = log(folder.path(), &rows());
+        for (kind, source) in [
+            (Negatives::Sampled(3), NegativeSource::Minibatch),
+            (Negatives::Sampled(100), NegativeSource::Minibatch),
+            (Negatives::All, NegativeSource::Minibatch),
+            (Negatives::Sampled(3), NegativeSource::Uniform),
+            (Negatives::Sampled(100), NegativeSource::Uniform),
+        ] {
+            let minibatches = Minibatches::new(&log, config(kind, source), folder.path()).expect("minibatches");
+            let mut minibatch = Minibatch::default();
+            for index in 0..minibatches.per_epoch() {
+                minibatches.fill(0, index, &mut minibatch);
+                let titles: HashSet<u64> = minibatch.rows.hashes.iter().copied().collect();
+                assert_eq!(titles.len(), minibatch.rows.len(), "each title once");
+                for (query, negatives) in negatives(&minibatch) {
+                    let clicked: HashSet<u64> = log.clicked(query).iter().map(|pair| pair[1]).collect();
+                    let distinct: HashSet<u64> = negatives.iter().copied().collect();
+                    assert_eq!(distinct.len(), negatives.len());
+                    assert!(distinct.is_disjoint(&clicked), "{kind:?} {source:?}");
+                    let eligible = match source {
+                        NegativeSource::Minibatch => titles.difference(&clicked).count(),
+                        NegativeSource::Uniform => 38,
+                    };
+                    let expected = match kind {
+                        Negatives::Sampled(n) => n.min(eligible),
+                        Negatives::All => eligible,
+                    };
+                    assert_eq!(negatives.len(), expected, "{kind:?} {source:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_epoch_is_every_pair_once_and_the_seed_fixes_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = log(folder.path(), &rows());
+        let kind = config(Negatives::Sampled(2), NegativeSource::Minibatch);
+        let minibatches = Minibatches::new(&log, kind, folder.path()).expect("minibatches");
+        let run = |epoch: u64, order: &[u64]| {
+            let mut minibatch = Minibatch::default();
+            let mut seen = vec![Vec::new(); minibatches.per_epoch() as usize];
+            for &index in order {
+                minibatches.fill(epoch, index, &mut minibatch);
+                seen[index as usize] = minibatch.numbers.clone();
+                seen[index as usize].extend(negatives(&minibatch).into_iter().flat_map(|(_, rows)| rows));
+            }
+            seen
+        };
+        assert_eq!(run(0, &[0, 1, 2, 3, 4]), run(0, &[4, 2, 3, 0, 1]), "no minibatch depends on another");
+        assert_ne!(run(0, &[0, 1, 2, 3, 4]), run(1, &[0, 1, 2, 3, 4]));
+        let mut minibatch = Minibatch::default();
+        let mut numbers = Vec::new();
+        for index in 0..5 {
+            minibatches.fill(0, index, &mut minibatch);
+            numbers.extend(minibatch.numbers.iter().copied());
+        }
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..80));
+    }
+
+    #[test]
+    fn negatives_are_drawn_evenly() {
+        let mut stream = rng::stream(1, "test", 0);
+        let mut counts = [0u32; 50];
+        let mut drawn = Vec::new();
+        for _ in 0..20_000 {
+            sample(4, 50, &[7], &mut drawn, &mut stream);
+            drawn.iter().for_each(|&row| counts[row as usize] += 1);
+        }
+        // 80,000 draws over 49 rows: 1,633 each, standard deviation 40.
+        assert_eq!(counts[7], 0);
+        assert!(counts.iter().enumerate().all(|(row, &n)| row == 7 || (1430..1840).contains(&n)), "{counts:?}");
+    }
+}

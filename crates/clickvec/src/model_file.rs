@@ -1,0 +1,118 @@
+//! A model in one safetensors file (docs/formats.md): named tensors, the trigram dictionary, and
+//! one JSON value with the whole configuration.
+
+use crate::encoder::{Encoder, Tensor};
+use crate::error::{Error, FileFault, Result};
+use crate::model::{Model, prefixes};
+use crate::settings::TrainingRecord;
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write};
+use crate::text::{Dictionary, Trigram};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const TRIGRAMS: &str = "trigrams";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    kind: String,
+    fingerprint: String,
+    training: TrainingRecord,
+}
+
+const KIND: &str = "model";
+
+impl Model {
+    /// Reads a model; nothing in the file is trusted.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+    pub fn load(path: &Path) -> Result<Model> {
+        let file = TensorFile::open(path)?;
+        parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
+    }
+
+    /// Writes the model through a temporary file.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; what was at `path` before is then untouched.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let towers: Vec<&[Tensor]> = self.towers.iter().map(|tower| tower.tensors()).collect();
+        save(path, &self.dictionary, &towers, &self.training).map(drop)
+    }
+}
+
+/// Writes a model of these towers; returns its fingerprint.
+pub(crate) fn save(
+    path: &Path,
+    dictionary: &Dictionary,
+    towers: &[&[Tensor]],
+    training: &TrainingRecord,
+) -> Result<String> {
+    let trigrams = triples(dictionary);
+    let all = model_entries(&trigrams, towers);
+    let fingerprint = fingerprint(&all);
+    let header =
+        Header { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), training: training.clone() };
+    write(path, &header, all)?;
+    Ok(fingerprint)
+}
+
+fn triples(dictionary: &Dictionary) -> Vec<[u32; 3]> {
+    dictionary.trigrams().iter().map(|trigram| trigram.chars().map(u32::from)).collect()
+}
+
+fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &[&'a [Tensor]]) -> Vec<Entry<'a>> {
+    let mut all = vec![Entry { name: TRIGRAMS.to_owned(), data: Data::Triples(trigrams) }];
+    for (prefix, tensors) in prefixes(towers.len() == 1).into_iter().zip(towers) {
+        all.extend(entries(prefix, tensors));
+    }
+    all
+}
+
+fn parse(file: &TensorFile) -> Result<Model, FileFault> {
+    let (tensors, header) = file.parse::<Header>()?;
+    if header.kind != KIND {
+        return Err(FileFault::Kind { expected: KIND, found: header.kind });
+    }
+    let config = &header.training.config;
+    if let Some(fault) = config.encoder.fault() {
+        return Err(FileFault::Sizes(fault));
+    }
+    let rows = tensors.triples(TRIGRAMS)?;
+    let trigrams = rows
+        .iter()
+        .enumerate()
+        .map(|(row, &[a, b, c])| {
+            let scalar = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row });
+            Ok(Trigram::from_chars([scalar(a)?, scalar(b)?, scalar(c)?]))
+        })
+        .collect::<Result<Vec<_>, FileFault>>()?;
+    let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
+
+    // The file must hold every number before memory for it is asked for.
+    let prefixes = prefixes(config.shared_towers);
+    let weights = config.encoder.parameters(rows.len()).and_then(|n| n.checked_mul(prefixes.len() as u64));
+    let expected = weights.and_then(|n| n.checked_add(3 * rows.len() as u64));
+    if expected != Some(tensors.numbers()) {
+        return Err(FileFault::WrongSize { expected, found: tensors.numbers() });
+    }
+    let mut towers: Vec<Box<dyn Encoder>> = Vec::new();
+    for prefix in &prefixes {
+        let mut tower = config.encoder.build(rows.len());
+        tensors.read(prefix, tower.tensors_mut())?;
+        towers.push(tower);
+    }
+    let found = {
+        let towers: Vec<&[Tensor]> = towers.iter().map(|tower| tower.tensors()).collect();
+        let all = model_entries(&rows, &towers);
+        if all.len() != tensors.len() {
+            return Err(FileFault::SurplusTensors { expected: all.len(), found: tensors.len() });
+        }
+        fingerprint(&all)
+    };
+    if found != header.fingerprint {
+        return Err(FileFault::Fingerprint { expected: header.fingerprint, found });
+    }
+    Ok(Model { dictionary, towers, training: header.training, fingerprint: found })
+}

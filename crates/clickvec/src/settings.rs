@@ -1,0 +1,232 @@
+//! What a training run is told, and what it records of itself in the model.
+
+use crate::clicks::{LogStatistics, NegativeSource, Negatives, Weighting};
+use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, Peephole};
+use crate::optimizer::OptimizerKind;
+use serde::{Deserialize, Serialize};
+
+/// Everything that decides what a training run learns, besides its data and the processor's
+/// instruction level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainConfig {
+    /// The encoder of both towers.
+    pub encoder: EncoderConfig,
+    /// One set of weights for queries and titles.
+    pub shared_towers: bool,
+    /// Pairs in a minibatch.
+    pub minibatch: usize,
+    /// Negatives of a pair.
+    pub negatives: Negatives,
+    /// Where sampled negatives come from.
+    pub negative_source: NegativeSource,
+    /// γ of the loss.
+    pub gamma: f32,
+    /// Which update.
+    pub optimizer: OptimizerKind,
+    /// ε
+    pub learning_rate: f32,
+    /// th_G: each tower's gradient is scaled down to this norm; not if `None`.
+    pub clip_norm: Option<f32>,
+    /// How errors flow back through a text's words.
+    pub bptt: Bptt,
+    /// The range of the initial weights.
+    pub init_range: InitRange,
+    /// What the log's `count` column is worth.
+    pub weighting: Weighting,
+    /// Times through the log.
+    pub epochs: u32,
+    /// Which epoch's model is kept; the best needs a validation set.
+    pub keep: Keep,
+    /// Stop after this many epochs without a better validation NDCG.
+    pub patience: Option<u32>,
+    /// Words of a text beyond this many are cut.
+    pub max_words: usize,
+    /// The dictionary holds this many trigrams at most.
+    pub max_trigrams: usize,
+    /// Of weights, order and negatives.
+    pub seed: u64,
+}
+
+/// Which epoch's model is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The one with the best validation NDCG@1 + NDCG@3.
+    Best,
+    /// The last.
+    Last,
+}
+
+/// What a model file says of the run that made it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainingRecord {
+    /// Version of clickvec.
+    pub version: String,
+    /// Instruction level of the kernels: bytes may differ between levels.
+    pub level: String,
+    /// The settings.
+    pub config: TrainConfig,
+    /// What was found in the log.
+    pub log: LogStatistics,
+    /// Of everything that training saw of the log, in hexadecimal.
+    pub log_fingerprint: String,
+    /// Of the validation set, if there was one, in hexadecimal.
+    pub validation_fingerprint: Option<String>,
+    /// The epoch after which these weights were taken, counted from 1.
+    pub epoch: u32,
+    /// Updates until then.
+    pub updates: u64,
+    /// Mean loss of a pair in that epoch.
+    pub loss: f64,
+}
+
+impl Default for LstmConfig {
+    /// The paper's LSTM as evaluated: 96 cells, no forget gate, no peepholes.
+    fn default() -> LstmConfig {
+        LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
+    }
+}
+
+impl Default for TrainConfig {
+    /// What cross validation found best (docs/tuning.md).
+    fn default() -> TrainConfig {
+        TrainConfig {
+            encoder: EncoderConfig::Lstm(LstmConfig::default()),
+            shared_towers: false,
+            minibatch: 256,
+            negatives: Negatives::All,
+            negative_source: NegativeSource::Minibatch,
+            gamma: 10.0,
+            optimizer: OptimizerKind::Adam,
+            learning_rate: 1e-3,
+            clip_norm: None,
+            bptt: Bptt::default(),
+            init_range: InitRange::Fan,
+            weighting: Weighting::Log,
+            epochs: 10,
+            keep: Keep::Last,
+            patience: None,
+            max_words: 64,
+            max_trigrams: 200_000,
+            seed: 1,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// The papers' training: Nesterov momentum with its schedule, four negatives from the
+    /// minibatch of 1024, clipped gradients.
+    pub fn paper() -> TrainConfig {
+        TrainConfig {
+            minibatch: 1024,
+            negatives: Negatives::Sampled(4),
+            optimizer: OptimizerKind::Nesterov,
+            learning_rate: 1e-4,
+            clip_norm: Some(1.0),
+            ..TrainConfig::default()
+        }
+    }
+
+    /// The first setting with which there is no training, if any.
+    pub fn fault(&self) -> Option<SettingFault> {
+        if let Some(fault) = self.encoder.fault() {
+            return Some(SettingFault::Size(fault));
+        }
+        let positive = |name, value: f32| {
+            (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })
+        };
+        let at_least_one = |name, value: usize| (value == 0).then_some(SettingFault::Zero { name });
+        positive("gamma", self.gamma)
+            .or_else(|| positive("learning rate", self.learning_rate))
+            .or_else(|| self.clip_norm.and_then(|norm| positive("clip norm", norm)))
+            .or_else(|| match self.init_range {
+                InitRange::Uniform(range) => positive("init range", range),
+                InitRange::Fan => None,
+            })
+            .or_else(|| at_least_one("minibatch", self.minibatch))
+            .or_else(|| at_least_one("epochs", self.epochs as usize))
+            .or_else(|| at_least_one("max words", self.max_words))
+            .or_else(|| at_least_one("max trigrams", self.max_trigrams))
+            .or_else(|| at_least_one("bptt words", self.bptt.words.unwrap_or(1)))
+            .or_else(|| at_least_one("patience", self.patience.unwrap_or(1) as usize))
+            .or_else(|| match self.negatives {
+                Negatives::Sampled(n) => at_least_one("negatives", n),
+                Negatives::All if self.negative_source == NegativeSource::Uniform => Some(SettingFault::AllUniform),
+                Negatives::All => None,
+            })
+            .or_else(|| {
+                let recurrent = matches!(self.encoder, EncoderConfig::Lstm(_) | EncoderConfig::Bilstm(_));
+                let per_gate = self.bptt.signals == crate::encoder::Signals::PerGate;
+                (per_gate && !recurrent).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
+            })
+            .or_else(|| {
+                let feed_forward = matches!(self.encoder, EncoderConfig::Dssm { .. } | EncoderConfig::Clsm { .. });
+                (self.bptt.words.is_some() && feed_forward)
+                    .then_some(SettingFault::BpttWords { kind: self.encoder.kind() })
+            })
+    }
+
+    /// The names of the settings in which two runs differ.
+    pub fn differences(&self, other: &TrainConfig) -> Vec<String> {
+        let as_map = |config: &TrainConfig| match serde_json::to_value(config) {
+            Ok(serde_json::Value::Object(map)) => map,
+            _ => serde_json::Map::new(),
+        };
+        let (mine, theirs) = (as_map(self), as_map(other));
+        let differing = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
+        differing
+            .map(|(name, value)| {
+                let other = theirs.get(name).unwrap_or(&serde_json::Value::Null);
+                format!("{} {value} instead of {other}", name.replace('_', "-"))
+            })
+            .collect()
+    }
+}
+
+/// A setting with which there is no training.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingFault {
+    /// Of the encoder's sizes.
+    #[error(transparent)]
+    Size(#[from] crate::encoder::SizeFault),
+    /// A number that must be finite and above zero.
+    #[error("expected a {name} above 0, found {value}")]
+    NotPositive {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        value: f32,
+    },
+    /// A count that must be one at least.
+    #[error("expected {name} of at least 1, found 0")]
+    Zero {
+        /// Which.
+        name: &'static str,
+    },
+    /// All negatives, from all titles.
+    #[error(
+        "expected sampled negatives with the uniform source, found all; give a number or take them from the minibatch"
+    )]
+    AllUniform,
+    /// The published signals for another encoder.
+    #[error(
+        "expected an lstm or a bilstm for per-gate error signals, found a {kind}; the papers give them for no other"
+    )]
+    PerGate {
+        /// The encoder.
+        kind: &'static str,
+    },
+    /// Truncated back-propagation through time for an encoder without time.
+    #[error("expected an lstm, a bilstm or an rnn for truncated back-propagation, found a {kind}")]
+    BpttWords {
+        /// The encoder.
+        kind: &'static str,
+    },
+    /// To keep the best epoch, or to stop early, there must be a validation set.
+    #[error("expected a validation set to {purpose}, found none; name one or keep the last epoch")]
+    NoValidation {
+        /// What for.
+        purpose: &'static str,
+    },
+}

@@ -1,0 +1,238 @@
+//! Tensors and one JSON value in one safetensors file: the form of models and checkpoints.
+#![allow(unsafe_code, reason = "a memory map of the file that is read")]
+
+use crate::encoder::Tensor;
+use crate::error::{Error, FileFault, Result};
+use crate::files::write_atomically;
+use crate::math::Matrix;
+use memmap2::Mmap;
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The one key under which the JSON value stands: with two, their order would be random.
+const KEY: &str = "clickvec";
+
+/// A tensor to write.
+pub(crate) struct Entry<'a> {
+    pub(crate) name: String,
+    pub(crate) data: Data<'a>,
+}
+
+/// The numbers of a tensor to write.
+pub(crate) enum Data<'a> {
+    /// Some columns of a matrix.
+    Columns(&'a Matrix, Range<usize>),
+    /// [rows, 3]
+    Triples(&'a [[u32; 3]]),
+    Counts(&'a [u64]),
+}
+
+/// One entry for each group of each tensor, `prefix` before its name.
+pub(crate) fn entries<'a>(prefix: &str, tensors: &'a [Tensor]) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    for tensor in tensors {
+        for (group, columns) in tensor.ranges() {
+            let name = format!("{prefix}{}", group.name);
+            entries.push(Entry { name, data: Data::Columns(&tensor.value, columns) });
+        }
+    }
+    entries
+}
+
+impl Entry<'_> {
+    fn info(&self) -> (Dtype, Vec<usize>) {
+        match &self.data {
+            Data::Columns(matrix, columns) => (Dtype::F32, vec![matrix.rows(), columns.len()]),
+            Data::Triples(rows) => (Dtype::U32, vec![rows.len(), 3]),
+            Data::Counts(counts) => (Dtype::U64, vec![counts.len()]),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        match &self.data {
+            Data::Columns(matrix, columns) => (0..matrix.rows())
+                .try_for_each(|row| write_numbers(out, &matrix.row(row)[columns.clone()], |x| x.to_le_bytes())),
+            Data::Triples(rows) => rows.iter().try_for_each(|row| write_numbers(out, row, |x| x.to_le_bytes())),
+            Data::Counts(counts) => write_numbers(out, counts, |x| x.to_le_bytes()),
+        }
+    }
+}
+
+fn write_numbers<T: Copy, const N: usize>(
+    out: &mut impl Write,
+    numbers: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+) -> std::io::Result<()> {
+    let mut buffer = [0u8; 4096];
+    for part in numbers.chunks(buffer.len() / N) {
+        for (slot, &x) in buffer.chunks_exact_mut(N).zip(part) {
+            slot.copy_from_slice(&bytes(x));
+        }
+        out.write_all(&buffer[..part.len() * N])?;
+    }
+    Ok(())
+}
+
+/// Of names, shapes and numbers, in the order of the names: 128 bits in hexadecimal.
+pub(crate) fn fingerprint(entries: &[Entry<'_>]) -> String {
+    struct Hash(Xxh3);
+    impl Write for Hash {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut hash = Hash(Xxh3::new());
+    for entry in sorted {
+        hash.0.update(entry.name.as_bytes());
+        for size in entry.info().1 {
+            hash.0.update(&(size as u64).to_le_bytes());
+        }
+        entry.write(&mut hash).expect("a hash takes all bytes");
+    }
+    format!("{:032x}", hash.0.digest128())
+}
+
+/// Writes a whole file and renames it to `path`.
+pub(crate) fn write(path: &Path, json: &impl Serialize, mut entries: Vec<Entry<'_>>) -> Result<()> {
+    let failed = |source: std::io::Error| Error::io(path, "write", source);
+    // The widest numbers first, so that all lie aligned; then by name.
+    entries.sort_by(|a, b| b.info().0.cmp(&a.info().0).then_with(|| a.name.cmp(&b.name)));
+    let mut end = 0;
+    let infos = entries.iter().map(|entry| {
+        let (dtype, shape) = entry.info();
+        let start = end;
+        end += shape.iter().product::<usize>() * dtype.bitsize() / 8;
+        (entry.name.clone(), TensorInfo { dtype, shape, data_offsets: (start, end) })
+    });
+    let json = serde_json::to_string(json).map_err(|error| failed(error.into()))?;
+    let metadata = Metadata::new(Some(HashMap::from([(KEY.to_owned(), json)])), infos.collect())
+        .map_err(|error| failed(std::io::Error::other(error)))?;
+    let mut header = serde_json::to_vec(&metadata).map_err(|error| failed(error.into()))?;
+    header.resize(header.len().next_multiple_of(8), b' ');
+    write_atomically(path, |out| {
+        out.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
+        out.write_all(&header).map_err(failed)?;
+        entries.iter().try_for_each(|entry| entry.write(out)).map_err(failed)
+    })
+}
+
+/// A mapped file of which nothing is trusted yet.
+pub(crate) struct TensorFile {
+    map: Mmap,
+}
+
+impl TensorFile {
+    pub(crate) fn open(path: &Path) -> Result<TensorFile> {
+        let failed = |source| Error::io(path, "open", source);
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(Error::IsFolder { path: path.to_owned() });
+        }
+        // SAFETY: files of this kind are replaced by renaming, never changed in place, by this
+        // program; all that is read is copied out and checked while it is.
+        let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;
+        Ok(TensorFile { map })
+    }
+
+    /// The tensors and the JSON value.
+    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<(Tensors<'_>, T), FileFault> {
+        let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.to_string() };
+        let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(bad)?;
+        let tensors = SafeTensors::deserialize(&self.map).map_err(bad)?;
+        let json = metadata.metadata().as_ref().and_then(|keys| keys.get(KEY)).ok_or(FileFault::NoSettings)?;
+        let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
+        if version.format != FORMAT {
+            return Err(FileFault::Version { found: version.format });
+        }
+        let value = serde_json::from_str(json).map_err(bad_settings)?;
+        Ok((Tensors(tensors), value))
+    }
+}
+
+/// The version of the form of models and checkpoints; `format` in the JSON value.
+pub(crate) const FORMAT: u32 = 1;
+
+#[derive(serde::Deserialize)]
+struct Version {
+    format: u32,
+}
+
+fn bad_settings(error: serde_json::Error) -> FileFault {
+    FileFault::BadSettings { found: error.to_string() }
+}
+
+/// The tensors of a mapped file.
+pub(crate) struct Tensors<'a>(SafeTensors<'a>);
+
+impl Tensors<'_> {
+    /// How many numbers there are in all.
+    pub(crate) fn numbers(&self) -> u64 {
+        self.0.iter().map(|(_, view)| view.shape().iter().product::<usize>() as u64).sum()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn view(&self, name: &str, dtype: Dtype, shape: &[Option<usize>]) -> Result<TensorView<'_>, FileFault> {
+        let view = self.0.tensor(name).map_err(|_| FileFault::MissingTensor { name: name.to_owned() })?;
+        let fits = view.shape().len() == shape.len()
+            && view.shape().iter().zip(shape).all(|(&found, expected)| expected.is_none_or(|size| size == found));
+        if view.dtype() != dtype || !fits {
+            return Err(FileFault::WrongTensor {
+                name: name.to_owned(),
+                expected: format!("{dtype:?} {shape:?}").replace("Some(", "").replace(')', "").replace("None", "any"),
+                found: format!("{:?} {:?}", view.dtype(), view.shape()),
+            });
+        }
+        Ok(view)
+    }
+
+    /// Fills the columns of each group of `tensors`; every number must be finite.
+    pub(crate) fn read(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), FileFault> {
+        for tensor in tensors {
+            let groups: Vec<_> = tensor.ranges().map(|(group, columns)| (group.name.clone(), columns)).collect();
+            let rows = tensor.value.rows();
+            for (name, columns) in groups {
+                let name = format!("{prefix}{name}");
+                let view = self.view(&name, Dtype::F32, &[Some(rows), Some(columns.len())])?;
+                for (row, bytes) in view.data().chunks_exact(4 * columns.len()).enumerate() {
+                    let into = &mut tensor.value.row_mut(row)[columns.clone()];
+                    for (x, bytes) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                        *x = f32::from_le_bytes(*bytes);
+                    }
+                    if !into.iter().all(|x| x.is_finite()) {
+                        return Err(FileFault::NotFinite { name, row });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn triples(&self, name: &str) -> Result<Vec<[u32; 3]>, FileFault> {
+        let view = self.view(name, Dtype::U32, &[None, Some(3)])?;
+        let number = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        Ok(view.data().chunks_exact(12).map(|row| [number(row), number(&row[4..]), number(&row[8..])]).collect())
+    }
+
+    pub(crate) fn counts(&self, name: &str, len: usize) -> Result<Vec<u64>, FileFault> {
+        let view = self.view(name, Dtype::U64, &[Some(len)])?;
+        Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    }
+}

@@ -1,0 +1,108 @@
+//! Words as numbers.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The number of a word in an [`Interner`] or a log.
+pub type WordId = u32;
+
+/// Distinct words, numbered from 0 in the order of first sight.
+#[derive(Debug, Clone, Default)]
+pub struct Interner {
+    /// id + 1, or 0; a power of two of them, at most half full.
+    slots: Vec<u32>,
+    hashes: Vec<u64>,
+    letters: String,
+    /// Where each word ends in `letters`.
+    ends: Vec<usize>,
+}
+
+impl Interner {
+    /// Number of distinct words.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no word.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The number of `word`, its hash, and whether it is new.
+    pub fn intern(&mut self, word: &str) -> (WordId, u64, bool) {
+        if self.ends.len() * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let hash = xxh3_64(word.as_bytes());
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            match self.slots[slot] {
+                0 => break,
+                id if self.hashes[id as usize - 1] == hash && self.word(id - 1) == word => {
+                    return (id - 1, hash, false);
+                }
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+        self.letters.push_str(word);
+        self.ends.push(self.letters.len());
+        self.hashes.push(hash);
+        self.slots[slot] = self.ends.len() as u32;
+        (self.ends.len() as u32 - 1, hash, true)
+    }
+
+    /// The word with this number.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn word(&self, id: WordId) -> &str {
+        let start = if id == 0 { 0 } else { self.ends[id as usize - 1] };
+        &self.letters[start..self.ends[id as usize]]
+    }
+
+    /// Bytes of all words together.
+    pub fn bytes(&self) -> usize {
+        self.letters.len()
+    }
+
+    /// Forgets all words and keeps the memory.
+    pub fn clear(&mut self) {
+        self.slots.fill(0);
+        self.hashes.clear();
+        self.letters.clear();
+        self.ends.clear();
+    }
+
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(1024);
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (id, &hash) in self.hashes.iter().enumerate() {
+            let mut slot = hash as usize & (size - 1);
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = id as u32 + 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_one_number() {
+        let mut interner = Interner::default();
+        for round in 0..2 {
+            for i in 0..5000u32 {
+                let (id, _, new) = interner.intern(&format!("word{i}"));
+                assert_eq!((id, new), (i, round == 0));
+            }
+        }
+        assert_eq!((interner.len(), interner.word(0), interner.word(4999)), (5000, "word0", "word4999"));
+        interner.clear();
+        assert!(interner.is_empty());
+        assert_eq!(interner.intern("").0, 0);
+    }
+}

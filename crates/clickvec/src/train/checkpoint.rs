@@ -1,0 +1,162 @@
+//! A run in the middle: weights, optimiser state and the place in the data, so that an interrupted
+//! run continues to the same bytes. What is lazy is saved as lazy.
+
+use super::step::Towers;
+use super::{partial, with_suffix};
+use crate::encoder::Tensor;
+use crate::error::{Error, FileFault, Result, ResumeFault};
+use crate::math::Matrix;
+use crate::model::prefixes;
+use crate::optimizer::TensorState;
+use crate::settings::TrainingRecord;
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, write};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where a run is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Epochs done.
+    pub(super) epoch: u32,
+    /// Minibatches of the current epoch done.
+    pub(super) minibatch: u64,
+    /// Pairs in those.
+    pub(super) pairs: u64,
+    /// Σ of their losses.
+    pub(super) loss: f64,
+    /// Those without a negative.
+    pub(super) without_negatives: u64,
+    /// The best epoch by validation, and its score.
+    pub(super) best: Option<(u32, f64)>,
+    /// Epochs since.
+    pub(super) without_better: u32,
+    /// The epoch whose model lies in `.partial`; 0 if none.
+    pub(super) kept: u32,
+}
+
+impl Progress {
+    pub(super) fn begin_epoch(&mut self) {
+        self.minibatch = 0;
+        self.pairs = 0;
+        self.loss = 0.0;
+        self.without_negatives = 0;
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    kind: String,
+    updates: u64,
+    progress: Progress,
+    run: TrainingRecord,
+}
+
+const KIND: &str = "checkpoint";
+
+pub(super) fn path(output: &Path) -> PathBuf {
+    with_suffix(output, ".checkpoint")
+}
+
+/// After the model is written the checkpoint has no use; that it stays behind does no harm.
+pub(super) fn remove(output: &Path) {
+    let _ = std::fs::remove_file(path(output));
+}
+
+pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, towers: &Towers) -> Result<()> {
+    let mut all = Vec::new();
+    for (prefix, tower) in prefixes(towers.towers.len() == 1).into_iter().zip(&towers.towers) {
+        let tensors = tower.encoder.tensors();
+        all.extend(entries(prefix, tensors));
+        for (i, (tensor, state)) in tensors.iter().zip(tower.optimizer.states()).enumerate() {
+            for (stem, matrix) in [("velocity", &state.velocity), ("square", &state.square)] {
+                if !matrix.data().is_empty() {
+                    let name = format!("{prefix}{stem}.{i}");
+                    all.push(Entry { name, data: Data::Columns(matrix, 0..tensor.value.columns()) });
+                }
+            }
+            if !state.current.is_empty() {
+                all.push(Entry { name: format!("{prefix}current.{i}"), data: Data::Counts(&state.current) });
+            }
+        }
+    }
+    let header = Header {
+        format: FORMAT,
+        kind: KIND.to_owned(),
+        updates: towers.updates(),
+        progress: progress.clone(),
+        run: run.clone(),
+    };
+    write(&path(output), &header, all)
+}
+
+/// Puts `towers` into the state of the checkpoint beside `output`, if it is of the same run.
+pub(super) fn load(output: &Path, run: &TrainingRecord, towers: &mut Towers) -> Result<Progress> {
+    let path = path(output);
+    let file = TensorFile::open(&path)?;
+    let damaged = |fault| Error::File { path: path.clone(), fault };
+    let (tensors, header) = file.parse::<Header>().map_err(damaged)?;
+    if header.kind != KIND {
+        return Err(damaged(FileFault::Kind { expected: KIND, found: header.kind }));
+    }
+    if let Some(fault) = difference(&header.run, run) {
+        return Err(Error::Resume { path, fault });
+    }
+    let kept = header.progress.kept;
+    if kept > 0 && !partial(output).exists() {
+        let fault = ResumeFault::BestModel { epoch: kept, model: partial(output).display().to_string() };
+        return Err(Error::Resume { path, fault });
+    }
+    restore(&tensors, header.updates, towers).map_err(damaged)?;
+    Ok(header.progress)
+}
+
+/// The first thing in which two runs differ.
+fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> Option<ResumeFault> {
+    let differences = run.config.differences(&interrupted.config);
+    if !differences.is_empty() {
+        return Some(ResumeFault::Settings { differences });
+    }
+    if interrupted.log_fingerprint != run.log_fingerprint || interrupted.log != run.log {
+        return Some(ResumeFault::Log);
+    }
+    if interrupted.validation_fingerprint != run.validation_fingerprint {
+        return Some(ResumeFault::Validation);
+    }
+    if interrupted.level != run.level {
+        return Some(ResumeFault::Level { expected: interrupted.level.clone(), found: run.level.clone() });
+    }
+    (interrupted.version != run.version)
+        .then(|| ResumeFault::Program { expected: interrupted.version.clone(), found: run.version.clone() })
+}
+
+fn restore(file: &Tensors<'_>, updates: u64, towers: &mut Towers) -> Result<(), FileFault> {
+    for (prefix, tower) in prefixes(towers.towers.len() == 1).into_iter().zip(&mut towers.towers) {
+        file.read(prefix, tower.encoder.tensors_mut())?;
+        let mut states = Vec::new();
+        for (i, state) in tower.optimizer.states().iter().enumerate() {
+            let matrix = |stem: &str, like: &Matrix| {
+                if like.data().is_empty() {
+                    return Ok::<_, FileFault>(Matrix::default());
+                }
+                let mut tensor = Tensor::named(&format!("{stem}.{i}"), like.rows(), like.columns());
+                file.read(prefix, std::slice::from_mut(&mut tensor))?;
+                Ok(tensor.value)
+            };
+            let current = match state.current.len() {
+                0 => Vec::new(),
+                rows => file.counts(&format!("{prefix}current.{i}"), rows)?,
+            };
+            if current.iter().any(|&update| update > updates) {
+                return Err(FileFault::BadSettings { found: "a row from the future".to_owned() });
+            }
+            states.push(TensorState {
+                velocity: matrix("velocity", &state.velocity)?,
+                square: matrix("square", &state.square)?,
+                current,
+            });
+        }
+        tower.optimizer.restore(updates, states);
+    }
+    Ok(())
+}

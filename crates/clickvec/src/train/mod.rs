@@ -1,0 +1,355 @@
+//! Training: Algorithm 1 of Palangi et al. 2015, with the other updates and negatives beside it.
+
+mod checkpoint;
+mod step;
+
+pub use crate::settings::{Keep, SettingFault, TrainConfig, TrainingRecord};
+
+use crate::clicks::{ClickLog, LogConfig, LogStatistics, Minibatch, MinibatchConfig, Minibatches, Skipped};
+use crate::encoder::Tensor;
+use crate::error::{Error, Result};
+use crate::eval::{EvaluateOptions, Judgments, Metric, Metrics, evaluate};
+use crate::files::{folder_of, publish};
+use crate::math::Level;
+use crate::model::Model;
+use crate::model_file;
+use crate::ranker::Neural;
+use checkpoint::Progress;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use step::Towers;
+
+/// The files of a training run.
+#[derive(Debug, Clone, Copy)]
+pub struct TrainOptions<'a> {
+    /// The click log.
+    pub clicks: &'a Path,
+    /// Judged queries, to measure every epoch.
+    pub validation: Option<&'a Judgments>,
+    /// Where the model goes. Beside it, while training runs: `.partial`, the model that would be
+    /// kept if training ended now, and `.checkpoint`.
+    pub output: &'a Path,
+    /// Write a checkpoint after this many minibatches.
+    pub checkpoint_every: Option<u64>,
+    /// Continue from the checkpoint beside `output`, if there is one.
+    pub resume: bool,
+}
+
+/// What a training run reports while it runs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The log is being read.
+    Reading {
+        /// Pairs so far.
+        pairs: u64,
+    },
+    /// The log was read.
+    Log {
+        /// What was found.
+        statistics: LogStatistics,
+        /// Lines that were left out.
+        skipped: Skipped,
+        /// Trigrams in the dictionary.
+        trigrams: usize,
+        /// Weights of both towers.
+        parameters: u64,
+    },
+    /// Training continues from a checkpoint.
+    Resumed {
+        /// Counted from 1.
+        epoch: u32,
+        /// Minibatches of that epoch that are done.
+        minibatch: u64,
+    },
+    /// A minibatch is done.
+    Minibatch {
+        /// Counted from 1.
+        epoch: u32,
+        /// Minibatches of this epoch that are done.
+        minibatch: u64,
+        /// Minibatches in an epoch.
+        minibatches: u64,
+        /// Pairs in this minibatch.
+        pairs: u64,
+        /// Mean loss of its pairs.
+        loss: f64,
+    },
+    /// An epoch is done.
+    Epoch(EpochReport),
+    /// Training ends before its last epoch.
+    StoppedEarly {
+        /// Epochs done.
+        epoch: u32,
+        /// The best of them.
+        best: u32,
+        /// Whether the schedule's last stretch, of low momentum, was not reached.
+        schedule_cut: bool,
+    },
+    /// The model is written, or was already there.
+    Done {
+        /// Where it is.
+        model: PathBuf,
+        /// Its fingerprint.
+        fingerprint: String,
+        /// The epoch it was taken after.
+        epoch: u32,
+        /// Whether this run had been finished before.
+        already: bool,
+    },
+}
+
+/// An epoch in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EpochReport {
+    /// Counted from 1.
+    pub epoch: u32,
+    /// Mean loss of a pair.
+    pub loss: f64,
+    /// Pairs of the epoch by its seconds.
+    pub pairs_per_second: f64,
+    /// Wall time of the minibatches, sampling and reading included; of this process, if the epoch
+    /// was resumed.
+    pub seconds: f64,
+    /// Pairs for which no title was eligible as a negative: they add no loss.
+    pub without_negatives: u64,
+    /// Means over the validation queries.
+    pub validation: Option<Metrics>,
+    /// Whether the model of this epoch is the one to be kept so far.
+    pub kept: bool,
+}
+
+/// Trains a model and writes it to `options.output`.
+///
+/// Same seed, data, program and instruction level give the same bytes, at any number of threads
+/// and through any number of interruptions.
+///
+/// # Errors
+/// [`Error::Setting`] before anything is read; what [`ClickLog::read`] reports; [`Error::Resume`];
+/// [`Error::Diverged`], which leaves the model of the last good epoch; [`Error::Io`] if something
+/// cannot be written.
+pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
+    if let Some(fault) = config.fault().or_else(|| validation_fault(config, options)) {
+        return Err(Error::Setting(fault));
+    }
+    let beside = folder_of(options.output);
+    let log_config =
+        LogConfig { weighting: config.weighting, max_words: config.max_words, max_trigrams: config.max_trigrams };
+    let log = ClickLog::read(options.clicks, &beside, log_config, &mut |pairs| on_event(&Event::Reading { pairs }))?;
+    on_event(&Event::Log {
+        statistics: log.statistics().clone(),
+        skipped: log.skipped().clone(),
+        trigrams: log.dictionary().len(),
+        parameters: config.encoder.parameters(log.dictionary().len()).unwrap_or(u64::MAX)
+            * if config.shared_towers { 1 } else { 2 },
+    });
+    let minibatch_config = MinibatchConfig {
+        size: config.minibatch,
+        negatives: config.negatives,
+        source: config.negative_source,
+        shared_tower: config.shared_towers,
+        seed: config.seed,
+    };
+    let minibatches = Minibatches::new(&log, minibatch_config, &beside)?;
+    let record = TrainingRecord {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        level: Level::current().name().to_owned(),
+        config: config.clone(),
+        log: log.statistics().clone(),
+        log_fingerprint: format!("{:016x}", log.fingerprint()),
+        validation_fingerprint: options.validation.map(|judgments| format!("{:016x}", judgments.fingerprint())),
+        epoch: 0,
+        updates: 0,
+        loss: 0.0,
+    };
+    if options.resume && !checkpoint::path(options.output).exists() {
+        if let Some(event) = finished_before(&record, options.output) {
+            on_event(&event);
+            return Ok(());
+        }
+    }
+    let towers = Towers::new(config, &log, minibatches.per_epoch());
+    let mut run = Run { config, options, log: &log, minibatches, towers, progress: Progress::default(), record };
+    if options.resume && checkpoint::path(options.output).exists() {
+        run.progress = checkpoint::load(options.output, &run.record, &mut run.towers)?;
+        on_event(&Event::Resumed { epoch: run.progress.epoch + 1, minibatch: run.progress.minibatch });
+    }
+    run.train(on_event)
+}
+
+fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<SettingFault> {
+    let purpose = match (options.validation, config.keep, config.patience) {
+        (Some(_), ..) => return None,
+        (None, Keep::Best, _) => "keep the best epoch",
+        (None, Keep::Last, Some(_)) => "stop early",
+        (None, Keep::Last, None) => return None,
+    };
+    Some(SettingFault::NoValidation { purpose })
+}
+
+/// Whether the model at `output` is what this run would make.
+fn finished_before(record: &TrainingRecord, output: &Path) -> Option<Event> {
+    let model = Model::load(output).ok()?;
+    let found = model.training();
+    let whole = found.epoch == record.config.epochs || record.config.keep == Keep::Best;
+    let same = TrainingRecord { epoch: found.epoch, updates: found.updates, loss: found.loss, ..record.clone() };
+    (whole && *found == same).then(|| Event::Done {
+        model: output.to_owned(),
+        fingerprint: model.fingerprint().to_owned(),
+        epoch: found.epoch,
+        already: true,
+    })
+}
+
+/// A training run: everything that changes is in `towers` and `progress`.
+struct Run<'a> {
+    config: &'a TrainConfig,
+    options: &'a TrainOptions<'a>,
+    log: &'a ClickLog,
+    minibatches: Minibatches<'a>,
+    towers: Towers,
+    progress: Progress,
+    record: TrainingRecord,
+}
+
+impl Run<'_> {
+    fn train(mut self, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
+        let mut minibatch = Minibatch::default();
+        while self.progress.epoch < self.config.epochs && !self.out_of_patience() {
+            let begun = Instant::now();
+            let resumed_at = self.progress.pairs;
+            self.epoch(&mut minibatch, on_event)?;
+            let seconds = begun.elapsed().as_secs_f64();
+            let report = self.finish_epoch(seconds, resumed_at)?;
+            on_event(&Event::Epoch(report));
+        }
+        if self.progress.epoch < self.config.epochs {
+            on_event(&Event::StoppedEarly {
+                epoch: self.progress.epoch,
+                best: self.progress.best.map_or(0, |(epoch, _)| epoch),
+                schedule_cut: self.config.optimizer == crate::optimizer::OptimizerKind::Nesterov,
+            });
+        }
+        publish(&partial(self.options.output), self.options.output)?;
+        checkpoint::remove(self.options.output);
+        let model = Model::load(self.options.output)?;
+        on_event(&Event::Done {
+            model: self.options.output.to_owned(),
+            fingerprint: model.fingerprint().to_owned(),
+            epoch: model.training().epoch,
+            already: false,
+        });
+        Ok(())
+    }
+
+    fn out_of_patience(&self) -> bool {
+        self.config.patience.is_some_and(|patience| self.progress.without_better >= patience)
+    }
+
+    fn epoch(&mut self, minibatch: &mut Minibatch, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
+        let minibatches = self.minibatches.per_epoch();
+        while self.progress.minibatch < minibatches {
+            let epoch = self.progress.epoch;
+            self.minibatches.fill(u64::from(epoch), self.progress.minibatch, minibatch);
+            let pairs = minibatch.pairs.positive.len() as u64;
+            let Some(sum) = self.towers.step(self.config, minibatch) else {
+                return Err(self.diverged());
+            };
+            self.progress.minibatch += 1;
+            self.progress.pairs += pairs;
+            self.progress.loss += sum.loss;
+            self.progress.without_negatives += sum.without_negatives;
+            on_event(&Event::Minibatch {
+                epoch: epoch + 1,
+                minibatch: self.progress.minibatch,
+                minibatches,
+                pairs,
+                loss: sum.loss / pairs as f64,
+            });
+            let due = self.options.checkpoint_every.is_some_and(|every| self.towers.updates().is_multiple_of(every));
+            // After the last minibatch the epoch is finished first, so that a resumed run need not.
+            if due && self.progress.minibatch < minibatches {
+                checkpoint::save(self.options.output, &self.record, &self.progress, &self.towers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures and keeps the model of the epoch that just ended.
+    fn finish_epoch(&mut self, seconds: f64, resumed_at: u64) -> Result<EpochReport> {
+        let progress = &mut self.progress;
+        progress.epoch += 1;
+        let loss = progress.loss / progress.pairs as f64;
+        self.record.epoch = progress.epoch;
+        self.record.updates = self.towers.updates();
+        self.record.loss = loss;
+        let model = Model {
+            dictionary: self.log.dictionary().clone(),
+            towers: self.towers.snapshot(self.config, self.log.dictionary().len()),
+            training: self.record.clone(),
+            fingerprint: String::new(),
+        };
+        let neural = Neural::new("model".to_owned(), model);
+        let validation =
+            self.options.validation.map(|judgments| evaluate(&neural, judgments, &EvaluateOptions::default()).mean);
+        let model = neural.into_model();
+
+        let mut kept = true;
+        if let Some(metrics) = &validation {
+            let score = metrics.get(Metric::Ndcg1) + metrics.get(Metric::Ndcg3);
+            if progress.best.is_none_or(|(_, best)| score > best) {
+                progress.best = Some((progress.epoch, score));
+                progress.without_better = 0;
+            } else {
+                progress.without_better += 1;
+                kept = self.config.keep == Keep::Last;
+            }
+        }
+        if kept {
+            let towers: Vec<&[Tensor]> = model.towers.iter().map(|tower| tower.tensors()).collect();
+            model_file::save(&partial(self.options.output), &model.dictionary, &towers, &self.record)?;
+            progress.kept = progress.epoch;
+        }
+        let report = EpochReport {
+            epoch: progress.epoch,
+            loss,
+            pairs_per_second: (progress.pairs - resumed_at) as f64 / seconds,
+            seconds,
+            without_negatives: progress.without_negatives,
+            validation,
+            kept,
+        };
+        progress.begin_epoch();
+        if self.options.checkpoint_every.is_some() {
+            checkpoint::save(self.options.output, &self.record, &self.progress, &self.towers)?;
+        }
+        Ok(report)
+    }
+
+    /// Puts the last good model where it does not replace another.
+    fn diverged(&self) -> Error {
+        let partial = partial(self.options.output);
+        let model = (self.progress.kept > 0).then(|| {
+            let output = self.options.output;
+            let free = !output.exists() && publish(&partial, output).is_ok();
+            (if free { output.to_owned() } else { partial }, self.progress.kept)
+        });
+        Error::Diverged {
+            epoch: self.progress.epoch + 1,
+            minibatch: self.progress.minibatch + 1,
+            learning_rate: self.config.learning_rate,
+            model,
+        }
+    }
+}
+
+/// Where the model lies that would be kept if training ended now.
+fn partial(output: &Path) -> PathBuf {
+    with_suffix(output, ".partial")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
