@@ -155,7 +155,12 @@ fn flatten(prefix: &str, value: &Value, lines: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                let name = match prefix {
+                    // The settings need no name before theirs: most of the record is settings.
+                    "" if name == "config" => String::new(),
+                    "" => name.clone(),
+                    outer => format!("{outer}.{name}"),
+                };
                 flatten(&name, value, lines);
             }
         }

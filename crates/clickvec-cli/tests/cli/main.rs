@@ -7,5 +7,6 @@ mod harness;
 mod help;
 mod inspect;
 mod pipes;
+mod resume;
 mod search;
 mod train;
