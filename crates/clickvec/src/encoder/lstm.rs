@@ -202,7 +202,7 @@ fn forward_block(
         let first = block.start[t] as usize;
         let gates = &mut trace.gates[first * width..][..n * width];
         for (gates, &word) in gates.chunks_exact_mut(width).zip(&words[first..first + n]) {
-            sum(gates, &projected[word as usize * width..][..width], bias);
+            vector::sum_of_two(gates, &projected[word as usize * width..][..width], bias);
         }
         // y⁻ and c⁻ of the texts still running are the first n of the step before; both are zero at t = 0.
         let (cell_before, cell) = trace.cell.split_at_mut(first * h);
@@ -228,13 +228,6 @@ fn forward_block(
             &mut trace.activation[first * h..][..n * h],
             h,
         );
-    }
-}
-
-#[inline]
-fn sum(out: &mut [f32], a: &[f32], b: &[f32]) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = a + b;
     }
 }
 

@@ -61,13 +61,7 @@ fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
     // f32 sums over a few hundred numbers, then f64: 1e-6 of the result, at a quarter of f64's time.
     let mut sum = 0.0;
     for part in x.chunks(1024) {
-        let mut partial = [0.0f32; 32];
-        for chunk in part.chunks(32) {
-            for (partial, &x) in partial.iter_mut().zip(chunk) {
-                *partial = mul_add::<FMA>(x, x, *partial);
-            }
-        }
-        sum += partial.iter().map(|&x| f64::from(x)).sum::<f64>();
+        sum += f64::from(dot_body::<FMA>(part, part));
     }
     sum
 }
@@ -75,6 +69,18 @@ fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
 by_level! {
     /// Σ xᵢ², to about 1e-6 of itself.
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
+}
+
+#[inline(always)]
+fn sum_of_two_body<const FMA: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = a + b;
+    }
+}
+
+by_level! {
+    /// out = a + b
+    pub fn sum_of_two(out: &mut [f32], a: &[f32], b: &[f32]) = sum_of_two_body
 }
 
 /// The vector divided by its length; a zero vector stays zero. Returns the length.
