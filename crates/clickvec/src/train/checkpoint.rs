@@ -95,10 +95,7 @@ pub(super) fn load(output: &Path, run: &TrainingRecord, towers: &mut Towers) -> 
     let path = path(output);
     let file = TensorFile::open(&path)?;
     let damaged = |fault| Error::File { path: path.clone(), fault };
-    let (tensors, header) = file.parse::<Header>().map_err(damaged)?;
-    if header.kind != KIND {
-        return Err(damaged(FileFault::Kind { expected: KIND, found: header.kind }));
-    }
+    let (tensors, header) = file.parse::<Header>(KIND).map_err(damaged)?;
     if let Some(fault) = difference(&header.run, run) {
         return Err(Error::Resume { path, fault });
     }
