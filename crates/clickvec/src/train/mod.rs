@@ -174,7 +174,7 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
     let towers = Towers::new(config, &log, minibatches.per_epoch());
     let mut run = Run { config, options, log: &log, minibatches, towers, progress: Progress::default(), record };
     if options.resume && checkpoint::path(options.output).exists() {
-        run.progress = checkpoint::load(options.output, &run.record, &mut run.towers)?;
+        run.progress = checkpoint::load(options.output, &run.record, run.minibatches.per_epoch(), &mut run.towers)?;
         on_event(&Event::Resumed { epoch: run.progress.epoch + 1, minibatch: run.progress.minibatch });
     }
     run.train(on_event)
