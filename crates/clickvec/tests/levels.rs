@@ -118,7 +118,10 @@ fn every_level_gives_the_same_numbers() {
     Level::limit(Level::Plain);
     if strongest != Level::Plain {
         let error = place.train(&config, how).expect_err("another level");
-        assert!(error.to_string().contains(&format!("level plain, the interrupted run used {}", strongest.name())), "{error}");
+        assert!(
+            error.to_string().contains(&format!("level plain, the interrupted run used {}", strongest.name())),
+            "{error}"
+        );
     }
     Level::limit(strongest);
     place.train(&config, how).expect("resumed");

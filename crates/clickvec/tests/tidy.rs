@@ -4,12 +4,30 @@ use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
 const ORDER: [&str; 19] = [
-    "error", "rng", "files", "math", "text", "loss", "encoder", "optimizer", "clicks", "settings", "tensor_file",
-    "model", "model_file", "vectors", "ranker", "eval", "train", "index", "lib",
+    "error",
+    "rng",
+    "files",
+    "math",
+    "text",
+    "loss",
+    "encoder",
+    "optimizer",
+    "clicks",
+    "settings",
+    "tensor_file",
+    "model",
+    "model_file",
+    "vectors",
+    "ranker",
+    "eval",
+    "train",
+    "index",
+    "lib",
 ];
 
 /// `error` names the faults that other modules define, and nothing else of theirs.
-const ERROR_NAMES: [&str; 3] = ["crate::encoder::SizeFault", "crate::settings::SettingFault", "crate::text::DuplicateTrigram"];
+const ERROR_NAMES: [&str; 3] =
+    ["crate::encoder::SizeFault", "crate::settings::SettingFault", "crate::text::DuplicateTrigram"];
 
 struct Source {
     /// Relative to `src`, with `/`.
@@ -29,7 +47,8 @@ impl Source {
     fn uses(&self) -> impl Iterator<Item = String> {
         let path = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
         let starts = self.code.match_indices("crate::");
-        let starts = starts.filter(|&(at, _)| at == 0 || !matches!(self.code.as_bytes()[at - 1], b'$' | b'_' | b'a'..=b'z'));
+        let starts =
+            starts.filter(|&(at, _)| at == 0 || !matches!(self.code.as_bytes()[at - 1], b'$' | b'_' | b'a'..=b'z'));
         starts.map(move |(at, _)| path(&self.code[at..]))
     }
 }
@@ -124,7 +143,21 @@ fn judging_knows_no_vector_and_flat_search_nothing_but_vectors() {
 #[test]
 fn the_library_never_prints_and_asks_for_nothing() {
     for source in sources() {
-        for word in ["println!", "eprintln!", "print!", "eprint!", "dbg!", "std::env", "env::var", "env::args", "std::net", "TcpStream", "stdout(", "stderr(", "process::exit"] {
+        for word in [
+            "println!",
+            "eprintln!",
+            "print!",
+            "eprint!",
+            "dbg!",
+            "std::env",
+            "env::var",
+            "env::args",
+            "std::net",
+            "TcpStream",
+            "stdout(",
+            "stderr(",
+            "process::exit",
+        ] {
             assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
         }
     }
@@ -135,7 +168,8 @@ fn unsafe_code_is_in_the_kernels_and_around_memory_maps() {
     let mut found = 0;
     for source in sources() {
         if has_word(&source.code, "unsafe ") || source.code.contains("unsafe{") {
-            let allowed = source.module() == "math" || ["clicks/mapped.rs", "tensor_file.rs"].contains(&source.name.as_str());
+            let allowed =
+                source.module() == "math" || ["clicks/mapped.rs", "tensor_file.rs"].contains(&source.name.as_str());
             assert!(allowed, "{}: unsafe code", source.name);
             assert!(source.whole.contains("SAFETY"), "{}: unsafe code without a SAFETY comment", source.name);
             found += 1;
@@ -169,7 +203,8 @@ fn the_architecture_fits_on_a_few_pages() {
 
 #[test]
 fn this_test_sees_what_it_should() {
-    let code = without_comments("use crate::a; // crate::b\n  // crate::c\nlet x = \"http://d\"; $crate::e; my_crate::f;\n");
+    let code =
+        without_comments("use crate::a; // crate::b\n  // crate::c\nlet x = \"http://d\"; $crate::e; my_crate::f;\n");
     let source = Source { name: "clicks/log.rs".to_owned(), code, whole: String::new() };
     assert_eq!(source.uses().collect::<Vec<_>>(), ["crate::a"]);
     assert_eq!(source.module(), "clicks");

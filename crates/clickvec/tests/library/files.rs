@@ -125,9 +125,9 @@ fn small_model() -> (Place, Vec<u8>) {
 }
 
 macro_rules! faulty {
-    ($place:expr, $parts:expr, $fault:pat) => {
+    ($place:expr, $parts:expr, $fault:pat $(if $guard:expr)?) => {
         match load(&$place.output(), &$parts.bytes()) {
-            Err($fault) => {}
+            Err($fault) $(if $guard)? => {}
             Err(other) => panic!("another fault: {other}"),
             Ok(_) => panic!("loaded"),
         }

@@ -31,8 +31,7 @@ fn the_loss_falls_and_the_model_ranks() {
         (OptimizerKind::Adam, EncoderConfig::Rnn { hidden: 6 }),
     ] {
         let config = TrainConfig { encoder, epochs: 12, ..small(optimizer) };
-        let config =
-            TrainConfig { learning_rate: if optimizer == OptimizerKind::Sgd { 0.02 } else { 0.01 }, ..config };
+        let config = TrainConfig { learning_rate: if optimizer == OptimizerKind::Sgd { 0.1 } else { 0.01 }, ..config };
         let how = How { validation: Some(&judged), ..How::default() };
         let events = place.train(&config, how).expect("trained");
         let reports = epochs(&events);
@@ -91,14 +90,11 @@ fn looking_changes_nothing() {
     for optimizer in [OptimizerKind::Nesterov, OptimizerKind::Adam, OptimizerKind::Sgd] {
         let config = small(optimizer);
         place.train(&config, How::default()).expect("trained");
-        let plain = Model::load(&place.output()).expect("a model");
         let bytes = place.model();
         place.train(&config, How { checkpoint_every: Some(3), ..How::default() }).expect("trained");
         assert!(bytes == place.model(), "{optimizer:?}: with checkpoints");
         place.train(&config, How { validation: Some(&judged), ..How::default() }).expect("trained");
-        let validated = Model::load(&place.output()).expect("a model");
-        // The record names the validation set; the weights are the same.
-        assert_eq!(plain.fingerprint(), validated.fingerprint(), "{optimizer:?}: with validation");
+        assert!(bytes == place.model(), "{optimizer:?}: with validation");
     }
 }
 
@@ -165,9 +161,7 @@ fn a_finished_run_is_not_run_again() {
     let judged = judgments(5);
     let best = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
     let patient = TrainConfig { learning_rate: 1e-12, epochs: 9, patience: Some(1), ..small(OptimizerKind::Adam) };
-    for (config, validation) in
-        [(small(OptimizerKind::Adam), None), (best, Some(&judged)), (patient, Some(&judged))]
-    {
+    for (config, validation) in [(small(OptimizerKind::Adam), None), (best, Some(&judged)), (patient, Some(&judged))] {
         let how = How { validation, resume: true, ..How::default() };
         place.train(&config, how).expect("trained");
         let events = place.train(&config, how).expect("nothing to do");
@@ -258,25 +252,25 @@ fn the_last_good_model_is_left() {
         }
     }
     // Weights that overflow in the very last update.
-    let place = Place::new(&log_rows(120, 7).replace('\n', "\t1e20\n").replacen("1e20", "weight", 1));
+    let place = Place::new(&log_rows(120, 7).replace('\n', "\t1e12\n").replacen("1e12", "weight", 1));
     std::fs::write(place.output(), b"what was here").expect("written");
     let config =
         TrainConfig { minibatch: 200, epochs: 1, learning_rate: 1e30, clip_norm: None, ..small(OptimizerKind::Sgd) };
-    let (epoch, minibatch, _, model) = diverged(place.train(&config, How::default()).expect_err("infinite weights"));
+    let mut learnt = 0;
+    let outcome = place.train_with(&config, How::default(), &mut |event| {
+        learnt += usize::from(matches!(event, Event::Minibatch { .. }));
+    });
+    let (epoch, minibatch, _, model) = diverged(outcome.expect_err("infinite weights"));
+    assert_eq!(learnt, 1, "its loss and its gradient were numbers");
     assert_eq!((epoch, minibatch, model), (1, 1, None));
     assert_eq!(place.model(), b"what was here");
 }
 
 /// Velocities that grow from epoch to epoch: some epochs are good, then one is not.
 #[test]
-fn the_model_of_the_last_good_epoch_is_left_where_there_was_none() {
-    let config = TrainConfig {
-        minibatch: 200,
-        epochs: 40,
-        learning_rate: 3e37,
-        clip_norm: None,
-        ..small(OptimizerKind::Adam)
-    };
+fn the_model_of_the_last_good_epoch_is_left_beside_the_output() {
+    let config =
+        TrainConfig { minibatch: 200, epochs: 40, learning_rate: 3e37, clip_norm: None, ..small(OptimizerKind::Adam) };
     for occupied in [false, true] {
         let place = Place::new(&log_rows(120, 7));
         if occupied {
@@ -291,9 +285,11 @@ fn the_model_of_the_last_good_epoch_is_left_where_there_was_none() {
         assert_eq!((epoch, minibatch), (good + 1, 1));
         let (path, of) = model.expect("a model was left");
         assert_eq!((Model::load(&path).expect("readable").training().epoch, of), (good, good));
-        assert_eq!(path == place.output(), !occupied);
-        if occupied {
-            assert_eq!(place.model(), b"what was here");
+        assert_eq!(path, place.beside(".partial"));
+        match occupied {
+            true => assert_eq!(place.model(), b"what was here"),
+            // What is there would be taken for a finished model.
+            false => assert!(!place.output().exists()),
         }
     }
 }
