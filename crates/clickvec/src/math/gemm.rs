@@ -79,8 +79,10 @@ fn product(
     // `Level::current` never exceeds what the processor was found to have.
     match Level::current() {
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: see above.
         Level::Avx512 => unsafe { avx512(job) },
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: see above.
         Level::Avx2 => unsafe { avx2(job) },
         // SAFETY: see above.
         _ => unsafe { plain(job) },
