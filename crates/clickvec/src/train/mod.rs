@@ -167,12 +167,11 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
     };
     let checkpoint = checkpoint::path(options.output);
     // A run that was killed after its model was published may have left its checkpoint, but no `.partial`.
-    if options.resume && !(checkpoint.exists() && partial(options.output).exists()) {
-        if let Some(event) = finished_before(&record, options.output) {
-            checkpoint::remove(options.output);
-            on_event(&event);
-            return Ok(());
-        }
+    let may_be_finished = options.resume && !(checkpoint.exists() && partial(options.output).exists());
+    if let Some(event) = may_be_finished.then(|| finished_before(&record, options.output)).flatten() {
+        checkpoint::remove(options.output);
+        on_event(&event);
+        return Ok(());
     }
     let towers = Towers::new(config, &log, minibatches.per_epoch());
     let mut run = Run { config, options, log: &log, minibatches, towers, progress: Progress::default(), record };

