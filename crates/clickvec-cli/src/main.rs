@@ -1,2 +1,26 @@
-//! The program `clickvec`.
-fn main() {}
+//! The program `clickvec`: reads the command line, calls the library, prints.
+
+mod commands;
+mod input;
+mod metrics;
+mod output;
+mod progress;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::{Answer, Cli};
+
+fn main() -> ExitCode {
+    match commands::run(Cli::parse()) {
+        Ok(Answer::Done) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -117,33 +117,61 @@ impl Loss {
 
     fn listed(&mut self, gamma: f32, dimension: usize, pairs: &Pairs, lists: &Lists<u32>) {
         let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
-        self.d_cosine.clear();
-        self.d_cosine.resize(lists.items.len(), 0.0);
+        let of = |title: u32| &titles[title as usize * dimension..][..dimension];
+        self.sums.clear();
+        self.sums.resize(pairs.positive.len(), LossSum::default());
         self.d_positive.clear();
         self.d_positive.resize(pairs.positive.len(), 0.0);
-        self.sums.clear();
+        self.d_cosine.clear();
+        self.d_cosine.resize(lists.items.len(), 0.0);
+        // The lists have different lengths: their parts of d_cosine are cut by hand.
+        let mut parts = Vec::with_capacity(pairs.positive.len().div_ceil(CHUNK));
+        let mut rest = &mut self.d_cosine[..];
+        for first in (0..pairs.positive.len()).step_by(CHUNK) {
+            let last = (first + CHUNK).min(pairs.positive.len());
+            let (part, after) = rest.split_at_mut((lists.start[last] - lists.start[first]) as usize);
+            parts.push(part);
+            rest = after;
+        }
+        (
+            parts,
+            self.sums.par_chunks_mut(CHUNK),
+            self.d_positive.par_chunks_mut(CHUNK),
+            self.query_gradient.par_chunks_mut(CHUNK * dimension),
+        )
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(chunk, (mut d_cosines, sums, d_positives, gradients))| {
+                let first = chunk * CHUNK;
+                let outs = sums.iter_mut().zip(d_positives).zip(gradients.chunks_exact_mut(dimension));
+                for (r, ((sum, d_positive), gradient)) in (first..).zip(outs) {
+                    let (query, positive, negatives) =
+                        (&queries[r * dimension..][..dimension], pairs.positive[r], lists.get(r));
+                    let (d_cosine, after) = d_cosines.split_at_mut(negatives.len());
+                    d_cosines = after;
+                    let cosine = dot(query, of(positive));
+                    for (x, &title) in d_cosine.iter_mut().zip(negatives) {
+                        *x = gamma * (dot(query, of(title)) - cosine);
+                    }
+                    let (loss, d) = softplus_of_sum(d_cosine, gamma * pairs.weight[r]);
+                    *d_positive = d;
+                    sum.loss = f64::from(pairs.weight[r]) * loss;
+                    sum.without_negatives = u64::from(negatives.is_empty());
+                    add_scaled(gradient, d, of(positive));
+                    for (&d, &title) in d_cosine.iter().zip(negatives) {
+                        add_scaled(gradient, d, of(title));
+                    }
+                }
+            });
+        // Titles are shared among pairs: one after the other, in the order of the pairs.
         for (r, &positive) in pairs.positive.iter().enumerate() {
             let query = &queries[r * dimension..][..dimension];
-            let of = |title: u32| &titles[title as usize * dimension..][..dimension];
-            let span = lists.start[r] as usize..lists.start[r + 1] as usize;
-            let d_cosine = &mut self.d_cosine[span.clone()];
-            let cosine = dot(query, of(positive));
-            for (x, &title) in d_cosine.iter_mut().zip(&lists.items[span.clone()]) {
-                *x = gamma * (dot(query, of(title)) - cosine);
-            }
-            let (loss, d_positive) = softplus_of_sum(d_cosine, gamma * pairs.weight[r]);
-            self.d_positive[r] = d_positive;
-            self.sums.push(LossSum {
-                loss: f64::from(pairs.weight[r]) * loss,
-                without_negatives: u64::from(span.is_empty()),
-            });
-            let query_gradient = &mut self.query_gradient[r * dimension..][..dimension];
-            add_scaled(query_gradient, d_positive, of(positive));
-            add_scaled(&mut self.title_gradient[positive as usize * dimension..][..dimension], d_positive, query);
-            for (&d, &title) in d_cosine.iter().zip(&lists.items[span]) {
-                add_scaled(query_gradient, d, of(title));
+            let mut add = |title: u32, d| {
                 add_scaled(&mut self.title_gradient[title as usize * dimension..][..dimension], d, query);
-            }
+            };
+            add(positive, self.d_positive[r]);
+            let d_cosine = &self.d_cosine[lists.start[r] as usize..];
+            lists.get(r).iter().zip(d_cosine).for_each(|(&title, &d)| add(title, d));
         }
     }
 

@@ -8,7 +8,9 @@
 
 use crate::encoder::{Gradients, Tensor, TensorKind};
 use crate::math::Matrix;
-use crate::math::vector::sum_of_squares;
+use crate::math::activation::mul_add;
+use crate::math::level::by_level;
+use crate::math::vector::{add_scaled, sum_of_squares};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -218,26 +220,17 @@ impl Optimizer {
                     };
                     current[row] = updates;
                     let span = row * width..(row + 1) * width;
-                    for (value, velocity) in value[span.clone()].iter_mut().zip(&mut velocity[span]) {
-                        *value += *velocity * idle.drift;
-                        *velocity *= idle.decay;
-                    }
+                    catch_up(&mut value[span.clone()], &mut velocity[span], idle.drift, idle.decay);
                 }
             });
         }
     }
 
-    /// The gradient's norm over all tensors.
-    pub fn norm(gradients: &Gradients) -> f64 {
-        let sum: f64 = gradients
-            .tensors
-            .iter()
-            .map(|gradient| {
-                let chunks: Vec<f64> = gradient.data().par_chunks(1 << 14).map(sum_of_squares).collect();
-                chunks.iter().sum::<f64>()
-            })
-            .sum();
-        sum.sqrt()
+    /// The gradient's norm over all `tensors`.
+    pub fn norm(tensors: &[Tensor], gradients: &Gradients) -> f64 {
+        let dense = tensors.iter().zip(&gradients.tensors).filter(|(tensor, _)| tensor.kind == TensorKind::Dense);
+        let dense: f64 = dense.map(|(_, gradient)| sum_of_squares(gradient.data())).sum();
+        (gradients.table_squares + dense).sqrt()
     }
 
     /// One update with `gradients`, of norm `norm`; their table rows are those of `touched`, for
@@ -339,30 +332,63 @@ impl Step {
     ) {
         match kind {
             OptimizerKind::Nesterov => {
-                // Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ
                 let rate = -self.learning_rate * self.scale;
-                for ((value, velocity), &g) in value.iter_mut().zip(velocity).zip(gradient) {
-                    let step = rate * g;
-                    *velocity = self.momentum * *velocity + step;
-                    *value += step + self.lookahead * *velocity;
-                }
+                nesterov(value, velocity, gradient, rate, self.momentum, self.lookahead);
             }
-            OptimizerKind::Adam => {
-                for (((value, mean), square), &g) in value.iter_mut().zip(velocity).zip(square).zip(gradient) {
-                    let g = self.scale * g;
-                    *mean = 0.9 * *mean + 0.1 * g;
-                    *square = 0.999 * *square + 0.001 * g * g;
-                    let step = *mean * self.mean_correction / ((*square * self.square_correction).sqrt() + 1e-8);
-                    *value -= self.learning_rate * step;
-                }
-            }
-            OptimizerKind::Sgd => {
-                let rate = -self.learning_rate * self.scale;
-                for (value, &g) in value.iter_mut().zip(gradient) {
-                    *value += rate * g;
-                }
-            }
+            OptimizerKind::Adam => adam(value, velocity, square, gradient, self),
+            OptimizerKind::Sgd => add_scaled(value, -self.learning_rate * self.scale, gradient),
         }
+    }
+}
+
+by_level! {
+    /// What updates without a gradient do to a row.
+    fn catch_up(value: &mut [f32], velocity: &mut [f32], drift: f32, decay: f32) = catch_up_body
+}
+
+#[inline(always)]
+fn catch_up_body<const FMA: bool>(value: &mut [f32], velocity: &mut [f32], drift: f32, decay: f32) {
+    for (value, velocity) in value.iter_mut().zip(velocity) {
+        *value = mul_add::<FMA>(*velocity, drift, *value);
+        *velocity *= decay;
+    }
+}
+
+by_level! {
+    /// Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ
+    fn nesterov(value: &mut [f32], velocity: &mut [f32], gradient: &[f32], rate: f32, momentum: f32, lookahead: f32)
+        = nesterov_body
+}
+
+#[inline(always)]
+fn nesterov_body<const FMA: bool>(
+    value: &mut [f32],
+    velocity: &mut [f32],
+    gradient: &[f32],
+    rate: f32,
+    momentum: f32,
+    lookahead: f32,
+) {
+    for ((value, velocity), &g) in value.iter_mut().zip(velocity).zip(gradient) {
+        let step = rate * g;
+        *velocity = mul_add::<FMA>(momentum, *velocity, step);
+        *value = mul_add::<FMA>(lookahead, *velocity, *value + step);
+    }
+}
+
+by_level! {
+    /// Kingma and Ba 2015, algorithm 1.
+    fn adam(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) = adam_body
+}
+
+#[inline(always)]
+fn adam_body<const FMA: bool>(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) {
+    for (((value, mean), square), &g) in value.iter_mut().zip(mean).zip(square).zip(gradient) {
+        let g = step.scale * g;
+        *mean = mul_add::<FMA>(0.9, *mean, 0.1 * g);
+        *square = mul_add::<FMA>(0.999, *square, 0.001 * g * g);
+        let corrected = *mean * step.mean_correction / ((*square * step.square_correction).sqrt() + 1e-8);
+        *value = mul_add::<FMA>(-step.learning_rate, corrected, *value);
     }
 }
 

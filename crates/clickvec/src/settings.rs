@@ -70,7 +70,7 @@ pub struct TrainingRecord {
     pub log: LogStatistics,
     /// Of everything that training saw of the log, in hexadecimal.
     pub log_fingerprint: String,
-    /// Of the validation set, if there was one, in hexadecimal.
+    /// Of the validation set, in hexadecimal, if it had a say in which weights these are.
     pub validation_fingerprint: Option<String>,
     /// The epoch after which these weights were taken, counted from 1.
     pub epoch: u32,

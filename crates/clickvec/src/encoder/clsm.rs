@@ -218,7 +218,7 @@ impl Encoder for Clsm {
         let States::Clsm(states) = &trace.states else { panic!("backward without its forward") };
         let width = self.window * self.units;
         gradients.shape_like(&self.tensors, batch.touched().len());
-        let Gradients { tensors: out, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
         transpose(&self.tensors[SEMANTIC].value, &mut scratch.transposed[0]);
@@ -232,6 +232,6 @@ impl Encoder for Clsm {
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         gather_words(&batch.occurrences, width, &scratch.rows, &mut scratch.words);
-        gather_rows(batch, &scratch.words, &mut out[CONVOLUTION]);
+        *table_squares = gather_rows(batch, &scratch.words, &mut out[CONVOLUTION]);
     }
 }

@@ -153,7 +153,7 @@ impl Encoder for Dssm {
     fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
         let States::Dssm(states) = &trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch.touched().len());
-        let Gradients { tensors: out, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(self.layers(), Vec::new);
         for layer in 1..self.layers() {
@@ -170,6 +170,6 @@ impl Encoder for Dssm {
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         gather_words(&batch.occurrences, units, &scratch.rows, &mut scratch.words);
-        gather_rows(batch, &scratch.words, &mut out[0]);
+        *table_squares = gather_rows(batch, &scratch.words, &mut out[0]);
     }
 }

@@ -3,37 +3,21 @@
 //! Each distinct word of a batch is projected once, and its gradient is gathered once.
 
 use crate::math::Matrix;
-use crate::math::vector::{add, add_scaled};
+use crate::math::sparse::sum_rows;
+use crate::math::vector::sum_of_squares;
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
 /// Words or rows that one task takes: enough to be worth handing over.
 const CHUNK: usize = 64;
 
-/// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams. Only the first
-/// `table.columns()` = W columns exist, so the whole width is summed.
+/// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams.
 pub(crate) fn project(table: &Matrix, batch: &Batch, projected: &mut Vec<f32>) {
     let width = table.columns();
     resize(projected, batch.distinct_words() * width);
     projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
         for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-            let features = batch.features.get(chunk * CHUNK + i);
-            let Some((first, rest)) = features.split_first() else {
-                sum.fill(0.0);
-                continue;
-            };
-            sum.copy_from_slice(table.row(first.id as usize));
-            if first.count != 1 {
-                let count = first.count as f32;
-                sum.iter_mut().for_each(|x| *x *= count);
-            }
-            for feature in rest {
-                if feature.count == 1 {
-                    add(sum, table.row(feature.id as usize));
-                } else {
-                    add_scaled(sum, feature.count as f32, table.row(feature.id as usize));
-                }
-            }
+            sum_rows(table.data(), batch.features.get(chunk * CHUNK + i), sum);
         }
     });
 }
@@ -44,30 +28,29 @@ pub(crate) fn gather_words(occurrences: &Lists<u32>, width: usize, rows: &[f32],
     resize(words, occurrences.len() * width);
     words.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
         for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-            sum.fill(0.0);
-            for &row in occurrences.get(chunk * CHUNK + i) {
-                add(sum, &rows[row as usize * width..][..width]);
-            }
+            sum_rows(rows, occurrences.get(chunk * CHUNK + i), sum);
         }
     });
 }
 
 /// `gradient` [touched rows, W] becomes the table's gradient: Σ count·`words` over the words that
-/// hold each trigram.
-pub(crate) fn gather_rows(batch: &Batch, words: &[f32], gradient: &mut Matrix) {
+/// hold each trigram. Returns Σ of its squares.
+pub(crate) fn gather_rows(batch: &Batch, words: &[f32], gradient: &mut Matrix) -> f64 {
     let width = gradient.columns();
-    gradient.data_mut().par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
-        for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-            for &(word, count) in batch.words_of_touched.get(chunk * CHUNK + i) {
-                let word = &words[word as usize * width..][..width];
-                if count == 1 {
-                    add(sum, word);
-                } else {
-                    add_scaled(sum, count as f32, word);
-                }
+    let squares: Vec<f64> = gradient
+        .data_mut()
+        .par_chunks_mut(CHUNK * width)
+        .enumerate()
+        .map(|(chunk, out)| {
+            let mut squares = 0.0;
+            for (i, sum) in out.chunks_exact_mut(width).enumerate() {
+                sum_rows(words, batch.words_of_touched.get(chunk * CHUNK + i), sum);
+                squares += sum_of_squares(sum);
             }
-        }
-    });
+            squares
+        })
+        .collect();
+    squares.iter().sum()
 }
 
 /// Cuts `rows` [packed rows, W] at the blocks' borders.

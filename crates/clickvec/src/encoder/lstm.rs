@@ -129,9 +129,10 @@ impl Encoder for Lstm {
     fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let States::Lstm(states) = &trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch.touched().len());
-        let Gradients { tensors, scratch } = gradients;
+        let Gradients { tensors, table_squares, scratch } = gradients;
         let grad = EmbeddingGradient { values: grad, stride: self.config.cells, offset: 0 };
-        backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
+        *table_squares =
+            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
     }
 }
 
@@ -201,7 +202,7 @@ fn forward_block(
         let first = block.start[t] as usize;
         let gates = &mut trace.gates[first * width..][..n * width];
         for (gates, &word) in gates.chunks_exact_mut(width).zip(&words[first..first + n]) {
-            sum(gates, &projected[word as usize * width..][..width], bias);
+            vector::sum_of_two(gates, &projected[word as usize * width..][..width], bias);
         }
         // y⁻ and c⁻ of the texts still running are the first n of the step before; both are zero at t = 0.
         let (cell_before, cell) = trace.cell.split_at_mut(first * h);
@@ -227,13 +228,6 @@ fn forward_block(
             &mut trace.activation[first * h..][..n * h],
             h,
         );
-    }
-}
-
-#[inline]
-fn sum(out: &mut [f32], a: &[f32], b: &[f32]) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = a + b;
     }
 }
 
@@ -348,7 +342,7 @@ fn output_step_body<const FMA: bool>(
     }
 }
 
-/// The way back; `gradients` are this LSTM's, shaped and zero.
+/// The way back; `gradients` are this LSTM's, shaped and zero. Returns Σ of the squares of the table's.
 pub(crate) fn backward(
     config: LstmConfig,
     tensors: &[Tensor],
@@ -359,7 +353,7 @@ pub(crate) fn backward(
     bptt: Bptt,
     scratch: &mut Scratch,
     gradients: &mut [Matrix],
-) {
+) -> f64 {
     let width = config.gates() * config.cells;
     scratch.shape_blocks(batch.blocks.len(), tensors);
     resize(&mut scratch.rows, batch.rows() * width);
@@ -381,5 +375,5 @@ pub(crate) fn backward(
     for word in scratch.words.chunks_exact(width) {
         vector::add(gradients[BIAS].data_mut(), word);
     }
-    gather_rows(batch, &scratch.words, &mut gradients[INPUT]);
+    gather_rows(batch, &scratch.words, &mut gradients[INPUT])
 }

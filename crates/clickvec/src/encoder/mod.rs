@@ -151,6 +151,8 @@ pub struct Gradients {
     /// One for each of [`Encoder::tensors`]: of the tensor's shape, but of an input table only the
     /// rows of [`Batch::touched`], in that order.
     pub tensors: Vec<Matrix>,
+    /// Σ of the squares of the tables' gradients.
+    pub(crate) table_squares: f64,
     pub(crate) scratch: Scratch,
 }
 
@@ -175,15 +177,16 @@ pub(crate) struct BlockScratch {
 }
 
 impl Gradients {
-    /// Makes one matrix a tensor: zeros of the tensor's shape, or [touched, W] for a table.
+    /// Makes one matrix a tensor: zeros of the tensor's shape, or anything [touched, W] for a table.
     pub(crate) fn shape_like(&mut self, tensors: &[Tensor], touched: usize) {
+        self.table_squares = 0.0;
         self.tensors.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
-            let rows = match tensor.kind {
-                TensorKind::Table => touched,
-                TensorKind::Dense => tensor.value.rows(),
-            };
-            gradient.reset(rows, tensor.value.columns());
+            match tensor.kind {
+                // Every row is written whole.
+                TensorKind::Table => gradient.reshape(touched, tensor.value.columns()),
+                TensorKind::Dense => gradient.reset(tensor.value.rows(), tensor.value.columns()),
+            }
         }
     }
 }

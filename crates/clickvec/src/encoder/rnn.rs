@@ -137,7 +137,7 @@ impl Encoder for Rnn {
         let States::Rnn(states) = &trace.states else { panic!("backward without its forward") };
         let h = self.hidden;
         gradients.shape_like(&self.tensors, batch.touched().len());
-        let Gradients { tensors: out, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
         transpose(&self.tensors[RECURRENT].value, &mut scratch.transposed[0]);
@@ -152,7 +152,7 @@ impl Encoder for Rnn {
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         gather_words(&batch.occurrences, h, &scratch.rows, &mut scratch.words);
         add_up(&scratch.words, &mut out[BIAS]);
-        gather_rows(batch, &scratch.words, &mut out[INPUT]);
+        *table_squares = gather_rows(batch, &scratch.words, &mut out[INPUT]);
     }
 }
 

@@ -31,6 +31,13 @@ impl Matrix {
         self.data.resize(rows * columns, 0.0);
     }
 
+    /// Makes this a matrix of another shape with any numbers in it, keeping its memory.
+    pub fn reshape(&mut self, rows: usize, columns: usize) {
+        self.rows = rows;
+        self.columns = columns;
+        self.data.resize(rows * columns, 0.0);
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

@@ -15,12 +15,16 @@ by_level! {
     pub fn add_scaled(sum: &mut [f32], scale: f32, x: &[f32]) = add_scaled_body
 }
 
-/// sum += x
-#[inline]
-pub fn add(sum: &mut [f32], x: &[f32]) {
+#[inline(always)]
+fn add_body<const FMA: bool>(sum: &mut [f32], x: &[f32]) {
     for (sum, &x) in sum.iter_mut().zip(x) {
         *sum += x;
     }
+}
+
+by_level! {
+    /// sum += x
+    pub fn add(sum: &mut [f32], x: &[f32]) = add_body
 }
 
 #[inline(always)]
@@ -54,18 +58,29 @@ by_level! {
 
 #[inline(always)]
 fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
-    let mut partial = [0.0f64; 8];
-    for chunk in x.chunks(8) {
-        for (partial, &x) in partial.iter_mut().zip(chunk) {
-            *partial += f64::from(x) * f64::from(x);
-        }
+    // f32 sums over a few hundred numbers, then f64: 1e-6 of the result, at a quarter of f64's time.
+    let mut sum = 0.0;
+    for part in x.chunks(1024) {
+        sum += f64::from(dot_body::<FMA>(part, part));
     }
-    partial.iter().sum()
+    sum
 }
 
 by_level! {
-    /// Σ xᵢ², in f64.
+    /// Σ xᵢ², to about 1e-6 of itself.
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
+}
+
+#[inline(always)]
+fn sum_of_two_body<const FMA: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = a + b;
+    }
+}
+
+by_level! {
+    /// out = a + b
+    pub fn sum_of_two(out: &mut [f32], a: &[f32], b: &[f32]) = sum_of_two_body
 }
 
 /// The vector divided by its length; a zero vector stays zero. Returns the length.

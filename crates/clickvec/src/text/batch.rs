@@ -91,8 +91,8 @@ pub struct Batch {
     rows: usize,
     /// Trigrams of all distinct words, ascending: the rows of an input table that this batch reads.
     pub(crate) touched: Vec<u32>,
-    /// touched row → (distinct word, count)
-    pub(crate) words_of_touched: Lists<(u32, u32)>,
+    /// touched row → distinct words that hold its trigram, as (word, count)
+    pub(crate) words_of_touched: Lists<Feature>,
     scratch: Scratch,
 }
 
@@ -236,11 +236,11 @@ impl Batch {
             *count = first;
         }
         lists.items.clear();
-        lists.items.resize(self.features.items.len(), (0, 0));
+        lists.items.resize(self.features.items.len(), Feature::default());
         for word in 0..words {
             for feature in self.features.get(word) {
                 let next = &mut counts[slot_of[feature.id as usize] as usize];
-                lists.items[*next as usize] = (word as u32, feature.count);
+                lists.items[*next as usize] = Feature { id: word as u32, count: feature.count };
                 *next += 1;
             }
         }
@@ -379,6 +379,7 @@ mod tests {
 
     #[test]
     fn words_are_packed_step_by_step() {
+        let feature = |(id, count)| Feature { id, count };
         let texts: [&[u32]; 4] = [&[3], &[], &[1, 2, 3], &[2, 2]];
         let mut batch = Batch::new();
         for _ in 0..2 {
@@ -399,8 +400,8 @@ mod tests {
         assert_eq!(batch.occurrences_reversed.get(1), [5]);
         assert_eq!(batch.touched(), [1, 2, 3, 4]);
         // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).
-        assert_eq!(batch.words_of_touched.get(2), [(0, 1), (2, 2)]);
-        assert_eq!(batch.words_of_touched.get(1), [(1, 2), (2, 1)]);
+        assert_eq!(batch.words_of_touched.get(2), [(0, 1), (2, 2)].map(feature));
+        assert_eq!(batch.words_of_touched.get(1), [(1, 2), (2, 1)].map(feature));
     }
 
     #[test]

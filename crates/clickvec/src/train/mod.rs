@@ -157,7 +157,10 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         config: config.clone(),
         log: log.statistics().clone(),
         log_fingerprint: format!("{:016x}", log.fingerprint()),
-        validation_fingerprint: options.validation.map(|judgments| format!("{:016x}", judgments.fingerprint())),
+        validation_fingerprint: options
+            .validation
+            .filter(|_| config.keep == Keep::Best || config.patience.is_some())
+            .map(|judgments| format!("{:016x}", judgments.fingerprint())),
         epoch: 0,
         updates: 0,
         loss: 0.0,
@@ -214,11 +217,11 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn train(mut self, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
-        let mut minibatch = Minibatch::default();
+        let mut buffers = [Minibatch::default(), Minibatch::default()];
         while self.progress.epoch < self.config.epochs && !self.out_of_patience() {
             let begun = Instant::now();
             let resumed_at = self.progress.pairs;
-            self.epoch(&mut minibatch, on_event)?;
+            self.epoch(&mut buffers, on_event)?;
             let seconds = begun.elapsed().as_secs_f64();
             let report = self.finish_epoch(seconds, resumed_at)?;
             on_event(&Event::Epoch(report));
@@ -246,15 +249,26 @@ impl Run<'_> {
         self.config.patience.is_some_and(|patience| self.progress.without_better >= patience)
     }
 
-    fn epoch(&mut self, minibatch: &mut Minibatch, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
+    /// The minibatches of an epoch that are still to do; the next one is made while one is learnt.
+    fn epoch(&mut self, buffers: &mut [Minibatch; 2], on_event: &mut dyn FnMut(&Event)) -> Result<()> {
         let minibatches = self.minibatches.per_epoch();
+        let epoch = self.progress.epoch;
+        let [now, next] = buffers;
+        self.minibatches.fill(u64::from(epoch), self.progress.minibatch, now);
         while self.progress.minibatch < minibatches {
-            let epoch = self.progress.epoch;
-            self.minibatches.fill(u64::from(epoch), self.progress.minibatch, minibatch);
-            let pairs = minibatch.pairs.positive.len() as u64;
-            let Some(sum) = self.towers.step(self.config, minibatch) else {
-                return Err(self.diverged());
-            };
+            let pairs = now.pairs.positive.len() as u64;
+            let following = self.progress.minibatch + 1;
+            let (config, source, towers) = (self.config, &self.minibatches, &mut self.towers);
+            let (sum, ()) = rayon::join(
+                || towers.step(config, now),
+                || {
+                    if following < minibatches {
+                        source.fill(u64::from(epoch), following, next);
+                    }
+                },
+            );
+            let Some(sum) = sum else { return Err(self.diverged()) };
+            std::mem::swap(now, next);
             self.progress.minibatch += 1;
             self.progress.pairs += pairs;
             self.progress.loss += sum.loss;

@@ -122,7 +122,7 @@ impl Tower {
     /// Returns the norm of the gradient.
     fn backward(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig) -> f64 {
         self.encoder.backward(batch, &self.trace, grad, config.bptt, &mut self.gradients);
-        Optimizer::norm(&self.gradients)
+        Optimizer::norm(self.encoder.tensors(), &self.gradients)
     }
 
     fn apply(&mut self, batch: &Batch, norm: f64) {

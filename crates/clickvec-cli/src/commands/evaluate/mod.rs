@@ -1,0 +1,134 @@
+//! `clickvec evaluate`: how well systems rank judged titles, and whether they differ.
+
+mod json;
+mod judged;
+mod report;
+mod systems;
+mod trec;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
+
+use super::Answer;
+use crate::output;
+
+/// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
+///
+/// A system is a model (`--model`) or a ranker (`--ranker`); or, with `--qrels`, a TREC run (`--run`) that another
+/// program made. What the numbers mean is in docs/evaluation.md.
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels"])))]
+pub(crate) struct Args {
+    /// Judged titles: a table with the columns query, title and grade (0 to 4).
+    #[arg(long, value_name = "FILE")]
+    judged: Option<PathBuf>,
+
+    /// A model that `clickvec train` wrote; the report names it by its file's stem. May be repeated.
+    #[arg(long, value_name = "MODEL", conflicts_with = "qrels")]
+    model: Vec<PathBuf>,
+
+    /// A ranker with its parameters, as `bm25` or `bm25:k1=0.9,b=0.4` (these are the defaults). May be repeated.
+    #[arg(long, value_name = "RANKER", conflicts_with = "qrels")]
+    ranker: Vec<String>,
+
+    /// A click log, for collection statistics where there are no `--titles`.
+    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
+    clicks: Option<PathBuf>,
+
+    /// The collection, for a ranker's statistics: a table with the columns id and title.
+    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
+    titles: Option<PathBuf>,
+
+    /// What becomes of titles with equal scores.
+    #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
+    ties: TiesFlag,
+
+    /// What a grade is worth in NDCG.
+    #[arg(long, value_enum, default_value_t = GainFlag::Exponential)]
+    gain: GainFlag,
+
+    /// Judgments of a TREC test collection, for `--run`.
+    #[arg(long, value_name = "FILE", requires = "run")]
+    qrels: Option<PathBuf>,
+
+    /// A TREC run to judge by `--qrels`. May be repeated.
+    #[arg(long, value_name = "FILE", requires = "qrels")]
+    run: Vec<PathBuf>,
+
+    /// Write the judgments as TREC qrels.
+    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
+    qrels_out: Option<PathBuf>,
+
+    /// Write each system's ranking as a TREC run into this folder, as NAME.run.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
+    run_out: Option<PathBuf>,
+
+    /// Write every query's numbers as a table.
+    #[arg(long, value_name = "FILE")]
+    per_query: Option<PathBuf>,
+
+    /// Print the results as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TiesFlag {
+    /// The mean over all their orders.
+    Expected,
+    /// By id, descending, as trec_eval does.
+    Trec,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum GainFlag {
+    /// 2^grade − 1, as the papers do.
+    Exponential,
+    /// The grade, as trec_eval does.
+    Linear,
+}
+
+impl Args {
+    fn options(&self) -> EvaluateOptions {
+        let ties = match self.ties {
+            TiesFlag::Expected => Ties::Expected,
+            TiesFlag::Trec => Ties::Trec,
+        };
+        let gain = match self.gain {
+            GainFlag::Exponential => Gain::Exponential,
+            GainFlag::Linear => Gain::Linear,
+        };
+        EvaluateOptions { gain, ties, ..EvaluateOptions::default() }
+    }
+}
+
+/// Evaluates and prints.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let results = match (&args.judged, &args.qrels) {
+        (Some(judged), _) => judged::evaluate(judged, &args)?,
+        (None, Some(qrels)) => trec::evaluate_runs(qrels, &args.run, &args.options())?,
+        (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
+    };
+    let tests = eval::compare_all(&results.evaluations).map_err(clickvec::Error::from)?;
+    if let Some(path) = &args.per_query {
+        report::write_per_query(path, &results)?;
+    }
+    if args.json {
+        json::print(&results, &tests)?;
+    } else {
+        let written = report::text(&results, &tests, &args.options());
+        output::print(written)?;
+    }
+    Ok(Answer::Done)
+}
+
+/// What the report is made of.
+struct Results {
+    /// Each system's numbers.
+    evaluations: Vec<eval::Evaluation>,
+    /// The text of each query, in their order; its id where only that is known.
+    queries: Vec<String>,
+}

@@ -1,0 +1,198 @@
+//! The report of an evaluation: for people, as JSON, and query by query.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::eval::{Comparison, EvaluateOptions, Evaluation, Gain, Metric, Ties};
+use clickvec::{Error, files};
+
+use super::Results;
+use crate::{metrics, output, table};
+
+/// A difference is significant below this probability.
+const SIGNIFICANT: f64 = 0.05;
+/// The most systems whose tests are listed pair by pair: 28 pairs.
+const LISTED_SYSTEMS: usize = 8;
+/// Letters of systems with their superscripts; Unicode has no superscript q.
+const LETTERS: [(char, char); 25] = [
+    ('a', 'ᵃ'),
+    ('b', 'ᵇ'),
+    ('c', 'ᶜ'),
+    ('d', 'ᵈ'),
+    ('e', 'ᵉ'),
+    ('f', 'ᶠ'),
+    ('g', 'ᵍ'),
+    ('h', 'ʰ'),
+    ('i', 'ⁱ'),
+    ('j', 'ʲ'),
+    ('k', 'ᵏ'),
+    ('l', 'ˡ'),
+    ('m', 'ᵐ'),
+    ('n', 'ⁿ'),
+    ('o', 'ᵒ'),
+    ('p', 'ᵖ'),
+    ('r', 'ʳ'),
+    ('s', 'ˢ'),
+    ('t', 'ᵗ'),
+    ('u', 'ᵘ'),
+    ('v', 'ᵛ'),
+    ('w', 'ʷ'),
+    ('x', 'ˣ'),
+    ('y', 'ʸ'),
+    ('z', 'ᶻ'),
+];
+/// From this many letters in a row on, only the first and the last are written.
+const ROW_OF_LETTERS: usize = 3;
+
+/// Column heads of the table.
+const COLUMNS: [(Metric, &str); 6] = [
+    (Metric::Ndcg1, "NDCG@1"),
+    (Metric::Ndcg3, "NDCG@3"),
+    (Metric::Ndcg10, "NDCG@10"),
+    (Metric::ReciprocalRank, "MRR"),
+    (Metric::AveragePrecision, "MAP"),
+    (Metric::Precision10, "P@10"),
+];
+
+/// The whole report for people.
+pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOptions) -> String {
+    let systems = &results.evaluations;
+    let mut text = format!("{}\n", systems_table(systems, tests));
+    let queries = output::counted(results.queries.len() as u64, "query");
+    let ties = match options.ties {
+        Ties::Expected => "mean over the orders of ties",
+        Ties::Trec => "ties by id, descending",
+    };
+    let gain = match options.gain {
+        Gain::Exponential => "gain 2^grade − 1",
+        Gain::Linear => "gain = grade",
+    };
+    let _ = writeln!(text, "\n{queries}; {gain}; {ties}");
+    match systems.first().map_or(0, |system| system.queries_without_relevant) {
+        0 => {}
+        1 => text.push_str("1 query has no relevant title and scores 0\n"),
+        many => drop(writeln!(text, "{} queries have no relevant title and score 0", output::count(many))),
+    }
+    if systems.len() < 2 {
+        return text;
+    }
+    text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
+    if systems.len() > LISTED_SYSTEMS {
+        let _ = writeln!(text, "all {} tests between pairs of systems: `--json`", tests.len());
+        return text;
+    }
+    let _ = writeln!(text, "\n{}", tests_table(systems, tests));
+    text
+}
+
+fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
+    let mut table = table::plain();
+    let heads = ["", "system"].into_iter().chain(COLUMNS.iter().map(|&(_, head)| head));
+    table.set_header(heads);
+    for (place, system) in systems.iter().enumerate() {
+        let mut row = vec![letter(place), output::printable(&system.name).into_owned()];
+        row.extend(COLUMNS.map(|(metric, _)| {
+            format!("{:.3}{}", system.mean.get(metric), marks(&beaten(systems, place, metric, tests)))
+        }));
+        table.add_row(row);
+    }
+    table::show(&mut table)
+}
+
+fn letter(place: usize) -> String {
+    LETTERS.get(place).map_or_else(String::new, |(letter, _)| letter.to_string())
+}
+
+/// The places of the systems that this one is significantly better than.
+fn beaten(systems: &[Evaluation], place: usize, metric: Metric, tests: &[Comparison]) -> Vec<usize> {
+    let name = &systems[place].name;
+    let place_of = |name: &str| systems.iter().position(|system| system.name == name);
+    let significant = tests.iter().filter(|test| test.metric == metric && test.test.p < SIGNIFICANT);
+    let mut places: Vec<usize> = significant
+        .filter_map(|Comparison { a, b, test, .. }| match test.difference > 0.0 {
+            true if a == name => place_of(b),
+            false if b == name => place_of(a),
+            _ => None,
+        })
+        .collect();
+    places.sort_unstable();
+    places
+}
+
+/// Superscript letters; long rows of neighbours as `ᵃ⁻ᵈ`.
+fn marks(places: &[usize]) -> String {
+    let mut marks = String::new();
+    for row in places.chunk_by(|a, b| a + 1 == *b) {
+        let row: Vec<char> =
+            row.iter().filter_map(|&place| LETTERS.get(place)).map(|&(_, superscript)| superscript).collect();
+        match row.as_slice() {
+            [first, .., last] if row.len() >= ROW_OF_LETTERS => marks.extend([*first, '⁻', *last]),
+            few => marks.extend(few),
+        }
+    }
+    marks
+}
+
+/// One row a pair of systems, with the difference and its probability for each metric.
+fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
+    let mut table = table::plain();
+    table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);
+    let label = |name: &str| match systems.iter().position(|system| system.name == name) {
+        Some(place) => letter(place),
+        None => name.to_owned(),
+    };
+    for pair in tests.chunk_by(|x, y| (&x.a, &x.b) == (&y.a, &y.b)) {
+        let mut row = vec![format!("{} − {}", label(&pair[0].a), label(&pair[0].b))];
+        for metric in Metric::NDCG {
+            match pair.iter().find(|test| test.metric == metric) {
+                Some(Comparison { test, .. }) => row.extend([format!("{:+.3}", test.difference), probability(test.p)]),
+                None => row.extend([String::new(), String::new()]),
+            }
+        }
+        table.add_row(row);
+    }
+    table::align_right(&mut table, 1..7);
+    table::show(&mut table)
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
+}
+
+/// Writes one row for each system and query.
+pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
+    let failed = |source| Error::io(path, "write", source);
+    let written = files::write_atomically(path, |file| {
+        let keys = Metric::ALL.map(metrics::key).join("\t");
+        writeln!(file, "system\tquery_id\tquery\t{keys}").map_err(failed)?;
+        for system in &results.evaluations {
+            for (judged, text) in system.queries.iter().zip(&results.queries) {
+                let name = output::printable(&system.name);
+                let values = Metric::ALL.map(|metric| judged.metrics.get(metric).to_string()).join("\t");
+                writeln!(file, "{name}\t{}\t{text}\t{values}", judged.id).map_err(failed)?;
+            }
+        }
+        Ok(())
+    });
+    Ok(written?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_letters_are_shortened() {
+        assert_eq!(marks(&[]), "");
+        assert_eq!(marks(&[0, 1]), "ᵃᵇ");
+        assert_eq!(marks(&[0, 1, 2, 4]), "ᵃ⁻ᶜᵉ");
+        assert_eq!(marks(&[30]), "");
+    }
+
+    #[test]
+    fn probabilities_are_never_shown_as_zero() {
+        assert_eq!((probability(0.00009), probability(0.04996)), ("<0.0001".to_owned(), "0.0500".to_owned()));
+    }
+}

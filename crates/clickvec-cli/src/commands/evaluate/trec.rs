@@ -1,0 +1,145 @@
+//! TREC qrels and runs, for trec_eval and its kin.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clickvec::eval::trec::{Qrel, RunLine, read_qrels, read_run, write_qrels as write_qrel_lines, write_run};
+use clickvec::eval::{
+    EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking, Scored,
+};
+use clickvec::ranker::Ranker;
+use clickvec::{Error, files};
+
+use super::Results;
+use super::systems::{names_of, refuse_repeated};
+use crate::output;
+
+/// Writes judgments as qrels.
+pub(super) fn write_qrels(path: &Path, judgments: &Judgments) -> Result<()> {
+    let qrels: Vec<Qrel> = judged_pairs(judgments)
+        .map(|(query, title)| Qrel { query_id: query.id.clone(), title_id: title.id.clone(), grade: title.grade })
+        .collect();
+    Ok(files::write_atomically(path, |file| write_qrel_lines(file, path, &qrels))?)
+}
+
+fn judged_pairs(judgments: &Judgments) -> impl Iterator<Item = (&JudgedQuery, &JudgedTitle)> {
+    judgments.queries.iter().flat_map(|query| query.titles.iter().map(move |title| (query, title)))
+}
+
+/// A folder that gets one run a system.
+pub(super) struct RunFolder<'a> {
+    folder: PathBuf,
+    judgments: &'a Judgments,
+    written: HashSet<String>,
+}
+
+impl<'a> RunFolder<'a> {
+    /// Makes the folder if it is not there.
+    pub(super) fn create(folder: &Path, judgments: &'a Judgments) -> Result<RunFolder<'a>> {
+        fs::create_dir_all(folder).map_err(|source| Error::io(folder, "make this folder", source))?;
+        Ok(RunFolder { folder: folder.to_owned(), judgments, written: HashSet::new() })
+    }
+
+    /// Writes what the ranker makes of every query; equal scores in the order of trec_eval.
+    pub(super) fn write(&mut self, ranker: &dyn Ranker) -> Result<()> {
+        let tag = file_name(ranker.name());
+        if !self.written.insert(tag.clone()) {
+            bail!("expected systems with names of their own, found `{tag}.run` twice; rename a model's file");
+        }
+        let mut lines = Vec::new();
+        for query in &self.judgments.queries {
+            let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
+            let scores = ranker.score(&query.text, &texts);
+            let mut ranked: Vec<(f64, &str)> =
+                scores.into_iter().zip(query.titles.iter().map(|title| title.id.as_str())).collect();
+            ranked.sort_by(|(a, a_id), (b, b_id)| b.total_cmp(a).then(b_id.cmp(a_id)));
+            lines.extend(ranked.into_iter().zip(1..).map(|((score, id), rank)| RunLine {
+                query_id: query.id.clone(),
+                title_id: id.to_owned(),
+                rank,
+                score,
+            }));
+        }
+        let path = self.folder.join(format!("{tag}.run"));
+        Ok(files::write_atomically(&path, |file| write_run(file, &path, &tag, &lines))?)
+    }
+}
+
+/// A system's name as a file's name and a run's tag: no white space, no separators of folders.
+fn file_name(name: &str) -> String {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '=' | ',');
+    name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
+}
+
+/// Judges runs by qrels, as trec_eval does with `-c`: a query that a run lacks scores 0, a title without a judgment has
+/// grade 0.
+pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOptions) -> Result<Results> {
+    let judged = judged_by_query(read_qrels(files::open(qrels)?, qrels)?);
+    if judged.is_empty() {
+        bail!("{}: expected lines `query 0 title grade`, found none", qrels.display());
+    }
+    let mut evaluations = Vec::with_capacity(runs.len());
+    let names = names_of(runs, &[]);
+    refuse_repeated(names.iter().map(String::as_str))?;
+    for (name, path) in names.into_iter().zip(runs) {
+        let run = read_run(files::open(path)?, path)?;
+        evaluations.push(evaluate_run(name, path, &run, &judged, options));
+    }
+    Ok(Results { evaluations, queries: judged.into_iter().map(|query| query.id).collect() })
+}
+
+struct Judged {
+    id: String,
+    grades: HashMap<String, u8>,
+}
+
+/// Queries in the order of first appearance.
+fn judged_by_query(qrels: Vec<Qrel>) -> Vec<Judged> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut judged: Vec<Judged> = Vec::new();
+    for Qrel { query_id, title_id, grade } in qrels {
+        let place = *places.entry(query_id).or_insert_with_key(|id| {
+            judged.push(Judged { id: id.clone(), grades: HashMap::new() });
+            judged.len() - 1
+        });
+        judged[place].grades.insert(title_id, grade);
+    }
+    judged
+}
+
+fn evaluate_run(
+    name: String,
+    path: &Path,
+    run: &[RunLine],
+    judged: &[Judged],
+    options: &EvaluateOptions,
+) -> Evaluation {
+    let mut by_query: HashMap<&str, Vec<&RunLine>> = HashMap::new();
+    for line in run {
+        by_query.entry(&line.query_id).or_default().push(line);
+    }
+    let (mut queries, mut queries_without_relevant, mut missing) = (Vec::with_capacity(judged.len()), 0, 0);
+    for query in judged {
+        let lines = by_query.remove(query.id.as_str()).unwrap_or_default();
+        missing += u64::from(lines.is_empty());
+        let grade = |id: &str| query.grades.get(id).copied().unwrap_or(0);
+        let scored =
+            lines.iter().map(|line| Scored { id: &line.title_id, score: line.score, grade: grade(&line.title_id) });
+        let ranking = Ranking::new(scored.collect(), query.grades.values().copied().collect(), options.ties);
+        queries_without_relevant += usize::from(ranking.nothing_relevant());
+        queries.push(QueryMetrics { id: query.id.clone(), metrics: Metrics::of(&ranking, options) });
+    }
+    let path = path.display();
+    if missing > 0 {
+        let missing = output::counted(missing, "judged query");
+        output::note(format_args!("{path}: lacks {missing}, which score 0"));
+    }
+    if !by_query.is_empty() {
+        let unknown = output::counted(by_query.len() as u64, "query");
+        output::note(format_args!("{path}: has {unknown} without judgments, left out"));
+    }
+    let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
+    Evaluation { name, queries, mean, queries_without_relevant }
+}

@@ -1,0 +1,171 @@
+//! `clickvec inspect`: what is in a model.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clickvec::encoder::EncoderConfig;
+use clickvec::model::Model;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Answer;
+use crate::{output, table};
+
+/// How many trigrams of the dictionary are shown: the most frequent ones.
+const SHOWN_TRIGRAMS: usize = 12;
+
+/// Show what is in a model: encoder, sizes, dictionary, training settings, fingerprint.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The model that `clickvec train` wrote.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What programs read.
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a Path,
+    encoder: &'a EncoderConfig,
+    shared_towers: bool,
+    dimension: usize,
+    parameters: usize,
+    trigrams: usize,
+    first_trigrams: Vec<String>,
+    tensors: Vec<TensorReport>,
+    training: Value,
+    fingerprint: &'a str,
+}
+
+#[derive(Serialize)]
+struct TensorReport {
+    name: String,
+    rows: usize,
+    columns: usize,
+    parameters: usize,
+}
+
+/// Loads the model, which checks it, and prints.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let model = Model::load(&args.file)?;
+    let report = report(&args.file, &model)?;
+    let mut out = output::stdout();
+    if args.json {
+        output::json_line(&mut out, &report)?;
+    } else {
+        output::written(write!(out, "{}", text(&report)))?;
+    }
+    output::written(out.flush())?;
+    Ok(Answer::Done)
+}
+
+fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
+    let tensors: Vec<TensorReport> = model
+        .tensors()
+        .map(|(name, rows, columns)| TensorReport { name, rows, columns, parameters: rows * columns })
+        .collect();
+    let trigrams = model.dictionary().trigrams();
+    Ok(Report {
+        file,
+        encoder: model.encoder_config(),
+        shared_towers: model.shared_towers(),
+        dimension: model.dimension(),
+        parameters: tensors.iter().map(|tensor| tensor.parameters).sum(),
+        trigrams: trigrams.len(),
+        first_trigrams: trigrams.iter().take(SHOWN_TRIGRAMS).map(|trigram| trigram.chars().iter().collect()).collect(),
+        tensors,
+        // By way of text: a number keeps its shortest form, 0.1 and not 0.10000000149.
+        training: serde_json::from_str(&serde_json::to_string(model.training())?)?,
+        fingerprint: model.fingerprint(),
+    })
+}
+
+fn text(report: &Report<'_>) -> String {
+    let towers =
+        if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
+    let facts = [
+        ("model", report.file.display().to_string()),
+        ("fingerprint", report.fingerprint.to_owned()),
+        ("encoder", describe(report.encoder)),
+        ("towers", towers.to_owned()),
+        ("dimension", report.dimension.to_string()),
+        ("parameters", output::count(report.parameters as u64)),
+        ("trigrams", format!("{}: {} …", output::count(report.trigrams as u64), trigrams(&report.first_trigrams))),
+    ];
+    let mut text = String::new();
+    for (name, value) in facts {
+        let _ = writeln!(text, "{name:<12} {value}");
+    }
+    let mut tensors = table::plain();
+    tensors.set_header(["tensor", "rows", "columns", "parameters"]);
+    for tensor in &report.tensors {
+        let [rows, columns, parameters] =
+            [tensor.rows, tensor.columns, tensor.parameters].map(|size| output::count(size as u64));
+        tensors.add_row([output::printable(&tensor.name).into_owned(), rows, columns, parameters]);
+    }
+    table::align_right(&mut tensors, 1..4);
+    let _ = writeln!(text, "\n{}\n\ntraining", table::show(&mut tensors));
+    let mut lines = Vec::new();
+    flatten("", &report.training, &mut lines);
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, value) in lines {
+        let _ = writeln!(text, "  {:<width$}  {}", output::printable(&name), output::printable(&value));
+    }
+    text
+}
+
+fn trigrams(first: &[String]) -> String {
+    first.iter().map(|trigram| output::printable(trigram).into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// An encoder in words.
+pub(super) fn describe(encoder: &EncoderConfig) -> String {
+    match encoder {
+        EncoderConfig::Dssm { layers } => {
+            let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
+            format!("dssm, layers of {}", layers.join(", "))
+        }
+        EncoderConfig::Clsm { window, convolution, semantic, bias } => {
+            let bias = if *bias { "" } else { ", no bias" };
+            format!("clsm, window {window}, layers of {convolution}, {semantic}{bias}")
+        }
+        EncoderConfig::Rnn { hidden } => format!("rnn, {hidden} units"),
+        EncoderConfig::Lstm(config) | EncoderConfig::Bilstm(config) => {
+            use clickvec::encoder::Peephole;
+            let forget = if config.forget_gate { ", forget gate" } else { "" };
+            let peephole = match config.peephole {
+                Peephole::None => "",
+                Peephole::Diagonal => ", diagonal peepholes",
+                Peephole::Full => ", full peepholes",
+            };
+            let direction = if encoder.kind() == "bilstm" { " in each direction" } else { "" };
+            format!("{}, {} cells{direction}{forget}{peephole}", encoder.kind(), config.cells)
+        }
+    }
+}
+
+/// Nested settings as `name.name value` lines.
+fn flatten(prefix: &str, value: &Value, lines: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let name = match prefix {
+                    // The settings need no name before theirs: most of the record is settings.
+                    "" if name == "config" => String::new(),
+                    "" => name.clone(),
+                    outer => format!("{outer}.{name}"),
+                };
+                flatten(&name, value, lines);
+            }
+        }
+        Value::Null => lines.push((prefix.to_owned(), "none".to_owned())),
+        Value::String(text) => lines.push((prefix.to_owned(), text.clone())),
+        other => lines.push((prefix.to_owned(), other.to_string())),
+    }
+}

@@ -1,0 +1,84 @@
+//! The command line, and one file a command: each parses its `Args`, then runs.
+
+mod completions;
+mod embed;
+mod evaluate;
+mod inspect;
+mod search;
+mod train;
+mod welcome;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use clickvec::math::Level;
+
+/// Lowers the instruction level, to compare or to reproduce a result of another machine.
+const LEVEL_VARIABLE: &str = "CLICKVEC_LEVEL";
+
+/// Learn sentence vectors from a search engine's click log, judge them, and search with them.
+#[derive(Parser)]
+#[command(name = "clickvec", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// Threads to use; 0 means one for each core.
+    #[arg(long, global = true, display_order = 1000, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 done, 1 done and the answer is no (a search without any result), 2 could not be done.
+Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructions than these.";
+
+#[derive(Subcommand)]
+enum Command {
+    Train(Box<train::Args>),
+    Evaluate(evaluate::Args),
+    Embed(embed::Args),
+    Search(search::Args),
+    Inspect(inspect::Args),
+    Completions(completions::Args),
+}
+
+/// How a command ended that could be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Done.
+    Done,
+    /// Done, and there is nothing that was asked for.
+    No,
+}
+
+/// Sets up what the environment and the global flags say, then runs the command.
+pub(crate) fn run(cli: Cli) -> Result<Answer> {
+    limit_level()?;
+    start_threads(usize::from(cli.threads))?;
+    match cli.command {
+        None => welcome::run(),
+        Some(Command::Train(args)) => train::run(*args),
+        Some(Command::Evaluate(args)) => evaluate::run(args),
+        Some(Command::Embed(args)) => embed::run(args),
+        Some(Command::Search(args)) => search::run(args),
+        Some(Command::Inspect(args)) => inspect::run(args),
+        Some(Command::Completions(args)) => completions::run(args),
+    }
+}
+
+fn limit_level() -> Result<()> {
+    let Some(name) = std::env::var_os(LEVEL_VARIABLE).filter(|name| !name.is_empty()) else {
+        return Ok(());
+    };
+    let level: Level = name.to_string_lossy().parse().context(LEVEL_VARIABLE)?;
+    Level::limit(level);
+    Ok(())
+}
+
+fn start_threads(threads: usize) -> Result<()> {
+    let threads = match threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        given => given,
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().with_context(|| format!("cannot start {threads} threads; ask for fewer with `--threads`"))
+}

@@ -1,0 +1,166 @@
+//! Flags that choose the encoder and its sizes.
+
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum;
+use clickvec::encoder::{EncoderConfig, LstmConfig, Peephole};
+
+/// Sizes where none are given: those of the papers.
+const CELLS: usize = 96;
+const RNN_UNITS: usize = 288;
+const LAYERS: [usize; 2] = [288, 96];
+const WINDOW: usize = 3;
+
+/// Which encoder, and its sizes.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Encoder")]
+pub(super) struct EncoderFlags {
+    /// What turns a text into a vector.
+    #[arg(long, value_enum, default_value_t = Kind::Lstm)]
+    pub(super) encoder: Kind,
+
+    /// lstm, bilstm: cells (in each direction) [default: 96].
+    #[arg(long, value_name = "N")]
+    cells: Option<usize>,
+
+    /// rnn: units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each layer [default:
+    /// 288,96].
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    hidden: Option<Vec<usize>>,
+
+    /// dssm: layers; with one number in `--hidden`, that many layers of it [default: as many as `--hidden` has].
+    #[arg(long, value_name = "N")]
+    layers: Option<usize>,
+
+    /// clsm: words in a window, an odd number [default: 3].
+    #[arg(long, value_name = "WORDS")]
+    window: Option<usize>,
+
+    /// clsm: no biases, as in its paper.
+    #[arg(long)]
+    no_bias: bool,
+
+    /// lstm, bilstm: with a forget gate; without it f = 1, as the paper evaluates.
+    #[arg(long)]
+    forget_gate: bool,
+
+    /// lstm, bilstm: connections from the cells to the gates [default: none].
+    #[arg(long, value_enum, value_name = "FORM")]
+    peephole: Option<PeepholeFlag>,
+}
+
+/// An encoder's kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// Long short-term memory.
+    Lstm,
+    /// Two of them, one reads from the end.
+    Bilstm,
+    /// A plain recurrent network.
+    Rnn,
+    /// Convolution over windows of words.
+    Clsm,
+    /// Layers over a bag of trigrams.
+    Dssm,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PeepholeFlag {
+    /// None, as the paper evaluates.
+    None,
+    /// From each cell to its own gates.
+    Diagonal,
+    /// From each cell to every gate.
+    Full,
+}
+
+impl Kind {
+    const LSTMS: [Kind; 2] = [Kind::Lstm, Kind::Bilstm];
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Lstm => "lstm",
+            Kind::Bilstm => "bilstm",
+            Kind::Rnn => "rnn",
+            Kind::Clsm => "clsm",
+            Kind::Dssm => "dssm",
+        }
+    }
+
+    /// Refuses a flag that this encoder has no use for.
+    pub(super) fn refuse(self, flag: &str, given: bool, belongs_to: &[Kind]) -> Result<()> {
+        if !given || belongs_to.contains(&self) {
+            return Ok(());
+        }
+        let owners = belongs_to.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        bail!("`{flag}` belongs to --encoder {owners}; found --encoder {}: leave one of the two out", self.name())
+    }
+
+    /// Refuses `--bptt` and `--bptt-words` where there is no path back through the words.
+    pub(super) fn refuse_bptt(self, per_gate: bool, words: bool) -> Result<()> {
+        self.refuse("--bptt per-gate", per_gate, &Kind::LSTMS)?;
+        self.refuse("--bptt-words", words, &[Kind::Lstm, Kind::Bilstm, Kind::Rnn])
+    }
+}
+
+impl EncoderFlags {
+    /// The encoder that the flags ask for.
+    pub(super) fn config(&self) -> Result<EncoderConfig> {
+        let kind = self.encoder;
+        kind.refuse("--cells", self.cells.is_some(), &Kind::LSTMS)?;
+        kind.refuse("--forget-gate", self.forget_gate, &Kind::LSTMS)?;
+        kind.refuse("--peephole", self.peephole.is_some(), &Kind::LSTMS)?;
+        kind.refuse("--hidden", self.hidden.is_some(), &[Kind::Rnn, Kind::Clsm, Kind::Dssm])?;
+        kind.refuse("--layers", self.layers.is_some(), &[Kind::Dssm])?;
+        kind.refuse("--window", self.window.is_some(), &[Kind::Clsm])?;
+        kind.refuse("--no-bias", self.no_bias, &[Kind::Clsm])?;
+        let config = match kind {
+            Kind::Lstm => EncoderConfig::Lstm(self.lstm()),
+            Kind::Bilstm => EncoderConfig::Bilstm(self.lstm()),
+            Kind::Rnn => match self.hidden.as_deref().unwrap_or(&[RNN_UNITS]) {
+                &[hidden] => EncoderConfig::Rnn { hidden },
+                several => bail!("expected one number in `--hidden` of an rnn, found {}", several.len()),
+            },
+            Kind::Clsm => match self.hidden.as_deref().unwrap_or(&LAYERS) {
+                &[convolution, semantic] => {
+                    let window = self.window.unwrap_or(WINDOW);
+                    EncoderConfig::Clsm { window, convolution, semantic, bias: !self.no_bias }
+                }
+                other => bail!(
+                    "expected two numbers in `--hidden` of a clsm (convolution and vector, as 288,96), found {}",
+                    other.len()
+                ),
+            },
+            Kind::Dssm => EncoderConfig::Dssm { layers: self.dssm_layers()? },
+        };
+        if let Some(fault) = config.fault() {
+            bail!("--encoder {}: {fault}", kind.name());
+        }
+        Ok(config)
+    }
+
+    fn lstm(&self) -> LstmConfig {
+        let peephole = match self.peephole {
+            None | Some(PeepholeFlag::None) => Peephole::None,
+            Some(PeepholeFlag::Diagonal) => Peephole::Diagonal,
+            Some(PeepholeFlag::Full) => Peephole::Full,
+        };
+        LstmConfig { cells: self.cells.unwrap_or(CELLS), forget_gate: self.forget_gate, peephole }
+    }
+
+    fn dssm_layers(&self) -> Result<Vec<usize>> {
+        let hidden = self.hidden.as_deref().unwrap_or(&LAYERS);
+        match (hidden, self.layers) {
+            (_, None) => Ok(hidden.to_vec()),
+            // A bound of its own, before so many are made.
+            (&[units], Some(layers)) if layers <= 1024 => Ok(vec![units; layers]),
+            (_, Some(layers)) => {
+                ensure!(
+                    layers == hidden.len(),
+                    "expected as many numbers in `--hidden` as `--layers` says ({layers}), or one; found {}",
+                    hidden.len()
+                );
+                Ok(hidden.to_vec())
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What training says to programs, one object a line: part of the interface.
+
+use std::path::Path;
+
+use clickvec::train::{EpochReport, Event};
+use serde::Serialize;
+
+use crate::metrics::ByKey;
+
+/// An event as programs read it.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub(super) enum JsonEvent<'a> {
+    Log {
+        pairs: u64,
+        skipped: u64,
+        without_words: u64,
+        cut: u64,
+        trigrams: usize,
+        parameters: u64,
+    },
+    Resumed {
+        epoch: u32,
+        minibatch: u64,
+    },
+    Epoch {
+        epoch: u32,
+        loss: f64,
+        pairs_per_second: f64,
+        seconds: f64,
+        without_negatives: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        validation: Option<ByKey<'a>>,
+    },
+    Stopped {
+        epoch: u32,
+        best: u32,
+    },
+    Done {
+        model: &'a Path,
+        fingerprint: &'a str,
+        epoch: u32,
+    },
+}
+
+impl JsonEvent<'_> {
+    /// The form of an event; progress inside an epoch has none.
+    pub(super) fn of(event: &Event) -> Option<JsonEvent<'_>> {
+        Some(match event {
+            Event::Log { statistics, trigrams, parameters, .. } => JsonEvent::Log {
+                pairs: statistics.pairs,
+                skipped: statistics.skipped,
+                without_words: statistics.without_words,
+                cut: statistics.cut,
+                trigrams: *trigrams,
+                parameters: *parameters,
+            },
+            &Event::Resumed { epoch, minibatch } => JsonEvent::Resumed { epoch, minibatch },
+            Event::Epoch(EpochReport {
+                epoch,
+                loss,
+                pairs_per_second,
+                seconds,
+                without_negatives,
+                validation,
+                kept: _,
+            }) => JsonEvent::Epoch {
+                epoch: *epoch,
+                loss: *loss,
+                pairs_per_second: *pairs_per_second,
+                seconds: *seconds,
+                without_negatives: *without_negatives,
+                validation: validation.as_ref().map(ByKey),
+            },
+            &Event::StoppedEarly { epoch, best, schedule_cut: _ } => JsonEvent::Stopped { epoch, best },
+            Event::Done { model, fingerprint, epoch, already: _ } => {
+                JsonEvent::Done { model, fingerprint, epoch: *epoch }
+            }
+            _ => return None,
+        })
+    }
+}

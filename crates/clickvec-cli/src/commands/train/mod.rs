@@ -1,0 +1,77 @@
+//! `clickvec train`: a click log goes in, a model comes out.
+
+mod encoder;
+mod json;
+mod report;
+mod settings;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clickvec::train::{TrainOptions, train};
+
+use super::Answer;
+use crate::input;
+
+/// Learn a model from a click log.
+///
+/// The log is a table with the columns query and title, one clicked pair a line, and optionally weight or count; also
+/// .gz and .zst. Broken lines are skipped and counted.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The click log.
+    #[arg(long, value_name = "FILE")]
+    clicks: PathBuf,
+
+    /// Where the model goes: one safetensors file.
+    #[arg(long, short, value_name = "MODEL")]
+    output: PathBuf,
+
+    /// Judge the model on these titles after every epoch: a table with the columns query, title and grade.
+    #[arg(long, value_name = "FILE")]
+    validation: Option<PathBuf>,
+
+    /// Write a checkpoint beside the model after every so many minibatches [default: never].
+    #[arg(long, value_name = "MINIBATCHES", value_parser = clap::value_parser!(u64).range(1..))]
+    checkpoint_every: Option<u64>,
+
+    /// Continue from the checkpoint beside the model; start anew if there is none.
+    #[arg(long)]
+    resume: bool,
+
+    /// Print what happens as JSON, one object a line.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    encoder: encoder::EncoderFlags,
+
+    #[command(flatten)]
+    settings: settings::Settings,
+}
+
+/// Trains.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let config = args.settings.config(&args.encoder, args.validation.is_some())?;
+    for read in [Some(&args.clicks), args.validation.as_ref()].into_iter().flatten() {
+        ensure!(
+            !input::same_file(read, &args.output),
+            "expected an output of its own, found `--output {}`, which is read; name another file",
+            args.output.display()
+        );
+    }
+    let judgments = args.validation.as_deref().map(input::judgments).transpose()?;
+    let options = TrainOptions {
+        clicks: &args.clicks,
+        validation: judgments.as_ref(),
+        output: &args.output,
+        checkpoint_every: args.checkpoint_every,
+        resume: args.resume,
+    };
+    let mut reporter = report::Reporter::new(&config, &args.clicks, args.json);
+    let outcome = train(&config, &options, &mut |event| reporter.event(event));
+    reporter.close();
+    outcome?;
+    reporter.result()?;
+    Ok(Answer::Done)
+}

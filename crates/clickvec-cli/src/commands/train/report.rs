@@ -1,0 +1,193 @@
+//! What training says: a bar on a terminal, a line an epoch in a pipe, or JSON.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clickvec::clicks::LogStatistics;
+use clickvec::eval::Metric;
+use clickvec::train::{EpochReport, Event, Keep, TrainConfig};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use super::json::JsonEvent;
+use crate::commands::inspect::describe;
+use crate::{input, output, progress};
+
+/// Says what happens as it happens.
+pub(super) struct Reporter {
+    clicks: PathBuf,
+    epochs: u32,
+    /// Whether there is a best epoch to point at.
+    keeps_best: bool,
+    json: bool,
+    watched: bool,
+    bar: Option<ProgressBar>,
+    /// Pairs of an epoch, and of a minibatch.
+    pairs: (u64, u64),
+    /// Pairs of the bar's epoch and their summed loss.
+    loss: (u64, f64),
+    started: Instant,
+    /// The first write that failed: training goes on, its model is worth more than its report.
+    failed: Option<anyhow::Error>,
+}
+
+impl Reporter {
+    /// Says what is going to be trained.
+    pub(super) fn new(config: &TrainConfig, clicks: &Path, json: bool) -> Reporter {
+        if !json {
+            output::note(format_args!("training: {}", describe(&config.encoder)));
+        }
+        Reporter {
+            clicks: clicks.to_owned(),
+            epochs: config.epochs,
+            keeps_best: config.keep == Keep::Best,
+            json,
+            watched: progress::is_watched(),
+            bar: None,
+            pairs: (0, config.minibatch as u64),
+            loss: (0, 0.0),
+            started: Instant::now(),
+            failed: None,
+        }
+    }
+
+    /// Takes one event.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::Reading { pairs } => self.reading(*pairs),
+            &Event::Minibatch { epoch, minibatch, minibatches, pairs, loss } => {
+                if self.watched {
+                    self.minibatch(epoch, minibatch, minibatches, pairs, loss);
+                }
+            }
+            other => {
+                self.close();
+                if let Event::Log { statistics, skipped, .. } = other {
+                    self.pairs.0 = statistics.pairs;
+                    input::note_skipped(&self.clicks, skipped);
+                }
+                if !self.json {
+                    self.say(other);
+                } else if let Some(line) = JsonEvent::of(other) {
+                    self.print(&line);
+                }
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn close(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.loss = (0, 0.0);
+    }
+
+    /// The first thing that could not be printed.
+    pub(super) fn result(self) -> Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn reading(&mut self, pairs: u64) {
+        if self.watched {
+            let bar = self.bar.get_or_insert_with(|| progress::counter("reading", "pairs"));
+            bar.set_position(pairs);
+        }
+    }
+
+    fn minibatch(&mut self, epoch: u32, minibatch: u64, minibatches: u64, pairs: u64, loss: f64) {
+        let (all, size) = self.pairs;
+        let epochs = self.epochs;
+        let bar = self
+            .bar
+            .get_or_insert_with(|| progress::bar_with_message(all, &format!("epoch {epoch}/{epochs}"), "pairs"));
+        bar.set_position(if minibatch == minibatches { all } else { minibatch.saturating_mul(size) });
+        self.loss = (self.loss.0 + pairs, self.loss.1 + loss * pairs as f64);
+        // Every epoch takes about as long as this one.
+        let epoch_time = bar.elapsed().saturating_add(bar.eta());
+        let later = epoch_time.checked_mul(epochs.saturating_sub(epoch)).unwrap_or(Duration::MAX);
+        let left = progress::duration(bar.eta().saturating_add(later));
+        bar.set_message(format!("loss {:.4}, {left} left", self.loss.1 / self.loss.0.max(1) as f64));
+    }
+
+    fn say(&self, event: &Event) {
+        match event {
+            Event::Log { statistics, trigrams, parameters, .. } => self.say_log(statistics, *trigrams, *parameters),
+            Event::Resumed { epoch, minibatch } => {
+                output::note(format_args!("resumed in epoch {epoch}, minibatches done: {minibatch}"));
+            }
+            Event::Epoch(report) => self.say_epoch(report),
+            Event::StoppedEarly { epoch, best, schedule_cut } => {
+                output::note(format_args!(
+                    "stopped after epoch {epoch} of {}: validation got no better after epoch {best}",
+                    self.epochs
+                ));
+                if *schedule_cut {
+                    output::note("the last 2 % of the momentum schedule were not reached");
+                }
+            }
+            Event::Done { model, fingerprint, epoch, already } => {
+                let model = model.display();
+                let when = match already {
+                    true => "finished before, nothing to do".to_owned(),
+                    false => format!("written after {}", progress::duration(self.started.elapsed())),
+                };
+                output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn say_log(&self, log: &LogStatistics, trigrams: usize, parameters: u64) {
+        let clicks = self.clicks.display();
+        let pairs = output::counted(log.pairs, "pair");
+        let known = output::counted(trigrams as u64, "trigram");
+        let dropped = match log.distinct_trigrams.saturating_sub(trigrams as u64) {
+            0 => String::new(),
+            rare => format!(" ({} rarer ones left out)", output::count(rare)),
+        };
+        output::note(format_args!("{clicks}: {pairs}, {known}{dropped}, {}", output::counted(parameters, "weight")));
+        if log.without_words > 0 {
+            let empty = output::counted(log.without_words, "pair");
+            output::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
+        }
+        if log.cut > 0 {
+            let cut = output::counted(log.cut, "text");
+            output::note(format_args!("{clicks}: cut {cut} at --max-words"));
+        }
+    }
+
+    fn say_epoch(&self, report: &EpochReport) {
+        let width = self.epochs.to_string().len();
+        let mut line = format!(
+            "epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
+            report.epoch,
+            self.epochs,
+            report.loss,
+            progress::rate(report.pairs_per_second),
+            progress::duration(Duration::try_from_secs_f64(report.seconds).unwrap_or_default()),
+        );
+        if let Some(metrics) = &report.validation {
+            let [one, three, ten] = Metric::NDCG.map(|metric| metrics.get(metric));
+            let best = if self.keeps_best && report.kept { "  best" } else { "" };
+            let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}{best}");
+        }
+        output::note(line);
+        if report.epoch == 1 && report.without_negatives > 0 {
+            let alone = output::counted(report.without_negatives, "pair");
+            output::note(format_args!("{alone} found no negative title in the epoch and added no loss"));
+        }
+    }
+
+    fn print(&mut self, line: &impl Serialize) {
+        if self.failed.is_some() {
+            return;
+        }
+        let mut out = output::stdout();
+        let printed = output::json_line(&mut out, line).and_then(|()| output::written(out.flush()));
+        self.failed = printed.err();
+    }
+}

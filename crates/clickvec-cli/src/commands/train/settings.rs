@@ -1,0 +1,317 @@
+//! Flags that say how to train; each that is not given has the value of the defaults, or of `--preset`.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clickvec::clicks::{NegativeSource, Negatives, Weighting};
+use clickvec::encoder::{InitRange, Signals};
+use clickvec::optimizer::OptimizerKind;
+use clickvec::train::{Keep, TrainConfig};
+
+use super::encoder::EncoderFlags;
+
+/// How to train.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Training")]
+pub(super) struct Settings {
+    /// Set everything below to the papers' training: Nesterov momentum with its schedule, 4 negatives from the
+    /// minibatch. What is given besides still counts.
+    #[arg(long, value_enum)]
+    preset: Option<Preset>,
+
+    #[arg(long, value_name = "PAIRS", help = help("Pairs in a minibatch", |c| c.minibatch))]
+    minibatch: Option<usize>,
+
+    #[arg(long, value_name = "N|all", help = help("Negative titles a pair; all: every other title of the minibatch", |c| shown_negatives(c.negatives)))]
+    negatives: Option<NegativesFlag>,
+
+    #[arg(long, value_enum, help = help("Where negatives come from", |c| shown_source(c.negative_source)))]
+    negative_source: Option<NegativeSourceFlag>,
+
+    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, which sharpens the softmax over cosines", |c| c.gamma))]
+    gamma: Option<f32>,
+
+    #[arg(long, value_enum, help = help("How weights follow gradients", |c| shown_optimizer(c.optimizer)))]
+    optimizer: Option<OptimizerFlag>,
+
+    #[arg(long, value_name = "RATE", value_parser = positive, help = help("ε, the size of a step", |c| c.learning_rate))]
+    learning_rate: Option<f32>,
+
+    #[arg(long, value_name = "NORM|none", help = help("Scale a tower's gradient down to this norm if it is longer", |c| shown_clip(c.clip_norm)))]
+    clip_norm: Option<ClipFlag>,
+
+    #[arg(long, value_enum, help = help("Which error signals an LSTM follows back in time", |c| shown_signals(c.bptt.signals)))]
+    bptt: Option<BpttFlag>,
+
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Errors flow back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
+    bptt_words: Option<usize>,
+
+    #[arg(long, value_name = "fan|R", help = help("Initial weights: fan: uniform ±√(6/(fan-in + fan-out)); a number R: uniform ±R", |c| shown_range(c.init_range)))]
+    init_range: Option<InitRangeFlag>,
+
+    #[arg(long, value_enum, help = help("What the column count of the log is worth", |c| shown_weighting(c.weighting)))]
+    weighting: Option<WeightingFlag>,
+
+    #[arg(long, value_name = "N", help = help("Times that the log is gone through", |c| c.epochs))]
+    epochs: Option<u32>,
+
+    /// Which epoch's weights become the model [default: best with --validation, otherwise last].
+    #[arg(long, value_enum)]
+    keep: Option<KeepFlag>,
+
+    /// End after N epochs without a better validation [default: never].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    patience: Option<u32>,
+
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words of a text that are read; the rest is cut", |c| c.max_words))]
+    max_words: Option<usize>,
+
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary, the most frequent ones", |c| c.max_trigrams))]
+    max_trigrams: Option<usize>,
+
+    /// One tower for queries and titles instead of one each.
+    #[arg(long)]
+    shared_towers: bool,
+
+    #[arg(long, value_name = "N", help = help("Same seed, log and program: same model", |c| c.seed))]
+    seed: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Preset {
+    /// The papers' training.
+    Paper,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NegativeSourceFlag {
+    /// Titles of the same minibatch.
+    Minibatch,
+    /// Any title of the log.
+    Uniform,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OptimizerFlag {
+    /// The papers'.
+    Nesterov,
+    /// Steps of a size of their own for every weight.
+    Adam,
+    /// Plain gradient descent.
+    Sgd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BpttFlag {
+    /// The gradient.
+    Exact,
+    /// As printed: each gate's own path only.
+    PerGate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WeightingFlag {
+    /// The logarithm of 1 + count.
+    Log,
+    /// The count.
+    Linear,
+    /// 1.
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeepFlag {
+    /// The one with the best validation.
+    Best,
+    /// The last.
+    Last,
+}
+
+/// `--negatives`: a number or `all`.
+#[derive(Debug, Clone, Copy)]
+struct NegativesFlag(Negatives);
+
+impl FromStr for NegativesFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NegativesFlag, String> {
+        match text.parse() {
+            _ if text == "all" => Ok(NegativesFlag(Negatives::All)),
+            Ok(number) if number > 0 => Ok(NegativesFlag(Negatives::Sampled(number))),
+            _ => Err("expected `all` or a number of 1 or more".to_owned()),
+        }
+    }
+}
+
+/// `--clip-norm`: a number or `none`.
+#[derive(Debug, Clone, Copy)]
+struct ClipFlag(Option<f32>);
+
+impl FromStr for ClipFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ClipFlag, String> {
+        match text {
+            "none" => Ok(ClipFlag(None)),
+            number => positive(number)
+                .map(|norm| ClipFlag(Some(norm)))
+                .map_err(|_| "expected `none` or a number above 0".to_owned()),
+        }
+    }
+}
+
+/// `--init-range`: a number or `fan`.
+#[derive(Debug, Clone, Copy)]
+struct InitRangeFlag(InitRange);
+
+impl FromStr for InitRangeFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<InitRangeFlag, String> {
+        match text {
+            "fan" => Ok(InitRangeFlag(InitRange::Fan)),
+            number => positive(number)
+                .map(|bound| InitRangeFlag(InitRange::Uniform(bound)))
+                .map_err(|_| "expected `fan` or a number above 0".to_owned()),
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
+}
+
+/// A help text with the live default, and the preset's value where that differs.
+fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
+    let default = TrainConfig::default();
+    let (own, paper) = (value(&default).to_string(), value(&TrainConfig::paper()).to_string());
+    if own == paper { format!("{text} [default: {own}]") } else { format!("{text} [default: {own}; paper: {paper}]") }
+}
+
+fn shown_negatives(negatives: Negatives) -> String {
+    match negatives {
+        Negatives::All => "all".to_owned(),
+        Negatives::Sampled(number) => number.to_string(),
+    }
+}
+
+fn shown_source(source: NegativeSource) -> &'static str {
+    match source {
+        NegativeSource::Minibatch => "minibatch",
+        NegativeSource::Uniform => "uniform",
+    }
+}
+
+fn shown_optimizer(kind: OptimizerKind) -> &'static str {
+    match kind {
+        OptimizerKind::Nesterov => "nesterov",
+        OptimizerKind::Adam => "adam",
+        OptimizerKind::Sgd => "sgd",
+    }
+}
+
+fn shown_clip(norm: Option<f32>) -> String {
+    norm.map_or("none".to_owned(), |norm| norm.to_string())
+}
+
+fn shown_signals(signals: Signals) -> &'static str {
+    match signals {
+        Signals::Exact => "exact",
+        Signals::PerGate => "per-gate",
+    }
+}
+
+fn shown_range(range: InitRange) -> String {
+    match range {
+        InitRange::Fan => "fan".to_owned(),
+        InitRange::Uniform(bound) => bound.to_string(),
+    }
+}
+
+fn shown_weighting(weighting: Weighting) -> &'static str {
+    match weighting {
+        Weighting::Log => "log",
+        Weighting::Linear => "linear",
+        Weighting::None => "none",
+    }
+}
+
+impl Settings {
+    /// The whole configuration: defaults or preset, and over them what was given.
+    pub(super) fn config(&self, encoder: &EncoderFlags, validation: bool) -> Result<TrainConfig> {
+        let architecture = encoder.config()?;
+        encoder.encoder.refuse_bptt(self.bptt == Some(BpttFlag::PerGate), self.bptt_words.is_some())?;
+        if !validation && self.keep == Some(KeepFlag::Best) {
+            bail!("`--keep best` needs `--validation FILE`, which says what is best");
+        }
+        if !validation && self.patience.is_some() {
+            bail!("`--patience` needs `--validation FILE`, which says what is better");
+        }
+        let mut config = match self.preset {
+            Some(Preset::Paper) => TrainConfig::paper(),
+            None => TrainConfig::default(),
+        };
+        config.encoder = architecture;
+        config.keep = match self.keep {
+            Some(KeepFlag::Last) => Keep::Last,
+            Some(KeepFlag::Best) => Keep::Best,
+            None if validation => Keep::Best,
+            None => Keep::Last,
+        };
+        config.shared_towers = self.shared_towers;
+        config.patience = self.patience;
+        set(&mut config.minibatch, self.minibatch);
+        set(&mut config.negatives, self.negatives.map(|flag| flag.0));
+        set(&mut config.gamma, self.gamma);
+        set(&mut config.learning_rate, self.learning_rate);
+        set(&mut config.clip_norm, self.clip_norm.map(|flag| flag.0));
+        set(&mut config.bptt.words, self.bptt_words.map(Some));
+        set(&mut config.init_range, self.init_range.map(|flag| flag.0));
+        set(&mut config.epochs, self.epochs);
+        set(&mut config.max_words, self.max_words);
+        set(&mut config.max_trigrams, self.max_trigrams);
+        set(&mut config.seed, self.seed);
+        self.set_kinds(&mut config);
+        Ok(config)
+    }
+
+    /// The settings that are one of a few.
+    fn set_kinds(&self, config: &mut TrainConfig) {
+        let source = self.negative_source.map(|flag| match flag {
+            NegativeSourceFlag::Minibatch => NegativeSource::Minibatch,
+            NegativeSourceFlag::Uniform => NegativeSource::Uniform,
+        });
+        let optimizer = self.optimizer.map(|flag| match flag {
+            OptimizerFlag::Nesterov => OptimizerKind::Nesterov,
+            OptimizerFlag::Adam => OptimizerKind::Adam,
+            OptimizerFlag::Sgd => OptimizerKind::Sgd,
+        });
+        let signals = self.bptt.map(|flag| match flag {
+            BpttFlag::Exact => Signals::Exact,
+            BpttFlag::PerGate => Signals::PerGate,
+        });
+        let weighting = self.weighting.map(|flag| match flag {
+            WeightingFlag::Log => Weighting::Log,
+            WeightingFlag::Linear => Weighting::Linear,
+            WeightingFlag::None => Weighting::None,
+        });
+        set(&mut config.negative_source, source);
+        set(&mut config.optimizer, optimizer);
+        set(&mut config.bptt.signals, signals);
+        set(&mut config.weighting, weighting);
+    }
+}
+
+/// Replaces a value if another was given.
+fn set<T>(value: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *value = given;
+    }
+}

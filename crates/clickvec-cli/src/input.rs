@@ -1,0 +1,154 @@
+//! What several commands read.
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use anyhow::{Result, ensure};
+use clickvec::clicks::{self, MAX_LINE_BYTES, Skipped, TableFault};
+use clickvec::eval::{Judgments, JudgmentsBuilder};
+use clickvec::{Error, files};
+
+use crate::output;
+
+/// Lines that wait for whoever takes them.
+const WAITING_LINES: usize = 8_192;
+
+/// Reads a test set, which must not be empty.
+pub(crate) fn judgments(path: &Path) -> Result<Judgments> {
+    let mut builder = JudgmentsBuilder::new(path);
+    clicks::read_judged_rows(path, |row| builder.push(row))?;
+    let judgments = builder.finish();
+    ensure!(
+        !judgments.queries.is_empty(),
+        "{}: expected judged titles below the header, found none; see docs/formats.md",
+        path.display()
+    );
+    if judgments.duplicates > 0 {
+        let repeated = output::counted(judgments.duplicates, "line");
+        output::note(format_args!("{}: left out {repeated} that stood there already", path.display()));
+    }
+    Ok(judgments)
+}
+
+/// Reads a collection, which must not be empty.
+pub(crate) fn titles(path: &Path) -> Result<Vec<clicks::Title>> {
+    let (titles, skipped) = clicks::read_titles(path)?;
+    note_skipped(path, &skipped);
+    ensure!(
+        !titles.is_empty(),
+        "{}: expected titles below the header, found none; see docs/formats.md",
+        path.display()
+    );
+    Ok(titles)
+}
+
+/// Says which lines of a table were left out.
+pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
+    if skipped.count == 0 {
+        return;
+    }
+    output::note(format_args!("{}: skipped {}:", path.display(), output::counted(skipped.count, "broken line")));
+    for line in &skipped.first {
+        output::note(format_args!("  {}:{}: {}", path.display(), line.line, line.reason));
+    }
+    let more = skipped.count - skipped.first.len() as u64;
+    if more > 0 {
+        output::note(format_args!("  and {} more", output::count(more)));
+    }
+}
+
+/// The lines of a text file, `-` for standard input, as they come: a second thread reads ahead.
+pub(crate) struct Lines {
+    receiver: Receiver<Result<String, Error>>,
+    failed: bool,
+}
+
+impl Lines {
+    /// Opens the file and starts to read.
+    pub(crate) fn open(path: &Path) -> Result<Lines, Error> {
+        let path = path.to_owned();
+        // A file that is missing is told at once; standard input is opened in the thread, since its first bytes may be
+        // long in coming.
+        let opened = if path == Path::new("-") { None } else { Some(files::open(&path)?) };
+        let (sender, receiver) = sync_channel(WAITING_LINES);
+        std::thread::spawn(move || {
+            let reader = match opened.map_or_else(|| files::open(&path), Ok) {
+                Ok(reader) => LineReader { reader, path: named(path), line: 0, bytes: Vec::new() },
+                Err(error) => return drop(sender.send(Err(error))),
+            };
+            for line in reader {
+                let last = line.is_err();
+                if sender.send(line).is_err() || last {
+                    return;
+                }
+            }
+        });
+        Ok(Lines { receiver, failed: false })
+    }
+
+    /// At least one line and at most `most`: those that are there already. Empty at the end.
+    pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
+        batch.clear();
+        if self.failed {
+            return Ok(());
+        }
+        let first = self.receiver.recv().into_iter();
+        for line in first.chain(self.receiver.try_iter()).take(most) {
+            self.failed = line.is_err();
+            batch.push(line?);
+        }
+        Ok(())
+    }
+}
+
+/// What messages call a file.
+fn named(path: PathBuf) -> PathBuf {
+    if path == Path::new("-") { PathBuf::from("standard input") } else { path }
+}
+
+struct LineReader {
+    reader: Box<dyn BufRead + Send>,
+    path: PathBuf,
+    line: u64,
+    bytes: Vec<u8>,
+}
+
+impl LineReader {
+    fn read(&mut self) -> Result<Option<String>, Error> {
+        self.line += 1;
+        self.bytes.clear();
+        // One byte more than a line may have tells a long line from a longest one.
+        let mut bounded = (&mut self.reader).take(MAX_LINE_BYTES as u64 + 2);
+        let read = bounded.read_until(b'\n', &mut self.bytes);
+        let read = read.map_err(|source| Error::ReadAt { path: self.path.clone(), line: self.line, source })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let mut content = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        if self.line == 1 {
+            content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
+        }
+        content = content.strip_suffix(b"\r").unwrap_or(content);
+        let fault = |fault| Error::Table { path: self.path.clone(), line: Some(self.line), fault };
+        if content.len() > MAX_LINE_BYTES {
+            return Err(fault(TableFault::LineTooLong { limit: MAX_LINE_BYTES }));
+        }
+        let text = std::str::from_utf8(content)
+            .map_err(|error| fault(TableFault::NotUtf8 { byte: error.valid_up_to() + 1 }))?;
+        Ok(Some(text.to_owned()))
+    }
+}
+
+impl Iterator for LineReader {
+    type Item = Result<String, Error>;
+
+    fn next(&mut self) -> Option<Result<String, Error>> {
+        self.read().transpose()
+    }
+}
+
+/// Whether two paths name the same file that is there.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

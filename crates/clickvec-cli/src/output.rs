@@ -1,0 +1,111 @@
+//! Standard output gets results, standard error everything else.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+
+/// Standard output, buffered; whoever writes flushes, so that a full disk is noticed.
+pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::new(io::stdout().lock())
+}
+
+/// Prints a text that is whole.
+pub(crate) fn print(text: impl Display) -> Result<()> {
+    let mut out = stdout();
+    written(write!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Writes a value as one line of JSON.
+pub(crate) fn json_line(target: &mut impl Write, value: &impl Serialize) -> Result<()> {
+    written(serde_json::to_writer(&mut *target, value).map_err(io::Error::from))?;
+    written(target.write_all(b"\n"))
+}
+
+/// Names standard output in what a write to it returned.
+pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
+    result.map_err(|source| clickvec::Error::io(Path::new("standard output"), "write", source).into())
+}
+
+/// Says something on standard error; if nobody can hear it, nothing happens.
+pub(crate) fn note(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Says why a command could not be done: the error and those causes that it does not already repeat.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    note(format_args!("error: {text}"));
+}
+
+/// Whether the reader of what was written has gone, as `head` does when it has enough.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io_errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    io_errors.into_iter().any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A text from outside without control characters, which could move a terminal's cursor or recolour it.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if text.chars().any(char::is_control) {
+        Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// A count with its thousands apart: `12,345`.
+pub(crate) fn count(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 pair`, `12,345 pairs`, `2 queries`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{} {stem}ies", count(number)),
+        None => format!("{} {noun}s", count(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (number, text) in [(0u64, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+        assert_eq!(counted(1, "query"), "1 query");
+        assert_eq!([counted(0, "pair"), counted(2_000, "query")], ["0 pairs", "2,000 queries"]);
+    }
+
+    #[test]
+    fn control_characters_are_not_printed() {
+        assert_eq!(printable("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
+        assert_eq!(printable("grün"), "grün");
+    }
+
+    #[test]
+    fn a_broken_pipe_is_found_below_other_errors() {
+        let broken = written::<()>(Err(io::ErrorKind::BrokenPipe.into())).unwrap_err();
+        assert!(is_broken_pipe(&broken.context("in search")));
+        assert!(!is_broken_pipe(&written::<()>(Err(io::ErrorKind::StorageFull.into())).unwrap_err()));
+    }
+}

@@ -1,0 +1,78 @@
+//! Progress bars, on a terminal only.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often a bar is drawn at most, in times a second.
+const DRAWS_PER_SECOND: u8 = 10;
+
+/// Whether standard error is looked at by somebody.
+pub(crate) fn is_watched() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// A bar of `length` things with the time that is left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`; hidden where
+/// nobody looks.
+pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{eta}} left"))
+}
+
+/// A bar whose message says the rest.
+pub(crate) fn bar_with_message(length: u64, verb: &str, noun: &str) -> ProgressBar {
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{msg}}"))
+}
+
+/// A count of things whose end is not known: `reading: 12,345 pairs`.
+pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
+    styled(0, &format!("{verb}: {{human_pos}} {noun}"))
+}
+
+fn styled(length: u64, template: &str) -> ProgressBar {
+    let target = match is_watched() {
+        true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    // The templates above are fixed but for their words: if indicatif refuses one, its own form will do.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of));
+    }
+    bar
+}
+
+fn rate_of(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
+    let _ = out.write_str(&rate(state.per_sec()));
+}
+
+/// Things a second with the digits that mean something.
+pub(crate) fn rate(per_second: f64) -> String {
+    match per_second {
+        rate if rate.is_finite() && rate >= 100.0 => crate::output::count(rate.round() as u64),
+        rate => format!("{rate:.1}"),
+    }
+}
+
+/// A time for people: `4.2 s`, `3 min 20 s`, `2 h 5 min`.
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_rates_for_people() {
+        assert_eq!(duration(Duration::from_millis(4_230)), "4.2 s");
+        assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
+        assert_eq!(duration(Duration::from_secs(7_500)), "2 h 5 min");
+        assert_eq!((rate(12.34), rate(12_345.6)), ("12.3".to_owned(), "12,346".to_owned()));
+    }
+}

@@ -1,0 +1,30 @@
+//! Tables for people: aligned, one line under the head, nothing else.
+
+use std::ops::Range;
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+/// An empty table. It neither wraps nor colours, so that a pipe gets what a terminal shows.
+pub(crate) fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')));
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+/// Numbers stand right.
+pub(crate) fn align_right(table: &mut Table, columns: Range<usize>) {
+    for place in columns {
+        if let Some(column) = table.column_mut(place) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// The finished table, no line longer than what it shows.
+pub(crate) fn show(table: &mut Table) -> String {
+    if let Some(first) = table.column_mut(0) {
+        first.set_padding((0, 1));
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,155 @@
+//! `clickvec evaluate`.
+
+use crate::harness::Folder;
+
+#[test]
+fn models_and_rankers_stand_in_one_table() {
+    let folder = Folder::with_model();
+    let run = folder
+        .run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"])
+        .code(0)
+        .says("bm25: collection statistics are those of the 104 distinct titles in --judged");
+    let table = run.stdout();
+    for part in ["a  bm25 ", "b  model ", "NDCG@10", "48 queries", "a − b", "paired t-test"] {
+        assert!(table.contains(part), "no `{part}` in\n{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+}
+
+#[test]
+fn json_is_what_programs_lean_on() {
+    let folder = Folder::with_model();
+    let run = folder
+        .run(&["evaluate", "--judged", "judged.tsv", "--ranker=bm25", "--ranker=bm25:k1=2,b=0", "--json"])
+        .code(0);
+    let [report] = run.json_lines().try_into().unwrap();
+    assert_eq!(report["queries"], 48);
+    let names: Vec<_> = report["systems"].as_array().unwrap().iter().map(|system| &system["name"]).collect();
+    assert_eq!(names, ["bm25", "bm25:k1=2,b=0"]);
+    for name in ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map"] {
+        assert!(report["systems"][0][name].is_f64(), "{report}");
+    }
+    let tests = report["tests"].as_array().unwrap();
+    let metrics: Vec<_> = tests.iter().map(|test| &test["metric"]).collect();
+    assert_eq!(metrics, ["ndcg@1", "ndcg@3", "ndcg@10"]);
+    assert_eq!((&tests[0]["a"], &tests[0]["b"]), (names[0], names[1]));
+    let name_first = run.stdout().find("\"name\"").unwrap() < run.stdout().find("\"ndcg@1\"").unwrap();
+    assert!(name_first, "{}", run.stdout());
+}
+
+#[test]
+fn statistics_come_from_titles_or_clicks() {
+    let folder = Folder::with_data();
+    let base = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"];
+    folder.run(&[&base[..], &["--clicks", "clicks.tsv"]].concat()).code(0).says("in --clicks and --judged");
+    let run = folder.run(&[&base[..], &["--titles", "titles.tsv"]].concat()).code(0);
+    assert_eq!(run.stderr(), "");
+}
+
+#[test]
+fn queries_without_a_relevant_title_are_told() {
+    let folder = Folder::new();
+    folder.write("j.tsv", "query\ttitle\tgrade\na\tred a\t3\na\tb\t0\nc\td\t0\n");
+    folder
+        .run(&["evaluate", "--judged", "j.tsv", "--ranker", "bm25"])
+        .code(0)
+        .prints("2 queries")
+        .prints("1 query has no relevant title and scores 0")
+        .prints("0.500");
+}
+
+#[test]
+fn two_models_of_one_stem_are_told_apart() {
+    let folder = Folder::with_model();
+    std::fs::create_dir(folder.path("old")).unwrap();
+    std::fs::copy(folder.path("model.safetensors"), folder.path("old/model.safetensors")).unwrap();
+    let models = ["evaluate", "--judged", "judged.tsv", "--model", "model.safetensors", "--model"];
+    folder.run(&[&models[..], &["old/model.safetensors"]].concat()).code(0).prints("b  old/model.safetensors");
+    folder
+        .run(&[&models[..], &["model.safetensors"]].concat())
+        .code(2)
+        .says("expected each system once, found `model.safetensors` again");
+}
+
+#[test]
+fn trec_files_come_back_with_the_same_numbers() {
+    let folder = Folder::with_model();
+    let written = folder
+        .run(&[
+            "evaluate",
+            "--judged",
+            "judged.tsv",
+            "--ranker",
+            "bm25:k1=2",
+            "--model",
+            "model.safetensors",
+            "--qrels-out",
+            "q.txt",
+            "--run-out",
+            "runs",
+            "--ties",
+            "trec",
+            "--json",
+        ])
+        .code(0)
+        .json_lines();
+    let read = folder
+        .run(&[
+            "evaluate",
+            "--qrels",
+            "q.txt",
+            "--run",
+            "runs/bm25_k1=2.run",
+            "--run",
+            "runs/model.run",
+            "--ties",
+            "trec",
+            "--json",
+        ])
+        .code(0)
+        .json_lines();
+    for system in [0, 1] {
+        for metric in ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map"] {
+            let [a, b] = [&written, &read].map(|report| report[0]["systems"][system][metric].as_f64().unwrap());
+            assert!((a - b).abs() < 1e-12, "{metric}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn every_query_can_be_written() {
+    let folder = Folder::with_data();
+    folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--per-query", "queries.tsv"]).code(0);
+    let table = folder.read("queries.tsv");
+    let mut lines = table.lines();
+    assert!(lines.next().unwrap().starts_with("system\tquery_id\tquery\tndcg@1\tndcg@3\tndcg@10\t"));
+    assert!(lines.next().unwrap().starts_with("bm25\tq0000000\tred hammer\t"));
+    assert_eq!(table.lines().count(), 49);
+}
+
+#[test]
+fn gain_and_ties_are_choices() {
+    let folder = Folder::with_data();
+    let base = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"];
+    folder.run(&[&base[..], &["--gain", "linear"]].concat()).code(0).prints("gain = grade");
+    folder.run(&[&base[..], &["--ties", "trec"]].concat()).code(0).prints("ties by id, descending");
+}
+
+#[test]
+fn what_cannot_be_judged_is_told() {
+    let folder = Folder::with_data();
+    let judged = ["evaluate", "--judged", "judged.tsv"];
+    let cases: [(&[&str], &str); 7] = [
+        (&[], "expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`"),
+        (&["--ranker", "bm26"], "expected the ranker `bm25`, found `bm26`"),
+        (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, found `k`"),
+        (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
+        (&["--ranker", "bm25", "--ranker", "bm25"], "expected each system once, found `bm25` again"),
+        (&["--model", "no.safetensors"], "no.safetensors: cannot open"),
+        (&["--model", "judged.tsv"], "judged.tsv: "),
+    ];
+    for (flags, message) in cases {
+        folder.run(&[&judged[..], flags].concat()).code(2).says(message).prints_nothing();
+    }
+    folder.run(&["evaluate", "--ranker", "bm25"]).code(2).says("--judged");
+}

@@ -1,0 +1,38 @@
+//! `clickvec inspect`.
+
+use crate::harness::Folder;
+
+#[test]
+fn a_model_is_described() {
+    let folder = Folder::with_model();
+    let run = folder.run(&["inspect", "model.safetensors"]).code(0);
+    let text = run.stdout();
+    for part in ["lstm, 8 cells", "fingerprint", "trigrams", "query.w4", "parameters", "training", "gamma", "epochs"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn json_is_one_object() {
+    let folder = Folder::with_model();
+    let [report] = folder.run(&["inspect", "model.safetensors", "--json"]).code(0).json_lines().try_into().unwrap();
+    assert_eq!((&report["encoder"]["kind"], &report["dimension"]), (&"lstm".into(), &8.into()));
+    let tensors = report["tensors"].as_array().unwrap();
+    let sum: u64 = tensors.iter().map(|tensor| tensor["parameters"].as_u64().unwrap()).sum();
+    assert_eq!(report["parameters"], sum);
+    assert!(report["trigrams"].as_u64().unwrap() > 50);
+    assert!(report["first_trigrams"].as_array().unwrap().iter().all(|t| t.as_str().unwrap().chars().count() == 3));
+}
+
+#[test]
+fn what_is_no_model_is_told() {
+    let folder = Folder::with_model();
+    folder.run(&["inspect", "clicks.tsv"]).code(2).says("clicks.tsv: ").prints_nothing();
+    folder.run(&["inspect", "none"]).code(2).says("none: cannot open");
+    folder.run(&["inspect", "."]).code(2).says("expected a file, found a folder");
+    let model = std::fs::read(folder.path("model.safetensors")).unwrap();
+    for length in [0, 7, 8, 100, model.len() / 2, model.len() - 1] {
+        folder.write("cut", &model[..length]);
+        folder.run(&["inspect", "cut"]).code(2).says("cut: ").prints_nothing();
+    }
+}

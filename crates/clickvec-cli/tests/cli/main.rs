@@ -1,0 +1,12 @@
+//! The program as its users meet it: one binary, temporary folders, exit codes and messages.
+
+mod bad_input;
+mod embed;
+mod evaluate;
+mod harness;
+mod help;
+mod inspect;
+mod pipes;
+mod resume;
+mod search;
+mod train;

@@ -1,0 +1,52 @@
+//! Readers that go away, and disks that are full.
+
+use std::process::{Command, Stdio};
+
+use crate::harness::{Folder, program};
+
+#[test]
+fn a_reader_that_has_enough_is_success() {
+    let folder = Folder::with_model();
+    let base = "search --model model.safetensors --titles titles.tsv -k 144".split(' ').chain(["red", "blue", "green"]);
+    let commands: [Vec<&str>; 4] = [
+        base.collect(),
+        "evaluate --judged judged.tsv --ranker bm25".split(' ').collect(),
+        "embed --model model.safetensors --side title titles.tsv".split(' ').collect(),
+        "completions bash".split(' ').collect(),
+    ];
+    for arguments in commands {
+        let mut child = Command::new(program())
+            .args(&arguments)
+            .current_dir(folder.path(""))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Nobody reads: the first write finds the pipe closed.
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{stderr}");
+        assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{arguments:?}\n{stderr}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::with_model();
+    for arguments in
+        ["inspect model.safetensors", "evaluate --judged judged.tsv --ranker bm25 --json", "completions zsh"]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = Command::new(program())
+            .args(arguments.split(' '))
+            .current_dir(folder.path(""))
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(stderr.contains("error: standard output: cannot write: No space left on device"), "{stderr}");
+    }
+}

@@ -1,0 +1,83 @@
+//! A run that is killed and resumed makes the model of a run that was left alone, byte for byte.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::harness::{Folder, program};
+
+const RUN: [&str; 13] = [
+    "train",
+    "--clicks",
+    "clicks.tsv",
+    "--cells",
+    "24",
+    "--minibatch",
+    "8",
+    "--epochs",
+    "12",
+    "--preset",
+    "paper",
+    "--negatives",
+    "2",
+];
+
+fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
+    std::fs::read(folder.path(name)).unwrap()
+}
+
+/// Starts a run and kills it; whether it was killed before its end.
+fn kill_after(folder: &Folder, arguments: &[&str], time: Duration) -> bool {
+    let mut child =
+        Command::new(program()).args(arguments).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(time);
+    child.kill().unwrap();
+    child.wait().unwrap().code().is_none()
+}
+
+#[test]
+fn kills_at_any_moment_change_nothing() {
+    let folder = Folder::with_data();
+    folder.run(&[&RUN[..], &["--output", "alone"]].concat()).code(0);
+    // A checkpoint after every minibatch: most kills meet one being written.
+    let killed = [&RUN[..], &["--output", "killed", "--checkpoint-every", "1", "--resume"]].concat();
+    let mut kills = 0;
+    for milliseconds in [5, 20, 35, 50, 65, 80, 95, 110, 150] {
+        kills += u32::from(kill_after(&folder, &killed, Duration::from_millis(milliseconds)));
+    }
+    assert!(kills >= 3, "only {kills} kills came before the end");
+    folder.run(&killed).code(0);
+    assert!(bytes(&folder, "alone") == bytes(&folder, "killed"));
+    folder.run(&killed).code(0).says("finished before");
+    let names: Vec<_> = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains(".checkpoint")), "{names:?}");
+}
+
+#[test]
+fn checkpoints_and_validation_change_nothing() {
+    let folder = Folder::with_data();
+    folder.run(&[&RUN[..], &["--output", "alone"]].concat()).code(0);
+    folder.run(&[&RUN[..], &["--output", "checked", "--checkpoint-every", "7"]].concat()).code(0);
+    assert!(bytes(&folder, "alone") == bytes(&folder, "checked"));
+    let judged = ["--output", "judged", "--validation", "judged.tsv", "--keep", "last"];
+    folder.run(&[&RUN[..], &judged].concat()).code(0);
+    let inspect = |name| {
+        let mut report = folder.run(&["inspect", name, "--json"]).code(0).json_lines().remove(0);
+        (report["fingerprint"].take(), report["tensors"].take())
+    };
+    assert_eq!(inspect("alone"), inspect("judged"));
+}
+
+#[test]
+fn another_setting_is_refused_and_named() {
+    let folder = Folder::with_data();
+    let run = [&RUN[..], &["--output", "m", "--checkpoint-every", "1"]].concat();
+    let mut time = 10;
+    while !folder.path("m.checkpoint").exists() {
+        assert!(time < 5_000, "no checkpoint was left");
+        kill_after(&folder, &run, Duration::from_millis(time));
+        time *= 2;
+    }
+    folder.run(&[&run[..], &["--resume", "--gamma", "3"]].concat()).code(2).says("gamma").prints_nothing();
+    folder.run(&[&run[..], &["--resume", "--seed", "3"]].concat()).code(2).says("seed");
+    assert!(!folder.path("m").exists());
+}

@@ -1,0 +1,94 @@
+//! `clickvec search`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use crate::harness::{Folder, program};
+
+const BASE: [&str; 5] = ["search", "--model", "model.safetensors", "--titles", "titles.tsv"];
+
+#[test]
+fn the_best_titles_stand_first() {
+    let folder = Folder::with_model();
+    let run = folder.run(&[&BASE[..], &["-k", "3", "red hammer"]].concat()).code(0);
+    let lines: Vec<String> = run.stdout().lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 3, "{}", run.stdout());
+    assert!(lines[0].starts_with("1  ") && lines[0].contains("  t"), "{}", run.stdout());
+    assert_eq!(run.stderr(), "");
+}
+
+#[test]
+fn json_has_one_object_a_query() {
+    let folder = Folder::with_model();
+    let run = folder.run(&[&BASE[..], &["--json", "--top", "200", "red hammer", "blue ladder"]].concat()).code(0);
+    let answers = run.json_lines();
+    assert_eq!(answers.len(), 2);
+    assert_eq!((&answers[0]["query"], &answers[1]["query"]), (&"red hammer".into(), &"blue ladder".into()));
+    let results = answers[0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 144);
+    let mut before = 1.0001;
+    for (rank, result) in (1..).zip(results) {
+        assert_eq!(result["rank"], rank);
+        let score = result["score"].as_f64().unwrap();
+        assert!(score <= before && score >= -1.0001, "{result}");
+        assert!(result["id"].is_string() && result["title"].is_string());
+        before = score;
+    }
+}
+
+#[test]
+fn without_a_known_word_there_is_no_result() {
+    let folder = Folder::with_model();
+    folder.run(&[&BASE[..], &["…"]].concat()).code(1).says("`…`: no results: expected words, found none");
+    let run = folder.run(&[&BASE[..], &["--json", "日本"]].concat()).code(1);
+    assert_eq!(run.stdout(), "{\"query\":\"日本\",\"results\":[]}\n");
+    assert!(run.stderr().contains("the model knows none of its words"));
+    folder.run(&[&BASE[..], &["日本", "red hammer"]].concat()).code(0);
+}
+
+#[test]
+fn titles_of_unknown_words_are_left_out_and_told() {
+    let folder = Folder::with_model();
+    let titles = folder.read("titles.tsv") + "x1\t日本\nbroken\n";
+    folder.write("titles.tsv", titles);
+    let run = folder.run(&[&BASE[..], &["--json", "-k", "1000", "red hammer"]].concat()).code(0);
+    assert!(run.stderr().contains("1 title cannot be found: the model knows none of their words"), "{}", run.stderr());
+    assert!(run.stderr().contains("titles.tsv:147: expected at least 2 columns, found 1"), "{}", run.stderr());
+    assert_eq!(run.json_lines()[0]["results"].as_array().unwrap().len(), 144);
+}
+
+#[test]
+fn standard_input_is_answered_as_it_comes() {
+    let folder = Folder::with_model();
+    let mut child = Command::new(program())
+        .args(BASE)
+        .args(["--json", "-k", "1"])
+        .current_dir(folder.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap());
+    for query in ["red hammer", "", "blue ladder"] {
+        // The next query is sent only when this one is answered.
+        writeln!(input, "{query}").unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["query"], query);
+        assert_eq!(answer["results"].as_array().unwrap().len(), usize::from(!query.is_empty()));
+    }
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn several_queries_are_told_apart_and_titles_cannot_move_the_cursor() {
+    let folder = Folder::with_model();
+    folder.write("titles.tsv", "id\ttitle\n1\tred \u{1b}[31mhammer\n");
+    let run = folder.run(&[&BASE[..], &["red", "hammer"]].concat()).code(0);
+    assert!(run.stdout().starts_with("red\n1  "), "{}", run.stdout());
+    assert!(run.stdout().contains("\n\nhammer\n1  "), "{}", run.stdout());
+    assert!(!run.stdout().contains('\u{1b}'));
+}

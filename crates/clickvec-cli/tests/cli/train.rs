@@ -1,0 +1,146 @@
+//! `clickvec train`.
+
+use crate::harness::{Folder, SMALL};
+
+#[test]
+fn a_log_becomes_a_model() {
+    let folder = Folder::with_data();
+    let run = folder.train("m.safetensors", &[]).code(0).prints_nothing();
+    let lines = run.stderr();
+    assert!(lines.contains("lstm, 8 cells") && lines.contains("144 pairs"), "{lines}");
+    for epoch in 1..=3 {
+        assert!(lines.contains(&format!("epoch {epoch}/3  loss ")), "{lines}");
+    }
+    assert!(!lines.contains('\u{1b}') && !lines.contains('\r'), "a bar in a pipe:\n{lines}");
+    assert!(lines.contains("m.safetensors: written"), "{lines}");
+    folder.run(&["inspect", "m.safetensors"]).code(0);
+}
+
+#[test]
+fn every_encoder_trains() {
+    let folder = Folder::with_data();
+    let encoders: [&[&str]; 7] = [
+        &["--encoder", "lstm", "--cells", "6", "--forget-gate", "--peephole", "full"],
+        &["--encoder", "bilstm", "--cells", "6", "--peephole", "diagonal"],
+        &["--encoder", "rnn", "--hidden", "8", "--bptt-words", "2"],
+        &["--encoder", "clsm", "--hidden", "8,6", "--window", "3", "--no-bias"],
+        &["--encoder", "dssm", "--hidden", "8,6"],
+        &["--encoder", "dssm", "--hidden", "8", "--layers", "3"],
+        &["--cells", "6", "--bptt", "per-gate", "--preset", "paper", "--negatives", "2"],
+    ];
+    for encoder in encoders {
+        let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--epochs", "1"];
+        folder.run(&[&arguments, encoder].concat()).code(0);
+        folder.run(&["inspect", "m.safetensors"]).code(0);
+    }
+}
+
+#[test]
+fn json_has_one_event_a_line() {
+    let folder = Folder::with_data();
+    let run = folder.train("m.safetensors", &["--json", "--validation", "judged.tsv"]).code(0);
+    let events = run.json_lines();
+    let epochs: Vec<_> = events.iter().filter(|event| event["event"] == "epoch").collect();
+    assert_eq!(epochs.len(), 3);
+    for (number, epoch) in (1..).zip(epochs) {
+        assert_eq!(epoch["epoch"], number);
+        for name in ["loss", "pairs_per_second", "seconds"] {
+            assert!(epoch[name].is_number(), "{epoch}");
+        }
+        for name in ["ndcg@1", "ndcg@3", "ndcg@10"] {
+            assert!((0.0..=1.000001).contains(&epoch["validation"][name].as_f64().unwrap()), "{epoch}");
+        }
+    }
+    let done = events.last().unwrap();
+    assert_eq!((&done["event"], &done["model"]), (&"done".into(), &"m.safetensors".into()));
+    let inspected = folder.run(&["inspect", "m.safetensors", "--json"]).code(0).json_lines();
+    assert_eq!(inspected[0]["fingerprint"], done["fingerprint"]);
+}
+
+#[test]
+fn same_seed_same_bytes_at_any_thread_count() {
+    let folder = Folder::with_data();
+    folder.train("one.safetensors", &["--threads", "1"]).code(0);
+    folder.train("three.safetensors", &["--threads", "3"]).code(0);
+    let bytes = |name| std::fs::read(folder.path(name)).unwrap();
+    assert!(bytes("one.safetensors") == bytes("three.safetensors"));
+}
+
+#[test]
+fn a_finished_run_resumes_to_the_same_model() {
+    let folder = Folder::with_data();
+    folder.train("m.safetensors", &["--checkpoint-every", "2"]).code(0);
+    let model = std::fs::read(folder.path("m.safetensors")).unwrap();
+    folder.train("m.safetensors", &["--checkpoint-every", "2", "--resume"]).code(0);
+    assert!(std::fs::read(folder.path("m.safetensors")).unwrap() == model);
+}
+
+#[test]
+fn a_flag_of_another_encoder_is_refused() {
+    let folder = Folder::with_data();
+    let cases: [(&[&str], &str); 12] = [
+        (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
+        (&["--encoder", "dssm", "--cells", "9"], "`--cells` belongs to --encoder lstm, bilstm; found --encoder dssm"),
+        (&["--hidden", "9"], "`--hidden` belongs to --encoder rnn, clsm, dssm"),
+        (&["--encoder", "rnn", "--forget-gate"], "`--forget-gate` belongs to --encoder lstm, bilstm"),
+        (&["--encoder", "rnn", "--bptt", "per-gate"], "`--bptt per-gate` belongs to --encoder lstm, bilstm"),
+        (&["--encoder", "clsm", "--bptt-words", "2"], "`--bptt-words` belongs to --encoder lstm, bilstm, rnn"),
+        (&["--encoder", "rnn", "--hidden", "9,9"], "expected one number in `--hidden` of an rnn, found 2"),
+        (&["--encoder", "clsm", "--hidden", "9"], "expected two numbers in `--hidden` of a clsm"),
+        (&["--encoder", "clsm", "--window", "4"], "expected a window of an odd number of words"),
+        (&["--encoder", "dssm", "--hidden", "9,9,9", "--layers", "2"], "`--layers` says (2), or one; found 3"),
+        (&["--cells", "0"], "expected 1 to 16384 units in a layer, found 0"),
+        (&["--keep", "best"], "`--keep best` needs `--validation FILE`"),
+    ];
+    for (flags, message) in cases {
+        let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors"];
+        folder.run(&[&arguments, flags].concat()).code(2).says(message).prints_nothing();
+        assert!(!folder.path("m.safetensors").exists());
+    }
+}
+
+#[test]
+fn numbers_are_checked() {
+    let folder = Folder::with_data();
+    for (flag, value) in [
+        ("--negatives", "0"),
+        ("--negatives", "some"),
+        ("--gamma", "0"),
+        ("--gamma", "nan"),
+        ("--learning-rate", "-1"),
+        ("--clip-norm", "inf"),
+        ("--init-range", "wide"),
+        ("--max-words", "0"),
+        ("--checkpoint-every", "0"),
+    ] {
+        folder.train("m.safetensors", &[&format!("{flag}={value}")]).code(2).says(flag);
+    }
+    assert!(!folder.path("m.safetensors").exists());
+}
+
+#[test]
+fn the_log_is_never_overwritten() {
+    let folder = Folder::with_data();
+    let before = folder.read("clicks.tsv");
+    folder.train("clicks.tsv", &[]).code(2).says("expected an output of its own");
+    assert_eq!(folder.read("clicks.tsv"), before);
+}
+
+#[test]
+fn broken_lines_are_skipped_and_told() {
+    let folder = Folder::with_data();
+    let log = folder.read("clicks.tsv") + "only a query\n";
+    folder.write("clicks.tsv", log);
+    folder
+        .train("m.safetensors", &[])
+        .code(0)
+        .says("clicks.tsv: skipped 1 broken line:")
+        .says("clicks.tsv:146: expected at least 2 columns, found 1");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told() {
+    let folder = Folder::with_data();
+    let arguments = ["train", "--clicks", "clicks.tsv", "--output", "no/m.safetensors"];
+    folder.run(&[&arguments, &SMALL[..]].concat()).code(2).says("no");
+}
