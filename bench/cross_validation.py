@@ -74,7 +74,7 @@ def table(path, header, rows):
             file.write("\t".join(row) + "\n")
 
 
-def make_folds(clicks, folder, folds, candidates, seed):
+def make_folds(clicks, folder, folds, candidates, pool, seed):
     """Writes fold-N-clicks.tsv and fold-N-judged.tsv; returns how many queries are judged."""
     with open(clicks, encoding="utf-8", newline="") as file:
         rows = [(r["query"], r["title"]) for r in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
@@ -85,13 +85,15 @@ def make_folds(clicks, folder, folds, candidates, seed):
     titles = list(number_of)
     index = Bm25(titles)
     queries = sorted(clicked)
-    random.Random(seed).shuffle(queries)
+    rng = random.Random(seed)
+    rng.shuffle(queries)
     fold_of = {query: position % folds for position, query in enumerate(queries)}
     judged = [[] for _ in range(folds)]
     used = 0
     for query in sorted(clicked):
         good = list(dict.fromkeys(clicked[query]))
-        hard = index.best(query, candidates, good)
+        hard = index.best(query, max(pool, candidates), good)
+        hard = rng.sample(hard, min(candidates, len(hard)))
         if not hard:
             continue
         used += 1
@@ -127,6 +129,7 @@ def main():
     parser.add_argument("--program", default="clickvec")
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--candidates", type=int, default=10, help="hard candidates a query")
+    parser.add_argument("--pool", type=int, default=0, help="draw the candidates from so many best titles")
     parser.add_argument("--split-seed", type=int, default=1)
     parser.add_argument("--seeds", default="1", help="seeds of training, as 1,2")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
@@ -138,7 +141,8 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         folder = pathlib.Path(folder)
-        used = make_folds(arguments.clicks, folder, arguments.folds, arguments.candidates, arguments.split_seed)
+        sizes = (arguments.folds, arguments.candidates, arguments.pool, arguments.split_seed)
+        used = make_folds(arguments.clicks, folder, *sizes)
         print(f"{used} queries judged in {arguments.folds} folds, {len(seeds)} seed(s)")
         print("| settings | best epoch | NDCG@1 | NDCG@3 | sum | sum after the last epoch | seconds |")
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
@@ -170,7 +174,7 @@ def main():
             )
             if arguments.json:
                 with open(arguments.json, "a", encoding="utf-8") as file:
-                    row = {"settings": options, "seeds": seeds, "epochs": epochs, "seconds": seconds}
+                    row = {"settings": options, "seeds": seeds, "pool": arguments.pool, "epochs": epochs, "seconds": seconds}
                     row["time"] = time.strftime("%H:%M:%S")
                     file.write(json.dumps(row) + "\n")
 
