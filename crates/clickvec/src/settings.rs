@@ -92,8 +92,8 @@ impl Default for TrainConfig {
     fn default() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Lstm(LstmConfig::default()),
-            shared_towers: false,
-            minibatch: 256,
+            shared_towers: true,
+            minibatch: 64,
             negatives: Negatives::All,
             negative_source: NegativeSource::Minibatch,
             gamma: 10.0,
@@ -101,9 +101,9 @@ impl Default for TrainConfig {
             learning_rate: 1e-3,
             clip_norm: None,
             bptt: Bptt::default(),
-            init_range: InitRange::Fan,
+            init_range: InitRange::Uniform(0.01),
             weighting: Weighting::Log,
-            epochs: 10,
+            epochs: 5,
             keep: Keep::Last,
             patience: None,
             max_words: 64,
@@ -114,15 +114,17 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// The papers' training: Nesterov momentum with its schedule, four negatives from the
-    /// minibatch of 1024, clipped gradients.
+    /// The papers' training: two towers, Nesterov momentum with its schedule, four negatives from
+    /// the minibatch of 1024, clipped gradients.
     pub fn paper() -> TrainConfig {
         TrainConfig {
+            shared_towers: false,
             minibatch: 1024,
             negatives: Negatives::Sampled(4),
             optimizer: OptimizerKind::Nesterov,
             learning_rate: 1e-4,
             clip_norm: Some(1.0),
+            epochs: 10,
             ..TrainConfig::default()
         }
     }

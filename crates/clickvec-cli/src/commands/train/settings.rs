@@ -71,9 +71,8 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary, the most frequent ones", |c| c.max_trigrams))]
     max_trigrams: Option<usize>,
 
-    /// One tower for queries and titles instead of one each.
-    #[arg(long)]
-    shared_towers: bool,
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = help("One tower for queries and titles instead of one each", |c| c.shared_towers))]
+    shared_towers: Option<bool>,
 
     #[arg(long, value_name = "N", help = help("Same seed, log and program: same model", |c| c.seed))]
     seed: Option<u64>,
@@ -265,8 +264,8 @@ impl Settings {
             None if validation => Keep::Best,
             None => Keep::Last,
         };
-        config.shared_towers = self.shared_towers;
         config.patience = self.patience;
+        set(&mut config.shared_towers, self.shared_towers);
         set(&mut config.minibatch, self.minibatch);
         set(&mut config.negatives, self.negatives.map(|flag| flag.0));
         set(&mut config.gamma, self.gamma);
