@@ -79,6 +79,8 @@ struct Record {
     title_words: u32,
     weight: f32,
     padding: u32,
+    /// Where the query's pairs begin in `clicked`.
+    clicked: u64,
 }
 
 /// One pair of a log.
@@ -134,25 +136,17 @@ impl ClickLog {
         Pair { query_words, title_words, weight: record.weight, query: record.query, title: record.title }
     }
 
-    /// The hashes of all titles that were clicked for a query, ascending: (query, title) each.
-    pub fn clicked(&self, query: u64) -> &[[u64; 2]] {
-        // Hashes are spread evenly: the first guess is near, and is widened until it holds the query.
-        let all = &self.clicked[..];
-        let guess = ((u128::from(query) * all.len() as u128) >> 64) as usize;
-        let (mut low, mut high, mut step) = (guess, guess, 8);
-        while low > 0 && all[low.min(all.len() - 1)][0] >= query {
-            low = low.saturating_sub(step);
-            step *= 2;
+    /// The hashes of all titles that were clicked for the query of a pair, ascending: (query, title) each.
+    pub fn clicked(&self, number: usize) -> &[[u64; 2]] {
+        let record = &self.records[number];
+        let from = &self.clicked[record.clicked as usize..];
+        // Most queries have few titles: the end is near.
+        let mut end = 8;
+        while end < from.len() && from[end][0] == record.query {
+            end *= 2;
         }
-        step = 8;
-        while high < all.len() && all[high][0] <= query {
-            high = (high + step).min(all.len());
-            step *= 2;
-        }
-        let near = &all[low..high];
-        let first = near.partition_point(|pair| pair[0] < query);
-        let end = near.partition_point(|pair| pair[0] <= query);
-        &near[first..end]
+        let near = &from[..end.min(from.len())];
+        &near[..near.partition_point(|pair| pair[0] == record.query)]
     }
 
     /// One pair for each distinct title, in the order of the titles' hashes; laid in a temporary
@@ -267,6 +261,7 @@ impl Building {
             title_words: title.len() as u32,
             weight,
             padding: 0,
+            clicked: 0,
         };
         for &word in query.iter().chain(title) {
             self.occurrences[(word - self.first_word) as usize] += 1;
@@ -350,12 +345,19 @@ impl Building {
 
         let mut clicked = self.clicked.finish()?;
         clicked.change(|clicked| clicked.par_sort_unstable())?;
+        let clicked = clicked.dedup_by_key(|&pair| pair)?;
+        let mut records = self.records.finish()?;
+        records.change(|records: &mut [Record]| {
+            records.par_iter_mut().for_each(|record| {
+                record.clicked = clicked.partition_point(|pair| pair[0] < record.query) as u64;
+            });
+        })?;
         Ok(ClickLog {
-            records: self.records.finish()?,
+            records,
             words: self.words.finish()?,
             feature_start: feature_start.finish()?,
             features: features.finish()?,
-            clicked: clicked.dedup_by_key(|&pair| pair)?,
+            clicked,
             dictionary,
             statistics: self.statistics,
             skipped,
@@ -394,15 +396,14 @@ mod tests {
         assert_eq!(log.statistics().cut, 1);
         assert_ne!(first.query, first.title, "order counts");
         assert_eq!(WordFeatures::features(&log, 1).len(), 4, "#sh sho hoe oe#");
-        assert_eq!(log.clicked(first.query), [[first.query, first.title]]);
-        assert_eq!(log.clicked(12345), [[0u64; 2]; 0]);
+        assert_eq!(log.clicked(0), [[first.query, first.title]]);
     }
 
     #[test]
     fn equal_texts_have_equal_hashes() {
         let log = read("query\ttitle\nred shoe\tA\nRED  shoe!\tB\n", CONFIG).expect("a log");
         assert_eq!(log.pair(0).query, log.pair(1).query);
-        assert_eq!(log.clicked(log.pair(0).query).len(), 2);
+        assert_eq!(log.clicked(0).len(), 2);
     }
 
     #[test]
@@ -411,7 +412,7 @@ mod tests {
         let log = read(&format!("query\ttitle\n{rows}"), CONFIG).expect("a log");
         for number in 0..700 {
             let query = log.pair(number).query;
-            let clicked = log.clicked(query);
+            let clicked = log.clicked(number);
             assert!(clicked.iter().all(|pair| pair[0] == query));
             assert_eq!(clicked.len(), (number..3000).step_by(700).count());
         }
@@ -435,6 +436,6 @@ mod tests {
         assert_eq!(first.query, second.query);
         assert_eq!((first.query_words, second.query_words), (&[0, 1][..], &[2, 3][..]));
         assert_eq!(WordFeatures::features(&log, 0), WordFeatures::features(&log, 2));
-        assert_eq!(log.clicked(first.query).len(), 2);
+        assert_eq!(log.clicked(0).len(), 2);
     }
 }

@@ -67,7 +67,6 @@ pub struct Minibatch {
     numbers: Vec<u64>,
     eligible: Vec<u32>,
     blocked: Vec<u32>,
-    queries_of: Vec<u64>,
 }
 
 /// The distinct titles of a minibatch: row → pair of the log, and hash → row.
@@ -102,16 +101,14 @@ impl<'a> Minibatches<'a> {
     pub fn fill(&self, epoch: u64, index: u64, minibatch: &mut Minibatch) {
         let (log, size) = (self.log, self.config.size as u64);
         let order = Permutation::new(log.len() as u64, self.config.seed, "order", epoch);
-        let Minibatch { queries, titles, pairs, rows, numbers, eligible, blocked, queries_of } = minibatch;
+        let Minibatch { queries, titles, pairs, rows, numbers, eligible, blocked } = minibatch;
         numbers.clear();
         numbers.extend((index * size..((index + 1) * size).min(log.len() as u64)).map(|place| order.at(place)));
         rows.clear();
-        queries_of.clear();
         pairs.positive.clear();
         pairs.weight.clear();
         for &number in numbers.iter() {
             let pair = log.pair(number as usize);
-            queries_of.push(pair.query);
             pairs.weight.push(pair.weight);
             pairs.positive.push(rows.insert(pair.title, number));
         }
@@ -123,24 +120,24 @@ impl<'a> Minibatches<'a> {
         let mut stream = rng::stream(self.config.seed, "negatives", epoch * self.per_epoch() + index);
         pairs.negatives = match (self.config.negatives, &self.titles) {
             (Negatives::All, _) => {
-                for (&query, &positive) in queries_of.iter().zip(&pairs.positive) {
-                    block(log, rows, query, positive, blocked);
+                for (&number, &positive) in numbers.iter().zip(&pairs.positive) {
+                    block(log, rows, number, positive, blocked);
                     lists.push(blocked.iter().copied());
                 }
                 NegativeRows::AllBut(lists)
             }
             (Negatives::Sampled(n), None) => {
                 let titles = rows.len();
-                for (&query, &positive) in queries_of.iter().zip(&pairs.positive) {
-                    block(log, rows, query, positive, blocked);
+                for (&number, &positive) in numbers.iter().zip(&pairs.positive) {
+                    block(log, rows, number, positive, blocked);
                     sample(n, titles, blocked, eligible, &mut stream);
                     lists.push(eligible.iter().copied());
                 }
                 NegativeRows::Listed(lists)
             }
             (Negatives::Sampled(n), Some(all)) => {
-                for &query in queries_of.iter() {
-                    sample_uniform(log, all, query, n, rows, eligible, &mut stream);
+                for &number in numbers.iter() {
+                    sample_uniform(log, all, number, n, rows, eligible, &mut stream);
                     lists.push(eligible.iter().copied());
                 }
                 NegativeRows::Listed(lists)
@@ -164,9 +161,9 @@ impl<'a> Minibatches<'a> {
 }
 
 /// The rows that cannot be negatives of a pair: titles clicked for the query anywhere in the log.
-fn block(log: &ClickLog, rows: &TitleRows, query: u64, positive: u32, blocked: &mut Vec<u32>) {
+fn block(log: &ClickLog, rows: &TitleRows, number: u64, positive: u32, blocked: &mut Vec<u32>) {
     blocked.clear();
-    let clicked = log.clicked(query);
+    let clicked = log.clicked(number as usize);
     if clicked.len() <= rows.len() {
         blocked.extend(clicked.iter().filter_map(|pair| rows.find(pair[1])));
     } else {
@@ -203,14 +200,14 @@ fn sample(n: usize, titles: usize, blocked: &[u32], drawn: &mut Vec<u32>, stream
 fn sample_uniform(
     log: &ClickLog,
     all: &[[u64; 2]],
-    query: u64,
+    number: u64,
     n: usize,
     rows: &mut TitleRows,
     drawn: &mut Vec<u32>,
     stream: &mut Xoshiro256PlusPlus,
 ) {
     drawn.clear();
-    let clicked = log.clicked(query);
+    let clicked = log.clicked(number as usize);
     let was_clicked = |hash: u64| clicked.binary_search_by_key(&hash, |pair| pair[1]).is_ok();
     let eligible = all.len() - clicked.len();
     if n.saturating_mul(4) < eligible {
@@ -308,7 +305,7 @@ mod tests {
         (0..80).map(|i| format!("query{}\ttitle{}\n", i / 2, (i / 2 + i % 2) % 40)).collect()
     }
 
-    /// Every pair's negatives as title hashes, with the pair's query.
+    /// Every pair's number in the log, and its negatives as title hashes.
     fn negatives(minibatch: &Minibatch) -> Vec<(u64, Vec<u64>)> {
         let hash = |row: &u32| minibatch.rows.hashes[*row as usize];
         (0..minibatch.pairs.positive.len())
@@ -320,7 +317,7 @@ mod tests {
                         .map(|row| hash(&row))
                         .collect(),
                 };
-                (minibatch.queries_of[r], rows)
+                (minibatch.numbers[r], rows)
             })
             .collect()
     }
@@ -342,8 +339,8 @@ mod tests {
                 minibatches.fill(0, index, &mut minibatch);
                 let titles: HashSet<u64> = minibatch.rows.hashes.iter().copied().collect();
                 assert_eq!(titles.len(), minibatch.rows.len(), "each title once");
-                for (query, negatives) in negatives(&minibatch) {
-                    let clicked: HashSet<u64> = log.clicked(query).iter().map(|pair| pair[1]).collect();
+                for (number, negatives) in negatives(&minibatch) {
+                    let clicked: HashSet<u64> = log.clicked(number as usize).iter().map(|pair| pair[1]).collect();
                     let distinct: HashSet<u64> = negatives.iter().copied().collect();
                     assert_eq!(distinct.len(), negatives.len());
                     assert!(distinct.is_disjoint(&clicked), "{kind:?} {source:?}");

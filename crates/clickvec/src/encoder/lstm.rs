@@ -8,7 +8,7 @@ use super::{
     Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
-use crate::math::gemm::{Left, gemm};
+use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::level::by_level;
 use crate::math::{Matrix, vector};
 use crate::text::batch::{Batch, Block};
@@ -201,23 +201,27 @@ fn forward_block(
         let n = block.running[t] as usize;
         let first = block.start[t] as usize;
         let gates = &mut trace.gates[first * width..][..n * width];
-        for (gates, &word) in gates.chunks_exact_mut(width).zip(&words[first..first + n]) {
-            vector::sum_of_two(gates, &projected[word as usize * width..][..width], bias);
-        }
         // y⁻ and c⁻ of the texts still running are the first n of the step before; both are zero at t = 0.
         let (cell_before, cell) = trace.cell.split_at_mut(first * h);
         let cell = &mut cell[..n * h];
         let before = t.checked_sub(1).map(|s| block.start[s] as usize * h);
         let cell_before = before.map_or(&[][..], |start| &cell_before[start..][..n * h]);
-        if let Some(start) = before {
-            let activation_before = &trace.activation[start..][..n * h];
-            gemm(
-                (n, width, h),
-                Left::rows(activation_before, h),
-                (tensors[RECURRENT].value.data(), width),
-                (gates, width),
-            );
-            peephole_before(config, peephole, n, cell_before, gates);
+        let words = &words[first..first + n];
+        match before {
+            None => {
+                for (gates, &word) in gates.chunks_exact_mut(width).zip(words) {
+                    vector::sum_of_two(gates, &projected[word as usize * width..][..width], bias);
+                }
+            }
+            Some(start) => {
+                let activation_before = Left::rows(&trace.activation[start..][..n * h], h);
+                let recurrent = tensors[RECURRENT].value.data();
+                gemm_into((n, width, h), activation_before, (recurrent, width), (gates, width));
+                for (gates, &word) in gates.chunks_exact_mut(width).zip(words) {
+                    vector::add_two(gates, &projected[word as usize * width..][..width], bias);
+                }
+                peephole_before(config, peephole, n, cell_before, gates);
+            }
         }
         cell_step(gates, cell_before, cell, h, config.forget_gate);
         peephole_after(config, peephole, n, cell, gates);

@@ -8,7 +8,7 @@ use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
 use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
 use crate::math::Matrix;
 use crate::math::activation::mul_add;
-use crate::math::gemm::{Left, gemm};
+use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::level::by_level;
 use crate::text::batch::Block;
 
@@ -184,8 +184,7 @@ fn exact_step(
             into_cell(config.peephole, (count, h), (&errors[gate * h..], width), peephole, d_cell);
         }
     }
-    d_activation.fill(0.0);
-    gemm((count, h, width), Left::rows(errors, width), (weights.recurrent, h), (d_activation, h));
+    gemm_into((count, h, width), Left::rows(errors, width), (weights.recurrent, h), (d_activation, h));
 }
 
 /// Numbers of one gate's peephole weights.
@@ -340,11 +339,10 @@ fn per_gate_step(
     }
     // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate through its own recurrent weights.
     resize(product, (n - low) * width);
-    product.fill(0.0);
     for gate in 0..gates {
         let own = &weights.recurrent[gate * h * h..][..h * h];
         let signals = Left::rows(&signals[low * width + gate * h..], width);
-        gemm((n - low, h, h), signals, (own, h), (&mut product[gate * h..], width));
+        gemm_into((n - low, h, h), signals, (own, h), (&mut product[gate * h..], width));
     }
     signals[low * width..n * width].copy_from_slice(product);
 }

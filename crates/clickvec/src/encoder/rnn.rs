@@ -4,7 +4,7 @@ use super::input::{gather_rows, gather_words, place_embeddings, project, resize,
 use super::lstm_backward::transpose;
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
-use crate::math::gemm::{Left, gemm};
+use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::{Matrix, vector};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
@@ -94,8 +94,7 @@ impl Rnn {
             }
             let before = (block.start[t - 1] as usize + low) * h;
             let errors = &errors[now];
-            d_now.fill(0.0);
-            gemm((n - low, h, h), Left::rows(errors, h), (recurrent, h), (d_now, h));
+            gemm_into((n - low, h, h), Left::rows(errors, h), (recurrent, h), (d_now, h));
             let into = scratch.dense[RECURRENT].data_mut();
             gemm((h, h, n - low), Left::transposed(&activation[before..], h), (errors, h), (into, h));
         }

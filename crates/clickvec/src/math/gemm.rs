@@ -36,11 +36,25 @@ impl<'a> Left<'a> {
 ///
 /// # Panics
 /// If a slice is too short for its sizes.
-pub fn gemm(
+pub fn gemm(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
+    product(sizes, a, b, c, true);
+}
+
+/// C[m × n] = A[m × k]·B[k × n], whatever C was; otherwise as [`gemm`].
+///
+/// # Panics
+/// If a slice is too short for its sizes, or k is 0.
+pub fn gemm_into(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
+    assert!(sizes.2 > 0, "a product over nothing");
+    product(sizes, a, b, c, false);
+}
+
+fn product(
     (m, n, k): (usize, usize, usize),
     a: Left<'_>,
     (b, b_stride): (&[f32], usize),
     (c, c_stride): (&mut [f32], usize),
+    accumulate: bool,
 ) {
     if m == 0 || n == 0 || k == 0 {
         return;
@@ -59,6 +73,7 @@ pub fn gemm(
         b_stride,
         c: c.as_mut_ptr(),
         c_stride,
+        accumulate,
     };
     // SAFETY (all three): the sizes were checked against the slices above, and
     // `Level::current` never exceeds what the processor was found to have.
@@ -102,6 +117,7 @@ struct Job {
     b_stride: usize,
     c: *mut f32,
     c_stride: usize,
+    accumulate: bool,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -200,9 +216,11 @@ unsafe fn tile<L: Lanes, const MR: usize, const NV: usize, const TAIL: bool>(job
             for v in 0..NV {
                 let p = c.add(v * L::N);
                 if TAIL && v + 1 == NV {
-                    L::store_partial(p, L::add(L::load_partial(p, tail), sum[i][v]), tail);
+                    let before = if job.accumulate { L::load_partial(p, tail) } else { L::zero() };
+                    L::store_partial(p, L::add(before, sum[i][v]), tail);
                 } else {
-                    L::store(p, L::add(L::load(p), sum[i][v]));
+                    let before = if job.accumulate { L::load(p) } else { L::zero() };
+                    L::store(p, L::add(before, sum[i][v]));
                 }
             }
         }
@@ -243,6 +261,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn gemm_into_forgets_what_was_there() {
+        let (m, n, k) = (9, 50, 7);
+        let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+        let (mut added, mut into) = (vec![0.0; m * n], vec![f32::NAN; m * n]);
+        gemm((m, n, k), Left::rows(&a, k), (&b, n), (&mut added, n));
+        gemm_into((m, n, k), Left::rows(&a, k), (&b, n), (&mut into, n));
+        assert_eq!(added, into);
     }
 
     #[test]

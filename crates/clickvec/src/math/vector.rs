@@ -83,6 +83,18 @@ by_level! {
     pub fn sum_of_two(out: &mut [f32], a: &[f32], b: &[f32]) = sum_of_two_body
 }
 
+#[inline(always)]
+fn add_two_body<const FMA: bool>(sum: &mut [f32], a: &[f32], b: &[f32]) {
+    for ((sum, &a), &b) in sum.iter_mut().zip(a).zip(b) {
+        *sum += a + b;
+    }
+}
+
+by_level! {
+    /// sum += a + b
+    pub fn add_two(sum: &mut [f32], a: &[f32], b: &[f32]) = add_two_body
+}
+
 /// The vector divided by its length; a zero vector stays zero. Returns the length.
 pub fn normalize(x: &mut [f32]) -> f32 {
     let length = dot(x, x).sqrt();
