@@ -41,14 +41,15 @@ pub fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
     let width = out.len();
     let rows = table.len().checked_div(width).unwrap_or(0);
     assert!(items.iter().all(|item| item.row() < rows), "a row beyond the table's {rows}");
-    // SAFETY (all three): every row lies inside the table, as was just checked, and
-    // `Level::current` never exceeds what the processor was found to have.
     match Level::current() {
+        // SAFETY: every row lies inside the table, as was just checked, and `Level::current` never
+        // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512(table.as_ptr(), items, out) },
+        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { avx2(table.as_ptr(), items, out) },
-        // SAFETY: see above.
+        // SAFETY: as above.
         _ => unsafe { plain(table.as_ptr(), items, out) },
     }
 }

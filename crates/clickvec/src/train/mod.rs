@@ -165,11 +165,12 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         updates: 0,
         loss: 0.0,
     };
-    if options.resume && !checkpoint::path(options.output).exists() {
-        if let Some(event) = finished_before(&record, options.output) {
-            on_event(&event);
-            return Ok(());
-        }
+    if options.resume
+        && !checkpoint::path(options.output).exists()
+        && let Some(event) = finished_before(&record, options.output)
+    {
+        on_event(&event);
+        return Ok(());
     }
     let towers = Towers::new(config, &log, minibatches.per_epoch());
     let mut run = Run { config, options, log: &log, minibatches, towers, progress: Progress::default(), record };
