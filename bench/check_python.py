@@ -3,8 +3,8 @@
 
 python3 bench/check_python.py CLICKVEC [CLICKS]
 
-Needs numpy and safetensors. Trains a DSSM and an LSTM for an epoch on the log (default: testdata/shop/clicks.tsv), opens
-each model with `safetensors`, embeds a few texts from its tensors in float64, and compares with `clickvec embed`: with the
+Needs numpy and safetensors. Trains each encoder for an epoch on the log (default: testdata/shop/clicks.tsv), opens each
+model with `safetensors`, embeds a few texts from its tensors in float64, and compares with `clickvec embed`: with the
 .npy file, which numpy opens, and with the JSON lines.
 """
 import json
@@ -51,30 +51,53 @@ class Model:
                 counts[self.row[trigram]] += 1
         return counts
 
-    def dssm(self, side, text):
-        state = sum((self.counts(word) for word in words(text)), np.zeros(len(self.row)))
-        for layer in range(1, 1 + len(self.settings["training"]["config"]["encoder"]["layers"])):
-            state = np.tanh(state @ self.tensors[f"{side}.w{layer}"] + self.tensors[f"{side}.b{layer}"][0])
+    def embed(self, tower, text):
+        """The vector of a text; `tower` is `query.` or `document.`."""
+        rows = np.array([self.counts(word) for word in words(text)])
+        encoder = self.settings["training"]["config"]["encoder"]
+        if not len(rows):
+            return 0.0
+        return getattr(self, encoder["kind"])(tower, rows, encoder)
+
+    def dssm(self, tower, rows, encoder):
+        state = rows.sum(axis=0)
+        for layer in range(1, 1 + len(encoder["layers"])):
+            state = np.tanh(state @ self.tensors[f"{tower}w{layer}"] + self.tensors[f"{tower}b{layer}"][0])
         return state
 
-    def lstm(self, side, text):
-        gate = lambda n, x, y: x @ self.tensors[f"{side}.w{n}"] + y @ self.tensors[f"{side}.wrec{n}"] + self.tensors[f"{side}.b{n}"][0]
-        sigmoid = lambda x: 1 / (1 + np.exp(-x))
-        y = c = np.zeros(self.settings["training"]["config"]["encoder"]["cells"])
-        for word in words(text):
-            x = self.counts(word)
+    def clsm(self, tower, rows, encoder):
+        window, reach = encoder["window"], encoder["window"] // 2
+        found = []
+        for t in range(len(rows)):
+            total = self.tensors[tower + "bc"][0]
+            for place in range(window):
+                at = t - reach + place
+                inside = 0 <= at < len(rows)
+                total = total + (rows[at] @ self.tensors[f"{tower}wc.{place}"] if inside else self.tensors[f"{tower}wc.padding.{place}"][0])
+            found.append(np.tanh(total))
+        return np.tanh(np.max(found, axis=0) @ self.tensors[tower + "ws"] + self.tensors[tower + "bs"][0])
+
+    def rnn(self, tower, rows, encoder):
+        y = np.zeros(encoder["hidden"])
+        for x in rows:
+            y = np.tanh(x @ self.tensors[tower + "w"] + y @ self.tensors[tower + "wrec"] + self.tensors[tower + "b"][0])
+        return y
+
+    def lstm(self, tower, rows, encoder):
+        def gate(n, x, y):
+            return x @ self.tensors[f"{tower}w{n}"] + y @ self.tensors[f"{tower}wrec{n}"] + self.tensors[f"{tower}b{n}"][0]
+
+        def sigmoid(x):
+            return 1 / (1 + np.exp(-x))
+
+        y = c = np.zeros(encoder["cells"])
+        for x in rows:
             c = c + sigmoid(gate(3, x, y)) * np.tanh(gate(4, x, y))
             y = sigmoid(gate(1, x, y)) * np.tanh(c)
         return y
 
-    def embed(self, side, text):
-        if not words(text):
-            return np.zeros(self.tensors[f"{side}.{'w2' if self.kind == 'dssm' else 'w1'}"].shape[1])
-        return getattr(self, self.kind)(side, text)
-
-    @property
-    def kind(self):
-        return self.settings["training"]["config"]["encoder"]["kind"]
+    def bilstm(self, tower, rows, encoder):
+        return np.concatenate([self.lstm(tower + "forward.", rows, encoder), self.lstm(tower + "backward.", rows[::-1], encoder)])
 
 
 def check(clickvec, clicks, folder, kind):
@@ -88,7 +111,7 @@ def check(clickvec, clicks, folder, kind):
     texts = folder / "texts"
     texts.write_text("".join(text + "\n" for text in TEXTS))
     worst = 0.0
-    for side, tower in (("query", "query"), ("title", "document")):
+    for side, tower in (("query", "query."), ("title", "document.")):
         run("embed", "--model", model_path, "--side", side, "--format", "npy", "--output", folder / "v.npy", texts)
         lines = run("embed", "--model", model_path, "--side", side, texts).stdout.splitlines()
         vectors = np.load(folder / "v.npy")
@@ -107,7 +130,7 @@ def main():
     clicks = sys.argv[2] if len(sys.argv) == 3 else Path(__file__).parent.parent / "testdata/shop/clicks.tsv"
     print(f"python {sys.version.split()[0]}, numpy {np.__version__}, safetensors {safetensors.__version__}")
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("dssm", "lstm"):
+        for kind in ("dssm", "clsm", "rnn", "lstm", "bilstm"):
             check(sys.argv[1], clicks, Path(folder), kind)
 
 
