@@ -79,9 +79,11 @@ fn product(
         // SAFETY: the sizes were checked against the slices above, and `Level::current` never
         // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: see above.
         Level::Avx512 => unsafe { avx512(job) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: see above.
         Level::Avx2 => unsafe { avx2(job) },
         // SAFETY: as above.
         _ => unsafe { plain(job) },
