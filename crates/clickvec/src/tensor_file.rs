@@ -143,6 +143,10 @@ impl TensorFile {
         if metadata.is_dir() {
             return Err(Error::IsFolder { path: path.to_owned() });
         }
+        if !metadata.is_file() {
+            let fault = FileFault::NotSafetensors { found: "no ordinary file".to_owned() };
+            return Err(Error::File { path: path.to_owned(), fault });
+        }
         // SAFETY: files of this kind are replaced by renaming, never changed in place, by this
         // program; all that is read is copied out and checked while it is.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;

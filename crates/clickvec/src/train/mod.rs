@@ -133,6 +133,12 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         return Err(Error::Setting(fault));
     }
     let beside = folder_of(options.output);
+    if !beside.is_dir() {
+        return Err(Error::NoFolder { path: beside });
+    }
+    if options.output.is_dir() {
+        return Err(Error::IsFolder { path: options.output.to_owned() });
+    }
     for path in [options.output.to_owned(), partial(options.output), checkpoint::path(options.output)] {
         remove_abandoned(&path);
     }
