@@ -3,7 +3,9 @@
 
 use clickvec::Result;
 use clickvec::clicks::{JudgedRow, NegativeSource, Negatives};
-use clickvec::encoder::{Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace};
+use clickvec::encoder::{
+    Bptt, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, Tensor, TensorKind, Trace,
+};
 use clickvec::eval::Judgments;
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::optimizer::{Optimizer, OptimizerKind};
@@ -330,6 +332,8 @@ pub(crate) fn small(optimizer: OptimizerKind) -> TrainConfig {
         optimizer,
         learning_rate: if optimizer == OptimizerKind::Adam { 0.01 } else { 0.005 },
         clip_norm: Some(5.0),
+        shared_towers: false,
+        init_range: InitRange::Fan,
         epochs: 3,
         keep: Keep::Last,
         ..TrainConfig::default()

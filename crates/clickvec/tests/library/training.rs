@@ -212,7 +212,8 @@ fn an_empty_validation_set_does_no_harm() {
 fn diverged(error: Error) -> (u32, u64, f32, Option<(std::path::PathBuf, u32)>) {
     let shown = error.to_string();
     let Error::Diverged { epoch, minibatch, learning_rate, model } = error else { panic!("{shown}") };
-    let named = [format!("epoch {epoch}"), format!("minibatch {minibatch}"), format!("learning rate {learning_rate}")];
+    let named =
+        [format!("epoch {epoch}"), format!("minibatch {minibatch}"), format!("learning rate {learning_rate:e}")];
     assert!(named.iter().all(|part| shown.contains(part)), "{shown}");
     (epoch, minibatch, learning_rate, model)
 }
