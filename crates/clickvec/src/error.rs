@@ -59,12 +59,18 @@ pub enum Error {
         /// What is wrong.
         fault: FileFault,
     },
+    /// A file was to be written into a folder that is not there.
+    #[error("{}: expected a folder to write into, found none; make it first", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Settings with which there is no training.
     #[error(transparent)]
     Setting(#[from] SettingFault),
     /// Training stopped because a number was no longer one.
     #[error(
-        "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate}; \
+        "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate:e}; \
          {}; take a smaller --learning-rate or set --clip-norm",
         left_model(model)
     )]

@@ -10,6 +10,7 @@ use crate::{Error, Result};
 const BUFFER_BYTES: usize = 256 * 1024;
 /// How a temporary file's name begins, so that one left behind by a kill can be recognised and removed.
 pub const TEMPORARY_PREFIX: &str = ".clickvec-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -81,8 +82,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
         Err(_) => path.to_owned(),
     };
     let folder = folder_of(&target);
-    let temporary = new_temporary(&folder).map_err(failed)?;
-    let (file, temporary) = temporary.into_parts();
+    let (file, temporary) = new_temporary(&folder, &target).map_err(failed)?.into_parts();
     let file = write_through(file, path, write)?;
     file.sync_all().map_err(failed)?;
     drop(file);
@@ -98,8 +98,31 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
 pub fn publish(written: &Path, path: &Path) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     File::open(written).and_then(|file| file.sync_all()).map_err(failed)?;
-    fs::rename(written, path).map_err(failed)?;
-    sync_folder(&folder_of(path)).map_err(failed)
+    // A symbolic link is followed, as when writing.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    fs::rename(written, &target).map_err(failed)?;
+    sync_folder(&folder_of(&target)).map_err(failed)
+}
+
+/// Removes the temporary files that killed processes left behind while they wrote to `path`; one that is being written
+/// is locked and stays. What cannot be removed stays too.
+pub(crate) fn remove_abandoned(path: &Path) {
+    let (folder, prefix) = (folder_of(path), temporary_prefix(path));
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&prefix)
+            && name.ends_with(TEMPORARY_SUFFIX)
+            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn temporary_prefix(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{TEMPORARY_PREFIX}{name}-")
 }
 
 /// The folder a file lies in; `.` for a bare name.
@@ -125,13 +148,17 @@ fn write_through(file: File, path: &Path, write: impl FnOnce(&mut BufWriter<File
     buffered.into_inner().map_err(|error| Error::io(path, "write", error.into_error()))
 }
 
-fn new_temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn new_temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY_PREFIX).suffix(".tmp");
+    let prefix = temporary_prefix(target);
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
     // tempfile's 0600 would make a model unreadable to the server that runs as somebody else; the umask still applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    let temporary = builder.tempfile_in(folder)?;
+    // The lock goes with the process: it says that the file is not abandoned. Where there are no locks, none is.
+    let _ = temporary.as_file().try_lock();
+    Ok(temporary)
 }
 
 /// Makes the rename itself survive a power cut.
@@ -249,6 +276,22 @@ mod tests {
         assert!(error.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(folder.path()), ["model"]);
+    }
+
+    #[test]
+    fn only_what_a_killed_process_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        for name in [".clickvec-model-x.tmp", ".clickvec-other-x.tmp", "model"] {
+            fs::write(folder.path().join(name), b"left").unwrap();
+        }
+        write_atomically(&path, |_| {
+            remove_abandoned(&path);
+            assert_eq!(names(folder.path()).len(), 3, "the file that is being written stays");
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(names(folder.path()), [".clickvec-other-x.tmp", "model"]);
     }
 
     #[test]

@@ -243,7 +243,7 @@ fn softplus_of_sum(x: &mut [f32], scale: f32) -> (f64, f32) {
     let mut sum = f64::from(one[0]);
     let mut lanes = [0.0f64; 8];
     for chunk in x.chunks_mut(8) {
-        let keep: [bool; 8] = std::array::from_fn(|i| chunk.get(i).is_some_and(|&x| !(x < excluded)));
+        let keep: [bool; 8] = std::array::from_fn(|i| chunk.get(i).is_some_and(|&x| x >= excluded || x.is_nan()));
         exp_slice(chunk);
         for ((lane, x), keep) in lanes.iter_mut().zip(chunk.iter_mut()).zip(keep) {
             *x = if keep { *x } else { 0.0 };

@@ -71,10 +71,7 @@ fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &[&'a [Tensor]]) -> Vec<E
 }
 
 fn parse(file: &TensorFile) -> Result<Model, FileFault> {
-    let (tensors, header) = file.parse::<Header>()?;
-    if header.kind != KIND {
-        return Err(FileFault::Kind { expected: KIND, found: header.kind });
-    }
+    let (tensors, header) = file.parse::<Header>(KIND)?;
     let config = &header.training.config;
     if let Some(fault) = config.encoder.fault() {
         return Err(FileFault::Sizes(fault));

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result};
+use crate::error::{Error, FileFault, Result, shortened};
 use crate::files::write_atomically;
 use crate::math::Matrix;
 use memmap2::Mmap;
@@ -143,14 +143,18 @@ impl TensorFile {
         if metadata.is_dir() {
             return Err(Error::IsFolder { path: path.to_owned() });
         }
+        if !metadata.is_file() {
+            let fault = FileFault::NotSafetensors { found: "no ordinary file".to_owned() };
+            return Err(Error::File { path: path.to_owned(), fault });
+        }
         // SAFETY: files of this kind are replaced by renaming, never changed in place, by this
         // program; all that is read is copied out and checked while it is.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;
         Ok(TensorFile { map })
     }
 
-    /// The tensors and the JSON value.
-    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<(Tensors<'_>, T), FileFault> {
+    /// The tensors and the JSON value of a file of this `kind`.
+    pub(crate) fn parse<T: DeserializeOwned>(&self, kind: &'static str) -> Result<(Tensors<'_>, T), FileFault> {
         let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.to_string() };
         let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(bad)?;
         let tensors = SafeTensors::deserialize(&self.map).map_err(bad)?;
@@ -158,6 +162,10 @@ impl TensorFile {
         let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
         if version.format != FORMAT {
             return Err(FileFault::Version { found: version.format });
+        }
+        let found: Kind = serde_json::from_str(json).map_err(bad_settings)?;
+        if found.kind != kind {
+            return Err(FileFault::Kind { expected: kind, found: shortened(&found.kind) });
         }
         let value = serde_json::from_str(json).map_err(bad_settings)?;
         Ok((Tensors(tensors), value))
@@ -170,6 +178,11 @@ pub(crate) const FORMAT: u32 = 1;
 #[derive(serde::Deserialize)]
 struct Version {
     format: u32,
+}
+
+#[derive(serde::Deserialize)]
+struct Kind {
+    kind: String,
 }
 
 fn bad_settings(error: serde_json::Error) -> FileFault {

@@ -1,4 +1,4 @@
-//! Encoders: a text becomes one vector (systems.md of the papers' formulas, ARCHITECTURE.md "encoder").
+//! Encoders: a text becomes one vector.
 //!
 //! An encoder's weights do not change while it is used; everything that is written goes to the
 //! caller's [`Trace`] and [`Gradients`]. Training, serving and explaining run the same

@@ -111,7 +111,8 @@ impl Ranking {
             let mean_gain = group.grades.iter().map(|&grade| gain.of(grade)).sum::<f64>() / group.grades.len() as f64;
             sum += mean_gain * group.places(k).map(discount).sum::<f64>();
         }
-        sum / ideal
+        // Another order of summing can round to a hair above the ideal.
+        (sum / ideal).min(1.0)
     }
 
     /// 1 / rank of the first title with a grade of `relevant_from` or more, 0 if there is none.

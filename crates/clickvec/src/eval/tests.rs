@@ -1,3 +1,5 @@
+//! Rankers evaluated and compared.
+
 use super::*;
 
 /// Scores a title by the number that its text is, or by its negative.

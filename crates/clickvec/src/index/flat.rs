@@ -33,7 +33,7 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// [`Error::Vectors`] with [`VectorFault::Shape`], [`VectorFault::TooMany`] or [`VectorFault::NotFinite`].
+    /// [`crate::Error::Vectors`] with [`VectorFault::Shape`], [`VectorFault::TooMany`] or [`VectorFault::NotFinite`].
     pub fn new(dimension: usize, mut vectors: Vec<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         for (position, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
@@ -66,7 +66,7 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// [`Error::Vectors`] with [`VectorFault::Dimension`] or [`VectorFault::NoFiniteLength`].
+    /// [`crate::Error::Vectors`] with [`VectorFault::Dimension`] or [`VectorFault::NoFiniteLength`].
     pub fn search<'s>(&self, query: &[f32], k: usize, scratch: &'s mut SearchScratch) -> Result<&'s [Hit]> {
         if query.len() != self.dimension {
             return Err(VectorFault::Dimension { expected: self.dimension, found: query.len() }.into());

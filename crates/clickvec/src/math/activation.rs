@@ -51,11 +51,11 @@ pub(crate) fn tanh<const FMA: bool>(x: f32) -> f32 {
     let x = bound(x, -8.6, 8.6);
     let u = x * x;
     let p = mul_add::<FMA>(-1.312_774_6e-11, u, 3.180_142_4e-8);
-    let p = mul_add::<FMA>(p, u, 2.850_513_9e-5);
+    let p = mul_add::<FMA>(p, u, 2.850_514e-5);
     let p = mul_add::<FMA>(p, u, 3.892_791_2e-3);
     let p = mul_add::<FMA>(p, u, 1.369_939e-1);
     let p = mul_add::<FMA>(p, u, 1.0);
-    let q = mul_add::<FMA>(1.322_385_7e-6, u, 3.981_901_1e-4);
+    let q = mul_add::<FMA>(1.322_385_7e-6, u, 3.981_901e-4);
     let q = mul_add::<FMA>(q, u, 2.733_521_5e-2);
     let q = mul_add::<FMA>(q, u, 4.703_272_3e-1);
     let q = mul_add::<FMA>(q, u, 1.0);

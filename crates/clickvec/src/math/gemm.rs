@@ -75,14 +75,17 @@ fn product(
         c_stride,
         accumulate,
     };
-    // SAFETY (all three): the sizes were checked against the slices above, and
-    // `Level::current` never exceeds what the processor was found to have.
     match Level::current() {
+        // SAFETY: the sizes were checked against the slices above, and `Level::current` never
+        // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(job) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(job) },
         // SAFETY: see above.
+        Level::Avx512 => unsafe { avx512(job) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: see above.
+        Level::Avx2 => unsafe { avx2(job) },
+        // SAFETY: as above.
         _ => unsafe { plain(job) },
     }
 }

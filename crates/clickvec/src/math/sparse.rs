@@ -5,10 +5,9 @@
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
 use super::level::Level;
-use crate::text::Feature;
 
 /// A row of a table, and how often it is added.
-pub trait RowCount: Copy {
+pub(crate) trait RowCount: Copy {
     /// The row.
     fn row(self) -> usize;
     /// Its factor.
@@ -24,37 +23,32 @@ impl RowCount for u32 {
     }
 }
 
-impl RowCount for Feature {
-    fn row(self) -> usize {
-        self.id as usize
-    }
-    fn count(self) -> f32 {
-        self.count as f32
-    }
-}
-
 /// `out` = Σ count·row over `items`, rows of `table` as wide as `out`; zeros if there are none.
 ///
 /// # Panics
 /// If the table has no such row.
-pub fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
+pub(crate) fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
     let width = out.len();
     let rows = table.len().checked_div(width).unwrap_or(0);
     assert!(items.iter().all(|item| item.row() < rows), "a row beyond the table's {rows}");
-    // SAFETY (all three): every row lies inside the table, as was just checked, and
-    // `Level::current` never exceeds what the processor was found to have.
     match Level::current() {
+        // SAFETY: every row lies inside the table, as was just checked, and `Level::current` never
+        // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(table.as_ptr(), items, out) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(table.as_ptr(), items, out) },
         // SAFETY: see above.
+        Level::Avx512 => unsafe { avx512(table.as_ptr(), items, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: see above.
+        Level::Avx2 => unsafe { avx2(table.as_ptr(), items, out) },
+        // SAFETY: as above.
         _ => unsafe { plain(table.as_ptr(), items, out) },
     }
 }
 
 /// The naive twin of [`sum_rows`].
-pub fn sum_rows_naive<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
+#[cfg(test)]
+fn sum_rows_naive<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
     let width = out.len();
     for (j, sum) in out.iter_mut().enumerate() {
         *sum = items.iter().map(|item| item.count() * table[item.row() * width + j]).sum();
@@ -142,6 +136,7 @@ unsafe fn rest<L: Lanes, I: RowCount>(table: *const f32, items: &[I], out: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Feature;
 
     #[test]
     fn agrees_with_the_naive_twin_at_every_width() {

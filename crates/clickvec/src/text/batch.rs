@@ -3,9 +3,14 @@
 
 use super::{Feature, WordId};
 
-/// How many texts an encoder works through together. A block is also the unit of parallel work,
-/// so that results do not depend on the number of threads.
+/// The most texts that an encoder works through together.
 pub const BLOCK_TEXTS: usize = 128;
+
+/// How many texts a block of a batch has. A block is the unit of parallel work: a small batch is cut
+/// into small blocks, whatever the number of threads, so that results do not depend on it.
+fn block_texts(texts: usize) -> usize {
+    (texts / 8).next_multiple_of(8).clamp(16, BLOCK_TEXTS)
+}
 
 /// Where a batch finds the letter trigrams of a word.
 pub trait WordFeatures: Sync {
@@ -186,7 +191,7 @@ impl Batch {
 
         self.spare_blocks.append(&mut self.blocks);
         let mut first_row = 0;
-        for texts in s.order[..with_words].chunks(BLOCK_TEXTS) {
+        for texts in s.order[..with_words].chunks(block_texts(with_words)) {
             let mut block = self.spare_blocks.pop().unwrap_or_default();
             block.pack(texts, &s.lengths, &s.first_token, &s.tokens);
             block.first_row = first_row;

@@ -1,5 +1,6 @@
 //! Word hashing: a word becomes counts of the letter trigrams of `#word#`, as in the papers.
 
+use crate::math::sparse::RowCount;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -61,6 +62,15 @@ pub struct Feature {
     pub id: u32,
     /// Occurrences in the word.
     pub count: u32,
+}
+
+impl RowCount for Feature {
+    fn row(self) -> usize {
+        self.id as usize
+    }
+    fn count(self) -> f32 {
+        self.count as f32
+    }
 }
 
 /// Which trigrams there are, numbered from 0: the rows of a tower's input table.

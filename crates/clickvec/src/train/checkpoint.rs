@@ -9,7 +9,7 @@ use crate::math::Matrix;
 use crate::model::prefixes;
 use crate::optimizer::TensorState;
 use crate::settings::TrainingRecord;
-use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, write};
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, fingerprint, write};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -41,12 +41,23 @@ impl Progress {
         self.loss = 0.0;
         self.without_negatives = 0;
     }
+
+    /// Whether a run can be here after `updates`: between two minibatches, all of them full so far.
+    fn is_possible(&self, updates: u64, minibatches: u64, run: &TrainingRecord) -> bool {
+        let before = u64::from(self.epoch).checked_mul(minibatches);
+        updates.checked_sub(self.minibatch) == before
+            && self.minibatch < minibatches
+            && self.minibatch.checked_mul(run.config.minibatch as u64) == Some(self.pairs)
+            && self.epoch <= run.config.epochs
+            && self.kept <= self.epoch
+    }
 }
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     format: u32,
     kind: String,
+    fingerprint: String,
     updates: u64,
     progress: Progress,
     run: TrainingRecord,
@@ -64,6 +75,20 @@ pub(super) fn remove(output: &Path) {
 }
 
 pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, towers: &Towers) -> Result<()> {
+    let all = all_entries(towers);
+    let header = Header {
+        format: FORMAT,
+        kind: KIND.to_owned(),
+        fingerprint: fingerprint(&all),
+        updates: towers.updates(),
+        progress: progress.clone(),
+        run: run.clone(),
+    };
+    write(&path(output), &header, all)
+}
+
+/// Weights and optimiser states of all towers.
+fn all_entries(towers: &Towers) -> Vec<Entry<'_>> {
     let mut all = Vec::new();
     for (prefix, tower) in prefixes(towers.towers.len() == 1).into_iter().zip(&towers.towers) {
         let tensors = tower.encoder.tensors();
@@ -80,27 +105,21 @@ pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, tow
             }
         }
     }
-    let header = Header {
-        format: FORMAT,
-        kind: KIND.to_owned(),
-        updates: towers.updates(),
-        progress: progress.clone(),
-        run: run.clone(),
-    };
-    write(&path(output), &header, all)
+    all
 }
 
-/// Puts `towers` into the state of the checkpoint beside `output`, if it is of the same run.
-pub(super) fn load(output: &Path, run: &TrainingRecord, towers: &mut Towers) -> Result<Progress> {
+/// Puts `towers` into the state of the checkpoint beside `output`, if it is of the same run;
+/// `minibatches` are those of an epoch.
+pub(super) fn load(output: &Path, run: &TrainingRecord, minibatches: u64, towers: &mut Towers) -> Result<Progress> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
     let damaged = |fault| Error::File { path: path.clone(), fault };
-    let (tensors, header) = file.parse::<Header>().map_err(damaged)?;
-    if header.kind != KIND {
-        return Err(damaged(FileFault::Kind { expected: KIND, found: header.kind }));
-    }
+    let (tensors, header) = file.parse::<Header>(KIND).map_err(damaged)?;
     if let Some(fault) = difference(&header.run, run) {
         return Err(Error::Resume { path, fault });
+    }
+    if !header.progress.is_possible(header.updates, minibatches, run) {
+        return Err(damaged(FileFault::BadSettings { found: "a place where no run can be".to_owned() }));
     }
     let kept = header.progress.kept;
     if kept > 0 && !partial(output).exists() {
@@ -108,6 +127,10 @@ pub(super) fn load(output: &Path, run: &TrainingRecord, towers: &mut Towers) -> 
         return Err(Error::Resume { path, fault });
     }
     restore(&tensors, header.updates, towers).map_err(damaged)?;
+    let found = fingerprint(&all_entries(towers));
+    if found != header.fingerprint {
+        return Err(damaged(FileFault::Fingerprint { expected: header.fingerprint, found }));
+    }
     Ok(header.progress)
 }
 

@@ -9,7 +9,7 @@ use crate::clicks::{ClickLog, LogConfig, LogStatistics, Minibatch, MinibatchConf
 use crate::encoder::Tensor;
 use crate::error::{Error, Result};
 use crate::eval::{EvaluateOptions, Judgments, Metric, Metrics, evaluate};
-use crate::files::{folder_of, publish};
+use crate::files::{folder_of, publish, remove_abandoned};
 use crate::math::Level;
 use crate::model::Model;
 use crate::model_file;
@@ -133,6 +133,15 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         return Err(Error::Setting(fault));
     }
     let beside = folder_of(options.output);
+    if !beside.is_dir() {
+        return Err(Error::NoFolder { path: beside });
+    }
+    if options.output.is_dir() {
+        return Err(Error::IsFolder { path: options.output.to_owned() });
+    }
+    for path in [options.output.to_owned(), partial(options.output), checkpoint::path(options.output)] {
+        remove_abandoned(&path);
+    }
     let log_config =
         LogConfig { weighting: config.weighting, max_words: config.max_words, max_trigrams: config.max_trigrams };
     let log = ClickLog::read(options.clicks, &beside, log_config, &mut |pairs| on_event(&Event::Reading { pairs }))?;
@@ -165,16 +174,21 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         updates: 0,
         loss: 0.0,
     };
-    if options.resume && !checkpoint::path(options.output).exists() {
-        if let Some(event) = finished_before(&record, options.output) {
-            on_event(&event);
-            return Ok(());
-        }
+    let checkpoint = checkpoint::path(options.output);
+    // A run that was killed after its model was published may have left its checkpoint, but no `.partial`.
+    let may_be_finished = options.resume && !(checkpoint.exists() && partial(options.output).exists());
+    if let Some(event) = may_be_finished.then(|| finished_before(&record, options.output)).flatten() {
+        checkpoint::remove(options.output);
+        on_event(&event);
+        return Ok(());
     }
     let towers = Towers::new(config, &log, minibatches.per_epoch());
     let mut run = Run { config, options, log: &log, minibatches, towers, progress: Progress::default(), record };
-    if options.resume && checkpoint::path(options.output).exists() {
-        run.progress = checkpoint::load(options.output, &run.record, &mut run.towers)?;
+    if !options.resume {
+        // It would no longer belong to what this run leaves in `.partial`.
+        checkpoint::remove(options.output);
+    } else if checkpoint.exists() {
+        run.progress = checkpoint::load(options.output, &run.record, run.minibatches.per_epoch(), &mut run.towers)?;
         on_event(&Event::Resumed { epoch: run.progress.epoch + 1, minibatch: run.progress.minibatch });
     }
     run.train(on_event)
@@ -194,7 +208,9 @@ fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<
 fn finished_before(record: &TrainingRecord, output: &Path) -> Option<Event> {
     let model = Model::load(output).ok()?;
     let found = model.training();
-    let whole = found.epoch == record.config.epochs || record.config.keep == Keep::Best;
+    // A model is at `output` only when its run is at an end, which may come before the last epoch.
+    let config = &record.config;
+    let whole = found.epoch == config.epochs || config.keep == Keep::Best || config.patience.is_some();
     let same = TrainingRecord { epoch: found.epoch, updates: found.updates, loss: found.loss, ..record.clone() };
     (whole && *found == same).then(|| Event::Done {
         model: output.to_owned(),
@@ -267,7 +283,7 @@ impl Run<'_> {
                     }
                 },
             );
-            let Some(sum) = sum else { return Err(self.diverged()) };
+            let Some(sum) = sum else { return Err(self.diverged(following)) };
             std::mem::swap(now, next);
             self.progress.minibatch += 1;
             self.progress.pairs += pairs;
@@ -291,6 +307,12 @@ impl Run<'_> {
 
     /// Measures and keeps the model of the epoch that just ended.
     fn finish_epoch(&mut self, seconds: f64, resumed_at: u64) -> Result<EpochReport> {
+        let snapshot = self.towers.snapshot(self.config, self.log.dictionary().len());
+        // The last update may have ruined what no later loss will read.
+        let is_finite = |tensor: &Tensor| tensor.value.data().iter().all(|x| x.is_finite());
+        if !snapshot.iter().all(|tower| tower.tensors().iter().all(is_finite)) {
+            return Err(self.diverged(self.progress.minibatch));
+        }
         let progress = &mut self.progress;
         progress.epoch += 1;
         let loss = progress.loss / progress.pairs as f64;
@@ -299,7 +321,7 @@ impl Run<'_> {
         self.record.loss = loss;
         let model = Model {
             dictionary: self.log.dictionary().clone(),
-            towers: self.towers.snapshot(self.config, self.log.dictionary().len()),
+            towers: snapshot,
             training: self.record.clone(),
             fingerprint: String::new(),
         };
@@ -340,19 +362,13 @@ impl Run<'_> {
         Ok(report)
     }
 
-    /// Puts the last good model where it does not replace another.
-    fn diverged(&self) -> Error {
-        let partial = partial(self.options.output);
-        let model = (self.progress.kept > 0).then(|| {
-            let output = self.options.output;
-            let free = !output.exists() && publish(&partial, output).is_ok();
-            (if free { output.to_owned() } else { partial }, self.progress.kept)
-        });
+    /// The last good model stays in `.partial`: what is at the output was finished.
+    fn diverged(&self, minibatch: u64) -> Error {
         Error::Diverged {
             epoch: self.progress.epoch + 1,
-            minibatch: self.progress.minibatch + 1,
+            minibatch,
             learning_rate: self.config.learning_rate,
-            model,
+            model: (self.progress.kept > 0).then(|| (partial(self.options.output), self.progress.kept)),
         }
     }
 }

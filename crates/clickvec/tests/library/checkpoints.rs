@@ -1,0 +1,258 @@
+//! An interrupted run goes on to the bytes of an undisturbed one, or says why it cannot.
+
+use super::support::*;
+use clickvec::Error;
+use clickvec::clicks::{NegativeSource, Negatives, Weighting};
+use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole};
+use clickvec::error::{FileFault, ResumeFault};
+use clickvec::model::Model;
+use clickvec::optimizer::OptimizerKind;
+use clickvec::train::{Event, Keep, TrainConfig};
+
+/// 240 pairs in minibatches of 40, three epochs: 18 updates.
+const UPDATES: usize = 18;
+
+fn resume(validation: Option<&clickvec::eval::Judgments>) -> How<'_> {
+    How { validation, checkpoint_every: Some(4), resume: true }
+}
+
+fn resumed_at(events: &[Event]) -> Option<(u32, u64)> {
+    events.iter().find_map(|event| match event {
+        Event::Resumed { epoch, minibatch } => Some((*epoch, *minibatch)),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_interrupted_run_ends_with_the_same_bytes() {
+    let judged = judgments(1);
+    let nesterov = small(OptimizerKind::Nesterov);
+    let bilstm = EncoderConfig::Bilstm(lstm(4, true, Peephole::Full));
+    for config in [
+        nesterov.clone(),
+        small(OptimizerKind::Adam),
+        small(OptimizerKind::Sgd),
+        TrainConfig { shared_towers: true, encoder: bilstm, ..nesterov.clone() },
+        TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..small(OptimizerKind::Adam) },
+        TrainConfig { keep: Keep::Best, patience: Some(1), ..nesterov },
+        // The first epoch is the best, so that it must outlive the interruption.
+        TrainConfig { keep: Keep::Best, patience: Some(2), learning_rate: 1e-12, ..small(OptimizerKind::Adam) },
+    ] {
+        let validation = (config.keep == Keep::Best).then_some(&judged);
+        let whole = Place::new(&log_rows(240, 1));
+        whole.train(&config, How { validation, ..How::default() }).expect("trained");
+        let bytes = whole.model();
+        for after in [1, 4, 5, 6, 7, 12, 13, 17, UPDATES] {
+            let place = Place::new(&log_rows(240, 1));
+            place.interrupt(&config, resume(validation), after);
+            let events = place.train(&config, resume(validation)).expect("resumed");
+            assert_eq!(resumed_at(&events).is_some(), after > 4, "after {after}");
+            assert!(bytes == place.model(), "{config:?}: interrupted after {after}");
+            assert!(!place.beside(".checkpoint").exists() && !place.beside(".partial").exists());
+        }
+        // At the end of each epoch, again and again in one run, and with other intervals.
+        let place = Place::new(&log_rows(240, 1));
+        for epoch in 1..=3 {
+            place.interrupt_at(
+                &config,
+                resume(validation),
+                |_, event| matches!(event, Event::Epoch(report) if report.epoch == epoch),
+            );
+        }
+        let how = How { checkpoint_every: Some(1), ..resume(validation) };
+        let events = place.train(&config, how).expect("resumed");
+        assert_eq!(resumed_at(&events), Some((4, 0)));
+        assert!(bytes == place.model(), "{config:?}: after every epoch");
+        let place = Place::new(&log_rows(240, 1));
+        for done in [2, 3, 3, 4] {
+            place.interrupt(&config, how, done);
+        }
+        let events = place.train(&config, How { checkpoint_every: None, ..how }).expect("resumed");
+        // The interrupted minibatch itself was not written: 1 + 2 + 2 + 3 are done.
+        assert_eq!(resumed_at(&events), Some((2, 2)));
+        assert!(bytes == place.model(), "{config:?}: four times");
+    }
+}
+
+/// Killed after the model was put in its place and before the checkpoint was removed.
+#[test]
+fn a_run_that_was_killed_while_it_tidied_up_is_finished() {
+    let judged = judgments(1);
+    for keep in [Keep::Last, Keep::Best] {
+        let config = TrainConfig { keep, ..small(OptimizerKind::Adam) };
+        let place = Place::new(&log_rows(240, 1));
+        let how = resume(Some(&judged));
+        place.interrupt_at(&config, how, |_, event| matches!(event, Event::Epoch(report) if report.epoch == 3));
+        let checkpoint = std::fs::read(place.beside(".checkpoint")).expect("a checkpoint");
+        place.train(&config, how).expect("resumed");
+        let bytes = place.model();
+        std::fs::write(place.beside(".checkpoint"), checkpoint).expect("written");
+        let events = place.train(&config, how).expect("finished");
+        assert!(matches!(events.last(), Some(Event::Done { .. })));
+        assert!(bytes == place.model());
+        assert!(!place.beside(".checkpoint").exists(), "tidied up");
+    }
+}
+
+/// A run that starts anew must not leave the checkpoint of the one before to be resumed from: the
+/// kept model beside it is no longer that run's.
+#[test]
+fn a_new_run_forgets_the_old_checkpoint() {
+    let judged = judgments(1);
+    let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
+    let whole = Place::new(&log_rows(240, 1));
+    whole.train(&config, How { validation: Some(&judged), ..How::default() }).expect("trained");
+    let place = Place::new(&log_rows(240, 1));
+    let how = resume(Some(&judged));
+    place.interrupt_at(&config, how, |_, event| matches!(event, Event::Epoch(report) if report.epoch == 3));
+    let anew = How { checkpoint_every: None, resume: false, ..how };
+    place.interrupt_at(&config, anew, |_, event| matches!(event, Event::Epoch(report) if report.epoch == 1));
+    let events = place.train(&config, how).expect("trained");
+    assert_eq!(resumed_at(&events), None);
+    assert!(whole.model() == place.model());
+}
+
+/// A place with a checkpoint of `config` in it.
+fn interrupted(config: &TrainConfig, how: How<'_>) -> Place {
+    let place = Place::new(&log_rows(240, 1));
+    place.interrupt(config, how, 11);
+    assert!(place.beside(".checkpoint").exists());
+    place
+}
+
+fn refused(place: &Place, config: &TrainConfig, how: How<'_>) -> ResumeFault {
+    let before = std::fs::read(place.beside(".checkpoint")).expect("a checkpoint");
+    let error = place.train(config, how).expect_err("refused");
+    assert!(before == std::fs::read(place.beside(".checkpoint")).expect("still there"));
+    assert!(!place.output().exists());
+    let shown = error.to_string();
+    let Error::Resume { path, fault } = error else { panic!("{shown}") };
+    assert_eq!(path, place.beside(".checkpoint"));
+    fault
+}
+
+#[test]
+fn every_changed_setting_is_named() {
+    let judged = judgments(1);
+    let how = resume(Some(&judged));
+    let base = TrainConfig { keep: Keep::Best, patience: Some(5), ..small(OptimizerKind::Nesterov) };
+    let place = interrupted(&base, how);
+    let changed = [
+        ("encoder", TrainConfig { encoder: EncoderConfig::Rnn { hidden: 6 }, ..base.clone() }),
+        ("encoder", TrainConfig { encoder: EncoderConfig::Lstm(lstm(7, false, Peephole::None)), ..base.clone() }),
+        ("shared-towers", TrainConfig { shared_towers: true, ..base.clone() }),
+        ("minibatch", TrainConfig { minibatch: 41, ..base.clone() }),
+        ("negatives", TrainConfig { negatives: Negatives::All, ..base.clone() }),
+        ("negatives", TrainConfig { negatives: Negatives::Sampled(5), ..base.clone() }),
+        ("negative-source", TrainConfig { negative_source: NegativeSource::Uniform, ..base.clone() }),
+        ("gamma", TrainConfig { gamma: 5.5, ..base.clone() }),
+        ("optimizer", TrainConfig { optimizer: OptimizerKind::Adam, ..base.clone() }),
+        ("learning-rate", TrainConfig { learning_rate: base.learning_rate.next_up(), ..base.clone() }),
+        ("clip-norm", TrainConfig { clip_norm: None, ..base.clone() }),
+        ("bptt", TrainConfig { bptt: Bptt { words: Some(3), ..Bptt::default() }, ..base.clone() }),
+        ("init-range", TrainConfig { init_range: InitRange::Uniform(0.1), ..base.clone() }),
+        ("weighting", TrainConfig { weighting: Weighting::Linear, ..base.clone() }),
+        ("epochs", TrainConfig { epochs: 4, ..base.clone() }),
+        ("keep", TrainConfig { keep: Keep::Last, ..base.clone() }),
+        ("patience", TrainConfig { patience: None, ..base.clone() }),
+        ("max-words", TrainConfig { max_words: 63, ..base.clone() }),
+        ("max-trigrams", TrainConfig { max_trigrams: 199_999, ..base.clone() }),
+        ("seed", TrainConfig { seed: 2, ..base.clone() }),
+    ];
+    let fields = serde_json::to_value(&base).expect("JSON");
+    for field in fields.as_object().expect("an object").keys() {
+        assert!(changed.iter().any(|(name, _)| *name == field.replace('_', "-")), "`{field}` is not tried here");
+    }
+    for (name, config) in changed {
+        let ResumeFault::Settings { differences } = refused(&place, &config, how) else { panic!("{name}") };
+        assert!(matches!(&differences[..], [one] if one.starts_with(&format!("{name} "))), "{name}: {differences:?}");
+    }
+    place.train(&base, how).expect("the same settings go on");
+}
+
+#[test]
+fn other_data_is_refused() {
+    let (judged, other) = (judgments(1), judgments(2));
+    let how = resume(Some(&judged));
+    for config in [
+        TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) },
+        TrainConfig { patience: Some(9), ..small(OptimizerKind::Adam) },
+    ] {
+        let place = interrupted(&config, how);
+        assert_eq!(refused(&place, &config, resume(Some(&other))), ResumeFault::Validation);
+    }
+    // Where it only looks on, it may be another.
+    let config = small(OptimizerKind::Adam);
+    let place = interrupted(&config, how);
+    place.train(&config, resume(Some(&other))).expect("resumed");
+    let place = interrupted(&config, how);
+    let rows = log_rows(240, 1);
+    for changed in [log_rows(240, 2), log_rows(241, 1), rows.replacen("red", "rad", 1), format!("{rows}broken\n")] {
+        std::fs::write(place.clicks(), changed).expect("written");
+        assert_eq!(refused(&place, &config, how), ResumeFault::Log);
+    }
+    std::fs::write(place.clicks(), rows.replace('\n', "\t7\n").replacen("title\t7", "title\tday", 1)).expect("written");
+    place.train(&config, how).expect("a column that training does not see changes nothing");
+}
+
+#[test]
+fn a_kept_model_that_is_gone_is_an_error() {
+    let judged = judgments(1);
+    let how = resume(Some(&judged));
+    let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
+    let place = interrupted(&config, how);
+    std::fs::remove_file(place.beside(".partial")).expect("there");
+    let fault = refused(&place, &config, how);
+    assert!(matches!(&fault, ResumeFault::BestModel { epoch: 1, .. }), "{fault}");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_an_error() {
+    let config = small(OptimizerKind::Nesterov);
+    let place = interrupted(&config, resume(None));
+    let (path, good) = (place.beside(".checkpoint"), std::fs::read(place.beside(".checkpoint")).expect("read"));
+    let fault = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("written");
+        match place.train(&config, resume(None)) {
+            Ok(_) => None,
+            Err(Error::File { fault, .. }) => Some(fault),
+            Err(Error::Resume { .. }) => Some(FileFault::NoSettings),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    for length in [0, 1, 7, 8, 9, 100, good.len() / 2, good.len() - 1] {
+        assert!(matches!(fault(&good[..length]), Some(FileFault::NotSafetensors { .. })), "cut at {length}");
+    }
+    // A byte anywhere in the numbers: a run must not go on from other weights than it had.
+    let header = u64::from_le_bytes(good[..8].try_into().expect("8 bytes")) as usize;
+    for place in (8 + header..good.len()).step_by(good.len() / 40) {
+        let mut bytes = good.clone();
+        bytes[place] ^= 1;
+        assert!(fault(&bytes).is_some(), "byte {place} was changed");
+    }
+    // A place in the data that no run can be at.
+    for (from, to) in [
+        (r#"\"minibatch\":2,"#, r#"\"minibatch\":9,"#),
+        (r#"\"epoch\":1,"#, r#"\"epoch\":2,"#),
+        (r#"\"updates\":8"#, r#"\"updates\":9"#),
+    ] {
+        let text = String::from_utf8_lossy(&good[8..8 + header]).into_owned();
+        assert!(text.contains(from), "{text}");
+        let mut bytes = good.clone();
+        bytes[8..8 + header].copy_from_slice(text.replacen(from, to, 1).as_bytes());
+        assert!(matches!(fault(&bytes), Some(FileFault::BadSettings { .. })), "{to}");
+    }
+    std::fs::write(&path, &good).expect("written");
+    place.train(&config, resume(None)).expect("the undamaged one is fine");
+}
+
+#[test]
+fn a_model_is_no_checkpoint_and_a_checkpoint_no_model() {
+    let config = small(OptimizerKind::Adam);
+    let place = interrupted(&config, resume(None));
+    let Err(Error::File { fault, .. }) = Model::load(&place.beside(".checkpoint")) else { panic!("no model") };
+    assert_eq!(fault, FileFault::Kind { expected: "model", found: "checkpoint".to_owned() });
+    std::fs::copy(place.beside(".partial"), place.beside(".checkpoint")).expect("copied");
+    let Err(Error::File { fault, .. }) = place.train(&config, resume(None)) else { panic!("no checkpoint") };
+    assert_eq!(fault, FileFault::Kind { expected: "checkpoint", found: "model".to_owned() });
+}

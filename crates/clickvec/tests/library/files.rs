@@ -1,0 +1,366 @@
+//! Model files: there and back, and whatever hostile bytes may be in their place.
+
+use super::support::*;
+use clickvec::Error;
+use clickvec::encoder::EncoderConfig;
+use clickvec::error::FileFault;
+use clickvec::model::{Model, Side};
+use clickvec::optimizer::OptimizerKind;
+use clickvec::rng;
+use clickvec::train::TrainConfig;
+use rand::RngExt as _;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn trained(encoder: EncoderConfig, shared_towers: bool) -> (Place, Model) {
+    let place = Place::new(&log_rows(60, 1));
+    let config = TrainConfig { encoder, shared_towers, epochs: 1, ..small(OptimizerKind::Adam) };
+    place.train(&config, How::default()).expect("trained");
+    let model = Model::load(&place.output()).expect("a model");
+    (place, model)
+}
+
+#[test]
+fn there_and_back() {
+    let texts = ["red shoe", "", "a word unheard of: qqqq", "garden hose, 12-gauge", "¡"];
+    for (number, encoder) in all_encoders().into_iter().enumerate() {
+        let (place, model) = trained(encoder, number % 2 == 0);
+        let again = place.folder.path().join("again");
+        model.save(&again).expect("saved");
+        assert!(std::fs::read(&again).expect("read") == place.model(), "the same bytes");
+        let loaded = Model::load(&again).expect("loaded");
+        assert_eq!(loaded.training(), model.training());
+        assert_eq!((loaded.fingerprint(), loaded.dictionary()), (model.fingerprint(), model.dictionary()));
+        assert_eq!(loaded.shared_towers(), number % 2 == 0);
+        assert!(loaded.tensors().eq(model.tensors()));
+        let towers = if loaded.shared_towers() { 1 } else { 2 };
+        let counted = model.encoder_config().parameters(model.dictionary().len()).expect("countable");
+        assert_eq!(loaded.parameters(), towers * counted, "{:?}", model.encoder_config());
+        for side in [Side::Query, Side::Title] {
+            let mut embedder = loaded.embedder(side);
+            let vectors = embedder.embed(&texts).to_vec();
+            assert_eq!(vectors, model.embedder(side).embed(&texts));
+            // Alone as among others, with a cache that is warm, and nothing where there is no word.
+            for (vector, text) in vectors.chunks_exact(model.dimension()).zip(texts) {
+                assert_eq!(embedder.embed(&[text]), vector, "{text}");
+                assert_eq!(vector.iter().all(|&x| x == 0.0), text.is_empty() || text == "¡", "{text}");
+            }
+        }
+    }
+}
+
+/// A model file taken apart.
+#[derive(Clone)]
+struct Parts {
+    json: Value,
+    /// name, dtype, shape, bytes
+    tensors: Vec<(String, String, Vec<u64>, Vec<u8>)>,
+}
+
+impl Parts {
+    fn of(bytes: &[u8]) -> Parts {
+        let end = 8 + u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes")) as usize;
+        let header: Value = serde_json::from_slice(&bytes[8..end]).expect("JSON");
+        let json = header["__metadata__"]["clickvec"].as_str().expect("settings");
+        let number = |value: &Value| value.as_u64().expect("a number");
+        let mut tensors: Vec<_> = header
+            .as_object()
+            .expect("an object")
+            .iter()
+            .filter(|(name, _)| *name != "__metadata__")
+            .map(|(name, info)| {
+                let [start, stop] = [0, 1].map(|i| end + number(&info["data_offsets"][i]) as usize);
+                let shape = info["shape"].as_array().expect("a shape").iter().map(number).collect();
+                let dtype = info["dtype"].as_str().expect("a type").to_owned();
+                (start, (name.clone(), dtype, shape, bytes[start..stop].to_vec()))
+            })
+            .collect();
+        tensors.sort_by_key(|(start, _)| *start);
+        let tensors = tensors.into_iter().map(|(_, tensor)| tensor).collect();
+        Parts { json: serde_json::from_str(json).expect("JSON"), tensors }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.with_settings(Some(&self.json.to_string()))
+    }
+
+    fn with_settings(&self, settings: Option<&str>) -> Vec<u8> {
+        let mut header = serde_json::Map::new();
+        if let Some(settings) = settings {
+            header.insert("__metadata__".to_owned(), json!({ "clickvec": settings }));
+        }
+        let mut data = Vec::new();
+        for (name, dtype, shape, bytes) in &self.tensors {
+            let offsets = [data.len(), data.len() + bytes.len()];
+            header.insert(name.clone(), json!({ "dtype": dtype, "shape": shape, "data_offsets": offsets }));
+            data.extend_from_slice(bytes);
+        }
+        let mut header = serde_json::to_vec(&header).expect("JSON");
+        header.resize(header.len().next_multiple_of(8), b' ');
+        [&(header.len() as u64).to_le_bytes()[..], &header, &data].concat()
+    }
+
+    fn tensor(&mut self, name: &str) -> &mut (String, String, Vec<u64>, Vec<u8>) {
+        self.tensors.iter_mut().find(|tensor| tensor.0 == name).expect("a tensor of that name")
+    }
+
+    fn trigram(&mut self, row: usize, scalars: [u32; 3]) {
+        let bytes: Vec<u8> = scalars.iter().flat_map(|scalar| scalar.to_le_bytes()).collect();
+        self.tensor("trigrams").3[12 * row..][..12].copy_from_slice(&bytes);
+    }
+}
+
+fn load(path: &Path, bytes: &[u8]) -> Result<Model, FileFault> {
+    std::fs::write(path, bytes).expect("written");
+    Model::load(path).map_err(|error| match error {
+        Error::File { fault, .. } => fault,
+        other => panic!("{other}"),
+    })
+}
+
+fn small_model() -> (Place, Vec<u8>) {
+    let (place, _) = trained(EncoderConfig::Rnn { hidden: 3 }, true);
+    let bytes = place.model();
+    (place, bytes)
+}
+
+macro_rules! faulty {
+    ($place:expr, $parts:expr, $fault:pat $(if $guard:expr)?) => {
+        match load(&$place.output(), &$parts.bytes()) {
+            Err($fault) $(if $guard)? => {}
+            Err(other) => panic!("another fault: {other}"),
+            Ok(_) => panic!("loaded"),
+        }
+    };
+}
+
+#[test]
+fn what_is_taken_apart_and_put_together_is_the_model() {
+    let (place, good) = small_model();
+    load(&place.output(), &Parts::of(&good).bytes()).expect("loaded");
+}
+
+#[test]
+fn cut_short_anywhere() {
+    let (place, good) = small_model();
+    for length in (0..good.len()).step_by(61).chain(good.len() - 20..good.len()).chain(0..20) {
+        let fault = load(&place.output(), &good[..length]).err();
+        assert!(matches!(fault, Some(FileFault::NotSafetensors { .. })), "cut at {length}: {fault:?}");
+    }
+    let longer = [&good[..], b"more"].concat();
+    assert!(matches!(load(&place.output(), &longer), Err(FileFault::NotSafetensors { .. })));
+}
+
+#[test]
+fn no_safetensors_at_all() {
+    let (place, good) = small_model();
+    let mut header_length = good.clone();
+    for length in [0, 1, good.len() as u64 - 7, 99_999_999, 100_000_001, u64::MAX / 2, u64::MAX] {
+        header_length[..8].copy_from_slice(&length.to_le_bytes());
+        let fault = load(&place.output(), &header_length).err();
+        assert!(matches!(fault, Some(FileFault::NotSafetensors { .. })), "header of {length}: {fault:?}");
+    }
+    for other in [&b"query\ttitle\nred\tshoe\n"[..], b"\x7fELF", b"PK\x03\x04 and so on", &[0; 4096], &[255; 4096]] {
+        assert!(matches!(load(&place.output(), other), Err(FileFault::NotSafetensors { .. })));
+    }
+    assert!(matches!(Model::load(place.folder.path()), Err(Error::IsFolder { .. })));
+    assert!(matches!(Model::load(&place.folder.path().join("none")), Err(Error::Io { .. })));
+}
+
+#[test]
+fn settings_that_are_missing_or_broken() {
+    let (place, good) = small_model();
+    let parts = Parts::of(&good);
+    let fault = |settings: Option<&str>| load(&place.output(), &parts.with_settings(settings)).err().expect("a fault");
+    assert_eq!(fault(None), FileFault::NoSettings);
+    let whole = parts.json.to_string();
+    for broken in ["", "{", "null", "[]", "7", "{}", r#"{"format":1}"#, &whole[..whole.len() / 2]] {
+        assert!(matches!(fault(Some(broken)), FileFault::BadSettings { .. }), "{broken}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(matches!(fault(Some(&deep)), FileFault::BadSettings { .. }));
+    // Each part of the settings is needed, and each has a type.
+    let config = parts.json["training"]["config"].as_object().expect("an object").clone();
+    for name in config.keys().filter(|name| !config[*name].is_null()) {
+        let mut other = parts.clone();
+        other.json["training"]["config"][name] = json!({ "no": "such thing" });
+        faulty!(place, other, FileFault::BadSettings { .. });
+    }
+    for version in [0, 2, u32::MAX] {
+        let mut other = parts.clone();
+        other.json["format"] = json!(version);
+        faulty!(place, other, FileFault::Version { found } if found == version);
+        // A newer version may have other settings altogether: its number is what counts.
+        other.json["training"] = json!("new");
+        faulty!(place, other, FileFault::Version { .. });
+    }
+    for kind in ["checkpoint", "index", ""] {
+        let mut other = parts.clone();
+        other.json["kind"] = json!(kind);
+        faulty!(place, other, FileFault::Kind { expected: "model", .. });
+    }
+}
+
+#[test]
+fn sizes_that_no_encoder_has() {
+    let (place, good) = small_model();
+    for encoder in [
+        json!({ "kind": "rnn", "hidden": 0 }),
+        json!({ "kind": "rnn", "hidden": 16_385 }),
+        json!({ "kind": "rnn", "hidden": u64::MAX }),
+        json!({ "kind": "dssm", "layers": [] }),
+        json!({ "kind": "dssm", "layers": vec![4; 17] }),
+        json!({ "kind": "clsm", "window": 4, "convolution": 3, "semantic": 3, "bias": true }),
+        json!({ "kind": "clsm", "window": 33, "convolution": 3, "semantic": 3, "bias": true }),
+        json!({ "kind": "lstm", "cells": 1u64 << 40, "forget_gate": true, "peephole": "full" }),
+    ] {
+        let mut parts = Parts::of(&good);
+        parts.json["training"]["config"]["encoder"] = encoder;
+        faulty!(place, parts, FileFault::Sizes(_));
+    }
+}
+
+/// Kilobytes of address space that this process ever had; what is only reserved counts too.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+#[test]
+fn a_huge_promise_is_not_believed() {
+    let (place, good) = small_model();
+    let before = peak();
+    // Allowed sizes for which the file holds far too few numbers: gigabytes, were they allocated first.
+    for encoder in [
+        json!({ "kind": "lstm", "cells": 16_384, "forget_gate": true, "peephole": "full" }),
+        json!({ "kind": "dssm", "layers": vec![16_384; 16] }),
+        json!({ "kind": "clsm", "window": 31, "convolution": 16_384, "semantic": 16_384, "bias": true }),
+    ] {
+        let mut parts = Parts::of(&good);
+        parts.json["training"]["config"]["encoder"] = encoder;
+        faulty!(place, parts, FileFault::WrongSize { .. });
+    }
+    // Shapes that promise it.
+    for shape in [vec![16_384, 1 << 40], vec![1 << 62, 1 << 62], vec![u64::MAX, 2], vec![1 << 40, 0, 1 << 40]] {
+        let mut parts = Parts::of(&good);
+        parts.tensor("shared.w").2 = shape;
+        faulty!(place, parts, FileFault::NotSafetensors { .. });
+    }
+    if let (Some(before), Some(after)) = (before, peak()) {
+        assert!(after - before < 1 << 20, "{} MB more of address space", (after - before) >> 10);
+    }
+}
+
+#[test]
+fn tensors_that_do_not_fit_the_settings() {
+    let (place, good) = small_model();
+    let parts = Parts::of(&good);
+
+    let mut renamed = parts.clone();
+    renamed.tensor("shared.wrec").0 = "shared.wreck".to_owned();
+    faulty!(place, renamed, FileFault::MissingTensor { name } if name == "shared.wrec");
+    let mut none = parts.clone();
+    none.tensors.retain(|tensor| tensor.0 != "shared.b");
+    faulty!(place, none, FileFault::WrongSize { .. });
+    let mut no_dictionary = parts.clone();
+    no_dictionary.tensors.retain(|tensor| tensor.0 != "trigrams");
+    faulty!(place, no_dictionary, FileFault::MissingTensor { name } if name == "trigrams");
+
+    let mut surplus = parts.clone();
+    surplus.tensors.push(("more".to_owned(), "F32".to_owned(), vec![2], vec![0; 8]));
+    faulty!(place, surplus, FileFault::WrongSize { .. });
+    surplus.tensors.last_mut().expect("it").2 = vec![0, 7];
+    surplus.tensors.last_mut().expect("it").3.clear();
+    faulty!(place, surplus, FileFault::SurplusTensors { .. });
+
+    let mut transposed = parts.clone();
+    transposed.tensor("shared.w").2.reverse();
+    faulty!(place, transposed, FileFault::WrongTensor { .. });
+    let mut integers = parts.clone();
+    integers.tensor("shared.wrec").1 = "I32".to_owned();
+    faulty!(place, integers, FileFault::WrongTensor { .. });
+    let mut flat = parts.clone();
+    flat.tensor("shared.wrec").2 = vec![9];
+    faulty!(place, flat, FileFault::WrongTensor { .. });
+
+    // Towers of their own where one is shared, and the other way round.
+    let mut two = parts.clone();
+    two.json["training"]["config"]["shared_towers"] = json!(false);
+    faulty!(place, two, FileFault::WrongSize { .. });
+}
+
+#[test]
+fn a_dictionary_that_does_not_fit() {
+    let (place, good) = small_model();
+    let parts = Parts::of(&good);
+    let rows = parts.clone().tensor("trigrams").2[0];
+
+    let mut short = parts.clone();
+    short.tensor("trigrams").2[0] = rows - 1;
+    short.tensor("trigrams").3.truncate(12 * (rows as usize - 1));
+    faulty!(place, short, FileFault::WrongSize { .. });
+    // As many numbers in all: a trigram less, three numbers more elsewhere.
+    let mut odd = parts.clone();
+    odd.tensor("trigrams").2 = vec![3, rows];
+    faulty!(place, odd, FileFault::WrongTensor { .. });
+
+    let mut twice = parts.clone();
+    twice.trigram(1, ['a', 'b', 'c'].map(u32::from));
+    twice.trigram(5, ['a', 'b', 'c'].map(u32::from));
+    faulty!(place, twice, FileFault::Dictionary(fault) if (fault.first, fault.second) == (1, 5));
+    for scalar in [0xD800, 0xDFFF, 0x11_0000, u32::MAX] {
+        let mut surrogate = parts.clone();
+        surrogate.trigram(3, [97, scalar, 98]);
+        faulty!(place, surrogate, FileFault::BadTrigram { row: 3 });
+    }
+    let mut other = parts.clone();
+    other.trigram(2, [1, 2, 3]);
+    faulty!(place, other, FileFault::Fingerprint { .. });
+}
+
+#[test]
+fn weights_that_are_no_numbers_or_not_those_that_were_written() {
+    let (place, good) = small_model();
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut parts = Parts::of(&good);
+        parts.tensor("shared.w").3[3 * 4 * 2..][..4].copy_from_slice(&bad.to_le_bytes());
+        faulty!(place, parts, FileFault::NotFinite { name, row: 2 } if name == "shared.w");
+    }
+    for name in ["shared.w", "shared.wrec", "shared.b"] {
+        let mut parts = Parts::of(&good);
+        parts.tensor(name).3[0] ^= 1;
+        faulty!(place, parts, FileFault::Fingerprint { .. });
+    }
+    let mut parts = Parts::of(&good);
+    parts.json["fingerprint"] = json!("0".repeat(32));
+    faulty!(place, parts, FileFault::Fingerprint { .. });
+}
+
+/// Whatever bits flip, loading ends with a model or an error; of a flip in the numbers, always an error.
+#[test]
+fn bits_flipped_at_random() {
+    let (place, good) = small_model();
+    let header = 8 + u64::from_le_bytes(good[..8].try_into().expect("8 bytes")) as usize;
+    let mut stream = rng::stream(1, "flips", 0);
+    let mut loaded = 0;
+    for round in 0..600 {
+        let mut bytes = good.clone();
+        // Half of them in the header, where most of what is parsed stands.
+        let end = if round % 2 == 0 { header } else { bytes.len() };
+        let start = if round % 2 == 0 { 0 } else { header };
+        for _ in 0..=round % 3 {
+            bytes[stream.random_range(start..end)] ^= 1 << stream.random_range(0..8);
+        }
+        match load(&place.output(), &bytes) {
+            Ok(model) => {
+                assert!(round % 2 == 0, "a changed number went unnoticed");
+                assert!(model.embedder(Side::Query).embed(&["red shoe"]).iter().all(|x| x.is_finite()));
+                loaded += 1;
+            }
+            Err(fault) => assert!(!fault.to_string().is_empty()),
+        }
+    }
+    // A digit of the loss, say, may be another and nobody can know.
+    assert!(loaded < 150, "{loaded} of 600 loaded");
+}

@@ -1,0 +1,9 @@
+//! The library from outside: gradients, batches, optimisers, training, model files.
+
+mod batches;
+mod checkpoints;
+mod files;
+mod gradients;
+mod optimizers;
+mod support;
+mod training;

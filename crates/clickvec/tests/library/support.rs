@@ -1,0 +1,337 @@
+//! What the tests share: encoders with random weights, texts, small logs, training runs.
+#![allow(dead_code, reason = "each test program uses some of it")]
+
+use clickvec::Result;
+use clickvec::clicks::{JudgedRow, NegativeSource, Negatives};
+use clickvec::encoder::{Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace};
+use clickvec::eval::Judgments;
+use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::optimizer::{Optimizer, OptimizerKind};
+use clickvec::rng;
+use clickvec::text::batch::{Batch, WordFeatures};
+use clickvec::text::{Feature, WordId};
+use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
+use rand::RngExt as _;
+use std::path::{Path, PathBuf};
+
+/// Words by number, each with its trigram counts.
+#[derive(Default, Clone)]
+pub(crate) struct Words(pub(crate) Vec<Vec<Feature>>);
+
+impl WordFeatures for Words {
+    fn features(&self, word: WordId) -> &[Feature] {
+        &self.0[word as usize]
+    }
+}
+
+/// `words` words over `features` trigrams; word 0 has no known trigram at all.
+pub(crate) fn words(words: usize, features: u32, seed: u64) -> Words {
+    let mut stream = rng::stream(seed, "words", 0);
+    let mut all = vec![Vec::new()];
+    while all.len() < words {
+        let mut ids: Vec<u32> = (0..stream.random_range(1..6)).map(|_| stream.random_range(0..features)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        all.push(ids.into_iter().map(|id| Feature { id, count: stream.random_range(1..3) }).collect());
+    }
+    Words(all)
+}
+
+/// One text of each length, of words 1 … `words` − 1.
+pub(crate) fn texts(lengths: &[usize], words: u32, seed: u64) -> Vec<Vec<WordId>> {
+    let mut stream = rng::stream(seed, "texts", 0);
+    lengths.iter().map(|&length| (0..length).map(|_| stream.random_range(1..words)).collect()).collect()
+}
+
+pub(crate) fn lstm(cells: usize, forget_gate: bool, peephole: Peephole) -> LstmConfig {
+    LstmConfig { cells, forget_gate, peephole }
+}
+
+/// Every kind with every variant of it; sizes that are no multiple of a vector register.
+pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
+    let mut all = Vec::new();
+    for forget in [false, true] {
+        for peephole in [Peephole::None, Peephole::Diagonal, Peephole::Full] {
+            all.push(EncoderConfig::Lstm(lstm(5, forget, peephole)));
+            all.push(EncoderConfig::Bilstm(lstm(3, forget, peephole)));
+        }
+    }
+    all.push(EncoderConfig::Rnn { hidden: 5 });
+    for layers in [&[5][..], &[6, 5], &[7, 6, 5]] {
+        all.push(EncoderConfig::Dssm { layers: layers.to_vec() });
+    }
+    for window in [1, 3, 5] {
+        for bias in [false, true] {
+            all.push(EncoderConfig::Clsm { window, convolution: 6, semantic: 5, bias });
+        }
+    }
+    all
+}
+
+/// An encoder with all weights, biases too, uniform in ±`range`.
+pub(crate) fn random_encoder(config: &EncoderConfig, features: usize, range: f32, seed: u64) -> Box<dyn Encoder> {
+    let mut encoder = config.build(features);
+    let mut stream = rng::stream(seed, "weights", 0);
+    for tensor in encoder.tensors_mut() {
+        for x in tensor.value.data_mut() {
+            *x = range * (2.0 * stream.random::<f32>() - 1.0);
+        }
+    }
+    encoder
+}
+
+pub(crate) fn batch_of(texts: &[Vec<WordId>], words: &Words, features: usize) -> Batch {
+    let mut batch = Batch::new();
+    batch.fill(texts.iter().map(Vec::as_slice), words);
+    batch.plan_rows(features);
+    batch
+}
+
+pub(crate) fn lists<'a>(all: impl IntoIterator<Item = &'a [u32]>) -> TitleLists {
+    let mut lists = TitleLists::default();
+    lists.clear();
+    all.into_iter().for_each(|list| lists.push(list.iter().copied()));
+    lists
+}
+
+/// Both towers over one minibatch.
+pub(crate) struct Setting {
+    pub(crate) towers: [Box<dyn Encoder>; 2],
+    pub(crate) batches: [Batch; 2],
+    pub(crate) pairs: Pairs,
+    pub(crate) gamma: f32,
+    pub(crate) bptt: Bptt,
+}
+
+/// What a pass gives.
+pub(crate) struct Outcome {
+    pub(crate) loss: f64,
+    pub(crate) embeddings: [Vec<f32>; 2],
+    /// Shaped like the parameters.
+    pub(crate) gradients: [Vec<Tensor>; 2],
+    /// As the optimiser clips by.
+    pub(crate) norms: [f64; 2],
+}
+
+pub(crate) const FEATURES: usize = 14;
+
+impl Setting {
+    /// Six queries and seven titles, an empty one and one without a known trigram on each side.
+    pub(crate) fn new(config: &EncoderConfig) -> Setting {
+        let words = words(12, FEATURES as u32, 5);
+        let mut queries = texts(&[3, 1, 0, 6, 2, 4], 12, 6);
+        let mut titles = texts(&[2, 7, 4, 0, 1, 3, 5], 12, 7);
+        queries[4] = vec![0, 0];
+        titles[4] = vec![0];
+        titles[5][1] = 0;
+        let negatives = NegativeRows::Listed(lists([&[1, 2, 4][..], &[0, 5], &[1, 6], &[0, 1, 2, 3], &[6], &[]]));
+        Setting {
+            towers: [11, 12].map(|seed| random_encoder(config, FEATURES, 0.6, seed)),
+            batches: [&queries, &titles].map(|texts| batch_of(texts, &words, FEATURES)),
+            pairs: Pairs { positive: vec![0, 1, 2, 5, 5, 6], weight: vec![1.0, 0.5, 1.0, 2.0, 1.0, 1.0], negatives },
+            gamma: 2.0,
+            bptt: Bptt::default(),
+        }
+    }
+
+    pub(crate) fn loss(&self) -> f64 {
+        let embeddings = self.forward();
+        let [queries, titles] = embeddings.each_ref().map(|trace| &trace.embeddings[..]);
+        Loss::default().compute(self.gamma, queries, titles, self.towers[0].dimension(), &self.pairs).loss
+    }
+
+    fn forward(&self) -> [Trace; 2] {
+        [0, 1].map(|side| {
+            let mut trace = Trace::default();
+            self.towers[side].forward(&self.batches[side], &mut trace);
+            trace
+        })
+    }
+
+    pub(crate) fn run(&self) -> Outcome {
+        let traces = self.forward();
+        let mut loss = Loss::default();
+        let [queries, titles] = traces.each_ref().map(|trace| &trace.embeddings[..]);
+        let sum = loss.compute(self.gamma, queries, titles, self.towers[0].dimension(), &self.pairs);
+        let grads = [&loss.query_gradient, &loss.title_gradient];
+        let mut norms = [0.0; 2];
+        let gradients = [0, 1].map(|side| {
+            let (tower, batch) = (&self.towers[side], &self.batches[side]);
+            let mut gradients = Gradients::default();
+            tower.backward(batch, &traces[side], grads[side], self.bptt, &mut gradients);
+            norms[side] = Optimizer::norm(tower.tensors(), &gradients);
+            dense(&**tower, &gradients, batch)
+        });
+        Outcome { loss: sum.loss, embeddings: traces.map(|trace| trace.embeddings), gradients, norms }
+    }
+}
+
+/// Gradients with all rows of the tables, shaped like the parameters.
+pub(crate) fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch) -> Vec<Tensor> {
+    let mut out = encoder.tensors().to_vec();
+    for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
+        if tensor.kind == TensorKind::Table {
+            tensor.value.data_mut().fill(0.0);
+            for (i, &row) in batch.touched().iter().enumerate() {
+                tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(i));
+            }
+        } else {
+            tensor.value = gradient.clone();
+        }
+    }
+    out
+}
+
+/// The largest difference, relative to the largest number of `expected`.
+pub(crate) fn relative_difference(found: &[f32], expected: &[f32]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0f64, |a, &x| a.max(f64::from(x).abs()));
+    let worst = found.iter().zip(expected).fold(0.0f64, |a, (&x, &y)| a.max((f64::from(x) - f64::from(y)).abs()));
+    if worst == 0.0 { 0.0 } else { worst / largest }
+}
+
+const TOPICS: [&[&str]; 6] = [
+    &["red", "shoe", "leather", "boots", "laces"],
+    &["garden", "hose", "spray", "nozzle", "green"],
+    &["drill", "cordless", "battery", "bits", "volt"],
+    &["lamp", "bulb", "led", "warm", "ceiling"],
+    &["paint", "brush", "roller", "primer", "wall"],
+    &["kitchen", "sink", "faucet", "steel", "drain"],
+];
+
+/// A log in which query and title speak of the same topic, in other words; some titles were clicked
+/// for two queries.
+pub(crate) fn log_rows(pairs: usize, seed: u64) -> String {
+    let mut stream = rng::stream(seed, "log", 0);
+    let mut rows = String::from("query\ttitle\n");
+    for pair in 0..pairs {
+        let topic = TOPICS[pair % TOPICS.len()];
+        let mut some = |most: usize| -> String {
+            let count = stream.random_range(1..=most);
+            let words: Vec<&str> = (0..count).map(|_| topic[stream.random_range(0..topic.len())]).collect();
+            words.join(" ")
+        };
+        let (query, title) = (some(3), some(6));
+        rows.push_str(&format!("{query}\t{title} {}\n", pair % 40));
+    }
+    rows
+}
+
+/// Judged queries over the same topics.
+pub(crate) fn judgments(seed: u64) -> Judgments {
+    let mut rows: Vec<(String, String, String)> = Vec::new();
+    let mut stream = rng::stream(seed, "judged", 0);
+    for (number, topic) in TOPICS.iter().enumerate() {
+        let query = format!("{} {}", topic[0], topic[stream.random_range(1..topic.len())]);
+        for (other, words) in TOPICS.iter().enumerate() {
+            let title = format!("{} {} {other}", words[stream.random_range(0..words.len())], words[1]);
+            rows.push((query.clone(), title, if number == other { "4" } else { "0" }.to_owned()));
+        }
+    }
+    let rows = rows.iter().zip(2..).map(|((query, title, grade), line)| JudgedRow {
+        line,
+        query,
+        query_id: None,
+        title,
+        title_id: None,
+        grade,
+    });
+    Judgments::from_rows(Path::new("judged.tsv"), rows).expect("judgments")
+}
+
+/// A folder with a log in it, where models go.
+pub(crate) struct Place {
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new(rows: &str) -> Place {
+        let place = Place { folder: tempfile::tempdir().expect("a folder") };
+        std::fs::write(place.clicks(), rows).expect("written");
+        place
+    }
+
+    pub(crate) fn clicks(&self) -> PathBuf {
+        self.folder.path().join("clicks.tsv")
+    }
+
+    pub(crate) fn output(&self) -> PathBuf {
+        self.folder.path().join("model.safetensors")
+    }
+
+    pub(crate) fn beside(&self, suffix: &str) -> PathBuf {
+        self.folder.path().join(format!("model.safetensors{suffix}"))
+    }
+
+    pub(crate) fn model(&self) -> Vec<u8> {
+        std::fs::read(self.output()).expect("a model")
+    }
+
+    pub(crate) fn train(&self, config: &TrainConfig, how: How<'_>) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        self.train_with(config, how, &mut |event| events.push(event.clone())).map(|()| events)
+    }
+
+    pub(crate) fn train_with(
+        &self,
+        config: &TrainConfig,
+        how: How<'_>,
+        on_event: &mut dyn FnMut(&Event),
+    ) -> Result<()> {
+        let (clicks, output) = (self.clicks(), self.output());
+        let options = TrainOptions {
+            clicks: &clicks,
+            validation: how.validation,
+            output: &output,
+            checkpoint_every: how.checkpoint_every,
+            resume: how.resume,
+        };
+        train(config, &options, on_event)
+    }
+
+    /// Trains until `minibatches` minibatches are done, and is gone then, as after a kill.
+    pub(crate) fn interrupt(&self, config: &TrainConfig, how: How<'_>, minibatches: usize) {
+        self.interrupt_at(config, how, |done, event| matches!(event, Event::Minibatch { .. }) && done == minibatches);
+    }
+
+    /// Trains until `stop` is true of the number of minibatches done and the event.
+    pub(crate) fn interrupt_at(&self, config: &TrainConfig, how: How<'_>, stop: impl Fn(usize, &Event) -> bool) {
+        struct Interrupted;
+        let mut done = 0;
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            self.train_with(config, how, &mut |event| {
+                done += usize::from(matches!(event, Event::Minibatch { .. }));
+                if stop(done, event) {
+                    // Not `panic!`: the hook would print.
+                    std::panic::resume_unwind(Box::new(Interrupted));
+                }
+            })
+        }));
+        assert!(outcome.is_err_and(|payload| payload.is::<Interrupted>()), "the run was to be interrupted");
+    }
+}
+
+/// How a run is made.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How<'a> {
+    pub(crate) validation: Option<&'a Judgments>,
+    pub(crate) checkpoint_every: Option<u64>,
+    pub(crate) resume: bool,
+}
+
+/// A training that takes milliseconds.
+pub(crate) fn small(optimizer: OptimizerKind) -> TrainConfig {
+    TrainConfig {
+        encoder: EncoderConfig::Lstm(lstm(6, false, Peephole::None)),
+        minibatch: 40,
+        negatives: Negatives::Sampled(4),
+        negative_source: NegativeSource::Minibatch,
+        gamma: 5.0,
+        optimizer,
+        learning_rate: if optimizer == OptimizerKind::Adam { 0.01 } else { 0.005 },
+        clip_norm: Some(5.0),
+        epochs: 3,
+        keep: Keep::Last,
+        ..TrainConfig::default()
+    }
+}

@@ -1,0 +1,337 @@
+//! Training runs: what they learn, what they report, how they stop.
+
+use super::support::*;
+use clickvec::Error;
+use clickvec::clicks::{NegativeSource, Negatives, Weighting};
+use clickvec::encoder::EncoderConfig;
+use clickvec::eval::{EvaluateOptions, Metric, evaluate};
+use clickvec::model::{Model, Side};
+use clickvec::optimizer::OptimizerKind;
+use clickvec::ranker::Neural;
+use clickvec::train::{EpochReport, Event, Keep, TrainConfig};
+
+fn epochs(events: &[Event]) -> Vec<&EpochReport> {
+    events.iter().filter_map(|event| if let Event::Epoch(report) = event { Some(report) } else { None }).collect()
+}
+
+/// A wider minibatch than one block of texts, so that threads have something to share.
+fn wide(optimizer: OptimizerKind) -> TrainConfig {
+    TrainConfig { minibatch: 300, ..small(optimizer) }
+}
+
+#[test]
+fn the_loss_falls_and_the_model_ranks() {
+    let place = Place::new(&log_rows(240, 1));
+    let judged = judgments(1);
+    for (optimizer, encoder) in [
+        (OptimizerKind::Adam, small(OptimizerKind::Adam).encoder),
+        (OptimizerKind::Nesterov, small(OptimizerKind::Adam).encoder),
+        (OptimizerKind::Sgd, EncoderConfig::Clsm { window: 3, convolution: 8, semantic: 6, bias: true }),
+        (OptimizerKind::Adam, EncoderConfig::Dssm { layers: vec![8, 6] }),
+        (OptimizerKind::Adam, EncoderConfig::Rnn { hidden: 6 }),
+    ] {
+        let config = TrainConfig { encoder, epochs: 12, ..small(optimizer) };
+        let config = TrainConfig { learning_rate: if optimizer == OptimizerKind::Sgd { 0.1 } else { 0.01 }, ..config };
+        let how = How { validation: Some(&judged), ..How::default() };
+        let events = place.train(&config, how).expect("trained");
+        let reports = epochs(&events);
+        let losses: Vec<f64> = reports.iter().map(|report| report.loss).collect();
+        assert!(losses[11] < 0.5 * losses[0], "{config:?}: {losses:?}");
+        let last = reports[11].validation.as_ref().expect("validated").get(Metric::Ndcg1);
+        // Six titles a query, one of them right: chance is 1/6.
+        assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
+        assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
+
+        let Some(Event::Done { model, fingerprint, epoch: 12, already: false }) = events.last() else {
+            panic!("{:?}", events.last())
+        };
+        let model = Model::load(model).expect("a model");
+        assert_eq!(model.fingerprint(), fingerprint);
+        assert_eq!((model.training().epoch, model.training().updates), (12, 72));
+        assert_eq!(model.training().loss, losses[11]);
+        assert_eq!(model.training().config, config);
+        let found = evaluate(&Neural::new("again".to_owned(), model), &judged, &EvaluateOptions::default());
+        assert_eq!(found.mean.get(Metric::Ndcg1), last, "the file holds what was measured");
+        assert!(!place.beside(".partial").exists() && !place.beside(".checkpoint").exists());
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
+    let rows = log_rows(700, 2);
+    let all = [
+        wide(OptimizerKind::Nesterov),
+        TrainConfig { negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
+        TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..wide(OptimizerKind::Sgd) },
+        TrainConfig {
+            encoder: EncoderConfig::Clsm { window: 3, convolution: 9, semantic: 6, bias: true },
+            ..wide(OptimizerKind::Nesterov)
+        },
+    ];
+    for config in all {
+        let place = Place::new(&rows);
+        let run = |config: &TrainConfig, threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| place.train(config, How::default()).map(drop)).expect("trained");
+            place.model()
+        };
+        let one = run(&config, 1);
+        assert!(one == run(&config, 1), "{config:?}: again");
+        assert!(one == run(&config, 2), "{config:?}: two threads");
+        assert!(one == run(&config, 3), "{config:?}: three threads");
+        let other = TrainConfig { seed: 2, ..config.clone() };
+        assert!(one != run(&other, 1), "{config:?}: another seed");
+    }
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let place = Place::new(&log_rows(240, 3));
+    let judged = judgments(3);
+    for optimizer in [OptimizerKind::Nesterov, OptimizerKind::Adam, OptimizerKind::Sgd] {
+        let config = small(optimizer);
+        place.train(&config, How::default()).expect("trained");
+        let bytes = place.model();
+        place.train(&config, How { checkpoint_every: Some(3), ..How::default() }).expect("trained");
+        assert!(bytes == place.model(), "{optimizer:?}: with checkpoints");
+        place.train(&config, How { validation: Some(&judged), ..How::default() }).expect("trained");
+        assert!(bytes == place.model(), "{optimizer:?}: with validation");
+    }
+}
+
+#[test]
+fn a_column_of_ones_is_no_column() {
+    let rows = log_rows(120, 4);
+    let with = |column: &str, value: &str| {
+        let mut lines = rows.lines();
+        let header = format!("{}\t{column}\n", lines.next().expect("a header"));
+        header + &lines.map(|line| format!("{line}\t{value}\n")).collect::<String>()
+    };
+    let fingerprint = |rows: &str, weighting| {
+        let place = Place::new(rows);
+        place.train(&TrainConfig { weighting, ..small(OptimizerKind::Adam) }, How::default()).expect("trained");
+        Model::load(&place.output()).expect("a model").fingerprint().to_owned()
+    };
+    let plain = fingerprint(&rows, Weighting::Log);
+    assert_eq!(plain, fingerprint(&with("weight", "1"), Weighting::Log));
+    assert_eq!(plain, fingerprint(&with("count", "1"), Weighting::Linear));
+    assert_eq!(plain, fingerprint(&with("count", "7"), Weighting::None));
+    assert_ne!(plain, fingerprint(&with("count", "1"), Weighting::Log), "ln 2");
+    assert_ne!(plain, fingerprint(&with("weight", "3"), Weighting::Log));
+}
+
+#[test]
+fn a_weight_of_zero_leaves_a_pair_without_say() {
+    let config = TrainConfig { minibatch: 4, epochs: 1, ..small(OptimizerKind::Sgd) };
+    let rows = |weight: &str| {
+        format!("query\ttitle\tweight\nred shoe\tboots\t1\nhose\tspray\t1\nlamp\tbulb\t1\npaint\troller\t{weight}\n")
+    };
+    let loss = |weight: &str| {
+        let events = Place::new(&rows(weight)).train(&config, How::default()).expect("trained");
+        epochs(&events)[0].loss
+    };
+    let (none, one, two) = (loss("0"), loss("1"), loss("2"));
+    // One minibatch of four pairs, measured before its update: the mean is linear in the weight.
+    assert!(none < one && ((two - one) - (one - none)).abs() < 1e-6 * one, "{none} {one} {two}");
+}
+
+#[test]
+fn patience_stops_early_and_says_so() {
+    let place = Place::new(&log_rows(120, 5));
+    let judged = judgments(5);
+    let how = How { validation: Some(&judged), ..How::default() };
+    // A learning rate at which nothing moves: no epoch is better than the first.
+    for (optimizer, cut) in [(OptimizerKind::Adam, false), (OptimizerKind::Nesterov, true)] {
+        for keep in [Keep::Best, Keep::Last] {
+            let config = TrainConfig { learning_rate: 1e-12, epochs: 9, patience: Some(2), keep, ..small(optimizer) };
+            let events = place.train(&config, how).expect("trained");
+            assert_eq!(epochs(&events).len(), 3);
+            let stop = Event::StoppedEarly { epoch: 3, best: 1, schedule_cut: cut };
+            assert!(events.contains(&stop), "{optimizer:?}");
+            let kept = if keep == Keep::Best { 1 } else { 3 };
+            assert_eq!(Model::load(&place.output()).expect("a model").training().epoch, kept);
+            let marks: Vec<bool> = epochs(&events).iter().map(|report| report.kept).collect();
+            assert_eq!(marks, [true, keep == Keep::Last, keep == Keep::Last]);
+        }
+    }
+}
+
+#[test]
+fn a_finished_run_is_not_run_again() {
+    let place = Place::new(&log_rows(120, 5));
+    let judged = judgments(5);
+    let best = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
+    let patient = TrainConfig { learning_rate: 1e-12, epochs: 9, patience: Some(1), ..small(OptimizerKind::Adam) };
+    for (config, validation) in [(small(OptimizerKind::Adam), None), (best, Some(&judged)), (patient, Some(&judged))] {
+        let how = How { validation, resume: true, ..How::default() };
+        place.train(&config, how).expect("trained");
+        let events = place.train(&config, how).expect("nothing to do");
+        assert!(epochs(&events).is_empty(), "{config:?}");
+        assert!(matches!(events.last(), Some(Event::Done { already: true, .. })), "{config:?}");
+        let other = TrainConfig { seed: 77, ..config };
+        let events = place.train(&other, how).expect("trained");
+        assert!(matches!(events.last(), Some(Event::Done { already: false, .. })), "another run is another run");
+    }
+}
+
+#[test]
+fn one_pair_has_no_negatives_and_trains_all_the_same() {
+    let place = Place::new("query\ttitle\nred shoe\tboots of leather\n");
+    for negatives in [Negatives::Sampled(4), Negatives::All] {
+        for shared_towers in [false, true] {
+            let config = TrainConfig { negatives, shared_towers, ..small(OptimizerKind::Nesterov) };
+            let events = place.train(&config, How::default()).expect("trained");
+            for report in epochs(&events) {
+                assert_eq!((report.loss, report.without_negatives), (0.0, 1));
+            }
+            let model = Model::load(&place.output()).expect("a model");
+            assert!(model.embedder(Side::Query).embed(&["red shoe"]).iter().any(|&x| x != 0.0));
+        }
+    }
+}
+
+#[test]
+fn a_minibatch_larger_than_the_log() {
+    let place = Place::new(&log_rows(50, 6));
+    let config = TrainConfig { minibatch: 1 << 40, ..small(OptimizerKind::Adam) };
+    let events = place.train(&config, How::default()).expect("trained");
+    let minibatches = events.iter().filter(|event| matches!(event, Event::Minibatch { minibatches: 1, pairs: 50, .. }));
+    assert_eq!(minibatches.count(), 3);
+}
+
+#[test]
+fn an_empty_validation_set_does_no_harm() {
+    let place = Place::new(&log_rows(50, 6));
+    let nothing = clickvec::eval::Judgments::default();
+    let how = How { validation: Some(&nothing), checkpoint_every: Some(1), resume: true };
+    let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
+    place.interrupt(&config, how, 4);
+    place.train(&config, how).expect("resumed");
+}
+
+fn diverged(error: Error) -> (u32, u64, f32, Option<(std::path::PathBuf, u32)>) {
+    let shown = error.to_string();
+    let Error::Diverged { epoch, minibatch, learning_rate, model } = error else { panic!("{shown}") };
+    let named = [format!("epoch {epoch}"), format!("minibatch {minibatch}"), format!("learning rate {learning_rate}")];
+    assert!(named.iter().all(|part| shown.contains(part)), "{shown}");
+    (epoch, minibatch, learning_rate, model)
+}
+
+#[test]
+fn a_number_that_is_none_stops_training_and_leaves_what_was_there() {
+    let place = Place::new(&log_rows(120, 7));
+    std::fs::write(place.output(), b"what was here").expect("written");
+    for optimizer in [OptimizerKind::Adam, OptimizerKind::Sgd, OptimizerKind::Nesterov] {
+        let config = TrainConfig { learning_rate: 3e38, clip_norm: None, ..small(optimizer) };
+        let (epoch, minibatch, learning_rate, model) =
+            diverged(place.train(&config, How::default()).expect_err("no number stands that"));
+        assert_eq!((epoch, learning_rate, model), (1, 3e38, None));
+        assert!((2..=3).contains(&minibatch), "{minibatch}");
+        assert_eq!(place.model(), b"what was here");
+    }
+}
+
+/// With one minibatch an epoch, the update after which nothing is a number lies between two epochs.
+#[test]
+fn the_last_good_model_is_left() {
+    // Epoch 1 is fine, its update ruins the weights: no model of it may be kept.
+    let ruin = TrainConfig { minibatch: 200, learning_rate: 3e38, clip_norm: None, ..small(OptimizerKind::Adam) };
+    for epochs in [1, 3] {
+        let place = Place::new(&log_rows(120, 7));
+        std::fs::write(place.output(), b"what was here").expect("written");
+        let config = TrainConfig { epochs, ..ruin.clone() };
+        match place.train(&config, How::default()) {
+            // Adam's first step is the learning rate itself: 3e38 is still a number.
+            Ok(_) => drop(Model::load(&place.output()).expect("what is written can be read")),
+            Err(error) => {
+                let (.., model) = diverged(error);
+                if let Some((path, _)) = model {
+                    Model::load(&path).expect("the last good model can be read");
+                }
+                assert_eq!(place.model(), b"what was here");
+            }
+        }
+    }
+    // Weights that overflow in the very last update.
+    let place = Place::new(&log_rows(120, 7).replace('\n', "\t1e12\n").replacen("1e12", "weight", 1));
+    std::fs::write(place.output(), b"what was here").expect("written");
+    let config =
+        TrainConfig { minibatch: 200, epochs: 1, learning_rate: 1e30, clip_norm: None, ..small(OptimizerKind::Sgd) };
+    let mut learnt = 0;
+    let outcome = place.train_with(&config, How::default(), &mut |event| {
+        learnt += usize::from(matches!(event, Event::Minibatch { .. }));
+    });
+    let (epoch, minibatch, _, model) = diverged(outcome.expect_err("infinite weights"));
+    assert_eq!(learnt, 1, "its loss and its gradient were numbers");
+    assert_eq!((epoch, minibatch, model), (1, 1, None));
+    assert_eq!(place.model(), b"what was here");
+}
+
+/// Velocities that grow from epoch to epoch: some epochs are good, then one is not.
+#[test]
+fn the_model_of_the_last_good_epoch_is_left_beside_the_output() {
+    let config =
+        TrainConfig { minibatch: 200, epochs: 40, learning_rate: 3e37, clip_norm: None, ..small(OptimizerKind::Adam) };
+    for occupied in [false, true] {
+        let place = Place::new(&log_rows(120, 7));
+        if occupied {
+            std::fs::write(place.output(), b"what was here").expect("written");
+        }
+        let mut good = 0;
+        let outcome = place.train_with(&config, How::default(), &mut |event| {
+            good = if let Event::Epoch(report) = event { report.epoch } else { good };
+        });
+        let (epoch, minibatch, _, model) = diverged(outcome.expect_err("no number stands that"));
+        assert!(good > 0, "the first epoch was to be good");
+        assert_eq!((epoch, minibatch), (good + 1, 1));
+        let (path, of) = model.expect("a model was left");
+        assert_eq!((Model::load(&path).expect("readable").training().epoch, of), (good, good));
+        assert_eq!(path, place.beside(".partial"));
+        match occupied {
+            true => assert_eq!(place.model(), b"what was here"),
+            // What is there would be taken for a finished model.
+            false => assert!(!place.output().exists()),
+        }
+    }
+}
+
+#[test]
+fn settings_that_are_none_are_refused_before_the_log_is_read() {
+    let place = Place { folder: tempfile::tempdir().expect("a folder") };
+    let base = small(OptimizerKind::Adam);
+    for config in [
+        TrainConfig { gamma: f32::NAN, ..base.clone() },
+        TrainConfig { learning_rate: 0.0, ..base.clone() },
+        TrainConfig { clip_norm: Some(-1.0), ..base.clone() },
+        TrainConfig { minibatch: 0, ..base.clone() },
+        TrainConfig { epochs: 0, ..base.clone() },
+        TrainConfig { max_words: 0, ..base.clone() },
+        TrainConfig { max_trigrams: 0, ..base.clone() },
+        TrainConfig { negatives: Negatives::Sampled(0), ..base.clone() },
+        TrainConfig { negatives: Negatives::All, negative_source: NegativeSource::Uniform, ..base.clone() },
+        TrainConfig { keep: Keep::Best, ..base.clone() },
+        TrainConfig { patience: Some(3), ..base.clone() },
+        TrainConfig { encoder: EncoderConfig::Rnn { hidden: 0 }, ..base.clone() },
+        TrainConfig { encoder: EncoderConfig::Rnn { hidden: usize::MAX }, ..base.clone() },
+        TrainConfig { encoder: EncoderConfig::Dssm { layers: vec![] }, ..base.clone() },
+        TrainConfig {
+            encoder: EncoderConfig::Clsm { window: 2, convolution: 4, semantic: 4, bias: true },
+            ..base.clone()
+        },
+        TrainConfig {
+            encoder: EncoderConfig::Rnn { hidden: 4 },
+            bptt: clickvec::encoder::Bptt { words: None, signals: clickvec::encoder::Signals::PerGate },
+            ..base.clone()
+        },
+        TrainConfig {
+            encoder: EncoderConfig::Dssm { layers: vec![4] },
+            bptt: clickvec::encoder::Bptt { words: Some(3), ..Default::default() },
+            ..base.clone()
+        },
+    ] {
+        let error = place.train(&config, How::default()).expect_err("refused");
+        assert!(matches!(error, Error::Setting(_)), "{error}");
+    }
+    let error = place.train(&base, How::default()).expect_err("there is no log");
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+}
