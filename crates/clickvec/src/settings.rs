@@ -122,9 +122,9 @@ impl TrainConfig {
             minibatch: 1024,
             negatives: Negatives::Sampled(4),
             optimizer: OptimizerKind::Nesterov,
-            learning_rate: 1e-4,
-            clip_norm: Some(1.0),
-            epochs: 10,
+            learning_rate: 1e-3,
+            clip_norm: Some(10.0),
+            epochs: 20,
             ..TrainConfig::default()
         }
     }
