@@ -1,0 +1,147 @@
+//! What can be wrong with models and checkpoints.
+
+use crate::encoder::SizeFault;
+use crate::text::DuplicateTrigram;
+
+/// What can be wrong with a model or a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// No safetensors file: cut short, or something else.
+    #[error("expected a safetensors file, found another or a damaged one ({found}); was it written to its end?")]
+    NotSafetensors {
+        /// What the parser said.
+        found: String,
+    },
+    /// A safetensors file of somebody else.
+    #[error("expected a file written by clickvec, found a safetensors file without its settings")]
+    NoSettings,
+    /// The settings are no settings.
+    #[error("expected the settings of a clickvec file, found others ({found})")]
+    BadSettings {
+        /// What the parser said.
+        found: String,
+    },
+    /// Written by a version with another format.
+    #[error("expected format version 1, found {found}; was it written by a newer clickvec?")]
+    Version {
+        /// The file's.
+        found: u32,
+    },
+    /// A model where a checkpoint should be, or the other way round.
+    #[error("expected a {expected}, found a `{found}`")]
+    Kind {
+        /// What was wanted.
+        expected: &'static str,
+        /// What the file says it is.
+        found: String,
+    },
+    /// Sizes that no encoder has.
+    #[error(transparent)]
+    Sizes(#[from] SizeFault),
+    /// A tensor is not there.
+    #[error("expected a tensor `{name}`, found none; the file is damaged")]
+    MissingTensor {
+        /// Its name.
+        name: String,
+    },
+    /// A tensor of another type or shape.
+    #[error("expected `{name}` to be {expected}, found {found}; the file is damaged")]
+    WrongTensor {
+        /// Its name.
+        name: String,
+        /// Type and shape that the settings ask for.
+        expected: String,
+        /// Type and shape in the file.
+        found: String,
+    },
+    /// Tensors that the settings know nothing of.
+    #[error("expected {expected} tensors, found {found}; the file is damaged")]
+    SurplusTensors {
+        /// How many the settings ask for.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The tensors together are larger or smaller than the settings ask for.
+    #[error("expected {} numbers for these settings and this dictionary, found {found}; the file is damaged", or_too_many(*expected))]
+    WrongSize {
+        /// How many the settings ask for; `None` if more than can be counted.
+        expected: Option<u64>,
+        /// How many there are.
+        found: u64,
+    },
+    /// A weight that is NaN or infinite.
+    #[error("expected finite numbers in `{name}`, found another in row {row}; the file is damaged")]
+    NotFinite {
+        /// The tensor.
+        name: String,
+        /// Its row, counted from 0.
+        row: usize,
+    },
+    /// A trigram that is no text.
+    #[error("expected three Unicode scalar values in row {row} of `trigrams`, found others; the file is damaged")]
+    BadTrigram {
+        /// The row, counted from 0.
+        row: usize,
+    },
+    /// A trigram that stands twice.
+    #[error(transparent)]
+    Dictionary(#[from] DuplicateTrigram),
+    /// The numbers are not those that were written.
+    #[error("expected the fingerprint {expected}, found {found}; the file was changed or damaged")]
+    Fingerprint {
+        /// What the file says.
+        expected: String,
+        /// Of the numbers in it.
+        found: String,
+    },
+}
+
+/// Why a run cannot continue from a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeFault {
+    /// The settings are not those of the run that was interrupted.
+    #[error("cannot resume with {}; use the same settings or start anew without --resume", differences.join(", "))]
+    Settings {
+        /// Each difference, in words.
+        differences: Vec<String>,
+    },
+    /// The log changed.
+    #[error("cannot resume with another click log than the interrupted run's; start anew without --resume")]
+    Log,
+    /// The validation set changed.
+    #[error("cannot resume with another validation set than the interrupted run's; start anew without --resume")]
+    Validation,
+    /// The kernels would round otherwise.
+    #[error(
+        "cannot resume at instruction level {found}, the interrupted run used {expected}; start anew without --resume"
+    )]
+    Level {
+        /// The interrupted run's.
+        expected: String,
+        /// This run's.
+        found: String,
+    },
+    /// Another version could compute other numbers.
+    #[error("cannot resume with clickvec {found}, the interrupted run was of {expected}; start anew without --resume")]
+    Program {
+        /// The interrupted run's.
+        expected: String,
+        /// This one's.
+        found: String,
+    },
+    /// The model of the best epoch so far is gone.
+    #[error("the model of epoch {epoch}, the best so far, is not at {model}; start anew without --resume")]
+    BestModel {
+        /// The epoch.
+        epoch: u32,
+        /// Where it should be.
+        model: String,
+    },
+}
+
+fn or_too_many(count: Option<u64>) -> String {
+    count.map_or_else(|| "more than 2^64".to_owned(), |count| count.to_string())
+}

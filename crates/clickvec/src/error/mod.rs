@@ -1,0 +1,147 @@
+//! One error type: what was expected, what was found, where, and what to do.
+
+mod file;
+mod system;
+mod table;
+
+pub use file::{FileFault, ResumeFault};
+pub use system::{PairingFault, SpecFault, VectorFault};
+pub use table::{LogFault, TableFault};
+
+use crate::settings::SettingFault;
+use std::path::{Path, PathBuf};
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// How much of a field a message repeats.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// Everything that can go wrong, one variant a place where it does.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused to read, write, map or rename a file.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried, as a verb: `read`, `write`, `map`.
+        action: &'static str,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A folder stands where a file should.
+    #[error("{}: expected a file, found a folder; name a file inside it", path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Reading stopped in the middle of a table; a compressed file that was cut short ends here.
+    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", path.display())]
+    ReadAt {
+        /// The file.
+        path: PathBuf,
+        /// The line that could not be read, counted from 1.
+        line: u64,
+        /// What the operating system or the decoder said.
+        source: std::io::Error,
+    },
+    /// A table of vectors, or a query to it, is not what it should be.
+    #[error("vectors: {0}")]
+    Vectors(#[from] VectorFault),
+    /// A ranker, as it was asked for, is not what it should be.
+    #[error("ranker {0}")]
+    Ranker(#[from] SpecFault),
+    /// Two systems cannot be compared query by query.
+    #[error(transparent)]
+    Pairing(#[from] PairingFault),
+    /// A model or a checkpoint is not what it should be.
+    #[error("{}: {fault}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: FileFault,
+    },
+    /// A file was to be written into a folder that is not there.
+    #[error("{}: expected a folder to write into, found none; make it first", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Settings with which there is no training.
+    #[error(transparent)]
+    Setting(#[from] SettingFault),
+    /// Training stopped because a number was no longer one.
+    #[error(
+        "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate:e}; \
+         {}; take a smaller --learning-rate or set --clip-norm",
+        left_model(model)
+    )]
+    Diverged {
+        /// Counted from 1.
+        epoch: u32,
+        /// Counted from 1.
+        minibatch: u64,
+        /// ε
+        learning_rate: f32,
+        /// Where the last good model is and after which epoch it was taken, if there is one.
+        model: Option<(PathBuf, u32)>,
+    },
+    /// A run cannot continue from a checkpoint.
+    #[error("{}: {fault}", path.display())]
+    Resume {
+        /// The checkpoint.
+        path: PathBuf,
+        /// Why.
+        fault: ResumeFault,
+    },
+    /// A click log has nothing to train on.
+    #[error("{}: {fault}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: LogFault,
+    },
+    /// A table (clicks, judged, titles, TREC) is not what it should be.
+    #[error("{}: {fault}", at_line(path, *line))]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// Its line, counted from 1; `None` where the fault is the whole file's.
+        line: Option<u64>,
+        /// What is wrong.
+        fault: TableFault,
+    },
+}
+
+impl Error {
+    /// An [`Error::Io`] for `path`.
+    pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
+        Error::Io { path: path.to_owned(), action, source }
+    }
+}
+
+/// The beginning of a field: a message repeats what it found, which may be hostile and megabytes long.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn at_line(path: &Path, line: Option<u64>) -> String {
+    match line {
+        Some(line) => format!("{}:{line}", path.display()),
+        None => path.display().to_string(),
+    }
+}
+
+fn left_model(model: &Option<(PathBuf, u32)>) -> String {
+    match model {
+        Some((path, epoch)) => format!("the last good model, of epoch {epoch}, is in {}", path.display()),
+        None => "no epoch was finished, so there is no model".to_owned(),
+    }
+}
