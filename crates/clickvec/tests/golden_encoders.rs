@@ -377,6 +377,10 @@ fn check_trace(case: &Case, pass: &Pass) {
                     other => panic!("{}: trace `{other}` is not known", case.name),
                 }
             }
+            (States::Rnn(trace), &EncoderConfig::Rnn { hidden: h }) if key == "activation" => {
+                let row = |t| &trace.activations[0][block.row(place, t) * h..][..h];
+                (0..length).flat_map(row).map(|&x| f64::from(x)).collect()
+            }
             _ => panic!("{}: a trace of this encoder is not known", case.name),
         };
         assert_eq!(found.len(), expected.len(), "{}: trace {key}", case.name);
