@@ -61,7 +61,9 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
 /// The lines of a text file, `-` for standard input, as they come: a second thread reads ahead.
 pub(crate) struct Lines {
     receiver: Receiver<Result<String, Error>>,
-    failed: bool,
+    /// What ended the lines, until it is handed over.
+    failed: Option<Error>,
+    ended: bool,
 }
 
 impl Lines {
@@ -84,19 +86,32 @@ impl Lines {
                 }
             }
         });
-        Ok(Lines { receiver, failed: false })
+        Ok(Lines { receiver, failed: None, ended: false })
     }
 
     /// At least one line and at most `most`: those that are there already. Empty at the end.
     pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
         batch.clear();
-        if self.failed {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if self.ended {
             return Ok(());
         }
         let first = self.receiver.recv().into_iter();
         for line in first.chain(self.receiver.try_iter()).take(most) {
-            self.failed = line.is_err();
-            batch.push(line?);
+            match line {
+                Ok(line) => batch.push(line),
+                Err(error) => {
+                    self.ended = true;
+                    // The lines before it are answered first.
+                    if batch.is_empty() {
+                        return Err(error);
+                    }
+                    self.failed = Some(error);
+                    break;
+                }
+            }
         }
         Ok(())
     }
@@ -148,7 +163,19 @@ impl Iterator for LineReader {
     }
 }
 
+/// That `output` is none of the files that are read.
+pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    for read in read {
+        ensure!(
+            !same_file(read, output),
+            "expected an output of its own, found `{}`, which is read; name another file",
+            output.display()
+        );
+    }
+    Ok(())
+}
+
 /// Whether two paths name the same file that is there.
-pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -78,8 +78,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
             let file = File::options().write(true).open(path).map_err(failed)?;
             return write_through(file, path, write).map(drop);
         }
-        Ok(_) => path.canonicalize().map_err(failed)?,
-        Err(_) => path.to_owned(),
+        _ => resolved(path),
     };
     let folder = folder_of(&target);
     let (file, temporary) = new_temporary(&folder, &target).map_err(failed)?.into_parts();
@@ -97,11 +96,74 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
 /// [`Error::Io`]; what was at `path` is then untouched.
 pub fn publish(written: &Path, path: &Path) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
+    check_replaceable(path)?;
     File::open(written).and_then(|file| file.sync_all()).map_err(failed)?;
-    // A symbolic link is followed, as when writing.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let target = resolved(path);
     fs::rename(written, &target).map_err(failed)?;
     sync_folder(&folder_of(&target)).map_err(failed)
+}
+
+/// Whether a file at `path` could be replaced by renaming: there is none, or an ordinary one, in a folder that is there.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::IsFolder`] or [`Error::NotAFile`].
+pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
+    let folder = folder_of(&resolved(path));
+    if !folder.is_dir() {
+        return Err(Error::NoFolder { path: folder });
+    }
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(Error::IsFolder { path: path.to_owned() }),
+        Ok(metadata) if !metadata.is_file() => Err(Error::NotAFile { path: path.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// Where a path leads in the end, also if there is nothing there yet.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many links as the system itself would follow.
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+/// A claim to an output, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Claims `path` by a locked file beside it. The lock goes with the process, however it ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`] if another process holds it; [`Error::Io`].
+    pub(crate) fn new(path: &Path) -> Result<Claim> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{name}.lock"));
+        let failed = |source| Error::io(&beside, "write", source);
+        let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Claim { path: beside, _lock: lock }),
+            Err(fs::TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_owned() }),
+            // A file system without locks: then nobody can be told.
+            Err(fs::TryLockError::Error(_)) => Ok(Claim { path: beside, _lock: lock }),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// Removes the temporary files that killed processes left behind while they wrote to `path`; one that is being written
@@ -279,6 +341,17 @@ mod tests {
     }
 
     #[test]
+    fn an_output_is_claimed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let claim = Claim::new(&path).unwrap();
+        assert!(matches!(Claim::new(&path), Err(Error::InUse { .. })));
+        drop(claim);
+        drop(Claim::new(&path).unwrap());
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
     fn only_what_a_killed_process_left_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
@@ -318,7 +391,16 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&path).unwrap(), b"new");
 
-        write_bytes_atomically(Path::new("/dev/null"), b"gone").unwrap();
-        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let dangling = folder.path().join("dangling");
+        std::os::unix::fs::symlink("made", &dangling).unwrap();
+        write_bytes_atomically(&dangling, b"new").unwrap();
+        assert!(fs::symlink_metadata(&dangling).unwrap().is_symlink());
+        assert_eq!(fs::read(folder.path().join("made")).unwrap(), b"new");
+
+        let socket = folder.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(matches!(publish(&plain, &socket), Err(Error::NotAFile { .. })));
+        assert!(matches!(publish(&plain, folder.path()), Err(Error::IsFolder { .. })));
+        assert!(plain.exists());
     }
 }

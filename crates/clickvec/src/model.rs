@@ -49,7 +49,7 @@ impl Model {
         &self.training
     }
 
-    /// Of dictionary and weights: models with equal fingerprints embed alike.
+    /// Of dictionary, weights and settings: models with equal fingerprints embed alike.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

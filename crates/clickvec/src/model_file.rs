@@ -51,7 +51,7 @@ pub(crate) fn save(
 ) -> Result<String> {
     let trigrams = triples(dictionary);
     let all = model_entries(&trigrams, towers);
-    let fingerprint = fingerprint(&all);
+    let fingerprint = fingerprint(&all, training);
     let header =
         Header { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), training: training.clone() };
     write(path, &header, all)?;
@@ -75,6 +75,9 @@ fn parse(file: &TensorFile) -> Result<Model, FileFault> {
     let config = &header.training.config;
     if let Some(fault) = config.encoder.fault() {
         return Err(FileFault::Sizes(fault));
+    }
+    if let Some(fault) = config.fault() {
+        return Err(FileFault::BadSettings { found: fault.to_string() });
     }
     let rows = tensors.triples(TRIGRAMS)?;
     let trigrams = rows
@@ -106,7 +109,7 @@ fn parse(file: &TensorFile) -> Result<Model, FileFault> {
         if all.len() != tensors.len() {
             return Err(FileFault::SurplusTensors { expected: all.len(), found: tensors.len() });
         }
-        fingerprint(&all)
+        fingerprint(&all, &header.training)
     };
     if found != header.fingerprint {
         return Err(FileFault::Fingerprint { expected: header.fingerprint, found });

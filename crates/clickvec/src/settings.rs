@@ -157,6 +157,10 @@ impl TrainConfig {
                 Negatives::All => None,
             })
             .or_else(|| {
+                let alone = self.minibatch == 1 && self.negative_source == NegativeSource::Minibatch;
+                alone.then_some(SettingFault::Alone)
+            })
+            .or_else(|| {
                 let recurrent = matches!(self.encoder, EncoderConfig::Lstm(_) | EncoderConfig::Bilstm(_));
                 let per_gate = self.bptt.signals == crate::encoder::Signals::PerGate;
                 (per_gate && !recurrent).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
@@ -168,20 +172,33 @@ impl TrainConfig {
             })
     }
 
-    /// The names of the settings in which two runs differ.
+    /// The settings in which two runs differ, as `name value instead of other`.
     pub fn differences(&self, other: &TrainConfig) -> Vec<String> {
-        let as_map = |config: &TrainConfig| match serde_json::to_value(config) {
-            Ok(serde_json::Value::Object(map)) => map,
-            _ => serde_json::Map::new(),
+        // Through text: an f32 is then written as short as it was typed.
+        let as_map = |config: &TrainConfig| -> serde_json::Map<String, serde_json::Value> {
+            serde_json::to_string(config).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()
         };
         let (mine, theirs) = (as_map(self), as_map(other));
         let differing = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
         differing
             .map(|(name, value)| {
                 let other = theirs.get(name).unwrap_or(&serde_json::Value::Null);
-                format!("{} {value} instead of {other}", name.replace('_', "-"))
+                format!("{} {} instead of {}", name.replace('_', "-"), shown(value), shown(other))
             })
             .collect()
+    }
+}
+
+/// A setting as one would type it.
+fn shown(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "none".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Object(fields) => match fields.values().collect::<Vec<_>>()[..] {
+            [only] => shown(only),
+            _ => fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(","),
+        },
+        other => other.to_string(),
     }
 }
 
@@ -211,6 +228,11 @@ pub enum SettingFault {
         "expected sampled negatives with the uniform source, found all; give a number or take them from the minibatch"
     )]
     AllUniform,
+    /// A minibatch of one pair, which has no title to be a negative.
+    #[error(
+        "expected a minibatch of at least 2 pairs for negatives from the minibatch, found 1; take more, or `uniform`"
+    )]
+    Alone,
     /// The published signals for another encoder.
     #[error(
         "expected an lstm or a bilstm for per-gate error signals, found a {kind}; the papers give them for no other"

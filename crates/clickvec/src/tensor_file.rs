@@ -81,8 +81,8 @@ fn write_numbers<T: Copy, const N: usize>(
     Ok(())
 }
 
-/// Of names, shapes and numbers, in the order of the names: 128 bits in hexadecimal.
-pub(crate) fn fingerprint(entries: &[Entry<'_>]) -> String {
+/// Of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
+pub(crate) fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> String {
     struct Hash(Xxh3);
     impl Write for Hash {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -103,6 +103,7 @@ pub(crate) fn fingerprint(entries: &[Entry<'_>]) -> String {
         }
         entry.write(&mut hash).expect("a hash takes all bytes");
     }
+    serde_json::to_writer(&mut hash, settings).expect("settings have names for keys, and a hash takes all bytes");
     format!("{:032x}", hash.0.digest128())
 }
 

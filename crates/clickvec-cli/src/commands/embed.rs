@@ -10,7 +10,7 @@ use clickvec::vectors::{NpyWriter, write_json_line};
 use clickvec::{Error, files};
 
 use super::Answer;
-use crate::input::Lines;
+use crate::input::{self, Lines};
 use crate::output;
 
 /// Texts that are embedded at once, if so many are there.
@@ -63,6 +63,9 @@ enum Format {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.format == Format::Npy && args.output.is_none() && io::stdout().is_terminal() {
         bail!("expected a file for the binary npy format, found a terminal; add `--output FILE`");
+    }
+    if let Some(output) = &args.output {
+        input::refuse_overwriting(output, [&args.model, &args.texts])?;
     }
     let model = Model::load(&args.model)?;
     let side = match args.side {

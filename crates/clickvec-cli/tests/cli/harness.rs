@@ -53,7 +53,7 @@ impl Folder {
         let folder = Folder::with_data();
         let model = MODEL.get_or_init(|| {
             let trainer = Folder::with_data();
-            trainer.train("model.safetensors", &[]).code(0);
+            trainer.train("model.safetensors", &["--shared-towers=false"]).code(0);
             std::fs::read(trainer.path("model.safetensors")).unwrap()
         });
         folder.write("model.safetensors", model);

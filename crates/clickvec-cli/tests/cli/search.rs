@@ -92,3 +92,11 @@ fn several_queries_are_told_apart_and_titles_cannot_move_the_cursor() {
     assert!(run.stdout().contains("\n\nhammer\n1  "), "{}", run.stdout());
     assert!(!run.stdout().contains('\u{1b}'));
 }
+
+#[test]
+fn what_came_before_a_bad_line_is_answered() {
+    let folder = Folder::with_model();
+    let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--json"];
+    let run = folder.run_with(&search, b"red hammer\n\xff\n".to_vec()).code(2).says("standard input:2");
+    assert_eq!(run.json_lines().len(), 1);
+}

@@ -144,3 +144,25 @@ fn a_folder_that_is_not_there_is_told() {
     let arguments = ["train", "--clicks", "clicks.tsv", "--output", "no/m.safetensors"];
     folder.run(&[&arguments, &SMALL[..]].concat()).code(2).says("no");
 }
+
+#[test]
+fn an_output_replaces_nothing_but_a_model() {
+    let folder = Folder::with_data();
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder.train("folder", &[]).code(2).says("expected a file, found a folder");
+    folder.train("no/model", &[]).code(2).says("expected a folder to write into, found none");
+    for name in ["m.partial", "m.checkpoint"] {
+        std::fs::copy(folder.path("clicks.tsv"), folder.path(name)).unwrap();
+        folder
+            .run(&["train", "--clicks", name, "--output", "m", "--cells", "2", "--epochs", "1"])
+            .code(2)
+            .says("expected an output of its own");
+        assert_eq!(folder.read(name), folder.read("clicks.tsv"));
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    #[cfg(unix)]
+    {
+        let _listening = std::os::unix::net::UnixListener::bind(folder.path("socket")).unwrap();
+        folder.train("socket", &[]).code(2).says("expected an ordinary file or none");
+    }
+}

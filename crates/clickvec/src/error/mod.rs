@@ -64,6 +64,18 @@ pub enum Error {
         /// What is wrong.
         fault: FileFault,
     },
+    /// Something that is no ordinary file stands where one is to be written.
+    #[error("{}: expected an ordinary file or none, found a device, a pipe or the like; name another output", path.display())]
+    NotAFile {
+        /// What stands there.
+        path: PathBuf,
+    },
+    /// Another training run writes to the same place.
+    #[error("{}: another training run writes to this output; wait for it or name another output", path.display())]
+    InUse {
+        /// The output.
+        path: PathBuf,
+    },
     /// A file was to be written into a folder that is not there.
     #[error("{}: expected a folder to write into, found none; make it first", path.display())]
     NoFolder {

@@ -79,7 +79,7 @@ pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, tow
     let header = Header {
         format: FORMAT,
         kind: KIND.to_owned(),
-        fingerprint: fingerprint(&all),
+        fingerprint: fingerprint(&all, &(towers.updates(), progress, run)),
         updates: towers.updates(),
         progress: progress.clone(),
         run: run.clone(),
@@ -127,7 +127,7 @@ pub(super) fn load(output: &Path, run: &TrainingRecord, minibatches: u64, towers
         return Err(Error::Resume { path, fault });
     }
     restore(&tensors, header.updates, towers).map_err(damaged)?;
-    let found = fingerprint(&all_entries(towers));
+    let found = fingerprint(&all_entries(towers), &(header.updates, &header.progress, &header.run));
     if found != header.fingerprint {
         return Err(damaged(FileFault::Fingerprint { expected: header.fingerprint, found }));
     }
@@ -135,7 +135,7 @@ pub(super) fn load(output: &Path, run: &TrainingRecord, minibatches: u64, towers
 }
 
 /// The first thing in which two runs differ.
-fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> Option<ResumeFault> {
+pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> Option<ResumeFault> {
     let differences = run.config.differences(&interrupted.config);
     if !differences.is_empty() {
         return Some(ResumeFault::Settings { differences });

@@ -9,7 +9,7 @@ use crate::clicks::{ClickLog, LogConfig, LogStatistics, Minibatch, MinibatchConf
 use crate::encoder::Tensor;
 use crate::error::{Error, Result};
 use crate::eval::{EvaluateOptions, Judgments, Metric, Metrics, evaluate};
-use crate::files::{folder_of, publish, remove_abandoned};
+use crate::files::{Claim, check_replaceable, folder_of, publish, remove_abandoned};
 use crate::math::Level;
 use crate::model::Model;
 use crate::model_file;
@@ -132,14 +132,10 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
     if let Some(fault) = config.fault().or_else(|| validation_fault(config, options)) {
         return Err(Error::Setting(fault));
     }
+    check_replaceable(options.output)?;
     let beside = folder_of(options.output);
-    if !beside.is_dir() {
-        return Err(Error::NoFolder { path: beside });
-    }
-    if options.output.is_dir() {
-        return Err(Error::IsFolder { path: options.output.to_owned() });
-    }
-    for path in [options.output.to_owned(), partial(options.output), checkpoint::path(options.output)] {
+    let _claim = Claim::new(options.output)?;
+    for path in written_paths(options.output) {
         remove_abandoned(&path);
     }
     let log_config =
@@ -177,7 +173,7 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
     let checkpoint = checkpoint::path(options.output);
     // A run that was killed after its model was published may have left its checkpoint, but no `.partial`.
     let may_be_finished = options.resume && !(checkpoint.exists() && partial(options.output).exists());
-    if let Some(event) = may_be_finished.then(|| finished_before(&record, options.output)).flatten() {
+    if may_be_finished && let Some(event) = finished_before(&record, options.output)? {
         checkpoint::remove(options.output);
         on_event(&event);
         return Ok(());
@@ -204,20 +200,23 @@ fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<
     Some(SettingFault::NoValidation { purpose })
 }
 
-/// Whether the model at `output` is what this run would make.
-fn finished_before(record: &TrainingRecord, output: &Path) -> Option<Event> {
-    let model = Model::load(output).ok()?;
+/// That the model at `output` is what this run would make; an error if it is another run's.
+fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Event>> {
+    // What is no model is overwritten, as without `resume`.
+    let Ok(model) = Model::load(output) else { return Ok(None) };
     let found = model.training();
+    if let Some(fault) = checkpoint::difference(found, record) {
+        return Err(Error::Resume { path: output.to_owned(), fault });
+    }
     // A model is at `output` only when its run is at an end, which may come before the last epoch.
     let config = &record.config;
     let whole = found.epoch == config.epochs || config.keep == Keep::Best || config.patience.is_some();
-    let same = TrainingRecord { epoch: found.epoch, updates: found.updates, loss: found.loss, ..record.clone() };
-    (whole && *found == same).then(|| Event::Done {
+    Ok(whole.then(|| Event::Done {
         model: output.to_owned(),
         fingerprint: model.fingerprint().to_owned(),
         epoch: found.epoch,
         already: true,
-    })
+    }))
 }
 
 /// A training run: everything that changes is in `towers` and `progress`.
@@ -371,6 +370,11 @@ impl Run<'_> {
             model: (self.progress.kept > 0).then(|| (partial(self.options.output), self.progress.kept)),
         }
     }
+}
+
+/// The files that a run writes: `output`, and what lies beside it while training runs.
+pub fn written_paths(output: &Path) -> [PathBuf; 3] {
+    [output.to_owned(), partial(output), checkpoint::path(output)]
 }
 
 /// Where the model lies that would be kept if training ended now.

@@ -107,17 +107,18 @@ fn a_column_of_ones_is_no_column() {
         let header = format!("{}\t{column}\n", lines.next().expect("a header"));
         header + &lines.map(|line| format!("{line}\t{value}\n")).collect::<String>()
     };
-    let fingerprint = |rows: &str, weighting| {
+    let weights = |rows: &str, weighting| {
         let place = Place::new(rows);
         place.train(&TrainConfig { weighting, ..small(OptimizerKind::Adam) }, How::default()).expect("trained");
-        Model::load(&place.output()).expect("a model").fingerprint().to_owned()
+        let model = Model::load(&place.output()).expect("a model");
+        [Side::Query, Side::Title].map(|side| model.encoder(side).tensors().to_vec())
     };
-    let plain = fingerprint(&rows, Weighting::Log);
-    assert_eq!(plain, fingerprint(&with("weight", "1"), Weighting::Log));
-    assert_eq!(plain, fingerprint(&with("count", "1"), Weighting::Linear));
-    assert_eq!(plain, fingerprint(&with("count", "7"), Weighting::None));
-    assert_ne!(plain, fingerprint(&with("count", "1"), Weighting::Log), "ln 2");
-    assert_ne!(plain, fingerprint(&with("weight", "3"), Weighting::Log));
+    let plain = weights(&rows, Weighting::Log);
+    assert!(plain == weights(&with("weight", "1"), Weighting::Log));
+    assert!(plain == weights(&with("count", "1"), Weighting::Linear));
+    assert!(plain == weights(&with("count", "7"), Weighting::None));
+    assert!(plain != weights(&with("count", "1"), Weighting::Log), "ln 2");
+    assert!(plain != weights(&with("weight", "3"), Weighting::Log));
 }
 
 #[test]
@@ -158,19 +159,21 @@ fn patience_stops_early_and_says_so() {
 
 #[test]
 fn a_finished_run_is_not_run_again() {
-    let place = Place::new(&log_rows(120, 5));
     let judged = judgments(5);
     let best = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
     let patient = TrainConfig { learning_rate: 1e-12, epochs: 9, patience: Some(1), ..small(OptimizerKind::Adam) };
     for (config, validation) in [(small(OptimizerKind::Adam), None), (best, Some(&judged)), (patient, Some(&judged))] {
+        let place = Place::new(&log_rows(120, 5));
         let how = How { validation, resume: true, ..How::default() };
         place.train(&config, how).expect("trained");
-        let events = place.train(&config, how).expect("nothing to do");
+        let (events, bytes) = (place.train(&config, how).expect("nothing to do"), place.model());
         assert!(epochs(&events).is_empty(), "{config:?}");
         assert!(matches!(events.last(), Some(Event::Done { already: true, .. })), "{config:?}");
         let other = TrainConfig { seed: 77, ..config };
-        let events = place.train(&other, how).expect("trained");
-        assert!(matches!(events.last(), Some(Event::Done { already: false, .. })), "another run is another run");
+        let refused = place.train(&other, how).expect_err("another run is not resumed").to_string();
+        assert!(refused.contains("seed 77 instead of 1") && bytes == place.model(), "{refused}");
+        let events = place.train(&other, How { resume: false, ..how }).expect("trained");
+        assert!(matches!(events.last(), Some(Event::Done { already: false, .. })), "anew");
     }
 }
 

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
 
 use super::Answer;
-use crate::output;
+use crate::{input, output};
 
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
 ///
@@ -107,6 +107,10 @@ impl Args {
 
 /// Evaluates and prints.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    for output in args.per_query.iter().chain(&args.qrels_out) {
+        let read = args.judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
+        input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run))?;
+    }
     let results = match (&args.judged, &args.qrels) {
         (Some(judged), _) => judged::evaluate(judged, &args)?,
         (None, Some(qrels)) => trec::evaluate_runs(qrels, &args.run, &args.options())?,

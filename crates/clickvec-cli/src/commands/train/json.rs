@@ -35,6 +35,7 @@ pub(super) enum JsonEvent<'a> {
     Stopped {
         epoch: u32,
         best: u32,
+        schedule_cut: bool,
     },
     Done {
         model: &'a Path,
@@ -72,7 +73,7 @@ impl JsonEvent<'_> {
                 without_negatives: *without_negatives,
                 validation: validation.as_ref().map(ByKey),
             },
-            &Event::StoppedEarly { epoch, best, schedule_cut: _ } => JsonEvent::Stopped { epoch, best },
+            &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
             Event::Done { model, fingerprint, epoch, already: _ } => {
                 JsonEvent::Done { model, fingerprint, epoch: *epoch }
             }

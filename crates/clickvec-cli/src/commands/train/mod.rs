@@ -7,7 +7,7 @@ mod settings;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clickvec::train::{TrainOptions, train};
 
 use super::Answer;
@@ -53,12 +53,9 @@ pub(crate) struct Args {
 /// Trains.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let config = args.settings.config(&args.encoder, args.validation.is_some())?;
-    for read in [Some(&args.clicks), args.validation.as_ref()].into_iter().flatten() {
-        ensure!(
-            !input::same_file(read, &args.output),
-            "expected an output of its own, found `--output {}`, which is read; name another file",
-            args.output.display()
-        );
+    for beside in clickvec::train::written_paths(&args.output) {
+        let read = [Some(&args.clicks), args.validation.as_ref()];
+        input::refuse_overwriting(&beside, read.into_iter().flatten())?;
     }
     let judgments = args.validation.as_deref().map(input::judgments).transpose()?;
     let options = TrainOptions {
