@@ -3,6 +3,7 @@
 
 use crate::math::activation::exp_slice;
 use crate::math::gemm::{Left, gemm};
+use crate::math::matrix::transpose;
 use crate::math::vector::{add_scaled, dot, normalize};
 use crate::text::batch::Lists;
 use rayon::prelude::*;
@@ -283,18 +284,6 @@ impl Unit {
             add_scaled(gradient, -along, unit);
             let scale = 1.0 / length;
             gradient.iter_mut().for_each(|g| *g *= scale);
-        }
-    }
-}
-
-/// [n, dimension] → [dimension, n]
-fn transpose(vectors: &[f32], dimension: usize, out: &mut Vec<f32>) {
-    let n = vectors.len() / dimension;
-    out.clear();
-    out.resize(vectors.len(), 0.0);
-    for (i, vector) in vectors.chunks_exact(dimension).enumerate() {
-        for (j, &x) in vector.iter().enumerate() {
-            out[j * n + i] = x;
         }
     }
 }

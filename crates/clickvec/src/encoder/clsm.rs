@@ -6,7 +6,6 @@
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
 use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
-use super::lstm_backward::transpose;
 use super::{BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -221,7 +220,7 @@ impl Encoder for Clsm {
         let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
-        transpose(&self.tensors[SEMANTIC].value, &mut scratch.transposed[0]);
+        self.tensors[SEMANTIC].value.transpose_into(&mut scratch.transposed[0]);
         resize(&mut scratch.rows, batch.rows() * width);
         let semantic = &scratch.transposed[0][..];
         let rows = split_by_block(batch, width, &mut scratch.rows);

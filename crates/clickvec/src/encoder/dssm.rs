@@ -1,7 +1,6 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
 use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
-use super::lstm_backward::transpose;
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -157,7 +156,7 @@ impl Encoder for Dssm {
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(self.layers(), Vec::new);
         for layer in 1..self.layers() {
-            transpose(&self.tensors[2 * layer].value, &mut scratch.transposed[layer]);
+            self.tensors[2 * layer].value.transpose_into(&mut scratch.transposed[layer]);
         }
         let units = self.units(0);
         resize(&mut scratch.rows, batch.rows() * units);

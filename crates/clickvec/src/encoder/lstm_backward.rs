@@ -24,26 +24,16 @@ impl<'a> Weights<'a> {
     pub(crate) fn transpose(config: LstmConfig, tensors: &'a [Tensor], buffers: &'a mut Vec<Vec<f32>>) -> Weights<'a> {
         buffers.resize_with(2, Vec::new);
         let [recurrent, peephole] = &mut buffers[..] else { unreachable!("two buffers") };
-        transpose(&tensors[RECURRENT].value, recurrent);
+        tensors[RECURRENT].value.transpose_into(recurrent);
         let peephole = match config.peephole {
             Peephole::None => None,
             Peephole::Diagonal => Some(tensors[PEEPHOLE].value.data()),
             Peephole::Full => {
-                transpose(&tensors[PEEPHOLE].value, peephole);
+                tensors[PEEPHOLE].value.transpose_into(peephole);
                 Some(&peephole[..])
             }
         };
         Weights { recurrent, peephole }
-    }
-}
-
-/// `out` becomes the transpose of `matrix`.
-pub(crate) fn transpose(matrix: &Matrix, out: &mut Vec<f32>) {
-    resize(out, matrix.data().len());
-    for i in 0..matrix.rows() {
-        for (j, &x) in matrix.row(i).iter().enumerate() {
-            out[j * matrix.rows() + i] = x;
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
 use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
-use super::lstm_backward::transpose;
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -139,7 +138,7 @@ impl Encoder for Rnn {
         let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
-        transpose(&self.tensors[RECURRENT].value, &mut scratch.transposed[0]);
+        self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);
         resize(&mut scratch.rows, batch.rows() * h);
         let recurrent = &scratch.transposed[0][..];
         let rows = split_by_block(batch, h, &mut scratch.rows);

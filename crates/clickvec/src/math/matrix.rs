@@ -58,6 +58,11 @@ impl Matrix {
         &mut self.data[row * self.columns..][..self.columns]
     }
 
+    /// `out` becomes the transpose, row by row.
+    pub fn transpose_into(&self, out: &mut Vec<f32>) {
+        transpose(&self.data, self.columns.max(1), out);
+    }
+
     /// All numbers, row by row.
     pub fn data(&self) -> &[f32] {
         &self.data
@@ -66,5 +71,31 @@ impl Matrix {
     /// All numbers, row by row, to write to.
     pub fn data_mut(&mut self) -> &mut [f32] {
         &mut self.data
+    }
+}
+
+/// `out` becomes the transpose of a matrix that lies row by row, `columns` wide.
+pub fn transpose(data: &[f32], columns: usize, out: &mut Vec<f32>) {
+    let rows = data.len() / columns;
+    out.clear();
+    out.resize(data.len(), 0.0);
+    for (i, row) in data.chunks_exact(columns).enumerate() {
+        for (j, &x) in row.iter().enumerate() {
+            out[j * rows + i] = x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transpose() {
+        let mut out = vec![9.0; 9];
+        transpose(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, &mut out);
+        assert_eq!(out, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        transpose(&[], 3, &mut out);
+        assert!(out.is_empty());
     }
 }
