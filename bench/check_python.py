@@ -52,7 +52,9 @@ class Model:
         return counts
 
     def embed(self, tower, text):
-        """The vector of a text; `tower` is `query.` or `document.`."""
+        """The vector of a text; `tower` is `query.` or `document.`, unless one tower reads both."""
+        if self.settings["training"]["config"]["shared_towers"]:
+            tower = "shared."
         rows = np.array([self.counts(word) for word in words(text)])
         encoder = self.settings["training"]["config"]["encoder"]
         if not len(rows):
@@ -100,10 +102,10 @@ class Model:
         return np.concatenate([self.lstm(tower + "forward.", rows, encoder), self.lstm(tower + "backward.", rows[::-1], encoder)])
 
 
-def check(clickvec, clicks, folder, kind):
+def check(clickvec, clicks, folder, kind, shared):
     model_path = folder / f"{kind}.safetensors"
     run = lambda *args: subprocess.run([clickvec, *map(str, args)], check=True, capture_output=True, text=True)
-    run("train", "--clicks", clicks, "--encoder", kind, "--epochs", 1, "--output", model_path)
+    run("train", "--clicks", clicks, "--encoder", kind, f"--shared-towers={shared}", "--epochs", 1, "--output", model_path)
     model = Model(model_path)
     shown = json.loads(run("inspect", "--json", model_path).stdout)
     assert shown["fingerprint"] == model.settings["fingerprint"]
@@ -131,7 +133,8 @@ def main():
     print(f"python {sys.version.split()[0]}, numpy {np.__version__}, safetensors {safetensors.__version__}")
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("dssm", "clsm", "rnn", "lstm", "bilstm"):
-            check(sys.argv[1], clicks, Path(folder), kind)
+            for shared in ("true", "false"):
+                check(sys.argv[1], clicks, Path(folder), kind, shared)
 
 
 if __name__ == "__main__":
