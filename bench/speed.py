@@ -3,8 +3,8 @@
 
 Needs `torch` and `numpy` for the PyTorch side (a CPU build will do), and Linux for the memory. Both sides learn the same log by
 the same algorithm (bench/torch_lstm_dssm.py), turn about, `--runs` times for each number of threads; medians are printed.
-Pairs a second are those of the training loop on both sides: minibatches made, negatives drawn, forward, backward, update; reading
-the log and hashing words are outside. Memory is the peak of the process's anonymous resident memory (RssAnon in
+Pairs a second are those of the training loop: minibatches made, negatives drawn, forward, backward, update. On clickvec's side
+reading the log and hashing its words are inside (its first epoch counts them), on PyTorch's side they are outside. Memory is the peak of the process's anonymous resident memory (RssAnon in
 /proc/PID/status); `--large` adds a log of ten times the pairs. Leave the machine alone meanwhile.
 """
 import argparse

@@ -108,8 +108,8 @@ pub struct EpochReport {
     pub loss: f64,
     /// Pairs of the epoch by its seconds.
     pub pairs_per_second: f64,
-    /// Wall time of the minibatches, sampling and reading included; of this process, if the epoch
-    /// was resumed.
+    /// Wall time of the minibatches, sampling included, and in this process's first epoch the time it
+    /// took to read and hash the log; of this process, if the epoch was resumed.
     pub seconds: f64,
     /// Pairs for which no title was eligible as a negative: they add no loss.
     pub without_negatives: u64,
@@ -132,6 +132,7 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
     if let Some(fault) = config.fault().or_else(|| validation_fault(config, options)) {
         return Err(Error::Setting(fault));
     }
+    let started = Instant::now();
     check_replaceable(options.output)?;
     let beside = folder_of(options.output);
     let _claim = Claim::new(options.output)?;
@@ -187,7 +188,7 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         run.progress = checkpoint::load(options.output, &run.record, run.minibatches.per_epoch(), &mut run.towers)?;
         on_event(&Event::Resumed { epoch: run.progress.epoch + 1, minibatch: run.progress.minibatch });
     }
-    run.train(on_event)
+    run.train(started, on_event)
 }
 
 fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<SettingFault> {
@@ -231,15 +232,17 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn train(mut self, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
+    /// The first epoch's time begins at `started`: it has the log to read and to hash.
+    fn train(mut self, started: Instant, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
+        let mut begun = started;
         let mut buffers = [Minibatch::default(), Minibatch::default()];
         while self.progress.epoch < self.config.epochs && !self.out_of_patience() {
-            let begun = Instant::now();
             let resumed_at = self.progress.pairs;
             self.epoch(&mut buffers, on_event)?;
             let seconds = begun.elapsed().as_secs_f64();
             let report = self.finish_epoch(seconds, resumed_at)?;
             on_event(&Event::Epoch(report));
+            begun = Instant::now();
         }
         if self.progress.epoch < self.config.epochs {
             on_event(&Event::StoppedEarly {
