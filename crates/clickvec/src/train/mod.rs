@@ -31,7 +31,7 @@ pub struct TrainOptions<'a> {
     pub output: &'a Path,
     /// Write a checkpoint after this many minibatches.
     pub checkpoint_every: Option<u64>,
-    /// Continue from the checkpoint beside `output`, if there is one.
+    /// Continue from the checkpoint beside `output`, if there is one; never over another run's model.
     pub resume: bool,
 }
 

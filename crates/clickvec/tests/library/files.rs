@@ -337,6 +337,22 @@ fn weights_that_are_no_numbers_or_not_those_that_were_written() {
     faulty!(place, parts, FileFault::Fingerprint { .. });
 }
 
+#[test]
+fn settings_that_are_not_those_that_were_written() {
+    let (place, good) = small_model();
+    // The first would embed otherwise with the same weights; the second only says what is not so.
+    for (name, value) in [("max_words", json!(1)), ("gamma", json!(7.5))] {
+        let mut parts = Parts::of(&good);
+        parts.json["training"]["config"][name] = value;
+        faulty!(place, parts, FileFault::Fingerprint { .. });
+    }
+    for (name, value) in [("max_words", json!(0)), ("minibatch", json!(0)), ("gamma", json!(-5.0))] {
+        let mut parts = Parts::of(&good);
+        parts.json["training"]["config"][name] = value;
+        faulty!(place, parts, FileFault::BadSettings { .. });
+    }
+}
+
 /// Whatever bits flip, loading ends with a model or an error; of a flip in the numbers, always an error.
 #[test]
 fn bits_flipped_at_random() {

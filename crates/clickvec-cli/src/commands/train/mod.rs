@@ -35,7 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MINIBATCHES", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: Option<u64>,
 
-    /// Continue from the checkpoint beside the model; start anew if there is none.
+    /// Continue from the checkpoint beside the model; start anew if there is none. Refused if settings or data are not
+    /// those of the run that is there.
     #[arg(long)]
     resume: bool,
 
