@@ -1,0 +1,28 @@
+//! What every benchmark needs: times taken in turn, and their medians.
+
+use std::time::Instant;
+
+/// The value below which `share` of `values` lie; `values` are sorted on return.
+///
+/// # Panics
+/// If `values` is empty.
+pub fn quantile(values: &mut [f64], share: f64) -> f64 {
+    assert!(!values.is_empty(), "a quantile of nothing");
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * share).round() as usize]
+}
+
+/// The middle of `values`, which are sorted on return.
+///
+/// # Panics
+/// If `values` is empty.
+pub fn median(values: &mut [f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// Seconds that `work` takes.
+pub fn seconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
