@@ -11,6 +11,7 @@ use crate::math::Matrix;
 use crate::math::activation::mul_add;
 use crate::math::level::by_level;
 use crate::math::vector::{add_scaled, sum_of_squares};
+use crate::text::batch::Batch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -233,9 +234,9 @@ impl Optimizer {
         (gradients.table_squares + dense).sqrt()
     }
 
-    /// One update with `gradients`, of norm `norm`; their table rows are those of `touched`, for
-    /// which [`Optimizer::prepare`] has run since the last update.
-    pub fn apply(&mut self, tensors: &mut [Tensor], touched: &[u32], gradients: &Gradients, norm: f64) {
+    /// One update with `gradients` over `batch`, of norm `norm`; [`Optimizer::prepare`] has run for its
+    /// touched rows since the last update.
+    pub fn apply(&mut self, tensors: &mut [Tensor], batch: &Batch, gradients: &Gradients, norm: f64) {
         self.updates += 1;
         let k = self.updates;
         let clip = match self.config.clip_norm {
@@ -259,9 +260,10 @@ impl Optimizer {
                 }
                 TensorKind::Table => {
                     let width = tensor.value.columns();
-                    RowTasks::cut(&mut tensor.value, state, touched).into_par_iter().for_each(|task| {
-                        for (i, &row) in task.touched.iter().enumerate() {
-                            let gradient = gradient.row(task.place + i);
+                    RowTasks::cut(&mut tensor.value, state, batch.touched()).into_par_iter().for_each(|task| {
+                        let places = &batch.gradient_rows()[task.place..];
+                        for (&row, &place) in task.touched.iter().zip(places) {
+                            let gradient = gradient.row(place as usize);
                             let row = row as usize - task.first;
                             let span = row * width..(row + 1) * width;
                             // Empty where this kind of update has no such state.

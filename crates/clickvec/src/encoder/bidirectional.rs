@@ -59,13 +59,13 @@ impl Encoder for Bidirectional {
         }
     }
 
-    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let States::Bilstm(states) = &trace.states else { panic!("backward without its forward") };
-        gradients.shape_like(&self.tensors, batch.touched().len());
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let States::Bilstm(states) = &mut trace.states else { panic!("backward without its forward") };
+        gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch } = gradients;
         let h = self.config.cells;
         let parts =
-            states.iter().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
+            states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
         for (i, (((states, direction), tensors), out)) in parts.enumerate() {
             let grad = EmbeddingGradient { values: grad, stride: 2 * h, offset: i * h };
             *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, bptt, scratch, out);

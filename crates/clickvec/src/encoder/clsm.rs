@@ -5,7 +5,7 @@
 //! side. A distinct word is projected once for all places it can take; the convolution is then a
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
-use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
+use super::input::{gather_gradient, place_embeddings, project, resize, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -204,7 +204,7 @@ impl Encoder for Clsm {
             trace.states = States::Clsm(ClsmTrace::default());
         }
         let States::Clsm(ClsmTrace { projected, blocks }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[CONVOLUTION].value, batch, projected);
+        project(&self.tensors[CONVOLUTION].value, None, batch, projected);
         blocks.resize_with(batch.blocks.len(), ClsmBlockTrace::default);
         (batch.blocks.par_iter(), blocks.par_iter_mut())
             .into_par_iter()
@@ -213,10 +213,10 @@ impl Encoder for Clsm {
         place_embeddings(batch, l, &mut trace.embeddings, |b, place| &blocks[b].semantic[place * l..][..l]);
     }
 
-    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
-        let States::Clsm(states) = &trace.states else { panic!("backward without its forward") };
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
+        let States::Clsm(states) = &mut trace.states else { panic!("backward without its forward") };
         let width = self.window * self.units;
-        gradients.shape_like(&self.tensors, batch.touched().len());
+        gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
@@ -230,7 +230,7 @@ impl Encoder for Clsm {
                 self.backward_block(semantic, block, trace, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        gather_words(&batch.occurrences, width, &scratch.rows, &mut scratch.words);
-        *table_squares = gather_rows(batch, &scratch.words, &mut out[CONVOLUTION]);
+        *table_squares =
+            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[CONVOLUTION], &mut scratch.squares);
     }
 }

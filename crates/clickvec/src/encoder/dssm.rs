@@ -1,6 +1,6 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
-use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
+use super::input::{gather_gradient, place_embeddings, project, resize, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -138,7 +138,7 @@ impl Encoder for Dssm {
             trace.states = States::Dssm(DssmTrace::default());
         }
         let States::Dssm(DssmTrace { projected, layers }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[0].value, batch, projected);
+        project(&self.tensors[0].value, None, batch, projected);
         layers.resize_with(batch.blocks.len(), Vec::new);
         (batch.blocks.par_iter(), layers.par_iter_mut())
             .into_par_iter()
@@ -149,9 +149,9 @@ impl Encoder for Dssm {
         });
     }
 
-    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
-        let States::Dssm(states) = &trace.states else { panic!("backward without its forward") };
-        gradients.shape_like(&self.tensors, batch.touched().len());
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
+        let States::Dssm(states) = &mut trace.states else { panic!("backward without its forward") };
+        gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(self.layers(), Vec::new);
@@ -168,7 +168,7 @@ impl Encoder for Dssm {
                 self.backward_block(transposed, block, layers, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        gather_words(&batch.occurrences, units, &scratch.rows, &mut scratch.words);
-        *table_squares = gather_rows(batch, &scratch.words, &mut out[0]);
+        *table_squares =
+            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);
     }
 }

@@ -3,54 +3,76 @@
 //! Each distinct word of a batch is projected once, and its gradient is gathered once.
 
 use crate::math::Matrix;
-use crate::math::sparse::sum_rows;
-use crate::math::vector::sum_of_squares;
+use crate::math::sparse::{RowCount, sum_rows};
+use crate::math::vector::{add, sum_of_squares};
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
 /// Words or rows that one task takes: enough to be worth handing over.
 const CHUNK: usize = 64;
 
-/// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams.
-pub(crate) fn project(table: &Matrix, batch: &Batch, projected: &mut Vec<f32>) {
+/// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams, plus `bias` [1, W].
+pub(crate) fn project(table: &Matrix, bias: Option<&Matrix>, batch: &Batch, projected: &mut Vec<f32>) {
     let width = table.columns();
     resize(projected, batch.distinct_words() * width);
     projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
         for (i, sum) in out.chunks_exact_mut(width).enumerate() {
             sum_rows(table.data(), batch.features.get(chunk * CHUNK + i), sum);
-        }
-    });
-}
-
-/// `words` [distinct words, W] becomes the sum of `rows` [packed rows, W] over the places where
-/// each word stands.
-pub(crate) fn gather_words(occurrences: &Lists<u32>, width: usize, rows: &[f32], words: &mut Vec<f32>) {
-    resize(words, occurrences.len() * width);
-    words.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
-        for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-            sum_rows(rows, occurrences.get(chunk * CHUNK + i), sum);
-        }
-    });
-}
-
-/// `gradient` [touched rows, W] becomes the table's gradient: Σ count·`words` over the words that
-/// hold each trigram. Returns Σ of its squares.
-pub(crate) fn gather_rows(batch: &Batch, words: &[f32], gradient: &mut Matrix) -> f64 {
-    let width = gradient.columns();
-    let squares: Vec<f64> = gradient
-        .data_mut()
-        .par_chunks_mut(CHUNK * width)
-        .enumerate()
-        .map(|(chunk, out)| {
-            let mut squares = 0.0;
-            for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-                sum_rows(words, batch.words_of_touched.get(chunk * CHUNK + i), sum);
-                squares += sum_of_squares(sum);
+            if let Some(bias) = bias {
+                add(sum, bias.data());
             }
-            squares
-        })
-        .collect();
-    squares.iter().sum()
+        }
+    });
+}
+
+/// `gradient` becomes ∂L/∂table, from `rows` [packed rows, W], ∂L/∂(projection) at each place of
+/// `occurrences`. Returns Σ of its squares.
+///
+/// It lies in two parts: first a row for each distinct word, ∂L/∂(its projection); then one for
+/// each trigram of several words, their sum. A trigram that stands in one word has that word's row:
+/// [`Batch::gradient_rows`] says which row is whose.
+pub(crate) fn gather_gradient(
+    batch: &Batch,
+    occurrences: &Lists<u32>,
+    rows: &[f32],
+    gradient: &mut Matrix,
+    squares: &mut Vec<f64>,
+) -> f64 {
+    let (width, words) = (gradient.columns(), batch.distinct_words());
+    squares.clear();
+    squares.resize(gradient.rows(), 0.0);
+    let (of_words, of_shared) = gradient.data_mut().split_at_mut(words * width);
+    let (word_squares, shared_squares) = squares.split_at_mut(words);
+    gather(rows, width, of_words, word_squares, |word| occurrences.get(word));
+    let of_words = &*of_words;
+    gather(of_words, width, of_shared, shared_squares, |i| batch.words_of_touched.get(batch.shared[i] as usize));
+    batch.gradient_rows.iter().map(|&row| squares[row as usize]).sum()
+}
+
+/// Each row of `sums` becomes the sum of the rows that its list names; beside it, its squares.
+fn gather<'a, I: RowCount + Sync + 'a>(
+    rows: &[f32],
+    width: usize,
+    sums: &mut [f32],
+    squares: &mut [f64],
+    list: impl Fn(usize) -> &'a [I] + Sync,
+) {
+    let chunks = sums.par_chunks_mut(CHUNK * width).zip(squares.par_chunks_mut(CHUNK));
+    chunks.enumerate().for_each(|(chunk, (sums, squares))| {
+        for (i, (sum, squares)) in sums.chunks_exact_mut(width).zip(squares).enumerate() {
+            sum_rows(rows, list(chunk * CHUNK + i), sum);
+            *squares = sum_of_squares(sum);
+        }
+    });
+}
+
+/// The gradient of a bias that every packed row saw, from the table's: every packed row is an
+/// occurrence of some word. `gradients` are those of table, recurrent weights and bias.
+pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
+    let [input, _, bias, ..] = gradients else { unreachable!("input, recurrent, bias") };
+    for word in input.data().chunks_exact(bias.columns()).take(batch.distinct_words()) {
+        add(bias.data_mut(), word);
+    }
 }
 
 /// Cuts `rows` [packed rows, W] at the blocks' borders.

@@ -2,15 +2,15 @@
 //!
 //! H cells, G gates. Columns of a gate buffer: y_g | i | f (with a forget gate) | o, each H wide.
 
-use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
+use super::input::{bias_gradient, gather_gradient, place_embeddings, project, resize, split_by_block};
 use super::lstm_backward::{Weights, backward_block};
 use super::{
     Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
-use crate::math::gemm::{Left, gemm, gemm_into};
+use crate::math::Matrix;
+use crate::math::gemm::{Left, Rows, gemm, gemm_onto};
 use crate::math::level::by_level;
-use crate::math::{Matrix, vector};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
@@ -36,8 +36,11 @@ pub(crate) enum Direction {
 /// The states of one LSTM over a batch.
 #[derive(Debug, Default)]
 pub struct LstmTrace {
-    /// [distinct words, G·H]
+    /// Each distinct word's trigram rows and the bias, added up: [distinct words, G·H]
     pub(crate) projected: Vec<f32>,
+    /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]; the way back puts
+    /// ∂L/∂(input of each gate) in their place.
+    pub gates: Vec<f32>,
     /// One for each block.
     pub blocks: Vec<LstmBlockTrace>,
 }
@@ -45,8 +48,6 @@ pub struct LstmTrace {
 /// The states of one LSTM over a block; rows are the block's packed rows.
 #[derive(Debug, Default)]
 pub struct LstmBlockTrace {
-    /// y_g | i | f | o after their activations, [rows, G·H]
-    pub gates: Vec<f32>,
     /// c, [rows, H]
     pub cell: Vec<f32>,
     /// tanh c, [rows, H]
@@ -126,9 +127,9 @@ impl Encoder for Lstm {
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
 
-    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let States::Lstm(states) = &trace.states else { panic!("backward without its forward") };
-        gradients.shape_like(&self.tensors, batch.touched().len());
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let States::Lstm(states) = &mut trace.states else { panic!("backward without its forward") };
+        gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors, table_squares, scratch } = gradients;
         let grad = EmbeddingGradient { values: grad, stride: self.config.cells, offset: 0 };
         *table_squares =
@@ -170,12 +171,15 @@ pub(crate) fn forward(
     direction: Direction,
     trace: &mut LstmTrace,
 ) {
-    let LstmTrace { projected, blocks } = trace;
-    project(&tensors[INPUT].value, batch, projected);
+    let LstmTrace { projected, gates, blocks } = trace;
+    project(&tensors[INPUT].value, Some(&tensors[BIAS].value), batch, projected);
+    let width = config.gates() * config.cells;
+    resize(gates, batch.rows() * width);
     blocks.resize_with(batch.blocks.len(), LstmBlockTrace::default);
     let projected = &projected[..];
-    batch.blocks.par_iter().zip(blocks.par_iter_mut()).for_each(|(block, trace)| {
-        forward_block(config, tensors, block, direction.words(block), projected, trace);
+    let gates = split_by_block(batch, width, gates);
+    (batch.blocks.par_iter(), gates, blocks.par_iter_mut()).into_par_iter().for_each(|(block, gates, trace)| {
+        forward_block(config, tensors, block, direction.words(block), projected, gates, trace);
     });
 }
 
@@ -185,22 +189,21 @@ fn forward_block(
     block: &Block,
     words: &[u32],
     projected: &[f32],
+    gates: &mut [f32],
     trace: &mut LstmBlockTrace,
 ) {
     let h = config.cells;
     let width = config.gates() * h;
     let rows = block.rows();
-    resize(&mut trace.gates, rows * width);
     resize(&mut trace.cell, rows * h);
     resize(&mut trace.tanh_cell, rows * h);
     resize(&mut trace.activation, rows * h);
-    let bias = tensors[BIAS].value.data();
     let peephole = tensors.get(PEEPHOLE).map(|tensor| &tensor.value);
 
     for t in 0..block.steps() {
         let n = block.running[t] as usize;
         let first = block.start[t] as usize;
-        let gates = &mut trace.gates[first * width..][..n * width];
+        let gates = &mut gates[first * width..][..n * width];
         // y⁻ and c⁻ of the texts still running are the first n of the step before; both are zero at t = 0.
         let (cell_before, cell) = trace.cell.split_at_mut(first * h);
         let cell = &mut cell[..n * h];
@@ -210,16 +213,14 @@ fn forward_block(
         match before {
             None => {
                 for (gates, &word) in gates.chunks_exact_mut(width).zip(words) {
-                    vector::sum_of_two(gates, &projected[word as usize * width..][..width], bias);
+                    gates.copy_from_slice(&projected[word as usize * width..][..width]);
                 }
             }
             Some(start) => {
                 let activation_before = Left::rows(&trace.activation[start..][..n * h], h);
                 let recurrent = tensors[RECURRENT].value.data();
-                gemm_into((n, width, h), activation_before, (recurrent, width), (gates, width));
-                for (gates, &word) in gates.chunks_exact_mut(width).zip(words) {
-                    vector::add_two(gates, &projected[word as usize * width..][..width], bias);
-                }
+                let inputs = Rows { data: projected, stride: width, of: words };
+                gemm_onto((n, width, h), activation_before, (recurrent, width), inputs, (gates, width));
                 peephole_before(config, peephole, n, cell_before, gates);
             }
         }
@@ -352,7 +353,7 @@ pub(crate) fn backward(
     tensors: &[Tensor],
     batch: &Batch,
     direction: Direction,
-    trace: &LstmTrace,
+    trace: &mut LstmTrace,
     grad: EmbeddingGradient<'_>,
     bptt: Bptt,
     scratch: &mut Scratch,
@@ -360,10 +361,10 @@ pub(crate) fn backward(
 ) -> f64 {
     let width = config.gates() * config.cells;
     scratch.shape_blocks(batch.blocks.len(), tensors);
-    resize(&mut scratch.rows, batch.rows() * width);
     let weights = Weights::transpose(config, tensors, &mut scratch.transposed);
-    let rows = split_by_block(batch, width, &mut scratch.rows);
-    (batch.blocks.par_iter(), trace.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
+    let LstmTrace { gates, blocks, .. } = trace;
+    let rows = split_by_block(batch, width, gates);
+    (batch.blocks.par_iter(), &blocks[..], scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
         |(block, trace, scratch, rows)| {
             backward_block(config, &weights, block, trace, grad, bptt, scratch, rows);
         },
@@ -374,10 +375,7 @@ pub(crate) fn backward(
         Direction::Forward => &batch.occurrences,
         Direction::Backward => &batch.occurrences_reversed,
     };
-    gather_words(occurrences, width, &scratch.rows, &mut scratch.words);
-    // Every packed row saw the bias, and every packed row is an occurrence of some word.
-    for word in scratch.words.chunks_exact(width) {
-        vector::add(gradients[BIAS].data_mut(), word);
-    }
-    gather_rows(batch, &scratch.words, &mut gradients[INPUT])
+    let squares = gather_gradient(batch, occurrences, gates, &mut gradients[INPUT], &mut scratch.squares);
+    bias_gradient(batch, gradients);
+    squares
 }

@@ -37,8 +37,8 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Fills `errors` [rows, G·H], ∂L/∂(input of each gate), and adds up the block's share of the
-/// gradients of recurrent and peephole weights in `scratch.dense`.
+/// Turns `gates` [rows, G·H] into the errors of the gates, ∂L/∂(input of each gate), and adds up the
+/// block's share of the gradients of recurrent and peephole weights in `scratch.dense`.
 pub(crate) fn backward_block(
     config: LstmConfig,
     weights: &Weights<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn backward_block(
     grad: EmbeddingGradient<'_>,
     bptt: Bptt,
     scratch: &mut BlockScratch,
-    errors: &mut [f32],
+    gates: &mut [f32],
 ) {
     let (h, width) = (config.cells, config.gates() * config.cells);
     let per_text = if bptt.signals == Signals::PerGate { width } else { h };
@@ -57,24 +57,24 @@ pub(crate) fn backward_block(
     for t in (0..block.steps()).rev() {
         let span = Span::at(block, bptt, t);
         let Span { first, low, n, .. } = span;
-        errors[first * width..(first + low) * width].fill(0.0);
-        let errors = &mut errors[(first + low) * width..(first + n) * width];
+        gates[first * width..(first + low) * width].fill(0.0);
+        let gates = &mut gates[(first + low) * width..(first + n) * width];
         if low == n {
             continue;
         }
-        let states = span.states(trace, t, block, h, width);
+        let states = span.states(trace, t, block, h);
         match bptt.signals {
             Signals::Exact => {
                 let [d_activation, d_cell, ..] = &mut scratch.buffers;
                 span.begin_texts(block, grad, h, 1, d_activation, d_cell);
-                exact_step(config, weights, states, &span, d_activation, d_cell, errors, t > 0);
+                exact_step(config, weights, states, &span, d_activation, d_cell, gates, t > 0);
             }
             Signals::PerGate => {
-                per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, errors, t > 0)
+                per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, gates, t > 0)
             }
         }
     }
-    weight_gradients(config, block, trace, bptt, errors, &mut scratch.dense);
+    weight_gradients(config, block, trace, bptt, gates, &mut scratch.dense);
 }
 
 /// The texts through which errors flow at step t: places low … n.
@@ -88,10 +88,9 @@ struct Span {
     n: usize,
 }
 
-/// Rows low … n of the states at a step.
+/// Rows low … n of the states at a step, [n − low, H].
 #[derive(Clone, Copy)]
 struct States<'a> {
-    gates: &'a [f32],
     tanh_cell: &'a [f32],
     /// Empty at the first word.
     cell_before: &'a [f32],
@@ -104,14 +103,13 @@ impl Span {
         Span { first: block.start[t] as usize, low, ending: running(t + 1), n: running(t) }
     }
 
-    fn states<'a>(&self, trace: &'a LstmBlockTrace, t: usize, block: &Block, h: usize, width: usize) -> States<'a> {
+    fn states<'a>(&self, trace: &'a LstmBlockTrace, t: usize, block: &Block, h: usize) -> States<'a> {
         let rows = self.first + self.low..self.first + self.n;
         let cell_before = t.checked_sub(1).map_or(&[][..], |s| {
             let before = block.start[s] as usize;
             &trace.cell[(before + self.low) * h..(before + self.n) * h]
         });
         States {
-            gates: &trace.gates[rows.start * width..rows.end * width],
             tanh_cell: &trace.tanh_cell[rows.start * h..rows.end * h],
             cell_before,
         }
@@ -140,7 +138,7 @@ impl Span {
 }
 
 /// One step of the exact way back. On entry `d_activation` is ∂L/∂y(t) and `d_cell` what flows
-/// into ∂L/∂c(t) from later words; on exit both are the step before's.
+/// into ∂L/∂c(t) from later words; on exit both are the step before's. `gates` become their errors.
 fn exact_step(
     config: LstmConfig,
     weights: &Weights<'_>,
@@ -148,7 +146,7 @@ fn exact_step(
     span: &Span,
     d_activation: &mut [f32],
     d_cell: &mut [f32],
-    errors: &mut [f32],
+    gates: &mut [f32],
     goes_on: bool,
 ) {
     let (h, width) = (config.cells, config.gates() * config.cells);
@@ -156,13 +154,14 @@ fn exact_step(
     let count = n - low;
     let d_activation = &mut d_activation[low * h..n * h];
     let d_cell = &mut d_cell[low * h..n * h];
-    output_errors(states.gates, states.tanh_cell, d_activation, d_cell, errors, h);
+    output_errors(gates, states.tanh_cell, d_activation, d_cell, h);
     if let Some(peephole) = weights.peephole {
         // c(t) reached the output gate through W_p1, the last H rows of W_pᵀ.
-        let output = &errors[config.output_gate()..];
+        let output = &gates[config.output_gate()..];
         into_cell(config.peephole, (count, h), (output, width), &peephole[peephole.len() - last(config, h)..], d_cell);
     }
-    gate_errors(states.gates, states.cell_before, d_cell, errors, h, config.forget_gate);
+    gate_errors(gates, states.cell_before, d_cell, h, config.forget_gate);
+    let errors = &*gates;
     if !goes_on {
         return;
     }
@@ -204,73 +203,65 @@ fn into_cell(
 }
 
 by_level! {
-    /// ∂L/∂(input of o) into `errors`; d_cell += ∂L/∂y ∘ o ∘ (1 − tanh² c).
-    fn output_errors(
-        gates: &[f32], tanh_cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], errors: &mut [f32], h: usize,
-    ) = output_errors_body
+    /// In `gates` [n, G·H], o becomes ∂L/∂(input of o); d_cell += ∂L/∂y ∘ o ∘ (1 − tanh² c), [n, H].
+    fn output_errors(gates: &mut [f32], tanh_cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize)
+        = output_errors_body
 }
 
 #[inline(always)]
 fn output_errors_body<const FMA: bool>(
-    gates: &[f32],
+    gates: &mut [f32],
     tanh_cell: &[f32],
     d_activation: &[f32],
     d_cell: &mut [f32],
-    errors: &mut [f32],
     h: usize,
 ) {
     let width = gates.len() / (tanh_cell.len() / h);
-    let rows = gates.chunks_exact(width).zip(errors.chunks_exact_mut(width));
     let states = tanh_cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
-    for ((gates, errors), ((tanh_cell, d_activation), d_cell)) in rows.zip(states) {
-        let (o, d_o) = (&gates[width - h..], &mut errors[width - h..]);
-        for ((((&o, d_o), &tanh_c), &d_y), d_c) in o.iter().zip(d_o).zip(tanh_cell).zip(d_activation).zip(d_cell) {
-            *d_o = d_y * tanh_c * o * (1.0 - o);
-            *d_c = mul_add::<FMA>(d_y * o, 1.0 - tanh_c * tanh_c, *d_c);
+    for (gates, ((tanh_cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
+        for (((o, &tanh_c), &d_y), d_c) in gates[width - h..].iter_mut().zip(tanh_cell).zip(d_activation).zip(d_cell) {
+            *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
+            *o = d_y * tanh_c * *o * (1.0 - *o);
         }
     }
 }
 
 by_level! {
-    /// ∂L/∂(inputs of y_g, i, f) into `errors`; d_cell becomes ∂L/∂c(t − 1) = f ∘ ∂L/∂c(t).
-    fn gate_errors(
-        gates: &[f32], cell_before: &[f32], d_cell: &mut [f32], errors: &mut [f32], h: usize, forget: bool,
-    ) = gate_errors_body
+    /// In `gates` [n, G·H], y_g, i and f become ∂L/∂(their inputs); d_cell, ∂L/∂c(t) [n, H], becomes
+    /// ∂L/∂c(t − 1) = f ∘ ∂L/∂c(t). `cell_before` is empty at the first word.
+    fn gate_errors(gates: &mut [f32], cell_before: &[f32], d_cell: &mut [f32], h: usize, forget: bool)
+        = gate_errors_body
 }
 
 #[inline(always)]
 fn gate_errors_body<const FMA: bool>(
-    gates: &[f32],
+    gates: &mut [f32],
     cell_before: &[f32],
     d_cell: &mut [f32],
-    errors: &mut [f32],
     h: usize,
     forget: bool,
 ) {
     let width = gates.len() / (d_cell.len() / h);
     let mut before = cell_before.chunks_exact(h);
-    let rows = gates.chunks_exact(width).zip(errors.chunks_exact_mut(width)).zip(d_cell.chunks_exact_mut(h));
-    for ((gates, errors), d_cell) in rows {
-        let (y_g, rest) = gates.split_at(h);
-        let (i, rest) = rest.split_at(h);
-        let (d_g, d_rest) = errors.split_at_mut(h);
-        let (d_i, d_rest) = d_rest.split_at_mut(h);
-        for ((((&y_g, &i), d_g), d_i), &d_c) in y_g.iter().zip(i).zip(d_g).zip(d_i).zip(d_cell.iter()) {
-            *d_g = d_c * i * (1.0 - y_g * y_g);
-            *d_i = d_c * y_g * i * (1.0 - i);
+    for (gates, d_cell) in gates.chunks_exact_mut(width).zip(d_cell.chunks_exact_mut(h)) {
+        let (y_g, rest) = gates.split_at_mut(h);
+        let (i, rest) = rest.split_at_mut(h);
+        for ((y_g, i), &d_c) in y_g.iter_mut().zip(i).zip(d_cell.iter()) {
+            let (g, open) = (*y_g, *i);
+            *y_g = d_c * open * (1.0 - g * g);
+            *i = d_c * g * open * (1.0 - open);
         }
-        if forget {
-            let (f, d_f) = (&rest[..h], &mut d_rest[..h]);
-            match before.next() {
-                None => d_f.fill(0.0),
-                Some(before) => {
-                    for (((&f, d_f), &c_before), &d_c) in f.iter().zip(d_f).zip(before).zip(d_cell.iter()) {
-                        *d_f = d_c * c_before * f * (1.0 - f);
-                    }
+        if !forget {
+            continue;
+        }
+        let f = &mut rest[..h];
+        match before.next() {
+            None => f.fill(0.0),
+            Some(before) => {
+                for ((f, &c_before), d_c) in f.iter_mut().zip(before).zip(d_cell) {
+                    let (error, kept) = (*d_c * c_before * *f * (1.0 - *f), *d_c * *f);
+                    (*f, *d_c) = (error, kept);
                 }
-            }
-            for (d_c, &f) in d_cell.iter_mut().zip(f) {
-                *d_c *= f;
             }
         }
     }
@@ -288,7 +279,7 @@ fn per_gate_step(
     block: &Block,
     grad: EmbeddingGradient<'_>,
     buffers: &mut [Vec<f32>; 3],
-    errors: &mut [f32],
+    gates_and_errors: &mut [f32],
     goes_on: bool,
 ) {
     let (h, width) = (config.cells, config.gates() * config.cells);
@@ -297,29 +288,28 @@ fn per_gate_step(
     span.begin_texts(block, grad, h, gates, signals, carried);
     for place in low..n {
         let row = place - low;
-        let state = &states.gates[row * width..][..width];
+        let gate = &mut gates_and_errors[row * width..][..width];
         let signal = &mut signals[place * width..][..width];
         let carry = &mut carried[place * width..][..width];
-        let error = &mut errors[row * width..][..width];
         for j in 0..h {
-            let (y_g, i, o) = (state[j], state[h + j], state[width - h + j]);
-            let f = if config.forget_gate { state[2 * h + j] } else { 1.0 };
+            let (y_g, i, o) = (gate[j], gate[h + j], gate[width - h + j]);
+            let f = if config.forget_gate { gate[2 * h + j] } else { 1.0 };
             let c_before = states.cell_before.get(row * h + j).copied().unwrap_or(0.0);
             let tanh_c = states.tanh_cell[row * h + j];
             // eq. (17), (43): δ¹ = o∘(1 − o)∘h(c)∘v; eq. (22), (44): δᵍ = (1 − h²(c))∘o∘v.
             let output = width - h + j;
             signal[output] *= o * (1.0 - o) * tanh_c;
-            error[output] = signal[output];
-            for gate in 0..gates - 1 {
-                let at = gate * h + j;
+            gate[output] = signal[output];
+            for g in 0..gates - 1 {
+                let at = g * h + j;
                 signal[at] *= (1.0 - tanh_c * tanh_c) * o;
                 let sum = signal[at] + carry[at];
-                let b = match gate {
+                let b = match g {
                     0 => i * (1.0 - y_g * y_g),
                     1 => y_g * i * (1.0 - i),
                     _ => c_before * f * (1.0 - f),
                 };
-                error[at] = sum * b;
+                gate[at] = sum * b;
                 carry[at] = f * sum;
             }
         }

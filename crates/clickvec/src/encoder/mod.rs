@@ -114,8 +114,9 @@ pub trait Encoder: Send + Sync {
 
     /// The way back of [`Encoder::forward`] over the same `batch`, for which
     /// [`Batch::plan_rows`] has run: `grad` is ∂L/∂embeddings [texts, L], and `gradients` is
-    /// replaced by ∂L/∂tensors.
-    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients);
+    /// replaced by ∂L/∂tensors. It uses up the trace: errors take the place of states that nothing
+    /// needs any more.
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients);
 }
 
 /// What an encoder computed on the way forward; reused from call to call.
@@ -148,8 +149,8 @@ pub enum States {
 /// ∂L/∂tensors of one encoder, with the working memory to compute them; reused from call to call.
 #[derive(Debug, Default)]
 pub struct Gradients {
-    /// One for each of [`Encoder::tensors`]: of the tensor's shape, but of an input table only the
-    /// rows of [`Batch::touched`], in that order.
+    /// One for each of [`Encoder::tensors`]: of the tensor's shape, but for an input table rows as
+    /// [`Batch::gradient_rows`] numbers them.
     pub tensors: Vec<Matrix>,
     /// Σ of the squares of the tables' gradients.
     pub(crate) table_squares: f64,
@@ -161,8 +162,8 @@ pub struct Gradients {
 pub(crate) struct Scratch {
     /// ∂L/∂(what was read of the projection) at each packed row, [rows, W]
     pub(crate) rows: Vec<f32>,
-    /// ∂L/∂(projection of each distinct word), [words, W]
-    pub(crate) words: Vec<f32>,
+    /// Σ of the squares of each row of a table's gradient.
+    pub(crate) squares: Vec<f64>,
     /// One for each block: its share of the dense gradients, and buffers.
     pub(crate) blocks: Vec<BlockScratch>,
     /// Transposes of weights.
@@ -177,14 +178,16 @@ pub(crate) struct BlockScratch {
 }
 
 impl Gradients {
-    /// Makes one matrix a tensor: zeros of the tensor's shape, or anything [touched, W] for a table.
-    pub(crate) fn shape_like(&mut self, tensors: &[Tensor], touched: usize) {
+    /// Makes one matrix a tensor: zeros of the tensor's shape, or any numbers for a table.
+    pub(crate) fn shape_like(&mut self, tensors: &[Tensor], batch: &Batch) {
         self.table_squares = 0.0;
         self.tensors.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
             match tensor.kind {
                 // Every row is written whole.
-                TensorKind::Table => gradient.reshape(touched, tensor.value.columns()),
+                TensorKind::Table => {
+                    gradient.reshape(batch.distinct_words() + batch.shared.len(), tensor.value.columns());
+                }
                 TensorKind::Dense => gradient.reset(tensor.value.rows(), tensor.value.columns()),
             }
         }

@@ -1,9 +1,9 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
+use super::input::{bias_gradient, gather_gradient, place_embeddings, project, resize, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
-use crate::math::gemm::{Left, gemm, gemm_into};
+use crate::math::gemm::{Left, Rows, gemm, gemm_into, gemm_onto};
 use crate::math::{Matrix, vector};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
@@ -41,19 +41,20 @@ impl Rnn {
     fn forward_block(&self, block: &Block, projected: &[f32], activation: &mut Vec<f32>) {
         let h = self.hidden;
         resize(activation, block.rows() * h);
-        let bias = self.tensors[BIAS].value.data();
         for t in 0..block.steps() {
             let n = block.running[t] as usize;
             let first = block.start[t] as usize;
             let (before, now) = activation.split_at_mut(first * h);
             let now = &mut now[..n * h];
-            for (y, &word) in now.chunks_exact_mut(h).zip(&block.words[first..]) {
-                y.copy_from_slice(&projected[word as usize * h..][..h]);
-                vector::add(y, bias);
-            }
+            let words = &block.words[first..first + n];
             if t > 0 {
                 let before = Left::rows(&before[block.start[t - 1] as usize * h..], h);
-                gemm((n, h, h), before, (self.tensors[RECURRENT].value.data(), h), (now, h));
+                let inputs = Rows { data: projected, stride: h, of: words };
+                gemm_onto((n, h, h), before, (self.tensors[RECURRENT].value.data(), h), inputs, (now, h));
+            } else {
+                for (y, &word) in now.chunks_exact_mut(h).zip(words) {
+                    y.copy_from_slice(&projected[word as usize * h..][..h]);
+                }
             }
             tanh_slice(now);
         }
@@ -118,7 +119,7 @@ impl Encoder for Rnn {
             trace.states = States::Rnn(RnnTrace::default());
         }
         let States::Rnn(RnnTrace { projected, activations }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[INPUT].value, batch, projected);
+        project(&self.tensors[INPUT].value, Some(&self.tensors[BIAS].value), batch, projected);
         activations.resize_with(batch.blocks.len(), Vec::new);
         (batch.blocks.par_iter(), activations.par_iter_mut())
             .into_par_iter()
@@ -131,10 +132,10 @@ impl Encoder for Rnn {
         });
     }
 
-    fn backward(&self, batch: &Batch, trace: &Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let States::Rnn(states) = &trace.states else { panic!("backward without its forward") };
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let States::Rnn(states) = &mut trace.states else { panic!("backward without its forward") };
         let h = self.hidden;
-        gradients.shape_like(&self.tensors, batch.touched().len());
+        gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
@@ -148,15 +149,8 @@ impl Encoder for Rnn {
                 self.backward_block(recurrent, block, activation, grad, bptt, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        gather_words(&batch.occurrences, h, &scratch.rows, &mut scratch.words);
-        add_up(&scratch.words, &mut out[BIAS]);
-        *table_squares = gather_rows(batch, &scratch.words, &mut out[INPUT]);
-    }
-}
-
-/// Adds all rows of `words` to a bias gradient: every packed row saw the bias.
-pub(crate) fn add_up(words: &[f32], bias: &mut Matrix) {
-    for word in words.chunks_exact(bias.columns()) {
-        vector::add(bias.data_mut(), word);
+        *table_squares =
+            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[INPUT], &mut scratch.squares);
+        bias_gradient(batch, out);
     }
 }

@@ -32,12 +32,23 @@ impl<'a> Left<'a> {
     }
 }
 
+/// Rows of a matrix: row i is `data[of[i]·stride..]`.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// The matrix, row by row.
+    pub data: &'a [f32],
+    /// How far apart its rows are.
+    pub stride: usize,
+    /// Which of its rows.
+    pub of: &'a [u32],
+}
+
 /// C[m × n] += A[m × k]·B[k × n]; B's rows are `b_stride` apart, C's `c_stride`.
 ///
 /// # Panics
 /// If a slice is too short for its sizes.
 pub fn gemm(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
-    product(sizes, a, b, c, true);
+    product(sizes, a, b, c, Start::Product);
 }
 
 /// C[m × n] = A[m × k]·B[k × n], whatever C was; otherwise as [`gemm`].
@@ -46,7 +57,40 @@ pub fn gemm(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&
 /// If a slice is too short for its sizes, or k is 0.
 pub fn gemm_into(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
     assert!(sizes.2 > 0, "a product over nothing");
-    product(sizes, a, b, c, false);
+    product(sizes, a, b, c, Start::Zero);
+}
+
+/// C[m × n] = D[m × n] + A[m × k]·B[k × n], D being `rows`; otherwise as [`gemm`].
+///
+/// # Panics
+/// If a slice is too short for its sizes, or k is 0.
+pub fn gemm_onto(
+    sizes: (usize, usize, usize),
+    a: Left<'_>,
+    b: (&[f32], usize),
+    rows: Rows<'_>,
+    c: (&mut [f32], usize),
+) {
+    let (m, n, k) = sizes;
+    assert!(k > 0, "a product over nothing");
+    let count = rows.data.len() / rows.stride;
+    assert!(rows.stride >= n && rows.of.len() >= m, "too few rows to add to");
+    assert!(rows.of.iter().all(|&row| (row as usize) < count), "a row beyond the {count} there are");
+    product(sizes, a, b, c, Start::Rows { data: rows.data.as_ptr(), stride: rows.stride, of: rows.of.as_ptr() });
+}
+
+/// What a product is added to.
+#[derive(Clone, Copy)]
+enum Start {
+    Zero,
+    /// What C was.
+    Product,
+    /// Row i is at `data[of[i]·stride]`.
+    Rows {
+        data: *const f32,
+        stride: usize,
+        of: *const u32,
+    },
 }
 
 fn product(
@@ -54,7 +98,7 @@ fn product(
     a: Left<'_>,
     (b, b_stride): (&[f32], usize),
     (c, c_stride): (&mut [f32], usize),
-    accumulate: bool,
+    start: Start,
 ) {
     if m == 0 || n == 0 || k == 0 {
         return;
@@ -73,7 +117,7 @@ fn product(
         b_stride,
         c: c.as_mut_ptr(),
         c_stride,
-        accumulate,
+        start,
     };
     match Level::current() {
         // SAFETY: the sizes were checked against the slices above, and `Level::current` never
@@ -120,7 +164,7 @@ struct Job {
     b_stride: usize,
     c: *mut f32,
     c_stride: usize,
-    accumulate: bool,
+    start: Start,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -152,7 +196,11 @@ unsafe fn panels<L: Lanes, const MR: usize>(job: Job) {
         let tail = if left >= vectors * L::N { 0 } else { left - (vectors - 1) * L::N };
         // SAFETY: columns column … column + min(left, vectors·N) lie inside B and C.
         unsafe {
-            let panel = Job { b: job.b.add(column), c: job.c.add(column), ..job };
+            let start = match job.start {
+                Start::Rows { data, stride, of } => Start::Rows { data: data.add(column), stride, of },
+                start => start,
+            };
+            let panel = Job { b: job.b.add(column), c: job.c.add(column), start, ..job };
             match (vectors, tail) {
                 (3, 0) => rows::<L, MR, 3, false>(panel, 0),
                 (3, _) => rows::<L, MR, 3, true>(panel, tail),
@@ -216,13 +264,18 @@ unsafe fn tile<L: Lanes, const MR: usize, const NV: usize, const TAIL: bool>(job
         }
         for i in 0..MR {
             let c = job.c.add((row + i) * job.c_stride);
+            let start = match job.start {
+                Start::Zero => None,
+                Start::Product => Some(c.cast_const()),
+                Start::Rows { data, stride, of } => Some(data.add(*of.add(row + i) as usize * stride)),
+            };
             for v in 0..NV {
-                let p = c.add(v * L::N);
+                let (p, start) = (c.add(v * L::N), start.map(|start| start.add(v * L::N)));
                 if TAIL && v + 1 == NV {
-                    let before = if job.accumulate { L::load_partial(p, tail) } else { L::zero() };
+                    let before = start.map_or(L::zero(), |start| L::load_partial(start, tail));
                     L::store_partial(p, L::add(before, sum[i][v]), tail);
                 } else {
-                    let before = if job.accumulate { L::load(p) } else { L::zero() };
+                    let before = start.map_or(L::zero(), |start| L::load(start));
                     L::store(p, L::add(before, sum[i][v]));
                 }
             }
@@ -274,6 +327,32 @@ mod tests {
         gemm((m, n, k), Left::rows(&a, k), (&b, n), (&mut added, n));
         gemm_into((m, n, k), Left::rows(&a, k), (&b, n), (&mut into, n));
         assert_eq!(added, into);
+    }
+
+    #[test]
+    fn gemm_onto_begins_with_the_rows_it_is_given() {
+        for (m, n, k) in [(1, 5, 3), (9, 50, 7), (13, 96, 4)] {
+            let (a, b, d) = (numbers(m * k, 1), numbers(k * n, 2), numbers(4 * (n + 3), 3));
+            let of: Vec<u32> = (0..m as u32).map(|i| i * 7 % 4).collect();
+            let mut onto = vec![f32::NAN; m * n];
+            gemm_onto(
+                (m, n, k),
+                Left::rows(&a, k),
+                (&b, n),
+                Rows { data: &d, stride: n + 3, of: &of },
+                (&mut onto, n),
+            );
+            let mut naive: Vec<f32> = of.iter().flat_map(|&row| &d[row as usize * (n + 3)..][..n]).copied().collect();
+            gemm_naive((m, n, k), Left::rows(&a, k), (&b, n), (&mut naive, n));
+            assert!(onto.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-5 * k as f32), "{m}×{n}×{k}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a row beyond the 2 there are")]
+    fn a_row_to_add_to_that_is_not_there() {
+        let rows = Rows { data: &[0.0; 4], stride: 2, of: &[2] };
+        gemm_onto((1, 2, 1), Left::rows(&[1.0], 1), (&[1.0, 1.0], 2), rows, (&mut [0.0; 2], 2));
     }
 
     #[test]

@@ -98,6 +98,10 @@ pub struct Batch {
     pub(crate) touched: Vec<u32>,
     /// touched row → distinct words that hold its trigram, as (word, count)
     pub(crate) words_of_touched: Lists<Feature>,
+    /// The touched rows of which the gradient is no single word's.
+    pub(crate) shared: Vec<u32>,
+    /// touched row → row of the table's gradient
+    pub(crate) gradient_rows: Vec<u32>,
     scratch: Scratch,
 }
 
@@ -143,6 +147,13 @@ impl Batch {
     /// The table rows (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
     pub fn touched(&self) -> &[u32] {
         &self.touched
+    }
+
+    /// Where the gradient of each touched row lies: a trigram that stands once in one word has the
+    /// gradient of that word, one of the first [`Batch::distinct_words`] rows; the sums for all others
+    /// follow. Filled by [`Batch::plan_rows`].
+    pub fn gradient_rows(&self) -> &[u32] {
+        &self.gradient_rows
     }
 
     /// Replaces the contents: `texts` are word ids that `words` knows.
@@ -248,6 +259,17 @@ impl Batch {
                 lists.items[*next as usize] = Feature { id: word as u32, count: feature.count };
                 *next += 1;
             }
+        }
+        self.shared.clear();
+        self.gradient_rows.clear();
+        for row in 0..self.touched.len() {
+            self.gradient_rows.push(match self.words_of_touched.get(row) {
+                &[Feature { id: word, count: 1 }] => word,
+                _ => {
+                    self.shared.push(row as u32);
+                    (words + self.shared.len() - 1) as u32
+                }
+            });
         }
     }
 }

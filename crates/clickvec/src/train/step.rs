@@ -121,11 +121,11 @@ impl Tower {
 
     /// Returns the norm of the gradient.
     fn backward(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig) -> f64 {
-        self.encoder.backward(batch, &self.trace, grad, config.bptt, &mut self.gradients);
+        self.encoder.backward(batch, &mut self.trace, grad, config.bptt, &mut self.gradients);
         Optimizer::norm(self.encoder.tensors(), &self.gradients)
     }
 
     fn apply(&mut self, batch: &Batch, norm: f64) {
-        self.optimizer.apply(self.encoder.tensors_mut(), batch.touched(), &self.gradients, norm);
+        self.optimizer.apply(self.encoder.tensors_mut(), batch, &self.gradients, norm);
     }
 }
