@@ -3,15 +3,14 @@
 //!
 //! The update of an input table is lazy and exact. A row that a minibatch does not touch has no
 //! gradient: its velocity only decays and its value only drifts, and both have a closed form over
-//! any number of updates. A row is brought up to date when a minibatch reads it. What is stored is
+//! any number of updates. Where a row is now is worked out when a minibatch reads it. What is stored is
 //! the point where the next gradient is taken, Θ = Λ + μΔ; [`Optimizer::parameters`] gives Λ.
 
-use crate::encoder::{Gradients, Tensor, TensorKind};
+use crate::encoder::{Gradients, Motion, Tensor, TensorKind};
 use crate::math::Matrix;
 use crate::math::activation::mul_add;
 use crate::math::level::by_level;
 use crate::math::vector::{add_scaled, sum_of_squares};
-use crate::text::batch::Batch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +61,7 @@ pub struct Optimizer {
 /// The state of one tensor's updates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TensorState {
-    /// Δ (Nesterov) or the mean of gradients (Adam); empty with plain descent.
+    /// Δ (Nesterov; of a table it lies with the tensor) or the mean of gradients (Adam); else empty.
     pub(crate) velocity: Matrix,
     /// The mean of squared gradients (Adam).
     pub(crate) square: Matrix,
@@ -132,6 +131,35 @@ struct Idle {
     drift: f32,
 }
 
+impl Idle {
+    /// No update in between.
+    const NONE: Idle = Idle { decay: 1.0, drift: 0.0 };
+}
+
+/// What idling from an earlier update to `updates` does.
+struct Idles<'a> {
+    config: &'a OptimizerConfig,
+    updates: u64,
+    /// By the number of updates in between: most rows were last touched a few updates ago, and those
+    /// factors are computed once.
+    recent: Vec<Idle>,
+}
+
+impl Idles<'_> {
+    fn up_to(config: &OptimizerConfig, updates: u64) -> Idles<'_> {
+        let recent = match config.kind {
+            OptimizerKind::Nesterov => (0..=updates.min(256)).map(|gap| config.idle(updates - gap, updates)).collect(),
+            OptimizerKind::Adam | OptimizerKind::Sgd => Vec::new(),
+        };
+        Idles { config, updates, recent }
+    }
+
+    fn since(&self, update: u64) -> Idle {
+        let known = self.recent.get((self.updates - update) as usize);
+        known.copied().unwrap_or_else(|| self.config.idle(update, self.updates))
+    }
+}
+
 impl OptimizerConfig {
     /// From Θ, Δ after update `from` to Θ, Δ after update `to`.
     fn idle(&self, from: u64, to: u64) -> Idle {
@@ -151,9 +179,9 @@ impl OptimizerConfig {
 
 impl Optimizer {
     /// The state before the first update of `tensors`.
-    pub fn new(config: OptimizerConfig, tensors: &[Tensor]) -> Optimizer {
+    pub fn new(config: OptimizerConfig, tensors: &mut [Tensor]) -> Optimizer {
         let states = tensors
-            .iter()
+            .iter_mut()
             .map(|tensor| {
                 let like = || Matrix::zeros(tensor.value.rows(), tensor.value.columns());
                 match (config.kind, tensor.kind) {
@@ -162,11 +190,11 @@ impl Optimizer {
                     (OptimizerKind::Nesterov, TensorKind::Dense) => {
                         TensorState { velocity: like(), ..TensorState::default() }
                     }
-                    (OptimizerKind::Nesterov, TensorKind::Table) => TensorState {
-                        velocity: like(),
-                        current: vec![0; tensor.value.rows()],
-                        ..TensorState::default()
-                    },
+                    (OptimizerKind::Nesterov, TensorKind::Table) => {
+                        let rows = tensor.value.rows();
+                        tensor.motion = Some(Motion { velocity: like(), drift: vec![0.0; rows] });
+                        TensorState { current: vec![0; rows], ..TensorState::default() }
+                    }
                 }
             })
             .collect();
@@ -188,42 +216,30 @@ impl Optimizer {
     }
 
     /// Continues from a stored state.
-    pub(crate) fn restore(&mut self, updates: u64, states: Vec<TensorState>) {
+    pub(crate) fn restore(&mut self, updates: u64, states: Vec<TensorState>, tensors: &mut [Tensor]) {
         self.updates = updates;
         self.states = states;
+        for (tensor, state) in tensors.iter_mut().zip(&mut self.states) {
+            if let Some(motion) = &mut tensor.motion {
+                motion.velocity = std::mem::take(&mut state.velocity);
+            }
+        }
     }
 
-    /// Brings the `touched` rows (ascending) of the tables up to date: to be called before each
-    /// forward pass that an update follows.
+    /// Works out where the `touched` rows (ascending) of the tables have drifted to: to be called before
+    /// each forward pass that an update follows.
     pub fn prepare(&mut self, tensors: &mut [Tensor], touched: &[u32]) {
         if self.config.kind != OptimizerKind::Nesterov {
             return;
         }
         let (config, updates) = (&self.config, self.updates);
-        for (tensor, state) in tensors.iter_mut().zip(&mut self.states) {
-            if tensor.kind != TensorKind::Table {
-                continue;
-            }
-            // Most rows were last touched a few updates ago: those factors are computed once.
-            let recent: Vec<Idle> = (0..=updates.min(256)).map(|gap| config.idle(updates - gap, updates)).collect();
-            RowTasks::cut(&mut tensor.value, state, touched).into_par_iter().for_each(|task| {
-                let RowTasks { first, value, velocity, current, touched, .. } = task;
-                let width = value.len() / current.len();
+        let idle = Idles::up_to(config, updates);
+        for (tensor, state) in tensors.iter_mut().zip(&self.states) {
+            if let Some(motion) = &mut tensor.motion {
                 for &row in touched {
-                    let row = row as usize - first;
-                    let gap = updates - current[row];
-                    if gap == 0 {
-                        continue;
-                    }
-                    let idle = match recent.get(gap as usize) {
-                        Some(&idle) => idle,
-                        None => config.idle(current[row], updates),
-                    };
-                    current[row] = updates;
-                    let span = row * width..(row + 1) * width;
-                    catch_up(&mut value[span.clone()], &mut velocity[span], idle.drift, idle.decay);
+                    motion.drift[row as usize] = idle.since(state.current[row as usize]).drift;
                 }
-            });
+            }
         }
     }
 
@@ -234,9 +250,13 @@ impl Optimizer {
         (gradients.table_squares + dense).sqrt()
     }
 
-    /// One update with `gradients` over `batch`, of norm `norm`; [`Optimizer::prepare`] has run for its
-    /// touched rows since the last update.
-    pub fn apply(&mut self, tensors: &mut [Tensor], batch: &Batch, gradients: &Gradients, norm: f64) {
+    /// One update with `gradients`, of norm `norm`; their table rows are those of `touched`, for
+    /// which [`Optimizer::prepare`] has run since the last update.
+    ///
+    /// # Panics
+    /// If `gradients.table_rows` does not have a row for each of `touched`.
+    pub fn apply(&mut self, tensors: &mut [Tensor], touched: &[u32], gradients: &Gradients, norm: f64) {
+        assert_eq!(gradients.table_rows.len(), touched.len(), "a row of the gradient for each that was touched");
         self.updates += 1;
         let k = self.updates;
         let clip = match self.config.clip_norm {
@@ -250,8 +270,10 @@ impl Optimizer {
             lookahead: self.config.momentum.at(k + 1) as f32,
             mean_correction: (1.0 / (1.0 - 0.9f64.powf(k as f64))) as f32,
             square_correction: (1.0 / (1.0 - 0.999f64.powf(k as f64))) as f32,
+            idle: Idle::NONE,
         };
         let kind = self.config.kind;
+        let idle = Idles::up_to(&self.config, k - 1);
         for ((tensor, state), gradient) in tensors.iter_mut().zip(&mut self.states).zip(&gradients.tensors) {
             match tensor.kind {
                 TensorKind::Dense => {
@@ -259,9 +281,9 @@ impl Optimizer {
                     step.update(kind, tensor.value.data_mut(), velocity.data_mut(), square.data_mut(), gradient.data());
                 }
                 TensorKind::Table => {
-                    let width = tensor.value.columns();
-                    RowTasks::cut(&mut tensor.value, state, batch.touched()).into_par_iter().for_each(|task| {
-                        let places = &batch.gradient_rows()[task.place..];
+                    RowTasks::cut(tensor, state, touched).into_par_iter().for_each(|task| {
+                        let places = &gradients.table_rows[task.place..];
+                        let width = gradient.columns();
                         for (&row, &place) in task.touched.iter().zip(places) {
                             let gradient = gradient.row(place as usize);
                             let row = row as usize - task.first;
@@ -269,10 +291,12 @@ impl Optimizer {
                             // Empty where this kind of update has no such state.
                             let velocity = task.velocity.get_mut(span.clone()).unwrap_or_default();
                             let square = task.square.get_mut(span.clone()).unwrap_or_default();
-                            step.update(kind, &mut task.value[span], velocity, square, gradient);
+                            let mut step = step;
                             if let Some(current) = task.current.get_mut(row) {
+                                step.idle = idle.since(*current);
                                 *current = k;
                             }
+                            step.update(kind, &mut task.value[span], velocity, square, gradient);
                         }
                     });
                 }
@@ -291,16 +315,18 @@ impl Optimizer {
     }
 
     fn moved(&self, tensors: &[Tensor], number: impl Fn(f32, f32, Idle) -> f32 + Sync) -> Vec<Tensor> {
-        let mut out = tensors.to_vec();
+        let copy = |tensor: &Tensor| Tensor::new(tensor.kind, tensor.groups.clone(), tensor.value.clone());
+        let mut out: Vec<Tensor> = tensors.iter().map(copy).collect();
         if self.config.kind != OptimizerKind::Nesterov {
             return out;
         }
-        for (tensor, state) in out.iter_mut().zip(&self.states) {
+        for ((now, tensor), state) in out.iter_mut().zip(tensors).zip(&self.states) {
             let width = tensor.value.columns();
-            tensor.value.data_mut().par_chunks_mut(width).enumerate().for_each(|(row, values)| {
+            let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
+            now.value.data_mut().par_chunks_mut(width).enumerate().for_each(|(row, values)| {
                 let from = state.current.get(row).copied().unwrap_or(self.updates);
                 let idle = self.config.landing(from, self.updates);
-                for (value, &velocity) in values.iter_mut().zip(state.velocity.row(row)) {
+                for (value, &velocity) in values.iter_mut().zip(velocity.row(row)) {
                     *value = number(*value, velocity, idle);
                 }
             });
@@ -320,6 +346,8 @@ struct Step {
     lookahead: f32,
     mean_correction: f32,
     square_correction: f32,
+    /// Of this row since its last update.
+    idle: Idle,
 }
 
 impl Step {
@@ -335,7 +363,7 @@ impl Step {
         match kind {
             OptimizerKind::Nesterov => {
                 let rate = -self.learning_rate * self.scale;
-                nesterov(value, velocity, gradient, rate, self.momentum, self.lookahead);
+                nesterov(value, velocity, gradient, self.idle, rate, self.momentum, self.lookahead);
             }
             OptimizerKind::Adam => adam(value, velocity, square, gradient, self),
             OptimizerKind::Sgd => add_scaled(value, -self.learning_rate * self.scale, gradient),
@@ -344,22 +372,10 @@ impl Step {
 }
 
 by_level! {
-    /// What updates without a gradient do to a row.
-    fn catch_up(value: &mut [f32], velocity: &mut [f32], drift: f32, decay: f32) = catch_up_body
-}
-
-#[inline(always)]
-fn catch_up_body<const FMA: bool>(value: &mut [f32], velocity: &mut [f32], drift: f32, decay: f32) {
-    for (value, velocity) in value.iter_mut().zip(velocity) {
-        *value = mul_add::<FMA>(*velocity, drift, *value);
-        *velocity *= decay;
-    }
-}
-
-by_level! {
-    /// Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ
-    fn nesterov(value: &mut [f32], velocity: &mut [f32], gradient: &[f32], rate: f32, momentum: f32, lookahead: f32)
-        = nesterov_body
+    /// First what idling did: Θ ← Θ + drift·Δ, Δ ← decay·Δ. Then Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ.
+    fn nesterov(
+        value: &mut [f32], velocity: &mut [f32], gradient: &[f32], idle: Idle, rate: f32, momentum: f32, lookahead: f32,
+    ) = nesterov_body
 }
 
 #[inline(always)]
@@ -367,14 +383,16 @@ fn nesterov_body<const FMA: bool>(
     value: &mut [f32],
     velocity: &mut [f32],
     gradient: &[f32],
+    idle: Idle,
     rate: f32,
     momentum: f32,
     lookahead: f32,
 ) {
     for ((value, velocity), &g) in value.iter_mut().zip(velocity).zip(gradient) {
+        let now = mul_add::<FMA>(*velocity, idle.drift, *value);
         let step = rate * g;
-        *velocity = mul_add::<FMA>(momentum, *velocity, step);
-        *value = mul_add::<FMA>(lookahead, *velocity, *value + step);
+        *velocity = mul_add::<FMA>(momentum, *velocity * idle.decay, step);
+        *value = mul_add::<FMA>(lookahead, *velocity, now + step);
     }
 }
 
@@ -409,10 +427,11 @@ struct RowTasks<'a> {
 
 impl<'a> RowTasks<'a> {
     /// Cuts a table into parts of [`CHUNK`] touched rows each.
-    fn cut(value: &'a mut Matrix, state: &'a mut TensorState, touched: &'a [u32]) -> Vec<RowTasks<'a>> {
-        let width = value.columns();
-        let mut value = value.data_mut();
-        let mut velocity = state.velocity.data_mut();
+    fn cut(tensor: &'a mut Tensor, state: &'a mut TensorState, touched: &'a [u32]) -> Vec<RowTasks<'a>> {
+        let width = tensor.value.columns();
+        let mut value = tensor.value.data_mut();
+        let velocity = tensor.motion.as_mut().map_or(&mut state.velocity, |motion| &mut motion.velocity);
+        let mut velocity = velocity.data_mut();
         let mut square = state.square.data_mut();
         let mut current = &mut state.current[..];
         let mut tasks = Vec::with_capacity(touched.len().div_ceil(CHUNK));

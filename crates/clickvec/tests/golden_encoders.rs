@@ -230,8 +230,8 @@ fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch) -> Vec<Ten
     for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
         if tensor.kind == clickvec::encoder::TensorKind::Table {
             tensor.value.reset(tensor.value.rows(), tensor.value.columns());
-            for (i, &row) in batch.touched().iter().enumerate() {
-                tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(i));
+            for (&row, &place) in batch.touched().iter().zip(&gradients.table_rows) {
+                tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(place as usize));
             }
         } else {
             tensor.value = gradient.clone();
@@ -284,7 +284,7 @@ impl Pass {
         let sum = self.loss.compute(gamma, &queries.embeddings, &titles.embeddings, dimension, &self.pairs);
         let grads = [&self.loss.query_gradient, &self.loss.title_gradient];
         for i in 0..2 {
-            towers[i].backward(&self.batches[i], &self.traces[i], grads[i], case.bptt, &mut self.gradients[i]);
+            towers[i].backward(&self.batches[i], &mut self.traces[i], grads[i], case.bptt, &mut self.gradients[i]);
         }
         sum.loss
     }
@@ -324,7 +324,7 @@ fn check_passes(case: &Case) {
             title += 1;
         }
     }
-    check_trace(case, &pass);
+    check_trace(case, &pass, towers[0]);
     check_one_by_one(case, towers, &pass, &samples);
 }
 
@@ -345,23 +345,27 @@ fn check_one_by_one(case: &Case, towers: [&dyn Encoder; 2], many: &Pass, samples
     }
 }
 
-fn check_trace(case: &Case, pass: &Pass) {
+fn check_trace(case: &Case, pass: &Pass, tower: &dyn Encoder) {
     let Some(golden) = case.golden.get("trace_of_first_query") else { return };
+    // The way back uses a trace up.
+    let mut trace = Trace::default();
+    tower.forward(&pass.batches[0], &mut trace);
     let block = &pass.batches[0].blocks()[0];
     let place = block.texts.iter().position(|&text| text == 0).expect("the first query has words");
     let length = block.length(place);
     for (key, expected) in golden.as_object().expect("a trace") {
         let expected = numbers(expected);
-        let found: Vec<f64> = match (&pass.traces[0].states, &case.config) {
+        let found: Vec<f64> = match (&trace.states, &case.config) {
             (States::Lstm(trace), EncoderConfig::Lstm(config)) => {
-                let (trace, h) = (&trace.blocks[0], config.cells);
+                let h = config.cells;
                 let width = config.gates() * h;
+                // The first block's rows come first.
                 let (values, stride, offset) = match key.as_str() {
                     "input_gate" => (&trace.gates, width, h),
                     "forget_gate" => (&trace.gates, width, 2 * h),
                     "output_gate" => (&trace.gates, width, width - h),
-                    "cell_state" => (&trace.cell, h, 0),
-                    "activation" => (&trace.activation, h, 0),
+                    "cell_state" => (&trace.blocks[0].cell, h, 0),
+                    "activation" => (&trace.blocks[0].activation, h, 0),
                     other => panic!("{}: trace `{other}` is not known", case.name),
                 };
                 let row = |t| &values[block.row(place, t) * stride + offset..][..h];
@@ -401,8 +405,7 @@ fn check_nesterov(case: &Case) {
         momentum: MomentumSchedule::each(&momenta),
     };
     let mut towers = [case.tower("query_parameters"), case.tower("document_parameters")];
-    let mut optimizers =
-        [Optimizer::new(config.clone(), towers[0].tensors()), Optimizer::new(config, towers[1].tensors())];
+    let mut optimizers = towers.each_mut().map(|tower| Optimizer::new(config.clone(), tower.tensors_mut()));
     for step in steps {
         let samples: Vec<usize> = numbers(&step["minibatch"]).into_iter().map(|i| i as usize).collect();
         let mut pass = Pass::new(case, &samples);

@@ -62,7 +62,7 @@ impl Encoder for Bidirectional {
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let States::Bilstm(states) = &mut trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch);
-        let Gradients { tensors: out, table_squares, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         let h = self.config.cells;
         let parts =
             states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));

@@ -61,8 +61,8 @@ impl Clsm {
             (0..window).map(|place| Group { name: format!("{stem}.{place}"), width: units }).collect::<Vec<_>>()
         };
         let mut tensors = vec![
-            Tensor { kind: TensorKind::Table, groups: places("wc"), value: Matrix::zeros(features, window * units) },
-            Tensor { kind: TensorKind::Dense, groups: places("wc.padding"), value: Matrix::zeros(1, window * units) },
+            Tensor::new(TensorKind::Table, places("wc"), Matrix::zeros(features, window * units)),
+            Tensor::new(TensorKind::Dense, places("wc.padding"), Matrix::zeros(1, window * units)),
             Tensor::zeros(TensorKind::Dense, units, &["ws"], dimension),
         ];
         if bias {
@@ -204,7 +204,7 @@ impl Encoder for Clsm {
             trace.states = States::Clsm(ClsmTrace::default());
         }
         let States::Clsm(ClsmTrace { projected, blocks }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[CONVOLUTION].value, None, batch, projected);
+        project(&self.tensors[CONVOLUTION], None, batch, projected);
         blocks.resize_with(batch.blocks.len(), ClsmBlockTrace::default);
         (batch.blocks.par_iter(), blocks.par_iter_mut())
             .into_par_iter()
@@ -217,7 +217,7 @@ impl Encoder for Clsm {
         let States::Clsm(states) = &mut trace.states else { panic!("backward without its forward") };
         let width = self.window * self.units;
         gradients.shape_like(&self.tensors, batch);
-        let Gradients { tensors: out, table_squares, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
         self.tensors[SEMANTIC].value.transpose_into(&mut scratch.transposed[0]);

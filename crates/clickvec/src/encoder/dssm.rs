@@ -138,7 +138,7 @@ impl Encoder for Dssm {
             trace.states = States::Dssm(DssmTrace::default());
         }
         let States::Dssm(DssmTrace { projected, layers }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[0].value, None, batch, projected);
+        project(&self.tensors[0], None, batch, projected);
         layers.resize_with(batch.blocks.len(), Vec::new);
         (batch.blocks.par_iter(), layers.par_iter_mut())
             .into_par_iter()
@@ -152,7 +152,7 @@ impl Encoder for Dssm {
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
         let States::Dssm(states) = &mut trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch);
-        let Gradients { tensors: out, table_squares, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(self.layers(), Vec::new);
         for layer in 1..self.layers() {

@@ -2,6 +2,7 @@
 //!
 //! Each distinct word of a batch is projected once, and its gradient is gathered once.
 
+use super::Tensor;
 use crate::math::Matrix;
 use crate::math::sparse::{RowCount, sum_rows};
 use crate::math::vector::{add, sum_of_squares};
@@ -12,12 +13,12 @@ use rayon::prelude::*;
 const CHUNK: usize = 64;
 
 /// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams, plus `bias` [1, W].
-pub(crate) fn project(table: &Matrix, bias: Option<&Matrix>, batch: &Batch, projected: &mut Vec<f32>) {
-    let width = table.columns();
+pub(crate) fn project(table: &Tensor, bias: Option<&Matrix>, batch: &Batch, projected: &mut Vec<f32>) {
+    let width = table.value.columns();
     resize(projected, batch.distinct_words() * width);
     projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
         for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-            sum_rows(table.data(), batch.features.get(chunk * CHUNK + i), sum);
+            table.sum_rows(batch.features.get(chunk * CHUNK + i), sum);
             if let Some(bias) = bias {
                 add(sum, bias.data());
             }
@@ -30,7 +31,7 @@ pub(crate) fn project(table: &Matrix, bias: Option<&Matrix>, batch: &Batch, proj
 ///
 /// It lies in two parts: first a row for each distinct word, ∂L/∂(its projection); then one for
 /// each trigram of several words, their sum. A trigram that stands in one word has that word's row:
-/// [`Batch::gradient_rows`] says which row is whose.
+/// `batch.gradient_rows` says which row is whose.
 pub(crate) fn gather_gradient(
     batch: &Batch,
     occurrences: &Lists<u32>,

@@ -130,7 +130,7 @@ impl Encoder for Lstm {
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let States::Lstm(states) = &mut trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch);
-        let Gradients { tensors, table_squares, scratch } = gradients;
+        let Gradients { tensors, table_squares, scratch, .. } = gradients;
         let grad = EmbeddingGradient { values: grad, stride: self.config.cells, offset: 0 };
         *table_squares =
             backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
@@ -172,7 +172,7 @@ pub(crate) fn forward(
     trace: &mut LstmTrace,
 ) {
     let LstmTrace { projected, gates, blocks } = trace;
-    project(&tensors[INPUT].value, Some(&tensors[BIAS].value), batch, projected);
+    project(&tensors[INPUT], Some(&tensors[BIAS].value), batch, projected);
     let width = config.gates() * config.cells;
     resize(gates, batch.rows() * width);
     blocks.resize_with(batch.blocks.len(), LstmBlockTrace::default);

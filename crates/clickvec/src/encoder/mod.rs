@@ -17,6 +17,7 @@ mod tensor;
 
 pub use bidirectional::Bidirectional;
 pub use init::{InitRange, TextStatistics, initialize};
+pub(crate) use tensor::Motion;
 pub use tensor::{Group, Tensor, TensorKind};
 
 use crate::math::Matrix;
@@ -150,8 +151,11 @@ pub enum States {
 #[derive(Debug, Default)]
 pub struct Gradients {
     /// One for each of [`Encoder::tensors`]: of the tensor's shape, but for an input table rows as
-    /// [`Batch::gradient_rows`] numbers them.
+    /// `table_rows` numbers them.
     pub tensors: Vec<Matrix>,
+    /// For each of [`Batch::touched`], the row of a table's gradient that is its own; a word's row
+    /// serves all trigrams that stand in no other word.
+    pub table_rows: Vec<u32>,
     /// Σ of the squares of the tables' gradients.
     pub(crate) table_squares: f64,
     pub(crate) scratch: Scratch,
@@ -181,6 +185,7 @@ impl Gradients {
     /// Makes one matrix a tensor: zeros of the tensor's shape, or any numbers for a table.
     pub(crate) fn shape_like(&mut self, tensors: &[Tensor], batch: &Batch) {
         self.table_squares = 0.0;
+        self.table_rows.clone_from(&batch.gradient_rows);
         self.tensors.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
             match tensor.kind {

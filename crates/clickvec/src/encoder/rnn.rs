@@ -4,7 +4,6 @@ use super::input::{bias_gradient, gather_gradient, place_embeddings, project, re
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, Rows, gemm, gemm_into, gemm_onto};
-use crate::math::{Matrix, vector};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
@@ -119,7 +118,7 @@ impl Encoder for Rnn {
             trace.states = States::Rnn(RnnTrace::default());
         }
         let States::Rnn(RnnTrace { projected, activations }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[INPUT].value, Some(&self.tensors[BIAS].value), batch, projected);
+        project(&self.tensors[INPUT], Some(&self.tensors[BIAS].value), batch, projected);
         activations.resize_with(batch.blocks.len(), Vec::new);
         (batch.blocks.par_iter(), activations.par_iter_mut())
             .into_par_iter()
@@ -136,7 +135,7 @@ impl Encoder for Rnn {
         let States::Rnn(states) = &mut trace.states else { panic!("backward without its forward") };
         let h = self.hidden;
         gradients.shape_like(&self.tensors, batch);
-        let Gradients { tensors: out, table_squares, scratch } = gradients;
+        let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
         scratch.transposed.resize_with(1, Vec::new);
         self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);

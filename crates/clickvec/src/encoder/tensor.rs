@@ -1,6 +1,7 @@
 //! Named weights.
 
-use crate::math::Matrix;
+use crate::math::{Matrix, sparse};
+use crate::text::Feature;
 
 /// Weights that lie together in one matrix, input × output, so that one product serves them all.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +12,19 @@ pub struct Tensor {
     pub groups: Vec<Group>,
     /// [inputs, Σ widths of the groups]
     pub value: Matrix,
+    /// Of a table in training with momentum.
+    pub(crate) motion: Option<Motion>,
+}
+
+/// How the rows of a table move between the updates that have a gradient for them: row r is
+/// value[r] + drift[r]·velocity[r]. It is added up where a row is read, since to write every row that
+/// a minibatch reads would double the memory traffic.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Motion {
+    /// [inputs, Σ widths of the groups]
+    pub(crate) velocity: Matrix,
+    /// One for each row; up to date for the rows that [`crate::optimizer::Optimizer::prepare`] was told of.
+    pub(crate) drift: Vec<f32>,
 }
 
 /// One of the papers' matrices inside a [`Tensor`]: a range of its columns.
@@ -32,13 +46,32 @@ pub enum TensorKind {
 }
 
 impl Tensor {
+    /// The weights `value`, whose columns belong to `groups`.
+    pub fn new(kind: TensorKind, groups: Vec<Group>, value: Matrix) -> Tensor {
+        Tensor { kind, groups, value, motion: None }
+    }
+
+    /// `sum` becomes Σ count·row over `items`.
+    pub(crate) fn sum_rows(&self, items: &[Feature], sum: &mut [f32]) {
+        match &self.motion {
+            None => sparse::sum_rows(self.value.data(), items, sum),
+            Some(Motion { velocity, drift }) => {
+                sparse::sum_moving_rows(self.value.data(), velocity.data(), drift, items, sum);
+            }
+        }
+    }
+
+    /// A row as it is read.
+    pub fn row(&self, row: usize) -> Vec<f32> {
+        let mut out = vec![0.0; self.value.columns()];
+        self.sum_rows(&[Feature { id: row as u32, count: 1 }], &mut out);
+        out
+    }
+
     /// Zeros: `inputs` rows, and the named groups, each `width` wide.
     pub(crate) fn zeros(kind: TensorKind, inputs: usize, names: &[&str], width: usize) -> Tensor {
-        Tensor {
-            kind,
-            groups: names.iter().map(|name| Group { name: (*name).to_owned(), width }).collect(),
-            value: Matrix::zeros(inputs, names.len() * width),
-        }
+        let groups = names.iter().map(|name| Group { name: (*name).to_owned(), width }).collect();
+        Tensor::new(kind, groups, Matrix::zeros(inputs, names.len() * width))
     }
 
     /// Zeros: one group.

@@ -1,5 +1,7 @@
 //! A matrix of f32, row by row.
 
+use super::memory::advise_huge_pages;
+
 /// Rows × columns numbers, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Matrix {
@@ -11,7 +13,9 @@ pub struct Matrix {
 impl Matrix {
     /// All zeros.
     pub fn zeros(rows: usize, columns: usize) -> Matrix {
-        Matrix { rows, columns, data: vec![0.0; rows * columns] }
+        let data = vec![0.0; rows * columns];
+        advise_huge_pages(&data);
+        Matrix { rows, columns, data }
     }
 
     /// From numbers that stand row by row.

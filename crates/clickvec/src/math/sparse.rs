@@ -23,26 +23,106 @@ impl RowCount for u32 {
     }
 }
 
+/// A table's rows as they are read.
+trait Table: Copy {
+    /// Where its first number is.
+    fn value(self) -> *const f32;
+    /// How much of a row's velocity is to be added to it.
+    ///
+    /// # Safety
+    /// The table has the row.
+    unsafe fn drift(self, row: usize) -> f32;
+    /// Where the first velocity is; asked for only if there is a drift.
+    fn velocity(self) -> *const f32;
+}
+
+/// Rows are what they hold.
+#[derive(Clone, Copy)]
+struct Still(*const f32);
+
+/// Row r is value[r] + drift[r]·velocity[r].
+#[derive(Clone, Copy)]
+struct Moving {
+    value: *const f32,
+    velocity: *const f32,
+    drift: *const f32,
+}
+
+impl Table for Still {
+    #[inline(always)]
+    fn value(self) -> *const f32 {
+        self.0
+    }
+    #[inline(always)]
+    unsafe fn drift(self, _: usize) -> f32 {
+        0.0
+    }
+    #[inline(always)]
+    fn velocity(self) -> *const f32 {
+        self.0
+    }
+}
+
+impl Table for Moving {
+    #[inline(always)]
+    fn value(self) -> *const f32 {
+        self.value
+    }
+    #[inline(always)]
+    unsafe fn drift(self, row: usize) -> f32 {
+        // SAFETY: the caller's contract.
+        unsafe { *self.drift.add(row) }
+    }
+    #[inline(always)]
+    fn velocity(self) -> *const f32 {
+        self.velocity
+    }
+}
+
 /// `out` = Σ count·row over `items`, rows of `table` as wide as `out`; zeros if there are none.
 ///
 /// # Panics
 /// If the table has no such row.
 pub(crate) fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
-    let width = out.len();
+    check_rows(table, items, out.len());
+    sum(Still(table.as_ptr()), items, out);
+}
+
+/// As [`sum_rows`], with row r of the table being value[r] + drift[r]·velocity[r].
+///
+/// # Panics
+/// If the table has no such row, or `velocity` or `drift` are not of its size.
+pub(crate) fn sum_moving_rows<I: RowCount>(
+    value: &[f32],
+    velocity: &[f32],
+    drift: &[f32],
+    items: &[I],
+    out: &mut [f32],
+) {
+    check_rows(value, items, out.len());
+    assert!(velocity.len() == value.len() && drift.len() * out.len() >= value.len(), "a velocity for each number");
+    sum(Moving { value: value.as_ptr(), velocity: velocity.as_ptr(), drift: drift.as_ptr() }, items, out);
+}
+
+fn check_rows<I: RowCount>(table: &[f32], items: &[I], width: usize) {
     let rows = table.len().checked_div(width).unwrap_or(0);
     assert!(items.iter().all(|item| item.row() < rows), "a row beyond the table's {rows}");
+}
+
+/// The table has every row of `items`, as wide as `out`.
+fn sum<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     match Level::current() {
-        // SAFETY: every row lies inside the table, as was just checked, and `Level::current` never
+        // SAFETY: every row lies inside the table, as the callers checked, and `Level::current` never
         // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx512 => unsafe { avx512(table.as_ptr(), items, out) },
+        Level::Avx512 => unsafe { avx512(table, items, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx2 => unsafe { avx2(table.as_ptr(), items, out) },
+        Level::Avx2 => unsafe { avx2(table, items, out) },
         // SAFETY: as above.
-        _ => unsafe { plain(table.as_ptr(), items, out) },
+        _ => unsafe { plain(table, items, out) },
     }
 }
 
@@ -57,38 +137,38 @@ fn sum_rows_naive<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-unsafe fn avx512<I: RowCount>(table: *const f32, items: &[I], out: &mut [f32]) {
+unsafe fn avx512<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract. 18 sums: three gates of 96 cells in one pass over the rows.
     unsafe {
-        let done = panels::<Avx512, I, 18>(table, items, out, 0);
-        let done = panels::<Avx512, I, 6>(table, items, out, done);
-        rest::<Avx512, I>(table, items, out, done);
+        let done = panels::<Avx512, T, I, 18>(table, items, out, 0);
+        let done = panels::<Avx512, T, I, 6>(table, items, out, done);
+        rest::<Avx512, T, I>(table, items, out, done);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<I: RowCount>(table: *const f32, items: &[I], out: &mut [f32]) {
+unsafe fn avx2<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = panels::<Avx2, I, 12>(table, items, out, 0);
-        let done = panels::<Avx2, I, 6>(table, items, out, done);
-        rest::<Avx2, I>(table, items, out, done);
+        let done = panels::<Avx2, T, I, 12>(table, items, out, 0);
+        let done = panels::<Avx2, T, I, 6>(table, items, out, done);
+        rest::<Avx2, T, I>(table, items, out, done);
     }
 }
 
-unsafe fn plain<I: RowCount>(table: *const f32, items: &[I], out: &mut [f32]) {
+unsafe fn plain<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = panels::<Plain, I, 6>(table, items, out, 0);
-        rest::<Plain, I>(table, items, out, done);
+        let done = panels::<Plain, T, I, 6>(table, items, out, 0);
+        rest::<Plain, T, I>(table, items, out, done);
     }
 }
 
 /// Panels of NV vectors of columns from `column` on; returns the first column that is left.
 #[inline(always)]
-unsafe fn panels<L: Lanes, I: RowCount, const NV: usize>(
-    table: *const f32,
+unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize>(
+    table: T,
     items: &[I],
     out: &mut [f32],
     mut column: usize,
@@ -99,10 +179,18 @@ unsafe fn panels<L: Lanes, I: RowCount, const NV: usize>(
         while column + NV * L::N <= width {
             let mut sums = [L::zero(); NV];
             for item in items {
-                let row = table.add(item.row() * width + column);
-                let count = L::splat(item.count());
-                for v in 0..NV {
-                    sums[v] = L::mul_add(count, L::load(row.add(v * L::N)), sums[v]);
+                let (place, drift) = (item.row() * width + column, table.drift(item.row()));
+                let (value, count) = (table.value().add(place), L::splat(item.count()));
+                if drift == 0.0 {
+                    for v in 0..NV {
+                        sums[v] = L::mul_add(count, L::load(value.add(v * L::N)), sums[v]);
+                    }
+                } else {
+                    let (velocity, drift) = (table.velocity().add(place), L::splat(drift));
+                    for v in 0..NV {
+                        let moved = L::mul_add(L::load(velocity.add(v * L::N)), drift, L::load(value.add(v * L::N)));
+                        sums[v] = L::mul_add(count, moved, sums[v]);
+                    }
                 }
             }
             for v in 0..NV {
@@ -116,7 +204,7 @@ unsafe fn panels<L: Lanes, I: RowCount, const NV: usize>(
 
 /// What is left: one vector at a time, the last of them partial.
 #[inline(always)]
-unsafe fn rest<L: Lanes, I: RowCount>(table: *const f32, items: &[I], out: &mut [f32], mut column: usize) {
+unsafe fn rest<L: Lanes, T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32], mut column: usize) {
     let width = out.len();
     // SAFETY: `lanes` columns from `column` on lie inside every row.
     unsafe {
@@ -124,7 +212,12 @@ unsafe fn rest<L: Lanes, I: RowCount>(table: *const f32, items: &[I], out: &mut 
             let lanes = (width - column).min(L::N);
             let mut sum = L::zero();
             for item in items {
-                let row = L::load_partial(table.add(item.row() * width + column), lanes);
+                let (place, drift) = (item.row() * width + column, table.drift(item.row()));
+                let mut row = L::load_partial(table.value().add(place), lanes);
+                if drift != 0.0 {
+                    let velocity = L::load_partial(table.velocity().add(place), lanes);
+                    row = L::mul_add(velocity, L::splat(drift), row);
+                }
                 sum = L::mul_add(L::splat(item.count()), row, sum);
             }
             L::store_partial(out.as_mut_ptr().add(column), sum, lanes);
@@ -153,6 +246,21 @@ mod tests {
             sum_rows(&table, &items, &mut fast);
             sum_rows_naive(&table, &items, &mut naive);
             assert!(fast.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-6), "{width}");
+        }
+    }
+
+    #[test]
+    fn moving_rows_are_summed_where_they_are_now() {
+        for width in [1usize, 5, 16, 100, 288, 300] {
+            let value: Vec<f32> = (0..4 * width).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
+            let velocity: Vec<f32> = (0..4 * width).map(|i| ((i * 104_729) % 1000) as f32 * 1e-3 - 0.5).collect();
+            let drift = [0.0f32, 0.5, 0.0, 2.0];
+            let now: Vec<f32> = (0..4 * width).map(|i| value[i] + drift[i / width] * velocity[i]).collect();
+            let items = [Feature { id: 2, count: 3 }, Feature { id: 3, count: 2 }, Feature { id: 1, count: 1 }];
+            let (mut fast, mut naive) = (vec![9.0; width], vec![9.0; width]);
+            sum_moving_rows(&value, &velocity, &drift, &items, &mut fast);
+            sum_rows_naive(&now, &items, &mut naive);
+            assert!(fast.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 2e-6), "{width}");
         }
     }
 

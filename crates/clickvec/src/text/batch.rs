@@ -100,7 +100,8 @@ pub struct Batch {
     pub(crate) words_of_touched: Lists<Feature>,
     /// The touched rows of which the gradient is no single word's.
     pub(crate) shared: Vec<u32>,
-    /// touched row → row of the table's gradient
+    /// touched row → row of the table's gradient: of the word, if its trigram stands there once and
+    /// nowhere else; after the words' rows, those of `shared`
     pub(crate) gradient_rows: Vec<u32>,
     scratch: Scratch,
 }
@@ -147,13 +148,6 @@ impl Batch {
     /// The table rows (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
     pub fn touched(&self) -> &[u32] {
         &self.touched
-    }
-
-    /// Where the gradient of each touched row lies: a trigram that stands once in one word has the
-    /// gradient of that word, one of the first [`Batch::distinct_words`] rows; the sums for all others
-    /// follow. Filled by [`Batch::plan_rows`].
-    pub fn gradient_rows(&self) -> &[u32] {
-        &self.gradient_rows
     }
 
     /// Replaces the contents: `texts` are word ids that `words` knows.

@@ -94,7 +94,8 @@ fn all_entries(towers: &Towers) -> Vec<Entry<'_>> {
         let tensors = tower.encoder.tensors();
         all.extend(entries(prefix, tensors));
         for (i, (tensor, state)) in tensors.iter().zip(tower.optimizer.states()).enumerate() {
-            for (stem, matrix) in [("velocity", &state.velocity), ("square", &state.square)] {
+            let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
+            for (stem, matrix) in [("velocity", velocity), ("square", &state.square)] {
                 if !matrix.data().is_empty() {
                     let name = format!("{prefix}{stem}.{i}");
                     all.push(Entry { name, data: Data::Columns(matrix, 0..tensor.value.columns()) });
@@ -157,7 +158,8 @@ fn restore(file: &Tensors<'_>, updates: u64, towers: &mut Towers) -> Result<(), 
     for (prefix, tower) in prefixes(towers.towers.len() == 1).into_iter().zip(&mut towers.towers) {
         file.read(prefix, tower.encoder.tensors_mut())?;
         let mut states = Vec::new();
-        for (i, state) in tower.optimizer.states().iter().enumerate() {
+        for (i, (tensor, state)) in tower.encoder.tensors().iter().zip(tower.optimizer.states()).enumerate() {
+            let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
             let matrix = |stem: &str, like: &Matrix| {
                 if like.data().is_empty() {
                     return Ok::<_, FileFault>(Matrix::default());
@@ -174,12 +176,12 @@ fn restore(file: &Tensors<'_>, updates: u64, towers: &mut Towers) -> Result<(), 
                 return Err(FileFault::BadSettings { found: "a row from the future".to_owned() });
             }
             states.push(TensorState {
-                velocity: matrix("velocity", &state.velocity)?,
+                velocity: matrix("velocity", velocity)?,
                 square: matrix("square", &state.square)?,
                 current,
             });
         }
-        tower.optimizer.restore(updates, states);
+        tower.optimizer.restore(updates, states, tower.encoder.tensors_mut());
     }
     Ok(())
 }

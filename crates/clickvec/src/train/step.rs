@@ -48,7 +48,7 @@ impl Towers {
             let mut encoder = config.encoder.build(log.dictionary().len());
             let side = prefix.trim_end_matches('.');
             initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
-            let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors());
+            let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
             Tower { encoder, optimizer, trace: Trace::default(), gradients: Gradients::default() }
         });
         Towers { towers: towers.collect(), loss: Loss::default() }
@@ -126,6 +126,6 @@ impl Tower {
     }
 
     fn apply(&mut self, batch: &Batch, norm: f64) {
-        self.optimizer.apply(self.encoder.tensors_mut(), batch, &self.gradients, norm);
+        self.optimizer.apply(self.encoder.tensors_mut(), batch.touched(), &self.gradients, norm);
     }
 }

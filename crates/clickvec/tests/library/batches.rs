@@ -75,7 +75,7 @@ fn the_gradient_does_not_depend_on_the_order() {
                 .flat_map(|&text| (0..dimension).map(move |i| ((text * 31 + i * 17) as f32 * 0.37).sin()))
                 .collect();
             let mut gradients = clickvec::encoder::Gradients::default();
-            encoder.backward(&batch, &trace, &grad, Default::default(), &mut gradients);
+            encoder.backward(&batch, &mut trace, &grad, Default::default(), &mut gradients);
             dense(&*encoder, &gradients, &batch)
         };
         let forwards: Vec<usize> = (0..all.len()).collect();

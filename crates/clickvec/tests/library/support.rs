@@ -151,7 +151,7 @@ impl Setting {
     }
 
     pub(crate) fn run(&self) -> Outcome {
-        let traces = self.forward();
+        let mut traces = self.forward();
         let mut loss = Loss::default();
         let [queries, titles] = traces.each_ref().map(|trace| &trace.embeddings[..]);
         let sum = loss.compute(self.gamma, queries, titles, self.towers[0].dimension(), &self.pairs);
@@ -160,7 +160,7 @@ impl Setting {
         let gradients = [0, 1].map(|side| {
             let (tower, batch) = (&self.towers[side], &self.batches[side]);
             let mut gradients = Gradients::default();
-            tower.backward(batch, &traces[side], grads[side], self.bptt, &mut gradients);
+            tower.backward(batch, &mut traces[side], grads[side], self.bptt, &mut gradients);
             norms[side] = Optimizer::norm(tower.tensors(), &gradients);
             dense(&**tower, &gradients, batch)
         });
@@ -174,8 +174,8 @@ pub(crate) fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch)
     for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
         if tensor.kind == TensorKind::Table {
             tensor.value.data_mut().fill(0.0);
-            for (i, &row) in batch.touched().iter().enumerate() {
-                tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(i));
+            for (&row, &place) in batch.touched().iter().zip(&gradients.table_rows) {
+                tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(place as usize));
             }
         } else {
             tensor.value = gradient.clone();
