@@ -154,13 +154,16 @@ fn exact_step(
     let count = n - low;
     let d_activation = &mut d_activation[low * h..n * h];
     let d_cell = &mut d_cell[low * h..n * h];
-    output_errors(gates, states.tanh_cell, d_activation, d_cell, h);
-    if let Some(peephole) = weights.peephole {
-        // c(t) reached the output gate through W_p1, the last H rows of W_pᵀ.
-        let output = &gates[config.output_gate()..];
-        into_cell(config.peephole, (count, h), (output, width), &peephole[peephole.len() - last(config, h)..], d_cell);
+    match weights.peephole {
+        None => all_errors(gates, states.tanh_cell, states.cell_before, d_activation, d_cell, h, config.forget_gate),
+        Some(peephole) => {
+            output_errors(gates, states.tanh_cell, d_activation, d_cell, h);
+            // c(t) reached the output gate through W_p1, the last H rows of W_pᵀ.
+            let last = &peephole[peephole.len() - last(config, h)..];
+            into_cell(config.peephole, (count, h), (&gates[config.output_gate()..], width), last, d_cell);
+            gate_errors(gates, states.cell_before, d_cell, h, config.forget_gate);
+        }
     }
-    gate_errors(gates, states.cell_before, d_cell, h, config.forget_gate);
     let errors = &*gates;
     if !goes_on {
         return;
@@ -219,10 +222,15 @@ fn output_errors_body<const FMA: bool>(
     let width = gates.len() / (tanh_cell.len() / h);
     let states = tanh_cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
     for (gates, ((tanh_cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
-        for (((o, &tanh_c), &d_y), d_c) in gates[width - h..].iter_mut().zip(tanh_cell).zip(d_activation).zip(d_cell) {
-            *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
-            *o = d_y * tanh_c * *o * (1.0 - *o);
-        }
+        output_errors_row::<FMA>(&mut gates[width - h..], tanh_cell, d_activation, d_cell);
+    }
+}
+
+#[inline(always)]
+fn output_errors_row<const FMA: bool>(o: &mut [f32], tanh_cell: &[f32], d_activation: &[f32], d_cell: &mut [f32]) {
+    for (((o, &tanh_c), &d_y), d_c) in o.iter_mut().zip(tanh_cell).zip(d_activation).zip(d_cell) {
+        *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
+        *o = d_y * tanh_c * *o * (1.0 - *o);
     }
 }
 
@@ -244,26 +252,58 @@ fn gate_errors_body<const FMA: bool>(
     let width = gates.len() / (d_cell.len() / h);
     let mut before = cell_before.chunks_exact(h);
     for (gates, d_cell) in gates.chunks_exact_mut(width).zip(d_cell.chunks_exact_mut(h)) {
-        let (y_g, rest) = gates.split_at_mut(h);
-        let (i, rest) = rest.split_at_mut(h);
-        for ((y_g, i), &d_c) in y_g.iter_mut().zip(i).zip(d_cell.iter()) {
-            let (g, open) = (*y_g, *i);
-            *y_g = d_c * open * (1.0 - g * g);
-            *i = d_c * g * open * (1.0 - open);
-        }
-        if !forget {
-            continue;
-        }
-        let f = &mut rest[..h];
-        match before.next() {
-            None => f.fill(0.0),
-            Some(before) => {
-                for ((f, &c_before), d_c) in f.iter_mut().zip(before).zip(d_cell) {
-                    let (error, kept) = (*d_c * c_before * *f * (1.0 - *f), *d_c * *f);
-                    (*f, *d_c) = (error, kept);
-                }
+        gate_errors_row(gates, before.next(), d_cell, forget);
+    }
+}
+
+#[inline(always)]
+fn gate_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut [f32], forget: bool) {
+    let (y_g, rest) = gates.split_at_mut(d_cell.len());
+    let (i, rest) = rest.split_at_mut(d_cell.len());
+    for ((y_g, i), &d_c) in y_g.iter_mut().zip(i).zip(d_cell.iter()) {
+        let (g, open) = (*y_g, *i);
+        *y_g = d_c * open * (1.0 - g * g);
+        *i = d_c * g * open * (1.0 - open);
+    }
+    if !forget {
+        return;
+    }
+    let f = &mut rest[..d_cell.len()];
+    match cell_before {
+        None => f.fill(0.0),
+        Some(before) => {
+            for ((f, &c_before), d_c) in f.iter_mut().zip(before).zip(d_cell) {
+                let (error, kept) = (*d_c * c_before * *f * (1.0 - *f), *d_c * *f);
+                (*f, *d_c) = (error, kept);
             }
         }
+    }
+}
+
+by_level! {
+    /// [`output_errors`] and [`gate_errors`] in one pass over the gates, where no peephole comes between them.
+    fn all_errors(
+        gates: &mut [f32], tanh_cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
+        forget: bool,
+    ) = all_errors_body
+}
+
+#[inline(always)]
+fn all_errors_body<const FMA: bool>(
+    gates: &mut [f32],
+    tanh_cell: &[f32],
+    cell_before: &[f32],
+    d_activation: &[f32],
+    d_cell: &mut [f32],
+    h: usize,
+    forget: bool,
+) {
+    let width = gates.len() / (tanh_cell.len() / h);
+    let mut before = cell_before.chunks_exact(h);
+    let states = tanh_cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
+    for (gates, ((tanh_cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
+        output_errors_row::<FMA>(&mut gates[width - h..], tanh_cell, d_activation, d_cell);
+        gate_errors_row(gates, before.next(), d_cell, forget);
     }
 }
 
