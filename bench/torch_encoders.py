@@ -1,39 +1,37 @@
 #!/usr/bin/env python3
 """Training of every encoder in PyTorch, to measure clickvec's speed against.
 
-python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|rnn|clsm|dssm] [--training paper|default] [--threads 1]
+python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|rnn|clsm|dssm] [--training paper|default] [--variants plain tuned]
 
-Does what `clickvec train` does, by the same settings (`--training paper` is `--preset paper`, `--training default` is without it),
-the way a good user of PyTorch would write it for speed: words hashed before the clock starts, trigrams through an EmbeddingBag, words of
-all texts packed step by step so that nothing is padded, as little Python as can be. The LSTM and its packing are those of
-bench/torch_lstm_dssm.py. Where Adam leaves untouched rows alone, gradients of the table are sparse and the optimiser is SparseAdam.
-A tower that reads queries and titles reads them in one go. bench/check_torch.py holds the encoders against clickvec's.
-Prints one JSON object; pairs a second are those of the loop: packing, negatives, forward, backward, update.
+Does what `clickvec train` does, by the same settings (`--training paper` is `--preset paper`, `--training default` is without
+it). `plain` is written as a good user of PyTorch first writes it: words hashed before the clock starts, trigrams through an
+EmbeddingBag, words of all texts packed step by step so that nothing is padded; the LSTM is that of bench/torch_lstm_dssm.py.
+`tuned` takes over what else PyTorch can do of ours: it projects each distinct word of a minibatch once, and has the fused form of
+the optimiser. With Adam, which leaves untouched rows alone, gradients of the table are sparse; one tower for both sides reads them
+in one go. bench/check_torch.py holds the encoders against clickvec's. Prints one JSON object; pairs a second are those of the loop:
+packing, negatives, forward, backward, update.
 """
 import argparse
 import json
+import pickle
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from torch_lstm_dssm import Side, Tower as Lstm, pack, read
+from torch_lstm_dssm import Side, Tower, bags, read, steps
 
 WARM_UP = 3
+# As one first writes it, and with each distinct word projected once and the fused form of the optimiser.
+VARIANTS = ("plain", "tuned")
 # What `clickvec train` says of itself: minibatch, negatives (None: all others), optimiser, clip norm, one tower.
 TRAININGS = {"paper": (1024, 4, "nesterov", 10.0, False), "default": (64, None, "adam", None, True)}
 LEARNING_RATE, GAMMA, INITIAL = 1e-3, 10.0, 0.01
 # 0.9 in the first and in the last 2 % of all updates.
 MOMENTUM, FIRST_MOMENTUM, FIRST_SHARE = 0.995, 0.9, 0.02
-
-
-def bags(vocabulary, words):
-    """The trigrams of `words`, one after the other, and where those of each word begin."""
-    count = vocabulary.count[words]
-    begin = np.cumsum(count) - count
-    return vocabulary.flat[np.repeat(vocabulary.begin[words] - begin, count) + np.arange(count.sum())], begin
 
 
 def in_order(side, texts):
@@ -43,22 +41,41 @@ def in_order(side, texts):
     return side.word[np.repeat(side.begin[texts] - begin, length) + np.arange(length.sum())], length
 
 
+class Table(nn.EmbeddingBag):
+    """Sums of trigrams' weights; of each distinct word once if `self.distinct`."""
+
+    def __init__(self, rows, width, kind):
+        super().__init__(rows, width, mode="sum", sparse=kind.sparse)
+        self.distinct = kind.distinct
+
+    def pack(self, words, vocabulary):
+        if not self.distinct:
+            return *bags(vocabulary, words), None
+        words, which = np.unique(words, return_inverse=True)
+        return *bags(vocabulary, words), torch.from_numpy(which)
+
+    def forward(self, packed, _=None):
+        trigrams, begin, which = packed
+        sums = super().forward(trigrams, begin)
+        return sums if which is None else F.embedding(which, sums)
+
+
 class Dssm(nn.Module):
     """tanh of the sum of a text's trigrams, then dense layers."""
 
-    def __init__(self, trigrams, units, sparse):
+    def __init__(self, trigrams, units, kind):
         super().__init__()
-        self.table = nn.EmbeddingBag(trigrams, units[0], mode="sum", sparse=sparse)
+        self.table = Table(trigrams, units[0], kind)
         self.bias = nn.Parameter(torch.zeros(units[0]))
         self.layers = nn.ModuleList(nn.Linear(*sizes) for sizes in zip(units, units[1:]))
 
     def pack(self, side, texts, vocabulary):
         words, length = in_order(side, texts)
         trigrams, begin = bags(vocabulary, words)
-        return torch.from_numpy(trigrams), torch.from_numpy(begin[np.cumsum(length) - length])
+        return ((trigrams, begin[torch.from_numpy(np.cumsum(length) - length)], None),)
 
-    def forward(self, trigrams, begin):
-        state = torch.tanh(self.table(trigrams, begin) + self.bias)
+    def forward(self, text):
+        state = torch.tanh(self.table(text) + self.bias)
         for layer in self.layers:
             state = torch.tanh(layer(state))
         return state
@@ -67,10 +84,10 @@ class Dssm(nn.Module):
 class Clsm(nn.Module):
     """Each word is projected for all places of the window at once; a window is a sum of neighbouring rows."""
 
-    def __init__(self, trigrams, window, units, dimension, sparse):
+    def __init__(self, trigrams, window, units, dimension, kind):
         super().__init__()
         self.window, self.units = window, units
-        self.table = nn.EmbeddingBag(trigrams + 1, window * units, mode="sum", sparse=sparse)
+        self.table = Table(trigrams + 1, window * units, kind)
         self.bias = nn.Parameter(torch.zeros(units))
         self.semantic = nn.Linear(units, dimension)
 
@@ -80,28 +97,31 @@ class Clsm(nn.Module):
         reach, first = self.window // 2, np.cumsum(length) - length
         kept = np.arange(len(words)) + np.repeat(np.arange(len(texts)) * reach, length)
         words = np.insert(words, np.repeat(np.append(first, len(words)), reach), vocabulary.padding)
-        return tuple(map(torch.from_numpy, (*bags(vocabulary, words), kept, length)))
+        return self.table.pack(words, vocabulary), torch.from_numpy(kept), torch.from_numpy(length)
 
-    def forward(self, trigrams, begin, kept, length):
-        words = self.table(trigrams, begin)
+    def forward(self, words, kept, length):
+        words = self.table(words)
         rows, k = len(words) - self.window + 1, self.units
-        sums = sum(words[place:place + rows, place * k:(place + 1) * k] for place in range(self.window))
+        sums = words[:rows, :k]
+        for place in range(1, self.window):
+            sums = sums + words[place:place + rows, place * k:(place + 1) * k]
         # The maximum first: tanh changes nothing about which is largest.
-        largest = torch.segment_reduce(sums[kept], "max", lengths=length, unsafe=True)
+        largest = torch.segment_reduce(F.embedding(kept, sums), "max", lengths=length, unsafe=True)
         return torch.tanh(self.semantic(torch.tanh(largest + self.bias)))
 
 
 class Rnn(nn.Module):
-    def __init__(self, trigrams, units, sparse):
+    def __init__(self, trigrams, units, kind):
         super().__init__()
-        self.table = nn.EmbeddingBag(trigrams, units, mode="sum", sparse=sparse)
+        self.table = Table(trigrams, units, kind)
         self.recurrent = nn.Linear(units, units)
 
     def pack(self, side, texts, vocabulary):
-        return pack(side, texts, vocabulary)
+        words, alive, place = steps(side, texts)
+        return self.table.pack(words, vocabulary), alive, place
 
-    def forward(self, trigrams, begin, alive, place):
-        inputs = torch.split(self.table(trigrams, begin), alive)
+    def forward(self, words, alive, place):
+        inputs = torch.split(self.table(words), alive)
         state, ended = torch.tanh(inputs[0] + self.recurrent.bias), []
         for x, n in zip(inputs[1:], alive[1:]):
             if n < len(state):
@@ -111,36 +131,44 @@ class Rnn(nn.Module):
         return torch.cat([state, *reversed(ended)])[place]
 
 
-class OneLstm(Lstm):
+class Lstm(Tower):
     """bench/torch_lstm_dssm.py's."""
 
-    def __init__(self, trigrams, cells, sparse):
+    def __init__(self, trigrams, cells, kind):
         super().__init__(trigrams, cells)
-        self.table.sparse = sparse
+        self.table = Table(trigrams, 3 * cells, kind)
 
     def pack(self, side, texts, vocabulary):
-        return pack(side, texts, vocabulary)
+        words, alive, place = steps(side, texts)
+        return self.table.pack(words, vocabulary), None, alive, place
 
 
 class BiLstm(nn.Module):
-    def __init__(self, trigrams, cells, sparse):
+    def __init__(self, trigrams, cells, kind):
         super().__init__()
-        self.directions = nn.ModuleList(OneLstm(trigrams, cells, sparse) for _ in range(2))
+        self.directions = nn.ModuleList(Lstm(trigrams, cells, kind) for _ in range(2))
 
     def pack(self, side, texts, vocabulary):
-        return pack(side, texts, vocabulary), pack(side.backward, texts, vocabulary)
+        sides = side, side.backward
+        return [lstm.pack(side, texts, vocabulary) for lstm, side in zip(self.directions, sides)]
 
     def forward(self, *packed):
         return torch.cat([lstm(*read) for lstm, read in zip(self.directions, packed)], dim=1)
 
 
-def build(encoder, trigrams, sizes, window, sparse):
-    """A tower; its table has a last row for the padding word if it is a CLSM."""
+@dataclass
+class Kind:
+    """How a table computes: with sparse gradients, and each distinct word once."""
+    sparse: bool = False
+    distinct: bool = False
+
+
+def build(encoder, trigrams, sizes, window, kind):
     if encoder == "dssm":
-        return Dssm(trigrams, sizes, sparse)
+        return Dssm(trigrams, sizes, kind)
     if encoder == "clsm":
-        return Clsm(trigrams, window, *sizes, sparse)
-    return {"rnn": Rnn, "lstm": OneLstm, "bilstm": BiLstm}[encoder](trigrams, *sizes, sparse)
+        return Clsm(trigrams, window, *sizes, kind)
+    return {"rnn": Rnn, "lstm": Lstm, "bilstm": BiLstm}[encoder](trigrams, *sizes, kind)
 
 
 SIZES = {"lstm": [96], "bilstm": [96], "rnn": [288], "clsm": [288, 96], "dssm": [288, 96]}
@@ -173,17 +201,17 @@ def both(first, second):
 class Optimizer:
     """Nesterov momentum with its schedule, or Adam that leaves untouched rows alone."""
 
-    def __init__(self, kind, towers, clip, updates, fused):
+    def __init__(self, name, towers, clip, updates, fused):
         self.towers, self.clip, self.updates, self.update = towers, clip, updates, 0
         weights = [weight for tower in towers for weight in tower.parameters()]
-        self.nesterov = kind == "nesterov"
+        self.nesterov = name == "nesterov"
         if self.nesterov:
-            self.parts = [torch.optim.SGD(weights, lr=LEARNING_RATE, momentum=MOMENTUM, nesterov=True, fused=fused)]
+            self.parts = [torch.optim.SGD(weights, lr=LEARNING_RATE, momentum=MOMENTUM, nesterov=True, fused=fused or None)]
         else:
-            bags = [module for tower in towers for module in tower.modules() if isinstance(module, nn.EmbeddingBag)]
-            tables = [bag.weight for bag in bags]
+            tables = [module.weight for tower in towers for module in tower.modules() if isinstance(module, Table)]
             dense = [weight for weight in weights if not any(weight is table for table in tables)]
-            self.parts = [torch.optim.SparseAdam(tables, lr=LEARNING_RATE), torch.optim.Adam(dense, lr=LEARNING_RATE)]
+            adam = torch.optim.Adam(dense, lr=LEARNING_RATE, fused=fused or None)
+            self.parts = [torch.optim.SparseAdam(tables, lr=LEARNING_RATE), adam]
 
     def step(self):
         if self.clip is not None:
@@ -213,41 +241,41 @@ def loss_of(query, title, negatives, rng):
     return torch.log1p(torch.exp(GAMMA * (others - clicked)).sum(dim=0)).sum()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clicks")
-    parser.add_argument("--encoder", choices=list(SIZES), default="lstm")
-    parser.add_argument("--training", choices=list(TRAININGS), default="paper")
-    parser.add_argument("--sizes", type=int, nargs="+", help="cells, or units of each layer [default: what clickvec has]")
-    parser.add_argument("--window", type=int, default=3, help="clsm: words in a window")
-    parser.add_argument("--minibatch", type=int, help="pairs [default: that of the training]")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--minibatches", type=int, default=40, help="to time, at most")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after so many, but not before three minibatches")
-    parser.add_argument("--fused", action="store_true", help="the fused form of PyTorch's optimiser")
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+def load(path):
+    """The log in numbers: from beside it if that was done before, as reading takes longer than what is to be timed."""
+    beside = f"{path}.numbers"
+    try:
+        with open(beside, "rb") as file:
+            return pickle.load(file)
+    except FileNotFoundError:
+        vocabulary, queries, titles = read(path)
+    prepare(vocabulary, (queries, titles))
+    vocabulary.words, vocabulary.of_word = None, None
+    return vocabulary, queries, titles
+
+
+def train(args, log, variant):
+    """Pairs a second, minibatches timed, and their losses."""
+    size, negatives, optimizer, clip, shared = TRAININGS[args.training]
+    size = args.minibatch or size
+    tuned = variant == "tuned"
+    vocabulary, queries, titles = log
+    pairs, texts_of_both = len(queries.length), both(queries, titles)
     torch.manual_seed(1)
     rng = np.random.default_rng(1)
-    size, negatives, kind, clip, shared = TRAININGS[args.training]
-    size = args.minibatch or size
-
-    vocabulary, queries, titles = read(args.clicks)
-    prepare(vocabulary, (queries, titles))
-    pairs, texts_of_both = len(queries.length), both(queries, titles)
-    features = len(vocabulary.trigrams)
-    towers = [build(args.encoder, features, args.sizes or SIZES[args.encoder], args.window, kind == "adam")
-              for _ in range(1 if shared else 2)]
+    kind = Kind(sparse=optimizer == "adam", distinct=tuned)
+    sizes = args.sizes or SIZES[args.encoder]
+    towers = [build(args.encoder, len(vocabulary.trigrams), sizes, args.window, kind) for _ in range(1 if shared else 2)]
     for tower in towers:
         for name, weight in tower.named_parameters():
             nn.init.zeros_(weight) if "bias" in name else nn.init.uniform_(weight, -INITIAL, INITIAL)
     whole = min(args.minibatches, pairs // size)
-    optimizer = Optimizer(kind, towers, clip, WARM_UP + whole, args.fused)
+    optimizer = Optimizer(optimizer, towers, clip, WARM_UP + whole, tuned)
     order, losses, began = rng.permutation(pairs), [], 0.0
     for number in range(-WARM_UP, whole):
         if number == 0:
             began = time.perf_counter()
-        elif number >= WARM_UP and time.perf_counter() - began > args.seconds:
+        elif number >= 3 and time.perf_counter() - began > args.seconds:
             break
         texts = order[(number % whole) * size:][:size]
         if shared:
@@ -262,16 +290,37 @@ def main():
         losses.append(loss.item() / size)
     seconds = time.perf_counter() - began
     timed = len(losses) - WARM_UP
+    return {"pairs_per_second": timed * size / seconds, "minibatches": timed, "losses": [round(loss, 4) for loss in losses]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clicks")
+    parser.add_argument("--encoder", choices=list(SIZES), default="lstm")
+    parser.add_argument("--training", choices=list(TRAININGS), default="paper")
+    parser.add_argument("--variants", choices=VARIANTS, nargs="+", default=["plain"], help="measured one after the other")
+    parser.add_argument("--sizes", type=int, nargs="+", help="cells, or units of each layer [default: what clickvec has]")
+    parser.add_argument("--window", type=int, default=3, help="clsm: words in a window")
+    parser.add_argument("--minibatch", type=int, help="pairs [default: that of the training]")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--minibatches", type=int, default=40, help="to time, at most")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="time no longer, but three minibatches at least")
+    parser.add_argument("--prepare", action="store_true", help="lay the log in numbers beside it, as CLICKS.tsv.numbers, and end")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    log = load(args.clicks)
+    if args.prepare:
+        with open(f"{args.clicks}.numbers", "wb") as file:
+            pickle.dump(log, file)
+        return
     print(json.dumps({
         "torch": torch.__version__,
         "encoder": args.encoder,
         "training": args.training,
-        "minibatch": size,
-        "trigrams": features,
+        "minibatch": args.minibatch or TRAININGS[args.training][0],
+        "trigrams": len(log[0].trigrams),
         "threads": args.threads,
-        "minibatches": timed,
-        "pairs_per_second": timed * size / seconds,
-        "losses": [round(loss, 4) for loss in losses],
+        **{variant: train(args, log, variant) for variant in args.variants},
     }))
 
 
