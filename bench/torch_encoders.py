@@ -24,7 +24,6 @@ from torch.nn import functional as F
 
 from torch_lstm_dssm import Side, Tower, bags, read, steps
 
-WARM_UP = 3
 # As one first writes it, and with each distinct word projected once and the fused form of the optimiser.
 VARIANTS = ("plain", "tuned")
 # What `clickvec train` says of itself: minibatch, negatives (None: all others), optimiser, clip norm, one tower.
@@ -269,10 +268,10 @@ def train(args, log, variant):
     for tower in towers:
         for name, weight in tower.named_parameters():
             nn.init.zeros_(weight) if "bias" in name else nn.init.uniform_(weight, -INITIAL, INITIAL)
-    whole = min(args.minibatches, pairs // size)
-    optimizer = Optimizer(optimizer, towers, clip, WARM_UP + whole, tuned)
+    whole, warm_up = min(args.minibatches, pairs // size), 3 if size <= 1024 else 1
+    optimizer = Optimizer(optimizer, towers, clip, warm_up + whole, tuned)
     order, losses, began = rng.permutation(pairs), [], 0.0
-    for number in range(-WARM_UP, whole):
+    for number in range(-warm_up, whole):
         if number == 0:
             began = time.perf_counter()
         elif number >= 3 and time.perf_counter() - began > args.seconds:
@@ -289,7 +288,7 @@ def train(args, log, variant):
         optimizer.step()
         losses.append(loss.item() / size)
     seconds = time.perf_counter() - began
-    timed = len(losses) - WARM_UP
+    timed = len(losses) - warm_up
     return {"pairs_per_second": timed * size / seconds, "minibatches": timed, "losses": [round(loss, 4) for loss in losses]}
 
 
