@@ -120,10 +120,9 @@ def table(axis, results):
 
 
 def short(x):
-    for size, unit in ((1e6, " M"), (1e3, " K")):
-        if x >= size:
-            return f"{x / size:.3g}{unit}"
-    return f"{x:.3g}"
+    if x >= 1e6:
+        return f"{x / 1e6:.3g} M"
+    return f"{x / 1e3:.0f} K" if x >= 1e4 else f"{x:,.0f}"
 
 
 class Row:
