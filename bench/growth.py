@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How training's speed and memory grow: python3 bench/growth.py [--clickvec PROGRAM] [--json FILE] [--svg docs/growth.svg]
 
-Trains the LSTM for an epoch under `--preset paper` on made-up logs (bench/make_log.py), changing one thing at a time: the trigrams,
-the pairs of the log, the minibatch, the cells, the words of a text; each with one and with two threads. Prints a Markdown table for
-each with the law that fits best, and draws all of them. Pairs a second are those of the training loop, reading left out; memory is
-the peak of anonymous resident memory. About 20 minutes on two cores; Python 3.9 or later on Linux, nothing else. `--from FILE`
-draws and prints what `--json` wrote before, `--share 0.01` tries everything on tiny logs. Leave the machine alone meanwhile.
+Trains the LSTM under `--preset paper` on made-up logs (bench/make_log.py), changing one thing at a time: the trigrams, the
+pairs of the log, the minibatch, the cells, the words of a text; each with one and with two threads. Prints a Markdown table for
+each with the law that fits best, and draws all of them. Pairs a second are those of the training loop, reading left out; memory
+is the peak of anonymous resident memory. About 20 minutes on two cores; Python 3.9 or later on Linux, nothing else. `--from
+FILE` draws and prints what `--json` wrote before, `--share 0.01` tries everything on tiny logs. Leave the machine alone
+meanwhile.
 """
 import argparse
 import json
@@ -15,9 +16,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from speed import clickvec, make_log, processor
+from speed import BENCH, clickvec, make_log, processor
 
-PAIRS, WORDS_OF_A_PAIR = 200_000, 10.8
+PAIRS, WORDS_OF_A_PAIR = 100_000, 10.8
+# More pairs than these take one epoch, from which reading is taken off, instead of the second of two.
+MOST_TWICE = 500_000
 FEWEST_MINIBATCHES = 20
 # Letters for so many thousand trigrams, more or less; words enough that all occur, the same number for each.
 LETTERS, KINDS = {10: 21, 20: 27, 50: 36, 100: 46, 200: 60}, 400_000
@@ -40,11 +43,11 @@ def words_point(words):
 
 # Name of the axis, what the table calls it, its points; trigrams are counted in the run.
 AXES = {
-    "trigrams": ("trigrams V", [Point(None, log=["--letters", n, "--words", KINDS]) for n in LETTERS.values()]),
+    "trigrams": ("trigrams V", [Point(None, log=["--letters", n, "--words", KINDS], pairs=200_000) for n in LETTERS.values()]),
     "pairs": ("pairs of the log", [Point(n, pairs=n) for n in (200_000, 500_000, 1_000_000, 2_000_000)]
               + [Point(5_000_000, pairs=5_000_000, threads=2)]),
     "minibatch": ("minibatch, pairs", [Point(n, ["--minibatch", n]) for n in (64, 256, 1024, 4096, 8192)]),
-    "cells": ("cells H", [Point(n, ["--cells", n], pairs=PAIRS / 2) for n in (32, 64, 96, 192, 384)]),
+    "cells": ("cells H", [Point(n, ["--cells", n]) for n in (32, 64, 96, 192, 384)]),
     "words": ("words of a text", [words_point(n) for n in (3, 10, 30, 100, 200)]),
 }
 
@@ -65,7 +68,8 @@ def measure(args, folder):
             for threads in args.threads:
                 if point.threads not in (None, threads):
                     continue
-                result = clickvec(args.clickvec, point.options, logs[key], threads, folder)
+                epochs = 2 if point.pairs <= MOST_TWICE else 1
+                result = clickvec(args.clickvec, point.options, logs[key], threads, folder, epochs)
                 result.update(x=result[axis] if axis in ("trigrams", "pairs") else point.x, threads=threads)
                 found[axis].append(result)
                 print(f"{axis} {result['x']:,}, {threads} threads: {result['loop']:,.0f} pairs/s, {result['peak_mib']:,.0f} MiB",
@@ -103,7 +107,8 @@ def table(axis, results):
         speeds = [f"{here[n]['loop']:,.0f}" if n in here else "–" for n in threads]
         most = here[max(here)]
         words = most["loop"] * (2 * x if axis == "words" else WORDS_OF_A_PAIR)
-        out.append(f"| {number(x)} | " + " | ".join(speeds) + f" | {words:,.0f} | {max(r['peak_mib'] for r in here.values()):,.0f} |")
+        peak = max(result["peak_mib"] for result in here.values())
+        out.append(f"| {number(x)} | " + " | ".join(speeds) + f" | {words:,.0f} | {peak:,.0f} |")
     laws = []
     for n in threads:
         points = [(r["x"], r["loop"]) for r in results if r["threads"] == n]
@@ -128,8 +133,8 @@ def short(x):
 class Row:
     """One quantity over all axes, on one logarithmic scale."""
 
-    def __init__(self, top, height, name, key, found, unit):
-        self.top, self.height, self.name, self.key, self.unit = top, height, name, key, unit
+    def __init__(self, top, height, name, key, found):
+        self.top, self.height, self.name, self.key = top, height, name, key
         values = [result[key] for results in found.values() for result in results]
         self.low, self.high = math.log10(min(values)) - 0.12, math.log10(max(values)) + 0.2
         ticks = [c * 10.0**e for e in range(7) for c in (1, 2, 5)]
@@ -145,11 +150,11 @@ def picture(found):
     """The SVG: a column an axis, pairs a second above memory, all scales logarithmic."""
     width, left, right, gap = 800, 62, 14, 12
     panel = (width - left - right - gap * (len(found) - 1)) / len(found)
-    rows = [Row(56, 190, "pairs a second", "loop", found, ""), Row(286, 150, "anonymous memory, MiB", "peak_mib", found, "MiB")]
+    rows = [Row(56, 190, "pairs a second", "loop", found), Row(286, 150, "anonymous memory, MiB", "peak_mib", found)]
     bottom = rows[-1].top + rows[-1].height
     height = bottom + 62
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}" role="img"'
-           ' aria-labelledby="title description" font-family="sans-serif" font-size="12" fill="#222">']
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}"'
+           ' role="img" aria-labelledby="title description" font-family="sans-serif" font-size="12" fill="#222">']
     out.append('<title id="title">Speed and memory of training as its sizes grow</title>')
     said = []
     for axis, results in found.items():
@@ -158,7 +163,8 @@ def picture(found):
     out.append(f'<desc id="description">{"; ".join(said)}.</desc>')
     out.append(f'<rect width="{width}" height="{height:g}" fill="#fff"/>')
     for row in rows:
-        out.append(f'<text x="{left}" y="{row.top - 26 if row is rows[0] else row.top - 10}" font-size="13" font-weight="bold">{row.name}</text>')
+        y = row.top - (26 if row is rows[0] else 10)
+        out.append(f'<text x="{left}" y="{y}" font-size="13" font-weight="bold">{row.name}</text>')
     for column, (axis, results) in enumerate(found.items()):
         x0 = left + column * (panel + gap)
         xs = list(dict.fromkeys(result["x"] for result in results))
@@ -195,7 +201,8 @@ def picture(found):
         for place, x in enumerate(xs):
             text = short(x).replace(" ", "")
             half = 3.4 * len(text)
-            if place in (0, len(xs) - 1) or (at(x) - half > last + 5 and at(x) + half < at(xs[-1]) - 3.4 * len(short(xs[-1])) - 5):
+            room = at(x) - half > last + 5 and at(x) + half < at(xs[-1]) - 3.4 * len(short(xs[-1])) - 5
+            if place in (0, len(xs) - 1) or room:
                 out.append(f'<text x="{at(x):.1f}" y="{bottom + 18}" text-anchor="middle">{text}</text>')
                 last = at(x) + half
         centre = x0 + panel / 2
@@ -206,7 +213,7 @@ def picture(found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clickvec", default=str(Path(__file__).resolve().parent.parent / "target/release/clickvec"), help="the program")
+    parser.add_argument("--clickvec", default=str(BENCH.parent / "target/release/clickvec"), help="the program")
     parser.add_argument("--axes", choices=list(AXES), nargs="+", default=list(AXES))
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--share", type=float, default=1.0, help="of each log's pairs")

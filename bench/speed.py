@@ -8,9 +8,11 @@ medians are printed as a Markdown table. Without options that is the LSTM under 
 of them (about 25 minutes on two cores).
 
 Pairs a second are those of the training loop: minibatches made, negatives drawn, forward, backward, update. Reading the log and
-hashing its words are outside on both sides; "with reading" is what clickvec itself says of its first epoch, in which they are
-inside. If the program has `--precision`, its bf16 is measured too. Memory is the peak of the process's anonymous resident memory
-(RssAnon in /proc/PID/status); `--large` adds a log of ten times the pairs. Leave the machine alone meanwhile.
+hashing its words are outside on both sides: clickvec's figure is that of its second epoch. "With reading" is what it says of
+its first, in which they are inside, and the initialisation of the weights. With `--epochs 1`, which `--all` implies to save
+time, only reading is left out, so that its figures are a little low. If the program has `--precision`, its bf16 is measured
+too. Memory is the peak of the process's anonymous resident memory (RssAnon in /proc/PID/status); `--large` adds a log of ten
+times the pairs. Leave the machine alone meanwhile.
 """
 import argparse
 import json
@@ -50,9 +52,9 @@ def poll(process, peak):
         time.sleep(POLL_SECONDS)
 
 
-def clickvec(program, options, log, threads, folder):
-    """One epoch of training: pairs a second of the loop and with reading, peak memory in MiB, trigrams, loss."""
-    command = [program, "train", "--clicks", log, *options, "--epochs", "1", "--threads", str(threads)]
+def clickvec(program, options, log, threads, folder, epochs):
+    """Training: pairs a second of the loop (the last epoch) and with reading (the first), peak memory in MiB, trigrams, loss."""
+    command = [program, "train", "--clicks", log, *options, "--epochs", epochs, "--threads", threads]
     began = time.perf_counter()
     process = subprocess.Popen([*map(str, command), "--json", "--output", folder / "model"], stdout=subprocess.PIPE, text=True)
     peak = [0.0]
@@ -62,12 +64,14 @@ def clickvec(program, options, log, threads, folder):
     for line in process.stdout:
         event = json.loads(line)
         if event["event"] == "log":
-            # From here on only weights are initialised before the loop begins.
             reading = time.perf_counter() - began
             result.update(pairs=event["pairs"], trigrams=event["trigrams"], reading_seconds=reading)
-        if event["event"] == "epoch":
-            result.update(with_reading=event["pairs_per_second"], loss=event["loss"],
-                          loop=result["pairs"] / (event["seconds"] - result["reading_seconds"]))
+        if event["event"] == "epoch" and event["epoch"] == 1:
+            # Weights are still initialised in there; nothing tells how long it takes.
+            loop = result["pairs"] / (event["seconds"] - result["reading_seconds"])
+            result.update(with_reading=event["pairs_per_second"], loss=event["loss"], loop=loop)
+        elif event["event"] == "epoch":
+            result.update(loop=event["pairs_per_second"])
     poller.join()
     if process.returncode:
         sys.exit(f"{program}: exit status {process.returncode}")
@@ -136,9 +140,9 @@ def measure(args, log, folder, encoder, minibatch, threads, bf16):
     cell = {"encoder": encoder, "name": name, "minibatch": minibatch, "threads": threads, "clickvec": [], "bf16": [],
             "torch": {variant: [] for variant in args.variants}}
     for _ in range(args.runs):
-        cell["clickvec"].append(clickvec(args.clickvec, options, log, threads, folder))
+        cell["clickvec"].append(clickvec(args.clickvec, options, log, threads, folder, args.epochs))
         if bf16:
-            cell["bf16"].append(clickvec(args.clickvec, [*options, "--precision", "bf16"], log, threads, folder))
+            cell["bf16"].append(clickvec(args.clickvec, [*options, "--precision", "bf16"], log, threads, folder, args.epochs))
         if args.variants:
             result = torch(log, encoder, minibatch, threads, args.seconds, args.variants)
             cell["version"] = result["torch"]
@@ -156,6 +160,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="all encoders, with minibatches of 256, 1,024 and 4,096")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, help="that clickvec trains [default: 2; with --all: 1]")
     parser.add_argument("--variants", choices=["plain", "tuned"], nargs="*", default=["plain", "tuned"], help="of PyTorch's side")
     parser.add_argument("--seconds", type=float, default=2.0, help="that each variant is timed; clickvec's epoch is whole")
     parser.add_argument("--large", action="store_true", help="memory also on ten times the pairs")
@@ -164,6 +169,7 @@ def main():
     args = parser.parse_args()
     if args.all:
         args.encoders, args.minibatches = list(ENCODERS), [256, 1024, 4096]
+    args.epochs = args.epochs or (1 if args.all else 2)
     if args.memory_only:
         args.variants = []
     bf16 = has_precision(args.clickvec)
@@ -173,7 +179,7 @@ def main():
         log = make_log(folder / "log.tsv", args.pairs)
         if args.variants:
             subprocess.run([sys.executable, BENCH / "torch_encoders.py", log, "--prepare"], check=True)
-        print(f"{processor()}, {os.cpu_count()} cores; {args.pairs:,} pairs; {args.runs} runs, medians\n")
+        print(f"{processor()}, {os.cpu_count()} cores; {args.pairs:,} pairs; medians of {args.runs} runs\n")
         print(header(args.variants, bf16))
         for encoder in args.encoders:
             for minibatch in args.minibatches if encoder != "default" else [DEFAULT_MINIBATCH]:
@@ -182,19 +188,20 @@ def main():
                     print(row_of(cells[-1]), flush=True)
         runs = [[run["loop"] for run in cell[kind]] for cell in cells for kind in ("clickvec", "bf16") if cell[kind]]
         runs += [speeds for cell in cells for speeds in cell["torch"].values()]
-        print(f"\n{cells[0]['clickvec'][0]['trigrams']:,} trigrams; the runs of a figure lie {100 * max(map(spread, runs)):.0f} % "
-              "apart at most, "
-              f"{100 * statistics.median(map(spread, runs)):.0f} % in the middle")
+        spreads, trigrams = [100 * spread(speeds) for speeds in runs], cells[0]["clickvec"][0]["trigrams"]
+        print(f"\n{trigrams:,} trigrams; the runs of one figure lie {statistics.median(spreads):.0f} % apart in the median, "
+              f"{max(spreads):.0f} % at most")
         if args.variants:
             print(f"\nPyTorch {cells[0]['version']}")
         if args.large:
             large = make_log(folder / "large.tsv", 10 * args.pairs)
             last = cells[-1]
             options = [*ENCODERS[last["encoder"]][1].split(), "--minibatch", last["minibatch"]]
-            result = clickvec(args.clickvec, options, large, last["threads"], folder)
+            result = clickvec(args.clickvec, options, large, last["threads"], folder, 1)
             peak = max(run["peak_mib"] for run in last["clickvec"])
+            more = 100 * (result["peak_mib"] / peak - 1)
             print(f"\n{last['name']}, minibatch {last['minibatch']:,}, {10 * args.pairs:,} pairs, {last['threads']} threads: "
-                  f"{result['loop']:,.0f} pairs/s, {result['peak_mib']:,.0f} MiB, {100 * (result['peak_mib'] / peak - 1):+.1f} % memory")
+                  f"{result['loop']:,.0f} pairs/s, {result['peak_mib']:,.0f} MiB, {more:+.1f} % memory")
             cells.append({**last, "pairs": 10 * args.pairs, "clickvec": [result], "bf16": [], "torch": {}})
     if args.json:
         args.json.write_text(json.dumps({"processor": processor(), "pairs": args.pairs, "cells": cells}, indent=1) + "\n")

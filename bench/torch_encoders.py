@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Training of every encoder in PyTorch, to measure clickvec's speed against.
 
-python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|rnn|clsm|dssm] [--training paper|default] [--variants plain tuned]
+python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|rnn|clsm|dssm] [--training paper|default]
 
 Does what `clickvec train` does, by the same settings (`--training paper` is `--preset paper`, `--training default` is without
 it). `plain` is written as a good user of PyTorch first writes it: words hashed before the clock starts, trigrams through an
 EmbeddingBag, words of all texts packed step by step so that nothing is padded; the LSTM is that of bench/torch_lstm_dssm.py.
-`tuned` takes over what else PyTorch can do of ours: it projects each distinct word of a minibatch once, and has the fused form of
-the optimiser. With Adam, which leaves untouched rows alone, gradients of the table are sparse; one tower for both sides reads them
-in one go. bench/check_torch.py holds the encoders against clickvec's. Prints one JSON object; pairs a second are those of the loop:
-packing, negatives, forward, backward, update.
+`tuned` takes over what else PyTorch can do of ours: it projects each distinct word of a minibatch once, and has the fused form
+of the optimiser. With Adam, which leaves untouched rows alone, gradients of the table are sparse; one tower for both sides
+reads them in one go. bench/check_torch.py holds the encoders against clickvec's. Prints one JSON object; pairs a second are
+those of the loop: packing, negatives, forward, backward, update.
 """
 import argparse
 import json
