@@ -62,19 +62,30 @@ def read(path):
     return vocabulary, Side(queries), Side(titles)
 
 
-def pack(side, texts, vocabulary):
-    """What a tower reads: trigrams of every (step, text), where each bag begins, texts alive at each step, and the way back."""
+def steps(side, texts):
+    """The words of every (step, text), longest text first; texts alive at each step; the way back."""
     length = side.length[texts]
     order = np.argsort(-length, kind="stable")
     begin, length = side.begin[texts][order], length[order]
     alive = [int(np.searchsorted(-length, -step, side="left")) for step in range(length[0])]
     words = np.concatenate([side.word[begin[:n] + step] for step, n in enumerate(alive)])
-    count = vocabulary.count[words]
-    bags = np.cumsum(count) - count
-    trigrams = vocabulary.flat[np.repeat(vocabulary.begin[words] - bags, count) + np.arange(count.sum())]
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return torch.from_numpy(trigrams), torch.from_numpy(bags), alive, torch.from_numpy(place)
+    return words, alive, torch.from_numpy(place)
+
+
+def bags(vocabulary, words):
+    """The trigrams of `words`, one after the other, and where those of each begin."""
+    count = vocabulary.count[words]
+    begin = np.cumsum(count) - count
+    trigrams = vocabulary.flat[np.repeat(vocabulary.begin[words] - begin, count) + np.arange(count.sum())]
+    return torch.from_numpy(trigrams), torch.from_numpy(begin)
+
+
+def pack(side, texts, vocabulary):
+    """What a tower reads."""
+    words, alive, place = steps(side, texts)
+    return *bags(vocabulary, words), alive, place
 
 
 class Tower(nn.Module):
