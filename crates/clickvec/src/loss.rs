@@ -1,6 +1,7 @@
 //! The loss of Palangi et al. 2015, eq. (3)–(5): for a pair r and its negatives j,
 //! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r.
 
+use crate::math::Buffer;
 use crate::math::activation::exp_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::matrix::transpose;
@@ -64,7 +65,7 @@ pub struct Loss {
 struct Unit {
     vectors: Vec<f32>,
     lengths: Vec<f32>,
-    transposed: Vec<f32>,
+    transposed: Buffer,
 }
 
 impl Default for NegativeRows {

@@ -1,6 +1,6 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
-use super::input::{place_embeddings, resize};
+use super::input::place_embeddings;
 use super::lstm::{self, Direction, EmbeddingGradient, LstmTrace};
 use super::{Bptt, Encoder, Gradients, LstmConfig, States, Tensor, Trace};
 use crate::text::batch::Batch;
@@ -50,7 +50,7 @@ impl Encoder for Bidirectional {
         }
         let h = self.config.cells;
         let mut both = Vec::new();
-        resize(&mut trace.embeddings, batch.texts() * 2 * h);
+        trace.embeddings.resize(batch.texts() * 2 * h, 0.0);
         for (i, states) in states.iter().enumerate() {
             place_embeddings(batch, h, &mut both, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
             for (embedding, part) in trace.embeddings.chunks_exact_mut(2 * h).zip(both.chunks_exact(h)) {

@@ -5,11 +5,11 @@
 //! side. A distinct word is projected once for all places it can take; the convolution is then a
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
-use super::input::{gather_gradient, place_embeddings, project, resize, split_by_block};
+use super::input::{gather_gradient, place_embeddings, project, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
-use crate::math::{Matrix, vector};
+use crate::math::{Buffer, Matrix, vector};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ pub struct Clsm {
 #[derive(Debug, Default)]
 pub struct ClsmTrace {
     /// [distinct words, n·K]
-    projected: Vec<f32>,
+    projected: Buffer,
     /// One for each block.
     pub blocks: Vec<ClsmBlockTrace>,
 }
@@ -44,14 +44,14 @@ pub struct ClsmTrace {
 #[derive(Debug, Default)]
 pub struct ClsmBlockTrace {
     /// W_c l_t + b_c before tanh, [rows, K]; h_t is its tanh.
-    pub windows: Vec<f32>,
+    pub windows: Buffer,
     /// v, [texts of the block, K]
-    pub pooled: Vec<f32>,
+    pub pooled: Buffer,
     /// The word (step) at whose window each unit of v was largest, the first if several,
     /// [texts of the block, K].
     pub winners: Vec<u32>,
     /// y, [texts of the block, L]
-    pub semantic: Vec<f32>,
+    pub semantic: Buffer,
 }
 
 impl Clsm {
@@ -79,10 +79,10 @@ impl Clsm {
     fn forward_block(&self, block: &Block, projected: &[f32], trace: &mut ClsmBlockTrace) {
         let (k, width, d) = (self.units, self.window * self.units, self.window / 2);
         let texts = block.texts.len();
-        resize(&mut trace.windows, block.rows() * k);
-        resize(&mut trace.pooled, texts * k);
+        trace.windows.resize(block.rows() * k);
+        trace.pooled.resize(texts * k);
         trace.winners.resize(texts * k, 0);
-        resize(&mut trace.semantic, texts * self.dimension);
+        trace.semantic.resize(texts * self.dimension);
         let padding = self.tensors[PADDING].value.data();
         for place in 0..texts {
             let length = block.length(place);
@@ -146,7 +146,7 @@ impl Clsm {
         let (k, width, d, l) = (self.units, self.window * self.units, self.window / 2, self.dimension);
         let texts = block.texts.len();
         let BlockScratch { dense, buffers: [d_semantic, d_pooled, _] } = scratch;
-        resize(d_semantic, texts * l);
+        d_semantic.resize(texts * l);
         for (place, &text) in block.texts.iter().enumerate() {
             let y = &trace.semantic[place * l..][..l];
             let grad = &grad[text as usize * l..][..l];
@@ -155,10 +155,10 @@ impl Clsm {
             }
         }
         gemm((k, l, texts), Left::transposed(&trace.pooled, k), (d_semantic, l), (dense[SEMANTIC].data_mut(), l));
-        resize(d_pooled, texts * k);
+        d_pooled.resize(texts * k);
         d_pooled.fill(0.0);
         gemm((texts, k, l), Left::rows(d_semantic, l), (semantic, k), (d_pooled, k));
-        for (error, &v) in d_pooled.iter_mut().zip(&trace.pooled) {
+        for (error, &v) in d_pooled.iter_mut().zip(trace.pooled.iter()) {
             *error *= 1.0 - v * v;
         }
         if self.tensors.len() > CONVOLUTION_BIAS {
@@ -219,9 +219,9 @@ impl Encoder for Clsm {
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
-        scratch.transposed.resize_with(1, Vec::new);
+        scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[SEMANTIC].value.transpose_into(&mut scratch.transposed[0]);
-        resize(&mut scratch.rows, batch.rows() * width);
+        scratch.rows.resize(batch.rows() * width);
         let semantic = &scratch.transposed[0][..];
         let rows = split_by_block(batch, width, &mut scratch.rows);
         (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)

@@ -1,7 +1,8 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
-use super::input::{gather_gradient, place_embeddings, project, resize, split_by_block};
+use super::input::{gather_gradient, place_embeddings, project, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
+use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::vector;
@@ -18,9 +19,9 @@ pub struct Dssm {
 #[derive(Debug, Default)]
 pub struct DssmTrace {
     /// [distinct words, H₁]
-    projected: Vec<f32>,
+    projected: Buffer,
     /// For each block, the activations of each layer, [texts of the block, H_k].
-    pub layers: Vec<Vec<Vec<f32>>>,
+    pub layers: Vec<Vec<Buffer>>,
 }
 
 impl Dssm {
@@ -45,14 +46,14 @@ impl Dssm {
         self.tensors[2 * layer].value.columns()
     }
 
-    fn forward_block(&self, block: &Block, projected: &[f32], layers: &mut Vec<Vec<f32>>) {
+    fn forward_block(&self, block: &Block, projected: &[f32], layers: &mut Vec<Buffer>) {
         let texts = block.texts.len();
-        layers.resize_with(self.layers(), Vec::new);
+        layers.resize_with(self.layers(), Buffer::default);
         for layer in 0..self.layers() {
             let units = self.units(layer);
             let (before, now) = layers.split_at_mut(layer);
             let now = &mut now[0];
-            resize(now, texts * units);
+            now.resize(texts * units);
             for row in now.chunks_exact_mut(units) {
                 row.copy_from_slice(self.tensors[2 * layer + 1].value.data());
             }
@@ -78,9 +79,9 @@ impl Dssm {
     /// Fills `errors` [rows, H₁]: each of a text's words has the error of the text's first layer.
     fn backward_block(
         &self,
-        transposed: &[Vec<f32>],
+        transposed: &[Buffer],
         block: &Block,
-        layers: &[Vec<f32>],
+        layers: &[Buffer],
         grad: &[f32],
         scratch: &mut BlockScratch,
         errors: &mut [f32],
@@ -89,13 +90,13 @@ impl Dssm {
         let BlockScratch { dense, buffers: [error, before, _] } = scratch;
         let last = self.layers() - 1;
         let dimension = self.units(last);
-        resize(error, texts * dimension);
+        error.resize(texts * dimension);
         for (error, &text) in error.chunks_exact_mut(dimension).zip(&block.texts) {
             error.copy_from_slice(&grad[text as usize * dimension..][..dimension]);
         }
         for layer in (0..=last).rev() {
             let units = self.units(layer);
-            for (error, &h) in error.iter_mut().zip(&layers[layer]) {
+            for (error, &h) in error.iter_mut().zip(layers[layer].iter()) {
                 *error *= 1.0 - h * h;
             }
             for error in error.chunks_exact(units) {
@@ -107,7 +108,7 @@ impl Dssm {
             let inputs = self.units(layer - 1);
             let into = dense[2 * layer].data_mut();
             gemm((inputs, units, texts), Left::transposed(&layers[layer - 1], inputs), (error, units), (into, units));
-            resize(before, texts * inputs);
+            before.resize(texts * inputs);
             before.fill(0.0);
             gemm((texts, inputs, units), Left::rows(error, units), (&transposed[layer], inputs), (before, inputs));
             std::mem::swap(error, before);
@@ -154,12 +155,12 @@ impl Encoder for Dssm {
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
-        scratch.transposed.resize_with(self.layers(), Vec::new);
+        scratch.transposed.resize_with(self.layers(), Buffer::default);
         for layer in 1..self.layers() {
             self.tensors[2 * layer].value.transpose_into(&mut scratch.transposed[layer]);
         }
         let units = self.units(0);
-        resize(&mut scratch.rows, batch.rows() * units);
+        scratch.rows.resize(batch.rows() * units);
         let transposed = &scratch.transposed[..];
         let rows = split_by_block(batch, units, &mut scratch.rows);
         (batch.blocks.par_iter(), states.layers.par_iter(), scratch.blocks.par_iter_mut(), rows)
@@ -168,7 +169,6 @@ impl Encoder for Dssm {
                 self.backward_block(transposed, block, layers, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        *table_squares =
-            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);
+        *table_squares = gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);
     }
 }

@@ -3,9 +3,9 @@
 //! Each distinct word of a batch is projected once, and its gradient is gathered once.
 
 use super::Tensor;
-use crate::math::Matrix;
 use crate::math::sparse::{RowCount, sum_rows};
 use crate::math::vector::{add, sum_of_squares};
+use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
@@ -13,9 +13,9 @@ use rayon::prelude::*;
 const CHUNK: usize = 64;
 
 /// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams, plus `bias` [1, W].
-pub(crate) fn project(table: &Tensor, bias: Option<&Matrix>, batch: &Batch, projected: &mut Vec<f32>) {
+pub(crate) fn project(table: &Tensor, bias: Option<&Matrix>, batch: &Batch, projected: &mut Buffer) {
     let width = table.value.columns();
-    resize(projected, batch.distinct_words() * width);
+    projected.resize(batch.distinct_words() * width);
     projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
         for (i, sum) in out.chunks_exact_mut(width).enumerate() {
             table.sum_rows(batch.features.get(chunk * CHUNK + i), sum);
@@ -87,15 +87,6 @@ pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, mut rows: &'a mut 
     parts
 }
 
-/// Makes the buffer this long; what is in it is overwritten by the caller.
-pub(crate) fn resize(buffer: &mut Vec<f32>, length: usize) {
-    if buffer.len() > length {
-        buffer.truncate(length);
-    } else {
-        buffer.resize(length, 0.0);
-    }
-}
-
 /// Writes each text's vector, which a block holds at its place, to the text's row of
 /// `embeddings` [texts, L]; rows of texts without words become zero.
 pub(crate) fn place_embeddings<'a>(
@@ -104,8 +95,8 @@ pub(crate) fn place_embeddings<'a>(
     embeddings: &mut Vec<f32>,
     of_block: impl Fn(usize, usize) -> &'a [f32],
 ) {
-    resize(embeddings, batch.texts() * dimension);
-    embeddings.fill(0.0);
+    embeddings.clear();
+    embeddings.resize(batch.texts() * dimension, 0.0);
     for (b, block) in batch.blocks.iter().enumerate() {
         for (place, &text) in block.texts.iter().enumerate() {
             embeddings[text as usize * dimension..][..dimension].copy_from_slice(of_block(b, place));

@@ -2,15 +2,15 @@
 //!
 //! H cells, G gates. Columns of a gate buffer: y_g | i | f (with a forget gate) | o, each H wide.
 
-use super::input::{bias_gradient, gather_gradient, place_embeddings, project, resize, split_by_block};
+use super::input::{bias_gradient, gather_gradient, place_embeddings, project, split_by_block};
 use super::lstm_backward::{Weights, backward_block};
 use super::{
     Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
-use crate::math::Matrix;
 use crate::math::gemm::{Left, Rows, gemm, gemm_onto};
 use crate::math::level::by_level;
+use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
@@ -37,10 +37,10 @@ pub(crate) enum Direction {
 #[derive(Debug, Default)]
 pub struct LstmTrace {
     /// Each distinct word's trigram rows and the bias, added up: [distinct words, G·H]
-    pub(crate) projected: Vec<f32>,
+    pub(crate) projected: Buffer,
     /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]; the way back puts
     /// ∂L/∂(input of each gate) in their place.
-    pub gates: Vec<f32>,
+    pub gates: Buffer,
     /// One for each block.
     pub blocks: Vec<LstmBlockTrace>,
 }
@@ -49,11 +49,11 @@ pub struct LstmTrace {
 #[derive(Debug, Default)]
 pub struct LstmBlockTrace {
     /// c, [rows, H]
-    pub cell: Vec<f32>,
+    pub cell: Buffer,
     /// tanh c, [rows, H]
-    pub tanh_cell: Vec<f32>,
+    pub tanh_cell: Buffer,
     /// y, [rows, H]
-    pub activation: Vec<f32>,
+    pub activation: Buffer,
 }
 
 impl LstmConfig {
@@ -174,7 +174,7 @@ pub(crate) fn forward(
     let LstmTrace { projected, gates, blocks } = trace;
     project(&tensors[INPUT], Some(&tensors[BIAS].value), batch, projected);
     let width = config.gates() * config.cells;
-    resize(gates, batch.rows() * width);
+    gates.resize(batch.rows() * width);
     blocks.resize_with(batch.blocks.len(), LstmBlockTrace::default);
     let projected = &projected[..];
     let gates = split_by_block(batch, width, gates);
@@ -195,9 +195,9 @@ fn forward_block(
     let h = config.cells;
     let width = config.gates() * h;
     let rows = block.rows();
-    resize(&mut trace.cell, rows * h);
-    resize(&mut trace.tanh_cell, rows * h);
-    resize(&mut trace.activation, rows * h);
+    trace.cell.resize(rows * h);
+    trace.tanh_cell.resize(rows * h);
+    trace.activation.resize(rows * h);
     let peephole = tensors.get(PEEPHOLE).map(|tensor| &tensor.value);
 
     for t in 0..block.steps() {

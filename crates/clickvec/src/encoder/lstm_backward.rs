@@ -3,13 +3,12 @@
 //!
 //! Both write the errors of the gates, [rows, G·H]; all gradients of weights follow from those.
 
-use super::input::resize;
 use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
 use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
-use crate::math::Matrix;
 use crate::math::activation::mul_add;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::level::by_level;
+use crate::math::{Buffer, Matrix};
 use crate::text::batch::Block;
 
 /// Transposes of the recurrent weights: the way back multiplies by them.
@@ -21,8 +20,8 @@ pub(crate) struct Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    pub(crate) fn transpose(config: LstmConfig, tensors: &'a [Tensor], buffers: &'a mut Vec<Vec<f32>>) -> Weights<'a> {
-        buffers.resize_with(2, Vec::new);
+    pub(crate) fn transpose(config: LstmConfig, tensors: &'a [Tensor], buffers: &'a mut Vec<Buffer>) -> Weights<'a> {
+        buffers.resize_with(2, Buffer::default);
         let [recurrent, peephole] = &mut buffers[..] else { unreachable!("two buffers") };
         tensors[RECURRENT].value.transpose_into(recurrent);
         let peephole = match config.peephole {
@@ -52,7 +51,7 @@ pub(crate) fn backward_block(
     let (h, width) = (config.cells, config.gates() * config.cells);
     let per_text = if bptt.signals == Signals::PerGate { width } else { h };
     for buffer in &mut scratch.buffers[..2] {
-        resize(buffer, block.texts.len() * per_text);
+        buffer.resize(block.texts.len() * per_text);
     }
     for t in (0..block.steps()).rev() {
         let span = Span::at(block, bptt, t);
@@ -109,10 +108,7 @@ impl Span {
             let before = block.start[s] as usize;
             &trace.cell[(before + self.low) * h..(before + self.n) * h]
         });
-        States {
-            tanh_cell: &trace.tanh_cell[rows.start * h..rows.end * h],
-            cell_before,
-        }
+        States { tanh_cell: &trace.tanh_cell[rows.start * h..rows.end * h], cell_before }
     }
 
     /// Gives the texts that end here the gradient of their embedding, `copies` times, in `into`, and
@@ -318,7 +314,7 @@ fn per_gate_step(
     span: &Span,
     block: &Block,
     grad: EmbeddingGradient<'_>,
-    buffers: &mut [Vec<f32>; 3],
+    buffers: &mut [Buffer; 3],
     gates_and_errors: &mut [f32],
     goes_on: bool,
 ) {
@@ -358,7 +354,7 @@ fn per_gate_step(
         return;
     }
     // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate through its own recurrent weights.
-    resize(product, (n - low) * width);
+    product.resize((n - low) * width);
     for gate in 0..gates {
         let own = &weights.recurrent[gate * h * h..][..h * h];
         let signals = Left::rows(&signals[low * width + gate * h..], width);

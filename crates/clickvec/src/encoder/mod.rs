@@ -20,7 +20,7 @@ pub use init::{InitRange, TextStatistics, initialize};
 pub(crate) use tensor::Motion;
 pub use tensor::{Group, Tensor, TensorKind};
 
-use crate::math::Matrix;
+use crate::math::{Buffer, Matrix};
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
 
@@ -165,20 +165,20 @@ pub struct Gradients {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     /// ∂L/∂(what was read of the projection) at each packed row, [rows, W]
-    pub(crate) rows: Vec<f32>,
+    pub(crate) rows: Buffer,
     /// Σ of the squares of each row of a table's gradient.
     pub(crate) squares: Vec<f64>,
     /// One for each block: its share of the dense gradients, and buffers.
     pub(crate) blocks: Vec<BlockScratch>,
     /// Transposes of weights.
-    pub(crate) transposed: Vec<Vec<f32>>,
+    pub(crate) transposed: Vec<Buffer>,
 }
 
 /// What one block writes on the way back.
 #[derive(Debug, Default)]
 pub(crate) struct BlockScratch {
     pub(crate) dense: Vec<Matrix>,
-    pub(crate) buffers: [Vec<f32>; 3],
+    pub(crate) buffers: [Buffer; 3],
 }
 
 impl Gradients {

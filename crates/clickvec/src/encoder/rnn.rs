@@ -1,7 +1,8 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::input::{bias_gradient, gather_gradient, place_embeddings, project, resize, split_by_block};
+use super::input::{bias_gradient, gather_gradient, place_embeddings, project, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
+use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, Rows, gemm, gemm_into, gemm_onto};
 use crate::text::batch::{Batch, Block};
@@ -21,9 +22,9 @@ pub struct Rnn {
 #[derive(Debug, Default)]
 pub struct RnnTrace {
     /// [distinct words, H]
-    projected: Vec<f32>,
+    projected: Buffer,
     /// y, [rows, H] of each block.
-    pub activations: Vec<Vec<f32>>,
+    pub activations: Vec<Buffer>,
 }
 
 impl Rnn {
@@ -37,9 +38,9 @@ impl Rnn {
         Rnn { hidden, tensors }
     }
 
-    fn forward_block(&self, block: &Block, projected: &[f32], activation: &mut Vec<f32>) {
+    fn forward_block(&self, block: &Block, projected: &[f32], activation: &mut Buffer) {
         let h = self.hidden;
-        resize(activation, block.rows() * h);
+        activation.resize(block.rows() * h);
         for t in 0..block.steps() {
             let n = block.running[t] as usize;
             let first = block.start[t] as usize;
@@ -73,7 +74,7 @@ impl Rnn {
         let h = self.hidden;
         let running = |t: usize| block.running.get(t).map_or(0, |&n| n as usize);
         let d_activation = &mut scratch.buffers[0];
-        resize(d_activation, block.texts.len() * h);
+        d_activation.resize(block.texts.len() * h);
         for t in (0..block.steps()).rev() {
             // Errors flow through places low … n; those from `ending` on end here.
             let low = bptt.words.map_or(0, |words| running(t.saturating_add(words)));
@@ -119,7 +120,7 @@ impl Encoder for Rnn {
         }
         let States::Rnn(RnnTrace { projected, activations }) = &mut trace.states else { unreachable!("set above") };
         project(&self.tensors[INPUT], Some(&self.tensors[BIAS].value), batch, projected);
-        activations.resize_with(batch.blocks.len(), Vec::new);
+        activations.resize_with(batch.blocks.len(), Buffer::default);
         (batch.blocks.par_iter(), activations.par_iter_mut())
             .into_par_iter()
             .for_each(|(block, activation)| self.forward_block(block, projected, activation));
@@ -137,9 +138,9 @@ impl Encoder for Rnn {
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len(), &self.tensors);
-        scratch.transposed.resize_with(1, Vec::new);
+        scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);
-        resize(&mut scratch.rows, batch.rows() * h);
+        scratch.rows.resize(batch.rows() * h);
         let recurrent = &scratch.transposed[0][..];
         let rows = split_by_block(batch, h, &mut scratch.rows);
         (batch.blocks.par_iter(), states.activations.par_iter(), scratch.blocks.par_iter_mut(), rows)

@@ -12,23 +12,28 @@ use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
 use super::level::Level;
 
-/// The left factor: m × k numbers at `data[i·row_stride + p·column_stride]`.
+/// The left factor: m × k numbers.
 #[derive(Clone, Copy)]
 pub struct Left<'a> {
     data: &'a [f32],
-    row_stride: usize,
-    column_stride: usize,
+    stride: usize,
+    transposed: bool,
 }
 
 impl<'a> Left<'a> {
     /// A matrix that lies row by row, its rows `stride` apart.
     pub fn rows(data: &'a [f32], stride: usize) -> Left<'a> {
-        Left { data, row_stride: stride, column_stride: 1 }
+        Left { data, stride, transposed: false }
     }
 
     /// The transpose of a matrix that lies row by row, its rows `stride` apart.
     pub fn transposed(data: &'a [f32], stride: usize) -> Left<'a> {
-        Left { data, row_stride: 1, column_stride: stride }
+        Left { data, stride, transposed: true }
+    }
+
+    /// Where the number in row i, column p lies.
+    fn place(&self, i: usize, p: usize) -> usize {
+        if self.transposed { p * self.stride + i } else { i * self.stride + p }
     }
 }
 
@@ -103,7 +108,7 @@ fn product(
     if m == 0 || n == 0 || k == 0 {
         return;
     }
-    assert!(a.data.len() > (m - 1) * a.row_stride + (k - 1) * a.column_stride, "left factor too short");
+    assert!(a.data.len() > a.place(m - 1, k - 1), "left factor too short");
     assert!(b_stride >= n && b.len() >= (k - 1) * b_stride + n, "right factor too short");
     assert!(c_stride >= n && c.len() >= (m - 1) * c_stride + n, "product too short");
     let job = Job {
@@ -111,8 +116,7 @@ fn product(
         n,
         k,
         a: a.data.as_ptr(),
-        a_row: a.row_stride,
-        a_column: a.column_stride,
+        a_stride: a.stride,
         b: b.as_ptr(),
         b_stride,
         c: c.as_mut_ptr(),
@@ -124,13 +128,13 @@ fn product(
         // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx512 => unsafe { avx512(job) },
+        Level::Avx512 => unsafe { avx512(job, a.transposed) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx2 => unsafe { avx2(job) },
+        Level::Avx2 => unsafe { avx2(job, a.transposed) },
         // SAFETY: as above.
-        _ => unsafe { plain(job) },
+        _ => unsafe { plain(job, a.transposed) },
     }
 }
 
@@ -145,7 +149,7 @@ pub fn gemm_naive(
         for j in 0..n {
             let mut sum = 0.0;
             for p in 0..k {
-                sum += a.data[i * a.row_stride + p * a.column_stride] * b[p * b_stride + j];
+                sum += a.data[a.place(i, p)] * b[p * b_stride + j];
             }
             c[i * c_stride + j] += sum;
         }
@@ -158,8 +162,7 @@ struct Job {
     n: usize,
     k: usize,
     a: *const f32,
-    a_row: usize,
-    a_column: usize,
+    a_stride: usize,
     b: *const f32,
     b_stride: usize,
     c: *mut f32,
@@ -169,26 +172,26 @@ struct Job {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-unsafe fn avx512(job: Job) {
+unsafe fn avx512(job: Job, transposed: bool) {
     // SAFETY: the caller's contract. 8 × 3 sums, 3 of B and one of A: 28 of 32 registers.
-    unsafe { panels::<Avx512, 8>(job) }
+    unsafe { if transposed { panels::<Avx512, 8, true>(job) } else { panels::<Avx512, 8, false>(job) } }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(job: Job) {
+unsafe fn avx2(job: Job, transposed: bool) {
     // SAFETY: the caller's contract. 4 × 3 sums, 3 of B and one of A: all 16 registers.
-    unsafe { panels::<Avx2, 4>(job) }
+    unsafe { if transposed { panels::<Avx2, 4, true>(job) } else { panels::<Avx2, 4, false>(job) } }
 }
 
-unsafe fn plain(job: Job) {
+unsafe fn plain(job: Job, transposed: bool) {
     // SAFETY: the caller's contract.
-    unsafe { panels::<Plain, 2>(job) }
+    unsafe { if transposed { panels::<Plain, 2, true>(job) } else { panels::<Plain, 2, false>(job) } }
 }
 
 /// Panels of three vectors of columns, then what is left of them.
 #[inline(always)]
-unsafe fn panels<L: Lanes, const MR: usize>(job: Job) {
+unsafe fn panels<L: Lanes, const MR: usize, const T: bool>(job: Job) {
     let mut column = 0;
     while column < job.n {
         let left = job.n - column;
@@ -202,12 +205,12 @@ unsafe fn panels<L: Lanes, const MR: usize>(job: Job) {
             };
             let panel = Job { b: job.b.add(column), c: job.c.add(column), start, ..job };
             match (vectors, tail) {
-                (3, 0) => rows::<L, MR, 3, false>(panel, 0),
-                (3, _) => rows::<L, MR, 3, true>(panel, tail),
-                (2, 0) => rows::<L, MR, 2, false>(panel, 0),
-                (2, _) => rows::<L, MR, 2, true>(panel, tail),
-                (_, 0) => rows::<L, MR, 1, false>(panel, 0),
-                (_, _) => rows::<L, MR, 1, true>(panel, tail),
+                (3, 0) => rows::<L, MR, T, 3, false>(panel, 0),
+                (3, _) => rows::<L, MR, T, 3, true>(panel, tail),
+                (2, 0) => rows::<L, MR, T, 2, false>(panel, 0),
+                (2, _) => rows::<L, MR, T, 2, true>(panel, tail),
+                (_, 0) => rows::<L, MR, T, 1, false>(panel, 0),
+                (_, _) => rows::<L, MR, T, 1, true>(panel, tail),
             }
         }
         column += vectors * L::N;
@@ -215,51 +218,59 @@ unsafe fn panels<L: Lanes, const MR: usize>(job: Job) {
 }
 
 #[inline(always)]
-unsafe fn rows<L: Lanes, const MR: usize, const NV: usize, const TAIL: bool>(job: Job, tail: usize) {
+unsafe fn rows<L: Lanes, const MR: usize, const T: bool, const NV: usize, const TAIL: bool>(job: Job, tail: usize) {
     let mut row = 0;
     // SAFETY: each tile takes rows row … row + its height ≤ m.
     unsafe {
         while row + MR <= job.m {
-            tile::<L, MR, NV, TAIL>(job, row, tail);
+            tile::<L, MR, T, NV, TAIL>(job, row, tail);
             row += MR;
         }
         if MR > 4 && row + 4 <= job.m {
-            tile::<L, 4, NV, TAIL>(job, row, tail);
+            tile::<L, 4, T, NV, TAIL>(job, row, tail);
             row += 4;
         }
         if MR > 2 && row + 2 <= job.m {
-            tile::<L, 2, NV, TAIL>(job, row, tail);
+            tile::<L, 2, T, NV, TAIL>(job, row, tail);
             row += 2;
         }
         while row < job.m {
-            tile::<L, 1, NV, TAIL>(job, row, tail);
+            tile::<L, 1, T, NV, TAIL>(job, row, tail);
             row += 1;
         }
     }
 }
 
-/// MR rows × NV vectors of C, all of k, in registers.
+/// MR rows × NV vectors of C, all of k, in registers; T: A lies transposed.
 #[inline(always)]
-unsafe fn tile<L: Lanes, const MR: usize, const NV: usize, const TAIL: bool>(job: Job, row: usize, tail: usize) {
+unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const TAIL: bool>(
+    job: Job,
+    row: usize,
+    tail: usize,
+) {
     // SAFETY: the caller keeps row + MR ≤ m and the panel inside n; with TAIL the last vector of
     // B and C is `tail` numbers wide and only those are touched.
     unsafe {
         let mut sum = [[L::zero(); NV]; MR];
-        let mut a = job.a.add(row * job.a_row);
+        // One address a row and one counter for all: additions to eight addresses would take the
+        // multipliers' places.
+        let a: [*const f32; MR] =
+            std::array::from_fn(
+                |i| if T { job.a.wrapping_add(row) } else { job.a.wrapping_add((row + i) * job.a_stride) },
+            );
         let mut b = job.b;
-        for _ in 0..job.k {
+        for p in 0..job.k {
             let mut vector = [L::zero(); NV];
             for v in 0..NV {
                 let p = b.add(v * L::N);
                 vector[v] = if TAIL && v + 1 == NV { L::load_partial(p, tail) } else { L::load(p) };
             }
             for i in 0..MR {
-                let x = L::splat(*a.add(i * job.a_row));
+                let x = L::splat(if T { *a[0].add(p * job.a_stride + i) } else { *a[i].add(p) });
                 for v in 0..NV {
                     sum[i][v] = L::mul_add(x, vector[v], sum[i][v]);
                 }
             }
-            a = a.wrapping_add(job.a_column);
             b = b.wrapping_add(job.b_stride);
         }
         for i in 0..MR {
@@ -335,13 +346,7 @@ mod tests {
             let (a, b, d) = (numbers(m * k, 1), numbers(k * n, 2), numbers(4 * (n + 3), 3));
             let of: Vec<u32> = (0..m as u32).map(|i| i * 7 % 4).collect();
             let mut onto = vec![f32::NAN; m * n];
-            gemm_onto(
-                (m, n, k),
-                Left::rows(&a, k),
-                (&b, n),
-                Rows { data: &d, stride: n + 3, of: &of },
-                (&mut onto, n),
-            );
+            gemm_onto((m, n, k), Left::rows(&a, k), (&b, n), Rows { data: &d, stride: n + 3, of: &of }, (&mut onto, n));
             let mut naive: Vec<f32> = of.iter().flat_map(|&row| &d[row as usize * (n + 3)..][..n]).copied().collect();
             gemm_naive((m, n, k), Left::rows(&a, k), (&b, n), (&mut naive, n));
             assert!(onto.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-5 * k as f32), "{m}×{n}×{k}");

@@ -1,21 +1,19 @@
 //! A matrix of f32, row by row.
 
-use super::memory::advise_huge_pages;
+use super::buffer::Buffer;
 
 /// Rows × columns numbers, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Matrix {
     rows: usize,
     columns: usize,
-    data: Vec<f32>,
+    data: Buffer,
 }
 
 impl Matrix {
     /// All zeros.
     pub fn zeros(rows: usize, columns: usize) -> Matrix {
-        let data = vec![0.0; rows * columns];
-        advise_huge_pages(&data);
-        Matrix { rows, columns, data }
+        Matrix { rows, columns, data: Buffer::zeros(rows * columns) }
     }
 
     /// From numbers that stand row by row.
@@ -24,22 +22,20 @@ impl Matrix {
     /// If `data` does not hold rows × columns numbers.
     pub fn from_vec(rows: usize, columns: usize, data: Vec<f32>) -> Matrix {
         assert_eq!(data.len(), rows * columns, "a {rows} × {columns} matrix");
-        Matrix { rows, columns, data }
+        Matrix { rows, columns, data: data.into() }
     }
 
     /// Makes this a zero matrix of another shape, keeping its memory.
     pub fn reset(&mut self, rows: usize, columns: usize) {
-        self.rows = rows;
-        self.columns = columns;
-        self.data.clear();
-        self.data.resize(rows * columns, 0.0);
+        self.reshape(rows, columns);
+        self.data.fill(0.0);
     }
 
     /// Makes this a matrix of another shape with any numbers in it, keeping its memory.
     pub fn reshape(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
         self.columns = columns;
-        self.data.resize(rows * columns, 0.0);
+        self.data.resize(rows * columns);
     }
 
     /// Number of rows.
@@ -63,7 +59,7 @@ impl Matrix {
     }
 
     /// `out` becomes the transpose, row by row.
-    pub fn transpose_into(&self, out: &mut Vec<f32>) {
+    pub fn transpose_into(&self, out: &mut Buffer) {
         transpose(&self.data, self.columns.max(1), out);
     }
 
@@ -79,10 +75,9 @@ impl Matrix {
 }
 
 /// `out` becomes the transpose of a matrix that lies row by row, `columns` wide.
-pub fn transpose(data: &[f32], columns: usize, out: &mut Vec<f32>) {
+pub fn transpose(data: &[f32], columns: usize, out: &mut Buffer) {
     let rows = data.len() / columns;
-    out.clear();
-    out.resize(data.len(), 0.0);
+    out.resize(data.len());
     for (i, row) in data.chunks_exact(columns).enumerate() {
         for (j, &x) in row.iter().enumerate() {
             out[j * rows + i] = x;
@@ -96,9 +91,9 @@ mod tests {
 
     #[test]
     fn a_transpose() {
-        let mut out = vec![9.0; 9];
+        let mut out = Buffer::from(vec![9.0; 9]);
         transpose(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, &mut out);
-        assert_eq!(out, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(out[..], [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         transpose(&[], 3, &mut out);
         assert!(out.is_empty());
     }

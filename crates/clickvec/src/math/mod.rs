@@ -4,13 +4,14 @@
 //! each [`Level`]; the level is picked at run time, so one binary serves every processor.
 
 pub mod activation;
+pub mod buffer;
 pub mod gemm;
 pub(crate) mod lanes;
 pub mod level;
 pub mod matrix;
-pub(crate) mod memory;
 pub mod sparse;
 pub mod vector;
 
+pub use buffer::Buffer;
 pub use level::Level;
 pub use matrix::Matrix;
