@@ -1,4 +1,4 @@
-//! Exact search that reads an eighth of most vectors: codes rule out what cannot be among the best.
+//! Exact search that reads a seventh of most vectors: codes rule out what cannot be among the best.
 
 use std::mem;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const LARGEST: f64 = 127.0;
 /// Above the length of any vector of an index.
 const LONGEST: f64 = 1.01;
 
-/// A [`FlatIndex`] and codes of 8 bits a number that make its searches some ten times as fast.
+/// A [`FlatIndex`] and codes of 8 bits a number that make its searches several times as fast.
 ///
 /// The hits are those of [`FlatIndex::search`], bit for bit. A vector v is taken for v̂, its codes times its scale s, and
 /// a query q for q̂, codes times a step t. Since
