@@ -2,13 +2,15 @@
 //!
 //! Levels differ by rounding only: fused or separate products, and sums in another order. A number
 //! may be off by 1e-5 of the largest of its tensor (some hundred roundings of 6e-8), by 1e-4 in the
-//! loss after a training run of 18 updates, each of which starts from the other's rounding.
+//! loss after a training run of 18 updates, each of which starts from the other's rounding. What is
+//! found among given vectors is the same, to the bits of its scores.
 
 #[path = "library/support.rs"]
 mod support;
 
 use clickvec::encoder::EncoderConfig;
 use clickvec::eval::Metric;
+use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::loss::NegativeRows;
 use clickvec::math::Level;
 use clickvec::math::activation::{exp_slice, sigmoid_slice, tanh_slice};
@@ -20,6 +22,7 @@ use support::*;
 
 const TOLERANCE: f64 = 1e-5;
 const AFTER_TRAINING: f64 = 1e-4;
+const SAME_BITS: f64 = 0.0;
 
 fn numbers(count: usize, seed: f32) -> Vec<f32> {
     (0..count).map(|i| ((i as f32 + seed) * 0.73).sin()).collect()
@@ -48,6 +51,24 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
         add(&mut a, &b);
         add_scaled(&mut a, 0.37, &b);
         all.push((format!("sums of {length}"), a, 1e-6));
+    }
+    for dimension in [1, 3, 17, 96, 97, 300] {
+        let index = FlatIndex::new(dimension, numbers(500 * dimension, 7.0)).expect("vectors");
+        let index = QuantizedIndex::new(index);
+        let queries = numbers(11 * dimension, 8.0);
+        let mut ways = [index.search_batch(&queries, 10), index.flat().search_batch(&queries, 10)]
+            .map(|found| found.expect("searched").concat())
+            .to_vec();
+        let mut scratch = SearchScratch::default();
+        ways.resize(4, Vec::new());
+        for query in queries.chunks_exact(dimension) {
+            ways[2].extend_from_slice(index.search(query, 10, &mut scratch).expect("searched"));
+            ways[3].extend_from_slice(index.flat().search(query, 10, &mut scratch).expect("searched"));
+        }
+        for hits in &ways {
+            let pair = |hit: &Hit| [hit.position as f32, hit.score];
+            all.push((format!("hits of {dimension} numbers"), hits.iter().flat_map(pair).collect(), SAME_BITS));
+        }
     }
     let mut configs = all_encoders();
     configs.push(EncoderConfig::Lstm(lstm(33, true, clickvec::encoder::Peephole::Full)));

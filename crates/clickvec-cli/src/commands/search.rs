@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clickvec::clicks::Title;
-use clickvec::index::{FlatIndex, Hit, SearchScratch};
+use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::text::{Dictionary, words};
 use serde::Serialize;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 /// Titles that can be found, beside their vectors.
 struct Collection {
     titles: Vec<Title>,
-    index: FlatIndex,
+    index: QuantizedIndex,
 }
 
 impl Collection {
@@ -97,7 +97,8 @@ impl Collection {
             bar.inc(batch.len() as u64);
         }
         bar.finish_and_clear();
-        Ok(Collection { titles, index: FlatIndex::new(model.dimension(), vectors)? })
+        let index = QuantizedIndex::new(FlatIndex::new(model.dimension(), vectors)?);
+        Ok(Collection { titles, index })
     }
 }
 

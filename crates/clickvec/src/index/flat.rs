@@ -1,16 +1,24 @@
-//! Exact search: every vector is looked at. The oracle of the faster index, and fast enough for a million titles.
+//! Exact search: every vector is looked at. The oracle of the faster indexes.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::Hit;
+use super::batch;
+use super::best::Best;
 use crate::Result;
 use crate::error::VectorFault;
+use crate::math::gemm::{Left, gemm_into};
+use crate::math::matrix::transpose;
+use crate::math::score::{any_above, score, scores};
 
-/// Independent partial sums of a dot product: enough to hide the latency of additions.
-const LANES: usize = 16;
 /// How far from 1 a length may be that still counts as rounding.
 const UNIT_TOLERANCE: f64 = 1e-3;
+/// Vectors that are scored at once: with 96 numbers a vector, a quarter of a second-level cache of 512 KiB.
+const TILE: usize = 256;
+/// Queries that are multiplied at once: the products of a tile stay in the second-level cache.
+const QUERIES: usize = 64;
+/// With fewer queries than this the products of matrices are slower than one query after another.
+const FEW_QUERIES: usize = 4;
 
 /// Vectors of unit length (or zero), side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,9 +31,10 @@ pub struct FlatIndex {
 /// The working memory of a search, reused from query to query: after the largest `k` nothing is allocated.
 #[derive(Debug, Clone, Default)]
 pub struct SearchScratch {
-    /// The best so far, the worst of them on top.
-    heap: BinaryHeap<WorstFirst>,
-    hits: Vec<Hit>,
+    pub(super) best: Best,
+    pub(super) hits: Vec<Hit>,
+    /// The query in whole numbers, of [`super::QuantizedIndex`].
+    pub(super) codes: Vec<i8>,
 }
 
 impl FlatIndex {
@@ -62,33 +71,103 @@ impl FlatIndex {
     }
 
     /// The `k` vectors with the highest dot product, in the order of [`Hit::best_first`]; all of them if there are
-    /// fewer. The same query gives the same bits on every run.
+    /// fewer. The same query gives the same bits on every run, at every instruction level and beside whatever other
+    /// queries.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] with [`VectorFault::Dimension`] or [`VectorFault::NoFiniteLength`].
     pub fn search<'s>(&self, query: &[f32], k: usize, scratch: &'s mut SearchScratch) -> Result<&'s [Hit]> {
+        self.query_length(query)?;
+        let SearchScratch { best, hits, .. } = scratch;
+        best.restart(k.min(self.len()));
+        let mut tile_scores = [0.0; TILE];
+        for (tile, vectors) in self.vectors.chunks(TILE * self.dimension).enumerate() {
+            let tile_scores = &mut tile_scores[..vectors.len() / self.dimension];
+            scores(query, vectors, tile_scores);
+            for (row, &score) in tile_scores.iter().enumerate() {
+                if score > best.threshold() {
+                    best.keep(Hit { position: (tile * TILE + row) as u32, score });
+                }
+            }
+        }
+        hits.clear();
+        best.drain_into(hits);
+        Ok(hits)
+    }
+
+    /// [`FlatIndex::search`] for many queries [m, dimension] at once: the same hits with the same bits, in less time
+    /// for each, on all threads of the pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FlatIndex::search`], and [`VectorFault::Shape`].
+    pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Vec<Hit>>> {
+        let lengths = self.query_lengths(queries)?;
+        let k = k.min(self.len());
+        if lengths.len() < FEW_QUERIES {
+            let mut scratch = SearchScratch::default();
+            let one = |query| Ok(self.search(query, k, &mut scratch)?.to_vec());
+            return queries.chunks_exact(self.dimension).map(one).collect();
+        }
+        let queries = queries.chunks(QUERIES * self.dimension).zip(lengths.chunks(QUERIES));
+        Ok(queries
+            .flat_map(|(queries, lengths)| {
+                batch::in_parts(self.len(), TILE, k, |part| self.multiply(queries, lengths, k, part))
+            })
+            .collect())
+    }
+
+    /// The best of the vectors in `part` for each query. Products of matrices only propose: their sums are taken in
+    /// another order, so a vector whose product may be that far off is scored like everywhere else.
+    fn multiply(&self, queries: &[f32], lengths: &[f64], k: usize, part: Range<usize>) -> Vec<Vec<Hit>> {
+        let (d, m) = (self.dimension, lengths.len());
+        let slacks: Vec<f64> = lengths.iter().map(|&length| 2.0 * rounding(d, length)).collect();
+        let mut bests = vec![Best::default(); m];
+        bests.iter_mut().for_each(|best| best.restart(k));
+        let mut thresholds: Vec<f32> = bests.iter().map(Best::threshold).collect();
+        // [d, m]
+        let mut columns = Vec::new();
+        transpose(queries, d, &mut columns);
+        // [TILE, m]
+        let mut products = vec![0.0; TILE * m];
+        for first in part.clone().step_by(TILE) {
+            let rows = TILE.min(part.end - first);
+            let vectors = &self.vectors[first * d..][..rows * d];
+            gemm_into((rows, m, d), Left::rows(vectors, d), (&columns, m), (&mut products, m));
+            for (row, products) in products.chunks_exact(m).take(rows).enumerate() {
+                if !any_above(products, &thresholds) {
+                    continue;
+                }
+                for q in 0..m {
+                    if products[q] <= thresholds[q] {
+                        continue;
+                    }
+                    let score = score(&queries[q * d..][..d], &vectors[row * d..][..d]);
+                    bests[q].keep(Hit { position: (first + row) as u32, score });
+                    thresholds[q] = ((f64::from(bests[q].threshold()) - slacks[q]) as f32).next_down();
+                }
+            }
+        }
+        bests.iter_mut().map(Best::take).collect()
+    }
+
+    /// The length of a query that may be asked.
+    pub(super) fn query_length(&self, query: &[f32]) -> Result<f64> {
         if query.len() != self.dimension {
             return Err(VectorFault::Dimension { expected: self.dimension, found: query.len() }.into());
         }
         // A length that a float can hold bounds every partial sum (Cauchy–Schwarz), so that no score is NaN.
         let length = finite_length(query).filter(|&length| length < f64::from(f32::MAX) / 2.0);
-        length.ok_or(VectorFault::NoFiniteLength)?;
-        let k = k.min(self.len());
-        let SearchScratch { heap, hits } = scratch;
-        heap.clear();
-        hits.clear();
-        if k == 0 {
-            return Ok(hits);
+        Ok(length.ok_or(VectorFault::NoFiniteLength)?)
+    }
+
+    /// The lengths of queries [m, dimension] that may be asked.
+    pub(super) fn query_lengths(&self, queries: &[f32]) -> Result<Vec<f64>> {
+        if !queries.len().is_multiple_of(self.dimension) {
+            return Err(VectorFault::Shape { dimension: self.dimension, values: queries.len() }.into());
         }
-        heap.reserve(k);
-        for (position, vector) in self.vectors.chunks_exact(self.dimension).enumerate() {
-            let score = dot(query, vector);
-            keep(heap, k, Hit { position: position as u32, score });
-        }
-        hits.extend(heap.drain().map(|hit| hit.0));
-        hits.sort_unstable_by(Hit::best_first);
-        Ok(hits)
+        queries.chunks_exact(self.dimension).map(|query| self.query_length(query)).collect()
     }
 
     /// How many vectors there are.
@@ -118,30 +197,6 @@ impl FlatIndex {
     }
 }
 
-/// A hit whose greatest is the worst, for the top of a heap.
-#[derive(Debug, Clone, Copy)]
-struct WorstFirst(Hit);
-
-impl Ord for WorstFirst {
-    fn cmp(&self, other: &WorstFirst) -> Ordering {
-        self.0.best_first(&other.0)
-    }
-}
-
-impl PartialOrd for WorstFirst {
-    fn partial_cmp(&self, other: &WorstFirst) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for WorstFirst {
-    fn eq(&self, other: &WorstFirst) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for WorstFirst {}
-
 fn check_shape(dimension: usize, values: usize) -> Result<()> {
     if dimension == 0 || !values.is_multiple_of(dimension) {
         return Err(VectorFault::Shape { dimension, values }.into());
@@ -152,40 +207,17 @@ fn check_shape(dimension: usize, values: usize) -> Result<()> {
     Ok(())
 }
 
-/// Adds a hit to the best `k`; positions only grow, so that an equal score never displaces an earlier one.
-#[inline(always)]
-fn keep(heap: &mut BinaryHeap<WorstFirst>, k: usize, hit: Hit) {
-    if heap.len() < k {
-        heap.push(WorstFirst(hit));
-    } else if let Some(worst) = heap.peek()
-        && hit.score > worst.0.score
-        && let Some(mut worst) = heap.peek_mut()
-    {
-        worst.0 = hit;
-    }
+/// How far a score can be from the dot product of a vector of about unit length with a query: twice what n roundings
+/// to 2⁻²⁴ come to in whatever order, and what underflows.
+pub(super) fn rounding(dimension: usize, query_length: f64) -> f64 {
+    let roundings = dimension as f64 + 16.0;
+    roundings * (query_length * f64::from(f32::EPSILON) + f64::from(f32::from_bits(1)))
 }
 
 /// In f64, where the squares of floats neither overflow nor vanish.
 fn finite_length(vector: &[f32]) -> Option<f64> {
     let squares: f64 = vector.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
     squares.is_finite().then(|| squares.sqrt())
-}
-
-/// The partial sums are added in a fixed order, which is what makes scores reproducible.
-#[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0f32; LANES];
-    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
-    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
-    for (a, b) in a_blocks.iter().zip(b_blocks) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    // `+ 0.0`: an empty sum is -0.0, which would come after 0.0 in the order of scores.
-    // A tree of halves instead of this plain sum makes the compiler shuffle inside the loop: three times slower.
-    sums.iter().sum::<f32>() + rest + 0.0
 }
 
 #[cfg(test)]
@@ -270,17 +302,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_dot_product_of_every_length() {
-        for length in 0..70 {
-            let a: Vec<f32> = (0..length).map(|i| i as f32).collect();
-            let b: Vec<f32> = (0..length).map(|i| (i % 5) as f32 - 2.0).collect();
-            // Small integers: exact in whatever order.
-            assert_eq!(dot(&a, &b), a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>());
-        }
-        assert!(dot(&[], &[]).is_sign_positive());
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -297,7 +318,7 @@ mod tests {
             let (query, rest) = (float(query), float(&rest[..rest.len() / dimension * dimension]));
             let index = FlatIndex::new(dimension, rest).unwrap();
             let mut expected: Vec<(u32, f32)> = index.vectors().chunks_exact(dimension)
-                .enumerate().map(|(position, vector)| (position as u32, dot(&query, vector))).collect();
+                .enumerate().map(|(position, vector)| (position as u32, score(&query, vector))).collect();
             expected.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap().then(a.0.cmp(&b.0)));
             expected.truncate(k);
             prop_assert_eq!(search(&index, &query, k), expected);

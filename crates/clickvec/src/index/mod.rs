@@ -1,10 +1,15 @@
 //! Nearest vectors: which rows of a table of vectors point where the query points.
 
+mod batch;
+mod best;
+mod codes;
 mod flat;
+mod quantized;
 
 use std::cmp::Ordering;
 
 pub use flat::{FlatIndex, SearchScratch};
+pub use quantized::QuantizedIndex;
 
 /// One vector that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,14 +1,17 @@
-//! Numbers: the matrix, the product of matrices, activations, and sums of rows.
+//! Numbers: the matrix, the product of matrices, activations, sums of rows, and products of codes.
 //!
 //! Every kernel exists once, generic over the processor's vector width, and is compiled for
 //! each [`Level`]; the level is picked at run time, so one binary serves every processor.
 
 pub mod activation;
 pub mod buffer;
+pub(crate) mod byte_lanes;
 pub mod gemm;
 pub(crate) mod lanes;
 pub mod level;
 pub mod matrix;
+pub(crate) mod nibbles;
+pub(crate) mod score;
 pub mod sparse;
 pub mod vector;
 

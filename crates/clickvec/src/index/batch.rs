@@ -1,0 +1,31 @@
+//! Searching parts of an index at the same time.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::Hit;
+
+/// Cuts `len` vectors into a part for each thread of the pool, at multiples of `unit`, and merges what `search` finds
+/// in each of them, a list of the best `k` for each query. The order of hits is total, so the cuts do not show.
+pub(super) fn in_parts(
+    len: usize,
+    unit: usize,
+    k: usize,
+    search: impl Fn(Range<usize>) -> Vec<Vec<Hit>> + Sync,
+) -> Vec<Vec<Hit>> {
+    let size = len.div_ceil(rayon::current_num_threads()).next_multiple_of(unit).max(unit);
+    // One part even of nothing: it says how many queries there are.
+    let starts: Vec<usize> = (0..len.max(1)).step_by(size).collect();
+    let parts: Vec<Vec<Vec<Hit>>> =
+        starts.into_par_iter().map(|start| search(start..(start + size).min(len))).collect();
+    let merge = |mut merged: Vec<Vec<Hit>>, part: Vec<Vec<Hit>>| {
+        for (hits, more) in merged.iter_mut().zip(part) {
+            hits.extend(more);
+            hits.sort_unstable_by(Hit::best_first);
+            hits.truncate(k);
+        }
+        merged
+    };
+    parts.into_iter().reduce(merge).unwrap_or_default()
+}
