@@ -7,6 +7,7 @@ use super::batch;
 use super::best::Best;
 use crate::Result;
 use crate::error::VectorFault;
+use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm_into};
 use crate::math::matrix::transpose;
 use crate::math::score::{any_above, score, scores};
@@ -127,7 +128,7 @@ impl FlatIndex {
         bests.iter_mut().for_each(|best| best.restart(k));
         let mut thresholds: Vec<f32> = bests.iter().map(Best::threshold).collect();
         // [d, m]
-        let mut columns = Vec::new();
+        let mut columns = Buffer::default();
         transpose(queries, d, &mut columns);
         // [TILE, m]
         let mut products = vec![0.0; TILE * m];
