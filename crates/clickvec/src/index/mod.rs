@@ -1,5 +1,6 @@
-//! Nearest vectors: which rows of a table of vectors point where the query points.
+//! Nearest vectors: which rows of a table of vectors point where the query points, and the folder that keeps them.
 
+pub(crate) mod file;
 mod flat;
 
 use std::cmp::Ordering;
