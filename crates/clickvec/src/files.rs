@@ -121,8 +121,9 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
 }
 
 /// Where a path leads in the end, also if there is nothing there yet.
-fn resolved(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    // `index/` names what `index` names, but its link could not be read.
+    let mut path: PathBuf = path.components().collect();
     // As many links as the system itself would follow.
     for _ in 0..40 {
         match fs::read_link(&path) {
@@ -177,7 +178,10 @@ pub(crate) fn remove_abandoned(path: &Path) {
             && name.ends_with(TEMPORARY_SUFFIX)
             && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
         {
-            let _ = fs::remove_file(entry.path());
+            let _ = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
+                _ => fs::remove_file(entry.path()),
+            };
         }
     }
 }
@@ -221,6 +225,72 @@ fn new_temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTemp
     // The lock goes with the process: it says that the file is not abandoned. Where there are no locks, none is.
     let _ = temporary.as_file().try_lock();
     Ok(temporary)
+}
+
+/// A folder that is being written, under a temporary name; removed with all that is in it unless it is published.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    /// Says that it is not abandoned.
+    lock: Option<File>,
+}
+
+/// Makes an empty folder beside `target`.
+pub(crate) fn new_temporary_folder(target: &Path) -> io::Result<TemporaryFolder> {
+    let prefix = temporary_prefix(target);
+    let folder = tempfile::Builder::new().prefix(&prefix).suffix(TEMPORARY_SUFFIX).tempdir_in(folder_of(target))?;
+    // Some systems cannot open a folder, some file systems have no locks: then it is not protected.
+    let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
+    Ok(TemporaryFolder { folder, lock })
+}
+
+impl TemporaryFolder {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes this folder the one at `target`; a folder that was there is removed. Its files must have been synced.
+    pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
+        let TemporaryFolder { folder, lock } = self;
+        sync_folder(folder.path())?;
+        if target.is_dir() {
+            exchange(folder.path(), target)?;
+            sync_folder(&folder_of(target))?;
+            // Now the old folder has the temporary name. What cannot be removed of it, the next run will remove.
+            drop(lock);
+            let _ = folder.close();
+            return Ok(());
+        }
+        fs::rename(folder.path(), target)?;
+        // There is nothing left to remove.
+        let _ = folder.keep();
+        sync_folder(&folder_of(target))
+    }
+}
+
+/// Lets two folders change places.
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+            Ok(()) => return Ok(()),
+            // File systems that cannot.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // There is a moment without a folder at `b`, and nothing is lost in it.
+    let mut aside = a.to_owned().into_os_string();
+    aside.push(".old");
+    fs::rename(b, &aside)?;
+    if let Err(error) = fs::rename(a, b) {
+        fs::rename(&aside, b)?;
+        return Err(error);
+    }
+    fs::rename(&aside, a)
 }
 
 /// Makes the rename itself survive a power cut.
@@ -352,9 +422,29 @@ mod tests {
     }
 
     #[test]
+    fn a_published_folder_replaces_the_old_one_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        for text in ["first", "second"] {
+            let temporary = new_temporary_folder(&target).unwrap();
+            fs::write(temporary.path().join(text), text).unwrap();
+            remove_abandoned(&target);
+            assert!(temporary.path().exists(), "a folder that is being written stays");
+            temporary.publish(&target).unwrap();
+            assert_eq!(names(&target), [text]);
+            assert_eq!(names(folder.path()), ["index"]);
+        }
+        let temporary = new_temporary_folder(&target).unwrap();
+        fs::write(temporary.path().join("third"), "third").unwrap();
+        drop(temporary);
+        assert_eq!((names(&target), names(folder.path())), (vec!["second".to_owned()], vec!["index".to_owned()]));
+    }
+
+    #[test]
     fn only_what_a_killed_process_left_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
+        fs::create_dir_all(folder.path().join(".clickvec-model-y.tmp/with")).unwrap();
         for name in [".clickvec-model-x.tmp", ".clickvec-other-x.tmp", "model"] {
             fs::write(folder.path().join(name), b"left").unwrap();
         }

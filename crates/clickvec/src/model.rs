@@ -102,6 +102,39 @@ pub(crate) fn prefixes(shared: bool) -> Vec<&'static str> {
     if shared { vec!["shared."] } else { vec!["query.", "document."] }
 }
 
+/// The half of a model that searching needs: the tower that reads queries, without the one that reads titles.
+pub struct QueryModel {
+    /// With the query tower alone; that is what makes this a type of its own.
+    pub(crate) half: Model,
+}
+
+impl QueryModel {
+    /// L: size of the embeddings.
+    pub fn dimension(&self) -> usize {
+        self.half.dimension()
+    }
+
+    /// The kind of encoder and its sizes.
+    pub fn encoder_config(&self) -> &EncoderConfig {
+        self.half.encoder_config()
+    }
+
+    /// The letter trigrams the model knows.
+    pub fn dictionary(&self) -> &Dictionary {
+        self.half.dictionary()
+    }
+
+    /// That of the whole model.
+    pub fn fingerprint(&self) -> &str {
+        self.half.fingerprint()
+    }
+
+    /// Embeds queries, bit for bit as the whole model does.
+    pub fn embedder(&self) -> Embedder<'_> {
+        self.half.embedder(Side::Query)
+    }
+}
+
 /// Embeds texts of one side of a model; its memory, a cache of words among it, is reused from call
 /// to call.
 pub struct Embedder<'m> {

@@ -3,7 +3,7 @@
 
 use crate::encoder::{Encoder, Tensor};
 use crate::error::{Error, FileFault, Result};
-use crate::model::{Model, prefixes};
+use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write};
 use crate::text::{Dictionary, Trigram};
@@ -28,8 +28,7 @@ impl Model {
     /// # Errors
     /// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
     pub fn load(path: &Path) -> Result<Model> {
-        let file = TensorFile::open(path)?;
-        parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
+        load(path, 2)
     }
 
     /// Writes the model through a temporary file.
@@ -40,6 +39,23 @@ impl Model {
         let towers: Vec<&[Tensor]> = self.towers.iter().map(|tower| tower.tensors()).collect();
         save(path, &self.dictionary, &towers, &self.training).map(drop)
     }
+}
+
+impl QueryModel {
+    /// Reads the half of a model that reads queries. The whole file is checked against its fingerprint, but what is left
+    /// out costs neither time to copy nor memory.
+    ///
+    /// # Errors
+    /// Those of [`Model::load`].
+    pub fn load(path: &Path) -> Result<QueryModel> {
+        load(path, 1).map(|half| QueryModel { half })
+    }
+}
+
+/// Reads the first `towers` of a model, all if it has fewer.
+fn load(path: &Path, towers: usize) -> Result<Model> {
+    let file = TensorFile::open(path)?;
+    parse(&file, towers).map_err(|fault| Error::File { path: path.to_owned(), fault })
 }
 
 /// Writes a model of these towers; returns its fingerprint.
@@ -70,7 +86,7 @@ fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &[&'a [Tensor]]) -> Vec<E
     all
 }
 
-fn parse(file: &TensorFile) -> Result<Model, FileFault> {
+fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let config = &header.training.config;
     if let Some(fault) = config.encoder.fault() {
@@ -98,19 +114,18 @@ fn parse(file: &TensorFile) -> Result<Model, FileFault> {
         return Err(FileFault::WrongSize { expected, found: tensors.numbers() });
     }
     let mut towers: Vec<Box<dyn Encoder>> = Vec::new();
-    for prefix in &prefixes {
+    for prefix in prefixes.iter().take(wanted) {
         let mut tower = config.encoder.build(rows.len());
         tensors.read(prefix, tower.tensors_mut())?;
         towers.push(tower);
     }
-    let found = {
-        let towers: Vec<&[Tensor]> = towers.iter().map(|tower| tower.tensors()).collect();
-        let all = model_entries(&rows, &towers);
-        if all.len() != tensors.len() {
-            return Err(FileFault::SurplusTensors { expected: all.len(), found: tensors.len() });
-        }
-        fingerprint(&all, &header.training)
-    };
+    let groups: usize = towers[0].tensors().iter().map(|tensor| tensor.groups.len()).sum();
+    let expected = 1 + prefixes.len() * groups;
+    if expected != tensors.len() {
+        return Err(FileFault::SurplusTensors { expected, found: tensors.len() });
+    }
+    // Over the file itself: all its tensors, of which those that were read are exactly the settings' ones.
+    let found = tensors.fingerprint(&header.training);
     if found != header.fingerprint {
         return Err(FileFault::Fingerprint { expected: header.fingerprint, found });
     }

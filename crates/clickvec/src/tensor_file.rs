@@ -83,28 +83,43 @@ fn write_numbers<T: Copy, const N: usize>(
 
 /// Of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
 pub(crate) fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> String {
-    struct Hash(Xxh3);
-    impl Write for Hash {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.update(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut hash = Hash(Xxh3::new());
+    let mut hash = Fingerprint::default();
     for entry in sorted {
-        hash.0.update(entry.name.as_bytes());
-        for size in entry.info().1 {
-            hash.0.update(&(size as u64).to_le_bytes());
-        }
+        hash.begin(&entry.name, &entry.info().1);
         entry.write(&mut hash).expect("a hash takes all bytes");
     }
-    serde_json::to_writer(&mut hash, settings).expect("settings have names for keys, and a hash takes all bytes");
-    format!("{:032x}", hash.0.digest128())
+    hash.finish(settings)
+}
+
+#[derive(Default)]
+struct Fingerprint(Xxh3);
+
+impl Fingerprint {
+    /// The numbers of this tensor follow.
+    fn begin(&mut self, name: &str, shape: &[usize]) {
+        self.0.update(name.as_bytes());
+        for &size in shape {
+            self.0.update(&(size as u64).to_le_bytes());
+        }
+    }
+
+    fn finish(mut self, settings: &impl Serialize) -> String {
+        serde_json::to_writer(&mut self, settings).expect("settings have names for keys, and a hash takes all bytes");
+        format!("{:032x}", self.0.digest128())
+    }
+}
+
+impl Write for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes a whole file and renames it to `path`.
@@ -203,6 +218,18 @@ impl Tensors<'_> {
         self.0.len()
     }
 
+    /// [`fingerprint`] of all tensors, straight from the file.
+    pub(crate) fn fingerprint(&self, settings: &impl Serialize) -> String {
+        let mut views: Vec<(&str, TensorView<'_>)> = self.0.iter().collect();
+        views.sort_by_key(|&(name, _)| name);
+        let mut hash = Fingerprint::default();
+        for (name, view) in views {
+            hash.begin(name, view.shape());
+            hash.0.update(view.data());
+        }
+        hash.finish(settings)
+    }
+
     fn view(&self, name: &str, dtype: Dtype, shape: &[Option<usize>]) -> Result<TensorView<'_>, FileFault> {
         let view = self.0.tensor(name).map_err(|_| FileFault::MissingTensor { name: name.to_owned() })?;
         let fits = view.shape().len() == shape.len()
@@ -227,10 +254,13 @@ impl Tensors<'_> {
                 let view = self.view(&name, Dtype::F32, &[Some(rows), Some(columns.len())])?;
                 for (row, bytes) in view.data().chunks_exact(4 * columns.len()).enumerate() {
                     let into = &mut tensor.value.row_mut(row)[columns.clone()];
+                    let mut finite = true;
                     for (x, bytes) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
                         *x = f32::from_le_bytes(*bytes);
+                        // No early end: so the loop runs many numbers at a time.
+                        finite &= x.is_finite();
                     }
-                    if !into.iter().all(|x| x.is_finite()) {
+                    if !finite {
                         return Err(FileFault::NotFinite { name, row });
                     }
                 }

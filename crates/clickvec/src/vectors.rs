@@ -84,7 +84,8 @@ pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> i
     target.write_all(b"\n")
 }
 
-fn npy_header(rows: usize, dimension: usize) -> Vec<u8> {
+/// The first bytes of a `.npy` file of this shape.
+pub(crate) fn npy_header(rows: usize, dimension: usize) -> Vec<u8> {
     let description = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     // Magic and version, the length in two bytes, the description, spaces, a line end.
     let unpadded = NPY_MAGIC.len() + 2 + description.len() + 1;

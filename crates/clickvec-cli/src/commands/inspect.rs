@@ -1,10 +1,11 @@
-//! `clickvec inspect`: what is in a model.
+//! `clickvec inspect`: what is in a model or an index.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clickvec::collection::{Collection, IndexSummary};
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
 use serde::Serialize;
@@ -16,10 +17,10 @@ use crate::{output, table};
 /// How many trigrams of the dictionary are shown: the most frequent ones.
 const SHOWN_TRIGRAMS: usize = 12;
 
-/// Show what is in a model: encoder, sizes, dictionary, training settings, fingerprint.
+/// Show what is in a model (encoder, sizes, dictionary, training settings, fingerprint) or in an index.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The model that `clickvec train` wrote.
+    /// The model that `clickvec train` wrote, or the index of `clickvec index`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -51,8 +52,19 @@ struct TensorReport {
     parameters: usize,
 }
 
-/// Loads the model, which checks it, and prints.
+#[derive(Serialize)]
+struct IndexReport<'a> {
+    index: &'a Path,
+    encoder: &'a EncoderConfig,
+    #[serde(flatten)]
+    summary: IndexSummary,
+}
+
+/// Loads the model or the index, which checks it, and prints.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    if args.file.is_dir() {
+        return run_index(&args);
+    }
     let model = Model::load(&args.file)?;
     let report = report(&args.file, &model)?;
     let mut out = output::stdout();
@@ -63,6 +75,49 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     output::written(out.flush())?;
     Ok(Answer::Done)
+}
+
+fn run_index(args: &Args) -> Result<Answer> {
+    let (model, _, summary) = Collection::open(&args.file)?;
+    let report = IndexReport { index: &args.file, encoder: model.encoder_config(), summary };
+    let mut out = output::stdout();
+    if args.json {
+        output::json_line(&mut out, &report)?;
+    } else {
+        output::written(write!(out, "{}", index_text(&report)))?;
+    }
+    output::written(out.flush())?;
+    Ok(Answer::Done)
+}
+
+fn index_text(report: &IndexReport<'_>) -> String {
+    let summary = &report.summary;
+    let mut text = facts(&[
+        ("index", report.index.display().to_string()),
+        ("fingerprint", summary.fingerprint.clone()),
+        ("written by", format!("clickvec {}", output::printable(&summary.version))),
+        ("titles", output::count(summary.titles)),
+        ("left out", format!("{}, of unknown words", output::counted(summary.left_out, "title"))),
+        ("dimension", summary.dimension.to_string()),
+        ("model", summary.model.clone()),
+        ("encoder", describe(report.encoder)),
+    ]);
+    let mut files = table::plain();
+    files.set_header(["file", "bytes"]);
+    for (name, bytes) in &summary.files {
+        files.add_row([output::printable(name).into_owned(), output::count(*bytes)]);
+    }
+    table::align_right(&mut files, 1..2);
+    let _ = writeln!(text, "\n{}", table::show(&mut files));
+    text
+}
+
+/// One line each.
+fn facts(facts: &[(&str, String)]) -> String {
+    facts.iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "{name:<12} {value}");
+        text
+    })
 }
 
 fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
@@ -89,7 +144,7 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
 fn text(report: &Report<'_>) -> String {
     let towers =
         if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
-    let facts = [
+    let mut text = facts(&[
         ("model", report.file.display().to_string()),
         ("fingerprint", report.fingerprint.to_owned()),
         ("encoder", describe(report.encoder)),
@@ -97,11 +152,7 @@ fn text(report: &Report<'_>) -> String {
         ("dimension", report.dimension.to_string()),
         ("parameters", output::count(report.parameters as u64)),
         ("trigrams", format!("{}: {} …", output::count(report.trigrams as u64), trigrams(&report.first_trigrams))),
-    ];
-    let mut text = String::new();
-    for (name, value) in facts {
-        let _ = writeln!(text, "{name:<12} {value}");
-    }
+    ]);
     let mut tensors = table::plain();
     tensors.set_header(["tensor", "rows", "columns", "parameters"]);
     for tensor in &report.tensors {

@@ -3,6 +3,7 @@
 mod completions;
 mod embed;
 mod evaluate;
+mod index;
 mod inspect;
 mod search;
 mod train;
@@ -36,6 +37,7 @@ enum Command {
     Train(Box<train::Args>),
     Evaluate(evaluate::Args),
     Embed(embed::Args),
+    Index(index::Args),
     Search(search::Args),
     Inspect(inspect::Args),
     Completions(completions::Args),
@@ -59,6 +61,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Evaluate(args)) => evaluate::run(args),
         Some(Command::Embed(args)) => embed::run(args),
+        Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),
         Some(Command::Inspect(args)) => inspect::run(args),
         Some(Command::Completions(args)) => completions::run(args),

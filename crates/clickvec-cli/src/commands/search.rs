@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use clickvec::clicks::Title;
-use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
+use anyhow::{Result, bail};
+use clickvec::collection::Collection;
+use clickvec::index::{Hit, SearchScratch};
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::text::{Dictionary, words};
 use serde::Serialize;
@@ -14,24 +14,30 @@ use super::Answer;
 use crate::input::{self, Lines};
 use crate::{output, progress};
 
-/// Titles that are encoded at once, between two steps of the progress bar.
-const BATCH_TITLES: usize = 2048;
+/// From so many searches on, codes save more time than it takes to make them.
+const WORTH_CODES: usize = 20;
 /// Queries that are taken from standard input at once, if so many wait.
 const BATCH_QUERIES: usize = 64;
 
 /// Rank all titles for each query, best first.
 ///
-/// Exact: every title is looked at. The titles are encoded once, at the start; queries come from the command line or,
-/// without any, line by line from standard input, and are answered as they come.
+/// Exact: every title is looked at. An index has the titles encoded; without one they are encoded first, each time.
+/// Queries come from the command line or, without any, line by line from standard input, and are answered as they come.
 #[derive(clap::Args)]
+#[command(override_usage = "clickvec search --index INDEX [OPTIONS] [QUERY]...\n       \
+    clickvec search --model MODEL --titles FILE [OPTIONS] [QUERY]...")]
 pub(crate) struct Args {
-    /// The model that `clickvec train` wrote.
-    #[arg(long, value_name = "MODEL")]
-    model: PathBuf,
+    /// What is searched: the folder that `clickvec index` wrote.
+    #[arg(long, value_name = "INDEX")]
+    index: Option<PathBuf>,
 
-    /// What is searched: a table with the columns id and title; also .gz and .zst.
+    /// Without an index: the model that `clickvec train` wrote.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<PathBuf>,
+
+    /// Without an index: what is searched, a table with the columns id and title; also .gz and .zst.
     #[arg(long, value_name = "FILE")]
-    titles: PathBuf,
+    titles: Option<PathBuf>,
 
     /// What to search for [default: lines of standard input].
     #[arg(value_name = "QUERY")]
@@ -48,17 +54,43 @@ pub(crate) struct Args {
 
 /// Answers the queries; no, if not one of them has a result.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let model = Model::load(&args.model)?;
-    let titles = input::titles(&args.titles)?;
-    let collection = Collection::encode(&model, titles)?;
+    match (&args.index, &args.model, &args.titles) {
+        (Some(index), None, None) => {
+            let (model, collection, _) = Collection::open(index)?;
+            answer(&args, model.dictionary(), model.embedder(), collection)
+        }
+        (None, Some(model), Some(titles)) => {
+            let model = Model::load(model)?;
+            let collection = encode(&model, titles)?;
+            answer(&args, model.dictionary(), model.embedder(Side::Query), collection)
+        }
+        (Some(_), ..) => {
+            bail!("expected `--index INDEX` alone, found `--model` or `--titles` beside it; leave those out")
+        }
+        (None, model, titles) => {
+            let found = match (model, titles) {
+                (Some(_), _) => "`--model` alone",
+                (_, Some(_)) => "`--titles` alone",
+                _ => "none of them",
+            };
+            bail!(
+                "expected `--index INDEX`, or `--model MODEL` with `--titles FILE`, found {found}; \
+                 see `clickvec search --help`"
+            )
+        }
+    }
+}
+
+fn answer(args: &Args, dictionary: &Dictionary, embedder: Embedder<'_>, collection: Collection) -> Result<Answer> {
     let mut session = Session {
-        model: &model,
-        collection: &collection,
-        embedder: model.embedder(Side::Query),
+        dictionary,
+        collection,
+        embedder,
         vector: Vec::new(),
         scratch: SearchScratch::default(),
         printer: Printer { json: args.json, several: args.queries.len() != 1, first: true },
         top: args.top as usize,
+        searches: 0,
         answered: false,
     };
     if args.queries.is_empty() {
@@ -73,43 +105,17 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if session.answered { Answer::Done } else { Answer::No })
 }
 
-/// Titles that can be found, beside their vectors.
-struct Collection {
-    titles: Vec<Title>,
-    index: QuantizedIndex,
-}
-
-impl Collection {
-    /// Encodes the titles. One of which the model knows no word would have a vector that says nothing: it is left out.
-    fn encode(model: &Model, mut titles: Vec<Title>) -> Result<Collection> {
-        let all = titles.len();
-        titles.retain(|title| knows_a_word(model.dictionary(), &title.title));
-        if titles.len() < all {
-            let strange = output::counted((all - titles.len()) as u64, "title");
-            output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
-        }
-        let mut embedder = model.embedder(Side::Title);
-        let mut vectors = Vec::with_capacity(titles.len() * model.dimension());
-        let bar = progress::bar(titles.len() as u64, "encoding", "titles");
-        for batch in titles.chunks(BATCH_TITLES) {
-            let texts: Vec<&str> = batch.iter().map(|title| title.title.as_str()).collect();
-            vectors.extend_from_slice(embedder.embed(&texts));
-            bar.inc(batch.len() as u64);
-        }
-        bar.finish_and_clear();
-        let index = QuantizedIndex::new(FlatIndex::new(model.dimension(), vectors)?);
-        Ok(Collection { titles, index })
+/// Reads a table of titles and encodes it.
+pub(super) fn encode(model: &Model, titles: &Path) -> Result<Collection> {
+    let titles = input::titles(titles)?;
+    let bar = progress::bar(titles.len() as u64, "encoding", "titles");
+    let collection = Collection::encode(model, titles, &mut |done| bar.set_position(done as u64))?;
+    bar.finish_and_clear();
+    if collection.left_out() > 0 {
+        let strange = output::counted(collection.left_out() as u64, "title");
+        output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
     }
-}
-
-/// Whether at least one trigram of the text is in the dictionary.
-fn knows_a_word(dictionary: &Dictionary, text: &str) -> bool {
-    let mut features = Vec::new();
-    words(text).iter().any(|word| {
-        features.clear();
-        dictionary.hash_word(word, &mut features);
-        !features.is_empty()
-    })
+    Ok(collection)
 }
 
 fn scale_to_unit(vector: &mut [f32]) {
@@ -120,14 +126,15 @@ fn scale_to_unit(vector: &mut [f32]) {
 }
 
 struct Session<'a> {
-    model: &'a Model,
-    collection: &'a Collection,
+    dictionary: &'a Dictionary,
+    collection: Collection,
     embedder: Embedder<'a>,
     /// The query's vector, of length 1: scores are cosines.
     vector: Vec<f32>,
     scratch: SearchScratch,
     printer: Printer,
     top: usize,
+    searches: usize,
     answered: bool,
 }
 
@@ -152,12 +159,16 @@ impl Session<'_> {
     }
 
     fn answer(&mut self, query: &str, out: &mut impl Write) -> Result<()> {
-        let known = knows_a_word(self.model.dictionary(), query);
+        let known = self.dictionary.knows_a_word(query);
         let hits = if known {
             self.vector.clear();
             self.vector.extend_from_slice(self.embedder.embed(&[query]));
             scale_to_unit(&mut self.vector);
-            self.collection.index.search(&self.vector, self.top, &mut self.scratch)?
+            self.searches += 1;
+            if self.searches == WORTH_CODES {
+                self.collection.quantize();
+            }
+            self.collection.search(&self.vector, self.top, &mut self.scratch)?
         } else {
             let shown = output::printable(query);
             match words(query).is_empty() {
@@ -167,10 +178,13 @@ impl Session<'_> {
             &[]
         };
         self.answered |= !hits.is_empty();
-        let found = hits.iter().filter_map(|hit| Some((hit, self.collection.titles.get(hit.position as usize)?)));
+        let found = hits.iter().filter_map(|hit| Some((hit, self.collection.title(hit.position)?)));
         self.printer.print(query, &found.collect::<Vec<_>>(), out)
     }
 }
+
+/// A hit, and id and text of the title.
+type Found<'a> = (&'a Hit, (&'a str, &'a str));
 
 struct Printer {
     json: bool,
@@ -195,28 +209,27 @@ struct JsonResult<'a> {
 }
 
 impl Printer {
-    fn print(&mut self, query: &str, found: &[(&Hit, &Title)], out: &mut impl Write) -> Result<()> {
+    fn print(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> Result<()> {
         if self.json {
             let ranked = (1..).zip(found);
-            let results = ranked
-                .map(|(rank, (hit, title))| JsonResult { rank, id: &title.id, title: &title.title, score: hit.score })
-                .collect();
+            let results =
+                ranked.map(|(rank, &(hit, (id, title)))| JsonResult { rank, id, title, score: hit.score }).collect();
             return output::json_line(out, &JsonAnswer { query, results });
         }
         output::written(self.print_text(query, found, out))
     }
 
     /// One line a title: rank, score, id, title.
-    fn print_text(&mut self, query: &str, found: &[(&Hit, &Title)], out: &mut impl Write) -> io::Result<()> {
+    fn print_text(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> io::Result<()> {
         if self.several {
             let gap = if self.first { "" } else { "\n" };
             writeln!(out, "{gap}{}", output::printable(query))?;
         }
         self.first = false;
         let rank_width = found.len().to_string().len();
-        let id_width = found.iter().map(|(_, title)| title.id.chars().count()).max().unwrap_or(0);
-        for (rank, (hit, title)) in (1..).zip(found) {
-            let (id, text) = (output::printable(&title.id), output::printable(&title.title));
+        let id_width = found.iter().map(|(_, (id, _))| id.chars().count()).max().unwrap_or(0);
+        for (rank, (hit, (id, title))) in (1..).zip(found) {
+            let (id, text) = (output::printable(id), output::printable(title));
             writeln!(out, "{rank:>rank_width$}  {:>6.3}  {id:<id_width$}  {text}", hit.score)?;
         }
         Ok(())

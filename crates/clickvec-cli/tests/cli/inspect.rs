@@ -29,7 +29,7 @@ fn what_is_no_model_is_told() {
     let folder = Folder::with_model();
     folder.run(&["inspect", "clicks.tsv"]).code(2).says("clicks.tsv: ").prints_nothing();
     folder.run(&["inspect", "none"]).code(2).says("none: cannot open");
-    folder.run(&["inspect", "."]).code(2).says("expected a file, found a folder");
+    folder.run(&["inspect", "."]).code(2).says("expected an index, found a folder without `manifest.json`");
     let model = std::fs::read(folder.path("model.safetensors")).unwrap();
     for length in [0, 7, 8, 100, model.len() / 2, model.len() - 1] {
         folder.write("cut", &model[..length]);

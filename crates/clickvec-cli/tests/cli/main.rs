@@ -5,6 +5,7 @@ mod embed;
 mod evaluate;
 mod harness;
 mod help;
+mod index;
 mod inspect;
 mod pipes;
 mod resume;

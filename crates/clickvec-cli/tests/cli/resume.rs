@@ -76,7 +76,7 @@ fn two_runs_do_not_share_an_output() {
     let mut first =
         Command::new(program()).args(&long).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
     while !folder.path("m.partial").exists() && first.try_wait().unwrap().is_none() {}
-    folder.run(&[&RUN[..], &["--output", "m"]].concat()).code(2).says("another training run writes to this output");
+    folder.run(&[&RUN[..], &["--output", "m"]].concat()).code(2).says("another process writes to this output");
     first.kill().unwrap();
     first.wait().unwrap();
     folder.run(&[&RUN[..], &["--output", "m"]].concat()).code(0);

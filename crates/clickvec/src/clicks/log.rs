@@ -265,8 +265,9 @@ impl Building {
         };
         for &word in query.iter().chain(title) {
             self.occurrences[(word - self.first_word) as usize] += 1;
-            self.words.push(&word)?;
         }
+        self.words.extend(query)?;
+        self.words.extend(title)?;
         self.fingerprint.update(bytemuck::bytes_of(&[query_hash, title_hash, u64::from(weight.to_bits())]));
         self.records.push(&record)?;
         self.clicked.push(&[query_hash, title_hash])
@@ -346,10 +347,13 @@ impl Building {
         let mut clicked = self.clicked.finish()?;
         clicked.change(|clicked| clicked.par_sort_unstable())?;
         let clicked = clicked.dedup_by_key(|&pair| pair)?;
+        let starts = bucket_starts(&clicked);
         let mut records = self.records.finish()?;
         records.change(|records: &mut [Record]| {
             records.par_iter_mut().for_each(|record| {
-                record.clicked = clicked.partition_point(|pair| pair[0] < record.query) as u64;
+                let bucket = bucket_of(record.query);
+                let near = &clicked[starts[bucket]..starts[bucket + 1]];
+                record.clicked = (starts[bucket] + near.partition_point(|pair| pair[0] < record.query)) as u64;
             });
         })?;
         Ok(ClickLog {
@@ -364,6 +368,26 @@ impl Building {
             fingerprint: self.fingerprint.digest(),
         })
     }
+}
+
+/// Bits of a query's hash that say where in the sorted pairs it is: a search among all of them would wait for memory at
+/// every step. A fixed number, so that memory does not grow with the log.
+const BUCKET_BITS: u32 = 16;
+
+fn bucket_of(query: u64) -> usize {
+    (query >> (u64::BITS - BUCKET_BITS)) as usize
+}
+
+/// Where each bucket of sorted pairs begins, and where the last one ends.
+fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
+    let mut starts = vec![0; (1 << BUCKET_BITS) + 1];
+    for pair in clicked {
+        starts[bucket_of(pair[0]) + 1] += 1;
+    }
+    for bucket in 0..1 << BUCKET_BITS {
+        starts[bucket + 1] += starts[bucket];
+    }
+    starts
 }
 
 /// A 64-bit mixture in which every bit depends on every bit.

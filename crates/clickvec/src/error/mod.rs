@@ -1,10 +1,12 @@
 //! One error type: what was expected, what was found, where, and what to do.
 
 mod file;
+mod index;
 mod system;
 mod table;
 
 pub use file::{FileFault, ResumeFault};
+pub use index::IndexFault;
 pub use system::{PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 
@@ -64,14 +66,22 @@ pub enum Error {
         /// What is wrong.
         fault: FileFault,
     },
+    /// An index is not what it should be, or cannot be written where it should.
+    #[error("{}: {fault}", path.display())]
+    Index {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        fault: IndexFault,
+    },
     /// Something that is no ordinary file stands where one is to be written.
     #[error("{}: expected an ordinary file or none, found a device, a pipe or the like; name another output", path.display())]
     NotAFile {
         /// What stands there.
         path: PathBuf,
     },
-    /// Another training run writes to the same place.
-    #[error("{}: another training run writes to this output; wait for it or name another output", path.display())]
+    /// Another process writes to the same place.
+    #[error("{}: another process writes to this output; wait for it or name another output", path.display())]
     InUse {
         /// The output.
         path: PathBuf,
@@ -81,6 +91,12 @@ pub enum Error {
     NoFolder {
         /// The folder.
         path: PathBuf,
+    },
+    /// A title that no table could hold.
+    #[error("expected an id and a title without tab and line end, found `{found}`; leave such characters out")]
+    BadTitle {
+        /// The id or the title, shortened.
+        found: String,
     },
     /// Settings with which there is no training.
     #[error(transparent)]

@@ -1,8 +1,9 @@
-//! Nearest vectors: which rows of a table of vectors point where the query points.
+//! Nearest vectors: which rows of a table of vectors point where the query points, and the folder that keeps them.
 
 mod batch;
 mod best;
 mod codes;
+pub(crate) mod file;
 mod flat;
 mod quantized;
 

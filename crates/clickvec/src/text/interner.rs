@@ -1,5 +1,7 @@
 //! Words as numbers.
 
+use std::ops::Range;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The number of a word in an [`Interner`] or a log.
@@ -8,12 +10,32 @@ pub type WordId = u32;
 /// Distinct words, numbered from 0 in the order of first sight.
 #[derive(Debug, Clone, Default)]
 pub struct Interner {
-    /// id + 1, or 0; a power of two of them, at most half full.
-    slots: Vec<u32>,
+    /// A power of two of them, at most half full.
+    slots: Vec<Slot>,
     hashes: Vec<u64>,
     letters: String,
     /// Where each word ends in `letters`.
     ends: Vec<usize>,
+}
+
+/// A place in the hash table. What tells most words apart stands beside the number: to look elsewhere is to wait for
+/// memory.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    /// The upper half of the hash; the lower half is where the slot is.
+    tag: u32,
+    /// id + 1, or 0 where there is no word.
+    number: u32,
+}
+
+impl Slot {
+    fn new(hash: u64, id: WordId) -> Slot {
+        Slot { tag: tag(hash), number: id + 1 }
+    }
+}
+
+fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 impl Interner {
@@ -37,9 +59,10 @@ impl Interner {
         let mut slot = hash as usize & mask;
         loop {
             match self.slots[slot] {
-                0 => break,
-                id if self.hashes[id as usize - 1] == hash && self.word(id - 1) == word => {
-                    return (id - 1, hash, false);
+                Slot { number: 0, .. } => break,
+                // As bytes: of a slice of a str the boundaries would be checked each time.
+                Slot { tag: found, number } if found == tag(hash) && self.bytes_of(number - 1) == word.as_bytes() => {
+                    return (number - 1, hash, false);
                 }
                 _ => slot = (slot + 1) & mask,
             }
@@ -47,8 +70,9 @@ impl Interner {
         self.letters.push_str(word);
         self.ends.push(self.letters.len());
         self.hashes.push(hash);
-        self.slots[slot] = self.ends.len() as u32;
-        (self.ends.len() as u32 - 1, hash, true)
+        let id = self.ends.len() as u32 - 1;
+        self.slots[slot] = Slot::new(hash, id);
+        (id, hash, true)
     }
 
     /// The word with this number.
@@ -56,8 +80,16 @@ impl Interner {
     /// # Panics
     /// If there is none.
     pub fn word(&self, id: WordId) -> &str {
+        &self.letters[self.range(id)]
+    }
+
+    fn bytes_of(&self, id: WordId) -> &[u8] {
+        &self.letters.as_bytes()[self.range(id)]
+    }
+
+    fn range(&self, id: WordId) -> Range<usize> {
         let start = if id == 0 { 0 } else { self.ends[id as usize - 1] };
-        &self.letters[start..self.ends[id as usize]]
+        start..self.ends[id as usize]
     }
 
     /// Bytes of all words together.
@@ -67,7 +99,7 @@ impl Interner {
 
     /// Forgets all words and keeps the memory.
     pub fn clear(&mut self) {
-        self.slots.fill(0);
+        self.slots.fill(Slot::default());
         self.hashes.clear();
         self.letters.clear();
         self.ends.clear();
@@ -76,13 +108,13 @@ impl Interner {
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(1024);
         self.slots.clear();
-        self.slots.resize(size, 0);
-        for (id, &hash) in self.hashes.iter().enumerate() {
+        self.slots.resize(size, Slot::default());
+        for (id, &hash) in (0..).zip(&self.hashes) {
             let mut slot = hash as usize & (size - 1);
-            while self.slots[slot] != 0 {
+            while self.slots[slot].number != 0 {
                 slot = (slot + 1) & (size - 1);
             }
-            self.slots[slot] = id as u32 + 1;
+            self.slots[slot] = Slot::new(hash, id);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Word hashing: a word becomes counts of the letter trigrams of `#word#`, as in the papers.
 
+use super::words::{WordBuffer, for_each_word};
 use crate::math::sparse::RowCount;
 use std::collections::HashMap;
 use std::fmt;
@@ -145,6 +146,17 @@ impl Dictionary {
     /// The trigrams in the order of their ids.
     pub fn trigrams(&self) -> &[Trigram] {
         &self.trigrams
+    }
+
+    /// Whether at least one trigram of the text's words is here: otherwise its vector says nothing.
+    pub fn knows_a_word(&self, text: &str) -> bool {
+        let mut known = false;
+        for_each_word(text, &mut WordBuffer::default(), |word| {
+            if !known {
+                for_each_trigram(word, |trigram| known |= self.ids.contains_key(&trigram));
+            }
+        });
+        known
     }
 
     /// Replaces `features` by the word's trigram counts, in the order of the ids.

@@ -1,9 +1,10 @@
-//! The library from outside: gradients, batches, optimisers, training, model files.
+//! The library from outside: gradients, batches, optimisers, training, model files, indexes.
 
 mod batches;
 mod checkpoints;
 mod files;
 mod gradients;
+mod indexes;
 mod optimizers;
 mod support;
 mod training;

@@ -1,0 +1,42 @@
+//! How fast a click log is read and hashed: `cargo run --release -p clickvec-bench --bin reading -- LOG.tsv [RUNS]`
+//!
+//! One thread. The first line is the table alone, without looking at its words; the second is all that `train` does
+//! before its first minibatch.
+
+use std::path::PathBuf;
+
+use clickvec::clicks::{ClickLog, ClickReader, LogConfig, Weighting};
+use clickvec_bench::{median, seconds};
+
+const CONFIG: LogConfig = LogConfig { weighting: Weighting::Log, max_words: 64, max_trigrams: 1 << 20 };
+
+#[allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
+fn main() -> clickvec::Result<()> {
+    let mut arguments = std::env::args_os().skip(1);
+    let path = PathBuf::from(arguments.next().expect("expected a click log: reading LOG.tsv [RUNS]"));
+    let runs = arguments.next().map_or(5, |runs| runs.to_string_lossy().parse().expect("expected a number of runs"));
+    // What is sorted in parallel shall not count for less than it takes.
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
+    let beside = std::env::temp_dir();
+
+    let (mut table, mut all, mut pairs) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..runs {
+        table.push(seconds(|| pairs = rows(&path).expect("readable")));
+        all.push(seconds(|| drop(ClickLog::read(&path, &beside, CONFIG, &mut |_| {}).expect("a log"))));
+    }
+    for (what, times) in [("table", &mut table), ("table, words, trigrams, sorted pairs", &mut all)] {
+        let time = median(times);
+        println!("{what}: {time:.3} s, {:.0} pairs/s per core", pairs as f64 / time);
+    }
+    Ok(())
+}
+
+/// Number of rows of a table.
+fn rows(path: &std::path::Path) -> clickvec::Result<u64> {
+    let mut reader = ClickReader::open(path, CONFIG.weighting)?;
+    let mut rows = 0;
+    while reader.next()?.is_some() {
+        rows += 1;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,71 @@
+//! `clickvec index`: encodes titles once, for all searches to come.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clickvec::collection::Collection;
+use clickvec::model::Model;
+use serde::Serialize;
+
+use super::{Answer, search};
+use crate::output;
+
+/// Encode titles once and keep their vectors for `search --index`.
+///
+/// An index is a folder with a copy of the model, the titles and their vectors. It is written beside the output and put
+/// there in one step, so that a search finds the old one or the new one, whole.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The model that `clickvec train` wrote.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+
+    /// What will be searched: a table with the columns id and title; also .gz and .zst; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    titles: PathBuf,
+
+    /// The folder to write; an index that is there is replaced, nothing else ever is.
+    #[arg(long, short, value_name = "INDEX")]
+    output: PathBuf,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What programs read.
+#[derive(Serialize)]
+struct Report<'a> {
+    index: &'a Path,
+    titles: usize,
+    left_out: usize,
+    dimension: usize,
+    model: &'a str,
+    fingerprint: &'a str,
+}
+
+/// Encodes and writes.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    Collection::check_output(&args.output)?;
+    let model = Model::load(&args.model)?;
+    let collection = search::encode(&model, &args.titles)?;
+    let fingerprint = collection.save(&model, &args.output)?;
+    if args.json {
+        let mut out = output::stdout();
+        let report = Report {
+            index: &args.output,
+            titles: collection.len(),
+            left_out: collection.left_out(),
+            dimension: model.dimension(),
+            model: model.fingerprint(),
+            fingerprint: &fingerprint,
+        };
+        output::json_line(&mut out, &report)?;
+        output::written(out.flush())?;
+    } else {
+        let titles = output::counted(collection.len() as u64, "title");
+        output::note(format_args!("{}: written; {titles}, fingerprint {fingerprint}", args.output.display()));
+    }
+    Ok(Answer::Done)
+}

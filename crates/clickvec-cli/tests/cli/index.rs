@@ -1,0 +1,104 @@
+//! `clickvec index`, and `clickvec search` with an index.
+
+use crate::harness::{Folder, Run};
+
+const INDEX: [&str; 7] = ["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"];
+const QUERIES: [&str; 7] = ["-k", "1000", "red hammer", "laddr", "日本", "", "white shelf 20 in"];
+
+fn with_index() -> Folder {
+    let folder = Folder::with_model();
+    let run = folder.run(&INDEX).code(0).prints_nothing();
+    assert!(run.stderr().starts_with("shop.index: written; 144 titles, fingerprint "), "{}", run.stderr());
+    folder
+}
+
+fn search(folder: &Folder, source: &[&str], more: &[&str]) -> Run {
+    folder.run(&[&["search"], source, &QUERIES[..], more].concat())
+}
+
+#[test]
+fn an_index_answers_as_model_and_titles_do() {
+    let folder = with_index();
+    let titles = folder.read("titles.tsv") + "x1\t日本\n";
+    folder.write("titles.tsv", titles);
+    let said = folder.run(&INDEX).code(0).says("1 title cannot be found: the model knows none of their words");
+    assert!(said.stderr().contains("144 titles"));
+    for more in [&[][..], &["--json"]] {
+        let from_titles = search(&folder, &["--model", "model.safetensors", "--titles", "titles.tsv"], more).code(0);
+        let from_index = search(&folder, &["--index", "shop.index"], more).code(0);
+        assert!(from_index.stdout_bytes() == from_titles.stdout_bytes());
+        assert!(from_index.stdout().lines().count() >= 5);
+    }
+    folder.run(&["search", "--index", "shop.index", "日本"]).code(1).prints_nothing();
+    let lines = folder.run_with(&["search", "--index", "shop.index", "--json"], "red\nblue\n").code(0).json_lines();
+    assert_eq!((lines.len(), &lines[1]["query"]), (2, &"blue".into()));
+    // All it needs is in it.
+    std::fs::remove_file(folder.path("model.safetensors")).unwrap();
+    std::fs::remove_file(folder.path("titles.tsv")).unwrap();
+    search(&folder, &["--index", "shop.index"], &[]).code(0);
+}
+
+#[test]
+fn either_an_index_or_model_and_titles() {
+    let folder = with_index();
+    let refused = |source: &[&str], message: &str| {
+        search(&folder, source, &[]).code(2).says(message).prints_nothing();
+    };
+    let expected = "expected `--index INDEX`, or `--model MODEL` with `--titles FILE`, found ";
+    refused(&[], &format!("{expected}none of them"));
+    refused(&["--model", "model.safetensors"], &format!("{expected}`--model` alone"));
+    refused(&["--titles", "titles.tsv"], &format!("{expected}`--titles` alone"));
+    let alone = "expected `--index INDEX` alone, found `--model` or `--titles` beside it";
+    refused(&["--index", "shop.index", "--model", "model.safetensors"], alone);
+    refused(&["--index", "shop.index", "--titles", "titles.tsv"], alone);
+}
+
+#[test]
+fn only_an_index_is_replaced() {
+    let folder = with_index();
+    folder.run(&INDEX).code(0);
+    folder.write("shop.index/notes.txt", "mine");
+    folder
+        .run(&INDEX)
+        .code(2)
+        .says("shop.index: expected an index to replace, or nothing, found an index with `notes.txt`");
+    let to = |output: &str| folder.run(&[&INDEX[..6], &[output]].concat());
+    to("titles.tsv").code(2).says("titles.tsv: expected an index to replace, or nothing, found a file");
+    to(".").code(2).says("found a folder that is no index");
+    to("no/index").code(2).says("expected a folder to write into, found none");
+    assert_eq!(folder.read("shop.index/notes.txt"), "mine");
+    folder.run(&["search", "--index", "shop.index", "red"]).code(0);
+}
+
+#[test]
+fn an_index_that_cannot_be_read() {
+    let folder = with_index();
+    let search = |index: &str| folder.run(&["search", "--index", index, "red"]).code(2).prints_nothing();
+    search("none").says("none: cannot open");
+    search("titles.tsv").says("titles.tsv: expected an index, which is a folder");
+    search(".").says("expected an index, found a folder without `manifest.json`; make one with `clickvec index`");
+    let titles = folder.read("shop.index/titles.tsv");
+    folder.write("shop.index/titles.tsv", titles.replacen("red", "rad", 1));
+    search("shop.index").says("shop.index: expected `titles.tsv` with checksum ");
+    folder.write("shop.index/titles.tsv", &titles[..titles.len() - 1]);
+    search("shop.index").says(&format!("shop.index: expected {} bytes in `titles.tsv`", titles.len()));
+    folder.write("shop.index/titles.tsv", titles);
+    folder.train("shop.index/model.safetensors", &["--gamma", "3", "--shared-towers=false"]).code(0);
+    search("shop.index").says("shop.index: expected ");
+}
+
+#[test]
+fn json_and_inspect_say_what_is_in_it() {
+    let folder = Folder::with_model();
+    let [made] = folder.run(&[&INDEX[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    assert_eq!((&made["titles"], &made["left_out"], &made["dimension"]), (&144.into(), &0.into(), &8.into()));
+    let [found] = folder.run(&["inspect", "shop.index", "--json"]).code(0).json_lines().try_into().unwrap();
+    for name in ["index", "titles", "left_out", "dimension", "model", "fingerprint"] {
+        assert_eq!(found[name], made[name], "{name}");
+    }
+    assert_eq!((&found["encoder"]["kind"], &found["files"]["vectors.npy"]), (&"lstm".into(), &(128 + 144 * 32).into()));
+    let text = folder.run(&["inspect", "shop.index"]).code(0).stdout();
+    for part in ["shop.index", "144", "lstm, 8 cells", "titles.tsv", made["fingerprint"].as_str().unwrap()] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}

@@ -1,0 +1,146 @@
+//! What can be wrong with an index on disk.
+
+use super::VectorFault;
+
+/// What can be wrong with an index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexFault {
+    /// A file where a folder should be.
+    #[error("expected an index, which is a folder, found something else; make one with `clickvec index`")]
+    NotAFolder,
+    /// A folder of something else.
+    #[error("expected an index, found a folder without `manifest.json`; make one with `clickvec index`")]
+    NoManifest,
+    /// A manifest larger than any that was ever written.
+    #[error("expected a `manifest.json` of at most {limit} bytes, found a larger one; is this an index of clickvec?")]
+    ManifestTooLarge {
+        /// The bound.
+        limit: u64,
+    },
+    /// The manifest is no manifest.
+    #[error(
+        "expected the manifest of an index in `manifest.json`, found something else ({found}); make the index anew"
+    )]
+    BadManifest {
+        /// What the parser said.
+        found: String,
+    },
+    /// Written by a version with another format.
+    #[error("expected an index of format version {expected}, found {found}; make it anew with this clickvec")]
+    Version {
+        /// This program's.
+        expected: u32,
+        /// The index's.
+        found: u32,
+    },
+    /// Somebody else's manifest.
+    #[error("expected the manifest of an `index`, found one of kind `{found}`; name an index")]
+    Kind {
+        /// What it says it is.
+        found: String,
+    },
+    /// The manifest is not the one that was written.
+    #[error(
+        "expected a manifest with fingerprint {expected}, found {found}; it was changed or damaged, make the index anew"
+    )]
+    Fingerprint {
+        /// What the manifest says.
+        expected: String,
+        /// Of what it holds.
+        found: String,
+    },
+    /// The manifest knows nothing of a file that every index has.
+    #[error("expected `{name}` in the manifest, found no such file there; make the index anew")]
+    NotListed {
+        /// The file.
+        name: String,
+    },
+    /// A file is gone.
+    #[error("expected a file `{name}` in the index, found none; make the index anew")]
+    MissingFile {
+        /// The file.
+        name: String,
+    },
+    /// A file is cut short, or has grown.
+    #[error("expected {expected} bytes in `{name}`, found {found}; make the index anew")]
+    Length {
+        /// The file.
+        name: String,
+        /// What the manifest says.
+        expected: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// The bytes are not those that were written.
+    #[error(
+        "expected `{name}` with checksum {expected}, found {found}; it was changed or damaged, make the index anew"
+    )]
+    Checksum {
+        /// The file.
+        name: String,
+        /// What the manifest says.
+        expected: String,
+        /// Of the bytes that are there.
+        found: String,
+    },
+    /// The vectors were made by another model.
+    #[error("expected the model {expected}, which made the vectors, found {found}; make the index anew")]
+    OtherModel {
+        /// The fingerprint of the model that made the vectors.
+        expected: String,
+        /// The fingerprint of the model in the index.
+        found: String,
+    },
+    /// The manifest and the model do not agree.
+    #[error("expected vectors of {expected} numbers, which the model makes, found {found}; make the index anew")]
+    Dimension {
+        /// The model's.
+        expected: usize,
+        /// The manifest's.
+        found: usize,
+    },
+    /// The file of vectors has another form, or not as many vectors as there are titles.
+    #[error("expected `{name}` with {rows} vectors of {dimension} numbers, found another; make the index anew")]
+    VectorShape {
+        /// The file.
+        name: String,
+        /// Vectors, by the manifest.
+        rows: u64,
+        /// Numbers of a vector, by the manifest.
+        dimension: usize,
+    },
+    /// The vectors are none that an index has.
+    #[error("{0}; make the index anew")]
+    Vectors(#[from] VectorFault),
+    /// The titles are no text.
+    #[error("expected UTF-8 in `{name}`, found other bytes; make the index anew")]
+    NotUtf8 {
+        /// The file.
+        name: String,
+    },
+    /// A line of the titles is not an id, a tab and a text.
+    #[error("expected an id, a tab and a title in line {line} of `{name}`, found another line; make the index anew")]
+    BadLine {
+        /// The file.
+        name: String,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// More or fewer titles than the manifest says.
+    #[error("expected {expected} titles in `{name}`, found {found}; make the index anew")]
+    TitleCount {
+        /// The file.
+        name: String,
+        /// What the manifest says.
+        expected: u64,
+        /// What there is.
+        found: usize,
+    },
+    /// What stands at the output is no index, and would be lost.
+    #[error("expected an index to replace, or nothing, found {found}; name another output")]
+    NotReplaceable {
+        /// What there is.
+        found: String,
+    },
+}

@@ -1,0 +1,412 @@
+//! Indexes: there and back, replaced, and whatever hostile bytes may be in their place.
+
+use super::support::*;
+use clickvec::Error;
+use clickvec::clicks::Title;
+use clickvec::collection::{Collection, IndexSummary};
+use clickvec::error::{FileFault, IndexFault, VectorFault};
+use clickvec::index::SearchScratch;
+use clickvec::model::{Model, QueryModel, Side};
+use clickvec::optimizer::OptimizerKind;
+use clickvec::rng;
+use clickvec::train::TrainConfig;
+use rand::RngExt as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// A model with two towers.
+fn model_bytes(seed: u64) -> Vec<u8> {
+    let place = Place::new(&log_rows(60, seed));
+    let config = TrainConfig { epochs: 1, seed, ..small(OptimizerKind::Adam) };
+    place.train(&config, How::default()).expect("trained");
+    place.model()
+}
+
+fn titles() -> Vec<Title> {
+    let texts = ["red shoe", "garden hose, 12-gauge", "¡", "blue lamp", "日本", "Drill “cordless”", "red shoe"];
+    let title = |(number, text): (usize, &str)| Title { id: format!("t{number}"), title: text.to_owned() };
+    texts.into_iter().enumerate().map(title).collect()
+}
+
+/// An index in a folder of its own, and the model it was made with.
+struct Made {
+    folder: tempfile::TempDir,
+    model: Model,
+}
+
+fn make() -> Made {
+    static MODEL: OnceLock<Vec<u8>> = OnceLock::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model");
+    fs::write(&path, MODEL.get_or_init(|| model_bytes(1))).expect("written");
+    let made = Made { model: Model::load(&path).expect("a model"), folder };
+    made.collection().save(&made.model, &made.index()).expect("saved");
+    made
+}
+
+impl Made {
+    fn index(&self) -> PathBuf {
+        self.folder.path().join("index")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.index().join(name)
+    }
+
+    fn collection(&self) -> Collection {
+        Collection::encode(&self.model, titles(), &mut |_| {}).expect("encoded")
+    }
+
+    fn open(&self) -> Result<(QueryModel, Collection, IndexSummary), Error> {
+        Collection::open(&self.index())
+    }
+
+    #[track_caller]
+    fn fault(&self) -> IndexFault {
+        fault(self.open())
+    }
+
+    /// Changes the text of the manifest and makes its fingerprint fit, as somebody who knows the form could.
+    fn forge(&self, change: impl FnOnce(String) -> String) {
+        let text = change(fs::read_to_string(self.file("manifest.json")).expect("a manifest"));
+        let (head, contents) = text.split_once("\"contents\": ").expect("contents");
+        // No value has a space, so without any the JSON is compact; the last brace is the manifest's.
+        let compact: String = contents.chars().filter(|c| !c.is_whitespace()).collect();
+        let compact = compact.strip_suffix('}').expect("a brace");
+        let fingerprint = format!("{:032x}", xxh3_128(compact.as_bytes()));
+        let old = value(head, "fingerprint");
+        fs::write(self.file("manifest.json"), text.replace(&old, &fingerprint)).expect("written");
+    }
+
+    /// Puts other bytes into a file and makes length and checksum fit.
+    fn forge_file(&self, name: &str, bytes: &[u8]) {
+        let old = fs::read(self.file(name)).expect("a file");
+        fs::write(self.file(name), bytes).expect("written");
+        self.forge(|text| {
+            text.replace(&format!("{:032x}", xxh3_128(&old)), &format!("{:032x}", xxh3_128(bytes)))
+                .replace(&format!("\"bytes\": {},", old.len()), &format!("\"bytes\": {},", bytes.len()))
+        });
+    }
+}
+
+/// The string after this name.
+fn value(json: &str, name: &str) -> String {
+    let rest = json.split_once(&format!("\"{name}\": \"")).expect("a name").1;
+    rest.split_once('"').expect("a string").0.to_owned()
+}
+
+#[track_caller]
+fn fault(result: Result<(QueryModel, Collection, IndexSummary), Error>) -> IndexFault {
+    match result {
+        Err(Error::Index { fault, .. }) => fault,
+        Err(other) => panic!("another error: {other}"),
+        Ok(_) => panic!("opened"),
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("it").file_name().into_string().expect("text")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn there_and_back_bit_for_bit() {
+    let made = make();
+    let before = made.collection();
+    let (model, after, summary) = made.open().expect("opened");
+    assert_eq!((after.len(), after.left_out(), after.is_empty()), (5, 2, false));
+    assert_eq!(after.index().vectors(), before.index().vectors());
+    let (mut full, mut half) = (made.model.embedder(Side::Query), model.embedder());
+    for query in ["red", "lamp 12", "garden hose"] {
+        let vector = full.embed(&[query]).to_vec();
+        assert_eq!(half.embed(&[query]), vector);
+        let [mut a, mut b] = [SearchScratch::default(), SearchScratch::default()];
+        let hits = after.index().search(&vector, 9, &mut a).expect("hits");
+        assert_eq!(hits, before.index().search(&vector, 9, &mut b).expect("hits"));
+        for hit in hits {
+            assert_eq!(after.title(hit.position), before.title(hit.position));
+        }
+    }
+    assert_eq!((after.title(4), after.title(5)), (Some(("t6", "red shoe")), None));
+    assert_eq!((model.fingerprint(), model.dimension()), (made.model.fingerprint(), made.model.dimension()));
+    assert_eq!((summary.titles, summary.left_out, summary.dimension), (5, 2, model.dimension()));
+    assert_eq!(summary.files["vectors.npy"], 128 + 4 * 5 * 6);
+    assert!(fs::read(made.file("model.safetensors")).expect("read") == model_bytes(1), "the same bytes");
+    assert_eq!(names(&made.index()), ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"]);
+    assert_eq!(names(made.folder.path()), ["index", "model"], "nothing else is left");
+}
+
+#[test]
+fn an_index_without_any_title() {
+    let made = make();
+    let none = Collection::encode(&made.model, Vec::new(), &mut |_| {}).expect("encoded");
+    none.save(&made.model, &made.index()).expect("replaced");
+    assert!(made.open().expect("opened").1.is_empty());
+}
+
+#[test]
+fn only_an_index_is_replaced() {
+    let made = make();
+    let save = |path: &Path| made.collection().save(&made.model, path);
+    // Same titles, same model: the same index.
+    let fingerprint = made.open().expect("opened").2.fingerprint;
+    assert_eq!(save(&made.index()).expect("replaced"), fingerprint);
+    save(&made.index().join("")).expect("also with a slash at the end");
+    let empty = made.folder.path().join("empty");
+    fs::create_dir(&empty).expect("made");
+    save(&empty).expect("an empty folder holds nothing to lose");
+
+    #[track_caller]
+    fn refused(result: Result<String, Error>, path: &Path, found: &str) {
+        for error in [result.expect_err("refused"), Collection::check_output(path).expect_err("refused")] {
+            assert!(error.to_string().contains(found), "{error}");
+        }
+    }
+    let file = made.folder.path().join("model");
+    refused(save(&file), &file, "expected an index to replace, or nothing, found a file");
+    fs::write(made.file("notes.txt"), "mine").expect("written");
+    refused(save(&made.index()), &made.index(), "found an index with `notes.txt` in it, which would be lost");
+    fs::remove_file(made.file("notes.txt")).expect("removed");
+    fs::remove_file(made.file("manifest.json")).expect("removed");
+    refused(save(&made.index()), &made.index(), "found a folder that is no index");
+    fs::write(made.file("manifest.json"), "{\"kind\": \"other\", \"contents\": {\"files\": {}}}").expect("written");
+    refused(save(&made.index()), &made.index(), "found a folder that is no index");
+    assert_eq!(names(&made.index()).len(), 4, "nothing was lost");
+    let nowhere = made.folder.path().join("no/index");
+    assert!(matches!(save(&nowhere), Err(Error::NoFolder { .. })));
+    assert_eq!(names(made.folder.path()), ["empty", "index", "model"], "nothing else is left");
+}
+
+#[test]
+fn what_cannot_be_saved_leaves_the_old_index() {
+    let made = make();
+    let other = made.folder.path().join("other");
+    fs::write(&other, model_bytes(2)).expect("written");
+    let error =
+        made.collection().save(&Model::load(&other).expect("a model"), &made.index()).expect_err("another model");
+    assert!(matches!(error, Error::Index { fault: IndexFault::OtherModel { .. }, .. }));
+    let tab = vec![Title { id: "a\tb".to_owned(), title: "red".to_owned() }];
+    let error = Collection::encode(&made.model, tab, &mut |_| {}).expect_err("a tab");
+    assert!(error.to_string().starts_with("expected an id and a title without tab"), "{error}");
+    made.open().expect("the old one");
+}
+
+#[test]
+fn an_index_that_is_replaced_while_it_is_opened_is_the_old_or_the_new_one() {
+    let made = make();
+    let short = Collection::encode(&made.model, titles().split_off(5), &mut |_| {}).expect("encoded");
+    let long = made.collection();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for round in 0..40 {
+                let collection = if round % 2 == 0 { &short } else { &long };
+                collection.save(&made.model, &made.index()).expect("replaced");
+            }
+        });
+        while !writer.is_finished() {
+            // Without the exchange of folders there is a moment without any.
+            match made.open() {
+                Ok((_, collection, _)) => assert!([2, 5].contains(&collection.len())),
+                Err(error) if cfg!(target_os = "linux") => panic!("{error}"),
+                Err(_) => {}
+            }
+        }
+    });
+    assert_eq!(names(made.folder.path()), ["index", "model"]);
+}
+
+#[test]
+fn two_writers_do_not_destroy_each_other() {
+    let made = make();
+    let outcomes: Vec<Result<String, Error>> = std::thread::scope(|scope| {
+        let save = || made.collection().save(&made.model, &made.index());
+        let writers: Vec<_> = (0..4).map(|_| scope.spawn(save)).collect();
+        writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
+    });
+    assert!(outcomes.iter().any(Result::is_ok));
+    for outcome in outcomes {
+        assert!(matches!(outcome, Ok(_) | Err(Error::InUse { .. })), "{outcome:?}");
+    }
+    made.open().expect("whole");
+    assert_eq!(names(made.folder.path()), ["index", "model"]);
+}
+
+#[test]
+fn what_is_no_index() {
+    let made = make();
+    assert_eq!(fault(Collection::open(&made.folder.path().join("model"))), IndexFault::NotAFolder);
+    assert_eq!(fault(Collection::open(made.folder.path())), IndexFault::NoManifest);
+    let error = Collection::open(&made.folder.path().join("none")).err().expect("an error");
+    assert!(error.to_string().contains("none: cannot open"), "{error}");
+    fs::write(made.file("manifest.json"), vec![b' '; (1 << 20) + 1]).expect("written");
+    assert_eq!(made.fault(), IndexFault::ManifestTooLarge { limit: 1 << 20 });
+    fs::remove_file(made.file("manifest.json")).expect("removed");
+    fs::create_dir(made.file("manifest.json")).expect("made");
+    assert_eq!(made.fault(), IndexFault::NoManifest);
+}
+
+#[test]
+fn a_manifest_that_is_none() {
+    let made = make();
+    let good = fs::read_to_string(made.file("manifest.json")).expect("a manifest");
+    let with = |text: &str| {
+        fs::write(made.file("manifest.json"), text).expect("written");
+        made.fault()
+    };
+    let deep = "[".repeat(500_000);
+    for bad in ["", "{", "null", "7", "{}", "\u{fffd}", &deep, &good[..good.len() / 2], &good.replace("files", "fires")]
+    {
+        assert!(matches!(with(bad), IndexFault::BadManifest { .. }), "{bad:.40}");
+    }
+    for count in ["-1", "0.5", "99999999999999999999999", "\"5\"", "null"] {
+        let text = good.replace("\"titles\": 5", &format!("\"titles\": {count}"));
+        assert!(matches!(with(&text), IndexFault::BadManifest { .. }), "{count}");
+    }
+    // A newer version may look otherwise: its number is what counts.
+    let newer = with("{\"format\": 2, \"kind\": \"index\", \"contents\": 5}");
+    assert_eq!(newer, IndexFault::Version { expected: 1, found: 2 });
+    assert_eq!(with(&good.replace("\"index\"", "\"model\"")), IndexFault::Kind { found: "model".to_owned() });
+    for (from, to) in [
+        ("\"left_out\": 2", "\"left_out\": 3"),
+        ("\"titles\": 5", "\"titles\": 4"),
+        ("\"version\": \"", "\"version\": \"1"),
+    ] {
+        assert!(matches!(with(&good.replace(from, to)), IndexFault::Fingerprint { .. }), "{to}");
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_cut_or_grown() {
+    for name in ["model.safetensors", "titles.tsv", "vectors.npy"] {
+        let made = make();
+        let good = fs::read(made.file(name)).expect("a file");
+        let expected = good.len() as u64;
+        for found in [0, 1, expected - 1, expected + 1, 2 * expected] {
+            let mut bytes = good.clone();
+            bytes.resize(found as usize, b'x');
+            fs::write(made.file(name), bytes).expect("written");
+            assert_eq!(made.fault(), IndexFault::Length { name: name.to_owned(), expected, found });
+        }
+        fs::remove_file(made.file(name)).expect("removed");
+        assert_eq!(made.fault(), IndexFault::MissingFile { name: name.to_owned() });
+        fs::create_dir(made.file(name)).expect("made");
+        assert_eq!(made.fault(), IndexFault::MissingFile { name: name.to_owned() });
+        made.forge(|text| text.replace(name, &name.replace('.', "-")));
+        assert_eq!(made.fault(), IndexFault::NotListed { name: name.to_owned() });
+    }
+}
+
+#[test]
+fn bits_flipped_at_random() {
+    let made = make();
+    let mut stream = rng::stream(1, "flips", 0);
+    for name in ["titles.tsv", "vectors.npy", "model.safetensors", "manifest.json"] {
+        let good = fs::read(made.file(name)).expect("a file");
+        for _ in 0..100 {
+            let mut bytes = good.clone();
+            bytes[stream.random_range(0..good.len())] ^= 1 << stream.random_range(0..8);
+            fs::write(made.file(name), bytes).expect("written");
+            match (name, made.open()) {
+                ("titles.tsv" | "vectors.npy", opened) => {
+                    // The header of the vectors has one form, which is looked at first.
+                    assert!(matches!(fault(opened), IndexFault::Checksum { .. } | IndexFault::VectorShape { .. }));
+                }
+                // A space may become a tab in the JSON; whatever counts is covered by fingerprints.
+                (_, Ok((_, collection, _))) => assert_eq!(collection.len(), 5),
+                (_, Err(error)) => assert!(!error.to_string().is_empty()),
+            }
+        }
+        fs::write(made.file(name), good).expect("written");
+    }
+    made.open().expect("whole again");
+}
+
+#[test]
+fn the_model_of_another_index() {
+    let made = make();
+    let old = fs::read(made.file("model.safetensors")).expect("a model");
+    let other = model_bytes(2);
+    made.forge_file("model.safetensors", &other);
+    assert!(matches!(made.fault(), IndexFault::OtherModel { .. }));
+    // Whole, but with a weight that is not the one that was written.
+    let mut changed = old.clone();
+    // The low byte of a number, far from the ends.
+    changed[(old.len() / 2) & !3] ^= 1;
+    fs::write(made.file("model.safetensors"), &changed).expect("written");
+    made.forge(|text| text.replace(&format!("\"bytes\": {},", other.len()), &format!("\"bytes\": {},", old.len())));
+    match made.open() {
+        Err(Error::File { fault: FileFault::Fingerprint { .. }, .. }) => {}
+        other => panic!("{:?}", other.map(|_| ()).map_err(|error| error.to_string())),
+    }
+}
+
+#[test]
+fn counts_that_do_not_fit() {
+    for count in [0u64, 4, 6, u64::MAX] {
+        let made = make();
+        made.forge(|text| text.replace("\"titles\": 5", &format!("\"titles\": {count}")));
+        let name = "titles.tsv".to_owned();
+        assert_eq!(made.fault(), IndexFault::TitleCount { name, expected: count, found: 5 });
+    }
+    for dimension in [0, 5, usize::MAX] {
+        let made = make();
+        made.forge(|text| text.replace("\"dimension\": 6", &format!("\"dimension\": {dimension}")));
+        assert_eq!(made.fault(), IndexFault::Dimension { expected: 6, found: dimension });
+    }
+    let made = make();
+    made.forge(|text| text.replace("\"bytes\": 248,", "\"bytes\": 18446744073709551615,"));
+    assert!(matches!(made.fault(), IndexFault::Length { .. }));
+}
+
+#[test]
+fn titles_that_are_none() {
+    let made = make();
+    let name = || "titles.tsv".to_owned();
+    made.forge_file("titles.tsv", b"id\ttitle\na\tb\xff\n");
+    assert_eq!(made.fault(), IndexFault::NotUtf8 { name: name() });
+    made.forge_file("titles.tsv", b"id\ttitle\na\tb\nc\n");
+    assert_eq!(made.fault(), IndexFault::BadLine { name: name(), line: 3 });
+    made.forge_file("titles.tsv", b"id\ttitle\na\tb\n");
+    assert_eq!(made.fault(), IndexFault::TitleCount { name: name(), expected: 5, found: 1 });
+}
+
+#[test]
+fn vectors_that_are_none() {
+    let good = fs::read(make().file("vectors.npy")).expect("vectors");
+    let first = 128;
+    for bad in [f32::NAN, f32::INFINITY, 7.0] {
+        let made = make();
+        let mut bytes = good.clone();
+        bytes[first + 4 * 6..][..4].copy_from_slice(&bad.to_le_bytes());
+        made.forge_file("vectors.npy", &bytes);
+        let expected = match bad.is_finite() {
+            true => VectorFault::NotUnit { position: 1 },
+            false => VectorFault::NotFinite { position: 1 },
+        };
+        assert_eq!(made.fault(), IndexFault::Vectors(expected));
+    }
+    let shape = IndexFault::VectorShape { name: "vectors.npy".to_owned(), rows: 5, dimension: 6 };
+    let text = String::from_utf8_lossy(&good[..first]).into_owned();
+    assert!(text.contains("'shape': (5, 6)"), "{text}");
+    let replaced = |from: &[u8], to: &[u8]| {
+        let at = good.windows(from.len()).position(|part| part == from).expect("it");
+        [&good[..at], to, &good[at + from.len()..]].concat()
+    };
+    for bytes in [
+        replaced(b"(5, 6)", b"(6, 5)"),
+        replaced(b"<f4", b">f4"),
+        replaced(b"False", b"True "),
+        good[..good.len() - 4].to_vec(),
+        good[..40].to_vec(),
+        Vec::new(),
+    ] {
+        let made = make();
+        made.forge_file("vectors.npy", &bytes);
+        assert_eq!(made.fault(), shape);
+    }
+}
