@@ -4,6 +4,7 @@
 //! each [`Level`]; the level is picked at run time, so one binary serves every processor.
 
 pub mod activation;
+pub mod bf16;
 pub mod buffer;
 pub mod gemm;
 pub(crate) mod lanes;
@@ -12,6 +13,7 @@ pub mod matrix;
 pub mod sparse;
 pub mod vector;
 
+pub use bf16::Precision;
 pub use buffer::Buffer;
 pub use level::Level;
 pub use matrix::Matrix;
