@@ -2,6 +2,7 @@
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Weighting};
 use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, Peephole};
+use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,10 @@ pub struct TrainConfig {
     pub max_trigrams: usize,
     /// Of weights, order and negatives.
     pub seed: u64,
+    /// Of the recurrent products. Not written if it is f32, which a file without it has: the fingerprint of a model
+    /// from before there was a choice is over a record without it.
+    #[serde(default, skip_serializing_if = "Precision::is_f32")]
+    pub precision: Precision,
 }
 
 /// Which epoch's model is kept.
@@ -109,6 +114,7 @@ impl Default for TrainConfig {
             max_words: 64,
             max_trigrams: 200_000,
             seed: 1,
+            precision: Precision::F32,
         }
     }
 }
@@ -170,13 +176,22 @@ impl TrainConfig {
                 (self.bptt.words.is_some() && feed_forward)
                     .then_some(SettingFault::BpttWords { kind: self.encoder.kind() })
             })
+            .or_else(|| {
+                let feed_forward = matches!(self.encoder, EncoderConfig::Dssm { .. } | EncoderConfig::Clsm { .. });
+                (!self.precision.is_f32() && feed_forward)
+                    .then_some(SettingFault::Precision { kind: self.encoder.kind() })
+            })
     }
 
     /// The settings in which two runs differ, as `name value instead of other`.
     pub fn differences(&self, other: &TrainConfig) -> Vec<String> {
         // Through text: an f32 is then written as short as it was typed.
         let as_map = |config: &TrainConfig| -> serde_json::Map<String, serde_json::Value> {
-            serde_json::to_string(config).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()
+            let json = serde_json::to_string(config).and_then(|json| serde_json::from_str(&json));
+            let mut map: serde_json::Map<_, _> = json.unwrap_or_default();
+            // What is written only if it is not the default.
+            map.insert("precision".to_owned(), serde_json::json!(config.precision));
+            map
         };
         let (mine, theirs) = (as_map(self), as_map(other));
         let differing = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
@@ -247,10 +262,43 @@ pub enum SettingFault {
         /// The encoder.
         kind: &'static str,
     },
+    /// Rounded recurrent products for an encoder without any.
+    #[error("expected an lstm, a bilstm or an rnn for precision bf16, found a {kind}; leave it at f32")]
+    Precision {
+        /// The encoder.
+        kind: &'static str,
+    },
+    /// Precision bf16 where there are no instructions for it.
+    #[error("expected AMX instructions for precision bf16, found {found}; leave it at f32, which runs everywhere")]
+    NoAmx {
+        /// What there is instead.
+        found: &'static str,
+    },
     /// To keep the best epoch, or to stop early, there must be a validation set.
     #[error("expected a validation set to {purpose}, found none; name one or keep the last epoch")]
     NoValidation {
         /// What for.
         purpose: &'static str,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precision_is_written_only_if_it_is_not_f32() {
+        let exact = TrainConfig::default();
+        let rounded = TrainConfig { precision: Precision::Bf16, ..exact.clone() };
+        let json = |config: &TrainConfig| serde_json::to_string(config).expect("JSON");
+        assert!(!json(&exact).contains("precision"), "fingerprints of older models are over JSON without it");
+        for config in [&exact, &rounded] {
+            assert_eq!(serde_json::from_str::<TrainConfig>(&json(config)).expect("a config"), *config);
+        }
+        assert_eq!(exact.differences(&rounded), ["precision f32 instead of bf16"]);
+        assert_eq!(rounded.differences(&exact), ["precision bf16 instead of f32"]);
+        let feed_forward = EncoderConfig::Dssm { layers: vec![8] };
+        let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
+        assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));
+    }
 }

@@ -12,10 +12,10 @@ use clickvec::encoder::EncoderConfig;
 use clickvec::eval::Metric;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::loss::NegativeRows;
-use clickvec::math::Level;
 use clickvec::math::activation::{exp_slice, sigmoid_slice, tanh_slice};
 use clickvec::math::gemm::{Left, gemm};
 use clickvec::math::vector::{add, add_scaled, dot, sum_of_squares};
+use clickvec::math::{Level, Precision};
 use clickvec::optimizer::OptimizerKind;
 use clickvec::train::{Event, TrainConfig};
 use support::*;
@@ -143,6 +143,13 @@ fn every_level_gives_the_same_numbers() {
             error.to_string().contains(&format!("level plain, the interrupted run used {}", strongest.name())),
             "{error}"
         );
+    }
+    // So is precision bf16, before anything is read.
+    let rounded = TrainConfig { precision: Precision::Bf16, ..config.clone() };
+    for level in [Level::Plain, Level::Avx2] {
+        Level::limit(level);
+        let error = place.train(&rounded, how).expect_err("no AMX at this level").to_string();
+        assert!(error.contains("expected AMX instructions for precision bf16, found a"), "{error}");
     }
     Level::limit(strongest);
     place.train(&config, how).expect("resumed");

@@ -126,6 +126,10 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
         .map(|(name, rows, columns)| TensorReport { name, rows, columns, parameters: rows * columns })
         .collect();
     let trigrams = model.dictionary().trigrams();
+    // By way of text: a number keeps its shortest form, 0.1 and not 0.10000000149.
+    let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
+    // The file has it only if it is not f32.
+    training["config"]["precision"] = serde_json::to_value(model.training().config.precision)?;
     Ok(Report {
         file,
         encoder: model.encoder_config(),
@@ -135,8 +139,7 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
         trigrams: trigrams.len(),
         first_trigrams: trigrams.iter().take(SHOWN_TRIGRAMS).map(|trigram| trigram.chars().iter().collect()).collect(),
         tensors,
-        // By way of text: a number keeps its shortest form, 0.1 and not 0.10000000149.
-        training: serde_json::from_str(&serde_json::to_string(model.training())?)?,
+        training,
         fingerprint: model.fingerprint(),
     })
 }

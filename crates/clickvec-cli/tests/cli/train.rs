@@ -78,7 +78,7 @@ fn a_finished_run_resumes_to_the_same_model() {
 #[test]
 fn a_flag_of_another_encoder_is_refused() {
     let folder = Folder::with_data();
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
         (&["--encoder", "dssm", "--cells", "9"], "`--cells` belongs to --encoder lstm, bilstm; found --encoder dssm"),
         (&["--hidden", "9"], "`--hidden` belongs to --encoder rnn, clsm, dssm"),
@@ -90,6 +90,7 @@ fn a_flag_of_another_encoder_is_refused() {
         (&["--encoder", "clsm", "--window", "4"], "expected a window of an odd number of words"),
         (&["--encoder", "dssm", "--hidden", "9,9,9", "--layers", "2"], "`--layers` says (2), or one; found 3"),
         (&["--cells", "0"], "expected 1 to 16384 units in a layer, found 0"),
+        (&["--encoder", "clsm", "--precision", "bf16"], "`--precision bf16` belongs to --encoder lstm, bilstm, rnn"),
         (&["--keep", "best"], "`--keep best` needs `--validation FILE`"),
     ];
     for (flags, message) in cases {
@@ -97,6 +98,35 @@ fn a_flag_of_another_encoder_is_refused() {
         folder.run(&[&arguments, flags].concat()).code(2).says(message).prints_nothing();
         assert!(!folder.path("m.safetensors").exists());
     }
+}
+
+#[test]
+fn bf16_without_amx_is_refused() {
+    let folder = Folder::with_data();
+    let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--precision", "bf16"];
+    for level in ["plain", "avx2"] {
+        let run = folder.command().args(arguments).env("CLICKVEC_LEVEL", level).output().unwrap();
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: `--precision bf16` needs AMX instructions, found a"), "{said}");
+        assert!(said.trim_end().ends_with("; leave it out"), "{said}");
+        assert!(!folder.path("m.safetensors").exists());
+    }
+}
+
+#[test]
+fn bf16_is_recorded_and_resumed_only_as_such() {
+    if let Some(found) = clickvec::math::Precision::Bf16.missing() {
+        return println!("skipped: {found}, so no AMX");
+    }
+    let folder = Folder::with_data();
+    folder.train("m.safetensors", &["--precision", "bf16"]).code(0);
+    folder.run(&["inspect", "m.safetensors"]).code(0).prints("bf16");
+    folder.train("m.safetensors", &["--resume"]).code(2).says("precision f32 instead of bf16");
+    folder.train("exact.safetensors", &[]).code(0);
+    folder.run(&["inspect", "exact.safetensors", "--json"]).code(0).prints("\"precision\":\"f32\"");
+    let resumed = folder.train("exact.safetensors", &["--resume", "--precision", "bf16"]);
+    resumed.code(2).says("precision bf16 instead of f32");
 }
 
 #[test]

@@ -44,9 +44,10 @@ impl Encoder for Bidirectional {
         if !matches!(trace.states, States::Bilstm(_)) {
             trace.states = States::Bilstm(Box::new([LstmTrace::default(), LstmTrace::default()]));
         }
+        let Trace { precision, packed, .. } = trace;
         let States::Bilstm(states) = &mut trace.states else { unreachable!("set above") };
         for ((states, direction), tensors) in states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())) {
-            lstm::forward(self.config, tensors, batch, direction, states);
+            lstm::forward(self.config, tensors, batch, direction, states, *precision, packed);
         }
         let h = self.config.cells;
         let mut both = Vec::new();
@@ -60,6 +61,7 @@ impl Encoder for Bidirectional {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let how = (bptt, trace.precision);
         let States::Bilstm(states) = &mut trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -68,7 +70,7 @@ impl Encoder for Bidirectional {
             states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
         for (i, (((states, direction), tensors), out)) in parts.enumerate() {
             let grad = EmbeddingGradient { values: grad, stride: 2 * h, offset: i * h };
-            *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, bptt, scratch, out);
+            *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, how, scratch, out);
         }
     }
 }

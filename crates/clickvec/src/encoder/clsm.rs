@@ -154,7 +154,7 @@ impl Clsm {
                 *error = grad * (1.0 - y * y);
             }
         }
-        gemm((k, l, texts), Left::transposed(&trace.pooled, k), (d_semantic, l), (dense[SEMANTIC].data_mut(), l));
+        gemm((k, l, texts), Left::transposed(&trace.pooled, k), (&*d_semantic, l), (dense[SEMANTIC].data_mut(), l));
         d_pooled.resize(texts * k);
         d_pooled.fill(0.0);
         gemm((texts, k, l), Left::rows(d_semantic, l), (semantic, k), (d_pooled, k));

@@ -107,7 +107,7 @@ impl Dssm {
             }
             let inputs = self.units(layer - 1);
             let into = dense[2 * layer].data_mut();
-            gemm((inputs, units, texts), Left::transposed(&layers[layer - 1], inputs), (error, units), (into, units));
+            gemm((inputs, units, texts), Left::transposed(&layers[layer - 1], inputs), (&*error, units), (into, units));
             before.resize(texts * inputs);
             before.fill(0.0);
             gemm((texts, inputs, units), Left::rows(error, units), (&transposed[layer], inputs), (before, inputs));

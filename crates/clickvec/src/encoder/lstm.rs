@@ -8,7 +8,8 @@ use super::{
     Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
-use crate::math::gemm::{Left, Rows, gemm, gemm_onto};
+use crate::math::bf16::{Packed, Precision};
+use crate::math::gemm::{Left, Right, Rows, gemm, gemm_onto};
 use crate::math::level::by_level;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Block};
@@ -122,18 +123,19 @@ impl Encoder for Lstm {
             trace.states = States::Lstm(LstmTrace::default());
         }
         let States::Lstm(states) = &mut trace.states else { unreachable!("set above") };
-        forward(self.config, &self.tensors, batch, Direction::Forward, states);
+        forward(self.config, &self.tensors, batch, Direction::Forward, states, trace.precision, &mut trace.packed);
         let h = self.config.cells;
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let how = (bptt, trace.precision);
         let States::Lstm(states) = &mut trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors, table_squares, scratch, .. } = gradients;
         let grad = EmbeddingGradient { values: grad, stride: self.config.cells, offset: 0 };
         *table_squares =
-            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
+            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, how, scratch, tensors);
     }
 }
 
@@ -170,6 +172,8 @@ pub(crate) fn forward(
     batch: &Batch,
     direction: Direction,
     trace: &mut LstmTrace,
+    precision: Precision,
+    packed: &mut Packed,
 ) {
     let LstmTrace { projected, gates, blocks } = trace;
     project(&tensors[INPUT], Some(&tensors[BIAS].value), batch, projected);
@@ -178,14 +182,16 @@ pub(crate) fn forward(
     blocks.resize_with(batch.blocks.len(), LstmBlockTrace::default);
     let projected = &projected[..];
     let gates = split_by_block(batch, width, gates);
+    let recurrent = precision.prepare((config.cells, width), tensors[RECURRENT].value.data(), packed);
     (batch.blocks.par_iter(), gates, blocks.par_iter_mut()).into_par_iter().for_each(|(block, gates, trace)| {
-        forward_block(config, tensors, block, direction.words(block), projected, gates, trace);
+        forward_block(config, tensors, recurrent, block, direction.words(block), projected, gates, trace);
     });
 }
 
 fn forward_block(
     config: LstmConfig,
     tensors: &[Tensor],
+    recurrent: Right<'_>,
     block: &Block,
     words: &[u32],
     projected: &[f32],
@@ -218,9 +224,8 @@ fn forward_block(
             }
             Some(start) => {
                 let activation_before = Left::rows(&trace.activation[start..][..n * h], h);
-                let recurrent = tensors[RECURRENT].value.data();
                 let inputs = Rows { data: projected, stride: width, of: words };
-                gemm_onto((n, width, h), activation_before, (recurrent, width), inputs, (gates, width));
+                gemm_onto((n, width, h), activation_before, recurrent, inputs, (gates, width));
                 peephole_before(config, peephole, n, cell_before, gates);
             }
         }
@@ -355,13 +360,13 @@ pub(crate) fn backward(
     direction: Direction,
     trace: &mut LstmTrace,
     grad: EmbeddingGradient<'_>,
-    bptt: Bptt,
+    (bptt, precision): (Bptt, Precision),
     scratch: &mut Scratch,
     gradients: &mut [Matrix],
 ) -> f64 {
     let width = config.gates() * config.cells;
     scratch.shape_blocks(batch.blocks.len(), tensors);
-    let weights = Weights::transpose(config, tensors, &mut scratch.transposed);
+    let weights = Weights::transpose(config, tensors, precision, &mut scratch.transposed, &mut scratch.packed);
     let LstmTrace { gates, blocks, .. } = trace;
     let rows = split_by_block(batch, width, gates);
     (batch.blocks.par_iter(), &blocks[..], scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(

@@ -6,7 +6,8 @@
 use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
 use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
 use crate::math::activation::mul_add;
-use crate::math::gemm::{Left, gemm, gemm_into};
+use crate::math::bf16::{Packed, Precision};
+use crate::math::gemm::{Left, Right, gemm, gemm_into};
 use crate::math::level::by_level;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::Block;
@@ -15,12 +16,22 @@ use crate::text::batch::Block;
 pub(crate) struct Weights<'a> {
     /// W_recᵀ, [G·H, H]
     recurrent: &'a [f32],
+    /// The same, perhaps rounded.
+    factor: Right<'a>,
+    /// Of recurrent products.
+    precision: Precision,
     /// Full: W_pᵀ, [P·H, H]; diagonal: the vectors as they are, [P, H].
     peephole: Option<&'a [f32]>,
 }
 
 impl<'a> Weights<'a> {
-    pub(crate) fn transpose(config: LstmConfig, tensors: &'a [Tensor], buffers: &'a mut Vec<Buffer>) -> Weights<'a> {
+    pub(crate) fn transpose(
+        config: LstmConfig,
+        tensors: &'a [Tensor],
+        precision: Precision,
+        buffers: &'a mut Vec<Buffer>,
+        packed: &'a mut Packed,
+    ) -> Weights<'a> {
         buffers.resize_with(2, Buffer::default);
         let [recurrent, peephole] = &mut buffers[..] else { unreachable!("two buffers") };
         tensors[RECURRENT].value.transpose_into(recurrent);
@@ -32,7 +43,9 @@ impl<'a> Weights<'a> {
                 Some(&peephole[..])
             }
         };
-        Weights { recurrent, peephole }
+        let recurrent = &recurrent[..];
+        let factor = precision.prepare((config.gates() * config.cells, config.cells), recurrent, packed);
+        Weights { recurrent, factor, precision, peephole }
     }
 }
 
@@ -73,7 +86,7 @@ pub(crate) fn backward_block(
             }
         }
     }
-    weight_gradients(config, block, trace, bptt, gates, &mut scratch.dense);
+    weight_gradients(config, weights.precision, block, trace, bptt, gates, &mut scratch.dense);
 }
 
 /// The texts through which errors flow at step t: places low … n.
@@ -172,7 +185,7 @@ fn exact_step(
             into_cell(config.peephole, (count, h), (&errors[gate * h..], width), peephole, d_cell);
         }
     }
-    gemm_into((count, h, width), Left::rows(errors, width), (weights.recurrent, h), (d_activation, h));
+    gemm_into((count, h, width), Left::rows(errors, width), weights.factor, (d_activation, h));
 }
 
 /// Numbers of one gate's peephole weights.
@@ -356,9 +369,9 @@ fn per_gate_step(
     // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate through its own recurrent weights.
     product.resize((n - low) * width);
     for gate in 0..gates {
-        let own = &weights.recurrent[gate * h * h..][..h * h];
+        let own = weights.precision.right(&weights.recurrent[gate * h * h..][..h * h], h);
         let signals = Left::rows(&signals[low * width + gate * h..], width);
-        gemm_into((n - low, h, h), signals, (own, h), (&mut product[gate * h..], width));
+        gemm_into((n - low, h, h), signals, own, (&mut product[gate * h..], width));
     }
     signals[low * width..n * width].copy_from_slice(product);
 }
@@ -366,6 +379,7 @@ fn per_gate_step(
 /// ∂L/∂W_rec and ∂L/∂W_p of the block, from the errors of its gates.
 fn weight_gradients(
     config: LstmConfig,
+    precision: Precision,
     block: &Block,
     trace: &LstmBlockTrace,
     bptt: Bptt,
@@ -384,7 +398,7 @@ fn weight_gradients(
             gemm(
                 (h, width, count),
                 Left::transposed(&trace.activation[before..], h),
-                (&errors[now * width..], width),
+                precision.right(&errors[now * width..], width),
                 (dense[RECURRENT].data_mut(), width),
             );
         }

@@ -20,6 +20,7 @@ pub use init::{InitRange, TextStatistics, initialize};
 pub(crate) use tensor::Motion;
 pub use tensor::{Group, Tensor, TensorKind};
 
+use crate::math::bf16::{Packed, Precision};
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
@@ -123,6 +124,10 @@ pub trait Encoder: Send + Sync {
 /// What an encoder computed on the way forward; reused from call to call.
 #[derive(Debug, Default)]
 pub struct Trace {
+    /// Of the recurrent products of both ways.
+    pub precision: Precision,
+    /// Recurrent weights, rounded.
+    pub(crate) packed: Packed,
     /// [texts, L]
     pub embeddings: Vec<f32>,
     /// What happened inside.
@@ -172,6 +177,8 @@ pub(crate) struct Scratch {
     pub(crate) blocks: Vec<BlockScratch>,
     /// Transposes of weights.
     pub(crate) transposed: Vec<Buffer>,
+    /// One of recurrent weights, rounded.
+    pub(crate) packed: Packed,
 }
 
 /// What one block writes on the way back.

@@ -3,8 +3,9 @@
 use super::input::{bias_gradient, gather_gradient, place_embeddings, project, split_by_block};
 use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::Buffer;
+use crate::math::Precision;
 use crate::math::activation::tanh_slice;
-use crate::math::gemm::{Left, Rows, gemm, gemm_into, gemm_onto};
+use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
@@ -38,7 +39,7 @@ impl Rnn {
         Rnn { hidden, tensors }
     }
 
-    fn forward_block(&self, block: &Block, projected: &[f32], activation: &mut Buffer) {
+    fn forward_block(&self, recurrent: Right<'_>, block: &Block, projected: &[f32], activation: &mut Buffer) {
         let h = self.hidden;
         activation.resize(block.rows() * h);
         for t in 0..block.steps() {
@@ -50,7 +51,7 @@ impl Rnn {
             if t > 0 {
                 let before = Left::rows(&before[block.start[t - 1] as usize * h..], h);
                 let inputs = Rows { data: projected, stride: h, of: words };
-                gemm_onto((n, h, h), before, (self.tensors[RECURRENT].value.data(), h), inputs, (now, h));
+                gemm_onto((n, h, h), before, recurrent, inputs, (now, h));
             } else {
                 for (y, &word) in now.chunks_exact_mut(h).zip(words) {
                     y.copy_from_slice(&projected[word as usize * h..][..h]);
@@ -63,7 +64,8 @@ impl Rnn {
     /// Fills `errors` [rows, H], ∂L/∂(input of tanh), and the block's share of ∂L/∂W_rec.
     fn backward_block(
         &self,
-        recurrent: &[f32],
+        recurrent: Right<'_>,
+        precision: Precision,
         block: &Block,
         activation: &[f32],
         grad: &[f32],
@@ -94,9 +96,10 @@ impl Rnn {
             }
             let before = (block.start[t - 1] as usize + low) * h;
             let errors = &errors[now];
-            gemm_into((n - low, h, h), Left::rows(errors, h), (recurrent, h), (d_now, h));
+            gemm_into((n - low, h, h), Left::rows(errors, h), recurrent, (d_now, h));
             let into = scratch.dense[RECURRENT].data_mut();
-            gemm((h, h, n - low), Left::transposed(&activation[before..], h), (errors, h), (into, h));
+            let before = Left::transposed(&activation[before..], h);
+            gemm((h, h, n - low), before, precision.right(errors, h), (into, h));
         }
     }
 }
@@ -120,11 +123,12 @@ impl Encoder for Rnn {
         }
         let States::Rnn(RnnTrace { projected, activations }) = &mut trace.states else { unreachable!("set above") };
         project(&self.tensors[INPUT], Some(&self.tensors[BIAS].value), batch, projected);
+        let h = self.hidden;
+        let recurrent = trace.precision.prepare((h, h), self.tensors[RECURRENT].value.data(), &mut trace.packed);
         activations.resize_with(batch.blocks.len(), Buffer::default);
         (batch.blocks.par_iter(), activations.par_iter_mut())
             .into_par_iter()
-            .for_each(|(block, activation)| self.forward_block(block, projected, activation));
-        let h = self.hidden;
+            .for_each(|(block, activation)| self.forward_block(recurrent, block, projected, activation));
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
             let block = &batch.blocks[b];
             let row = block.row(place, block.length(place) - 1);
@@ -133,6 +137,7 @@ impl Encoder for Rnn {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let precision = trace.precision;
         let States::Rnn(states) = &mut trace.states else { panic!("backward without its forward") };
         let h = self.hidden;
         gradients.shape_like(&self.tensors, batch);
@@ -141,12 +146,12 @@ impl Encoder for Rnn {
         scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);
         scratch.rows.resize(batch.rows() * h);
-        let recurrent = &scratch.transposed[0][..];
+        let recurrent = precision.prepare((h, h), &scratch.transposed[0], &mut scratch.packed);
         let rows = split_by_block(batch, h, &mut scratch.rows);
         (batch.blocks.par_iter(), states.activations.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, activation, scratch, errors)| {
-                self.backward_block(recurrent, block, activation, grad, bptt, scratch, errors);
+                self.backward_block(recurrent, precision, block, activation, grad, bptt, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         *table_squares =

@@ -55,6 +55,12 @@ impl std::ops::DerefMut for Buffer {
     }
 }
 
+impl AsRef<[f32]> for Buffer {
+    fn as_ref(&self) -> &[f32] {
+        self
+    }
+}
+
 impl PartialEq for Buffer {
     fn eq(&self, other: &Buffer) -> bool {
         self[..] == other[..]

@@ -7,6 +7,7 @@
 //! this project's sizes a panel of it stays in the first-level cache.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked once, at the door")]
 
+use super::bf16::{Packed, Precision};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
@@ -35,6 +36,28 @@ impl<'a> Left<'a> {
     fn place(&self, i: usize, p: usize) -> usize {
         if self.transposed { p * self.stride + i } else { i * self.stride + p }
     }
+
+    /// The number in row i, column p.
+    pub(super) fn at(&self, i: usize, p: usize) -> f32 {
+        self.data[self.place(i, p)]
+    }
+}
+
+/// The right factor: k × n numbers, and what they and the left factor's are rounded to.
+#[derive(Clone, Copy)]
+pub enum Right<'a> {
+    /// Nothing is rounded; rows lie so far apart.
+    Exact(&'a [f32], usize),
+    /// Both factors are rounded to bf16 in the product; rows lie so far apart.
+    Rounded(&'a [f32], usize),
+    /// As `Rounded`, but rounded before: for many products.
+    Packed(&'a Packed),
+}
+
+impl<'a, T: AsRef<[f32]> + ?Sized> From<(&'a T, usize)> for Right<'a> {
+    fn from((data, stride): (&'a T, usize)) -> Right<'a> {
+        Right::Exact(data.as_ref(), stride)
+    }
 }
 
 /// Rows of a matrix: row i is `data[of[i]·stride..]`.
@@ -48,31 +71,31 @@ pub struct Rows<'a> {
     pub of: &'a [u32],
 }
 
-/// C[m × n] += A[m × k]·B[k × n]; B's rows are `b_stride` apart, C's `c_stride`.
+/// C[m × n] += A[m × k]·B[k × n]; rows of B and C lie as far apart as the number beside each says.
 ///
 /// # Panics
-/// If a slice is too short for its sizes.
-pub fn gemm(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
-    product(sizes, a, b, c, Start::Product);
+/// If a slice is too short for its sizes, or B is to be rounded and [`Precision::missing`].
+pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
+    product(sizes, a, b.into(), c, Start::Product);
 }
 
 /// C[m × n] = A[m × k]·B[k × n], whatever C was; otherwise as [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
-pub fn gemm_into(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
+pub fn gemm_into<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
     assert!(sizes.2 > 0, "a product over nothing");
-    product(sizes, a, b, c, Start::Zero);
+    product(sizes, a, b.into(), c, Start::Zero);
 }
 
 /// C[m × n] = D[m × n] + A[m × k]·B[k × n], D being `rows`; otherwise as [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
-pub fn gemm_onto(
+pub fn gemm_onto<'b>(
     sizes: (usize, usize, usize),
     a: Left<'_>,
-    b: (&[f32], usize),
+    b: impl Into<Right<'b>>,
     rows: Rows<'_>,
     c: (&mut [f32], usize),
 ) {
@@ -81,12 +104,12 @@ pub fn gemm_onto(
     let count = rows.data.len() / rows.stride;
     assert!(rows.stride >= n && rows.of.len() >= m, "too few rows to add to");
     assert!(rows.of.iter().all(|&row| (row as usize) < count), "a row beyond the {count} there are");
-    product(sizes, a, b, c, Start::Rows { data: rows.data.as_ptr(), stride: rows.stride, of: rows.of.as_ptr() });
+    product(sizes, a, b.into(), c, Start::Rows { data: rows.data.as_ptr(), stride: rows.stride, of: rows.of.as_ptr() });
 }
 
 /// What a product is added to.
 #[derive(Clone, Copy)]
-enum Start {
+pub(super) enum Start {
     Zero,
     /// What C was.
     Product,
@@ -101,7 +124,7 @@ enum Start {
 fn product(
     (m, n, k): (usize, usize, usize),
     a: Left<'_>,
-    (b, b_stride): (&[f32], usize),
+    right: Right<'_>,
     (c, c_stride): (&mut [f32], usize),
     start: Start,
 ) {
@@ -109,20 +132,28 @@ fn product(
         return;
     }
     assert!(a.data.len() > a.place(m - 1, k - 1), "left factor too short");
-    assert!(b_stride >= n && b.len() >= (k - 1) * b_stride + n, "right factor too short");
-    assert!(c_stride >= n && c.len() >= (m - 1) * c_stride + n, "product too short");
-    let job = Job {
-        m,
-        n,
-        k,
-        a: a.data.as_ptr(),
-        a_stride: a.stride,
-        b: b.as_ptr(),
-        b_stride,
-        c: c.as_mut_ptr(),
-        c_stride,
-        start,
+    let (b, b_stride) = match right {
+        Right::Exact(b, stride) | Right::Rounded(b, stride) => {
+            assert!(stride >= n && b.len() >= (k - 1) * stride + n, "right factor too short");
+            (b.as_ptr(), stride)
+        }
+        Right::Packed(packed) => {
+            assert_eq!(packed.sizes(), (k, n), "another right factor");
+            (std::ptr::null(), n)
+        }
     };
+    assert!(c_stride >= n && c.len() >= (m - 1) * c_stride + n, "product too short");
+    let job = Job { m, n, k, a: a.data.as_ptr(), a_stride: a.stride, b, b_stride, c: c.as_mut_ptr(), c_stride, start };
+    if !matches!(right, Right::Exact(..)) {
+        assert!(Precision::Bf16.missing().is_none(), "bf16 without AMX");
+        // SAFETY: the sizes were checked against the slices above, and so was the processor.
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        // SAFETY: see above.
+        unsafe {
+            super::bf16::product(job, a.transposed, right);
+        }
+        return;
+    }
     match Level::current() {
         // SAFETY: the sizes were checked against the slices above, and `Level::current` never
         // exceeds what the processor was found to have.
@@ -157,17 +188,17 @@ pub fn gemm_naive(
 }
 
 #[derive(Clone, Copy)]
-struct Job {
-    m: usize,
-    n: usize,
-    k: usize,
-    a: *const f32,
-    a_stride: usize,
+pub(super) struct Job {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) a: *const f32,
+    pub(super) a_stride: usize,
     b: *const f32,
     b_stride: usize,
-    c: *mut f32,
-    c_stride: usize,
-    start: Start,
+    pub(super) c: *mut f32,
+    pub(super) c_stride: usize,
+    pub(super) start: Start,
 }
 
 #[cfg(target_arch = "x86_64")]

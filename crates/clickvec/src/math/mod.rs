@@ -4,6 +4,7 @@
 //! each [`Level`]; the level is picked at run time, so one binary serves every processor.
 
 pub mod activation;
+pub mod bf16;
 pub mod buffer;
 pub(crate) mod byte_lanes;
 pub mod gemm;
@@ -15,6 +16,7 @@ pub(crate) mod score;
 pub mod sparse;
 pub mod vector;
 
+pub use bf16::Precision;
 pub use buffer::Buffer;
 pub use level::Level;
 pub use matrix::Matrix;

@@ -129,7 +129,8 @@ pub struct EpochReport {
 /// [`Error::Diverged`], which leaves the model of the last good epoch; [`Error::Io`] if something
 /// cannot be written.
 pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dyn FnMut(&Event)) -> Result<()> {
-    if let Some(fault) = config.fault().or_else(|| validation_fault(config, options)) {
+    let no_precision = || config.precision.missing().map(|found| SettingFault::NoAmx { found });
+    if let Some(fault) = config.fault().or_else(no_precision).or_else(|| validation_fault(config, options)) {
         return Err(Error::Setting(fault));
     }
     let started = Instant::now();

@@ -49,7 +49,8 @@ impl Towers {
             let side = prefix.trim_end_matches('.');
             initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
             let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
-            Tower { encoder, optimizer, trace: Trace::default(), gradients: Gradients::default() }
+            let trace = Trace { precision: config.precision, ..Trace::default() };
+            Tower { encoder, optimizer, trace, gradients: Gradients::default() }
         });
         Towers { towers: towers.collect(), loss: Loss::default() }
     }
