@@ -1,0 +1,219 @@
+//! Where the time of a training step goes, beside what the machine could do.
+//!
+//!     cargo run --release -p clickvec-bench --bin profile -- LOG.tsv [MINIBATCHES]
+//!
+//! Trains the LSTM of `--preset paper` (96 cells, minibatches of 1,024) on one thread, part by part, and prints for each part
+//! its milliseconds a minibatch, the least it could take, and what that is made of: floating-point operations of the
+//! recurrent products at the rate that products reach here alone, and bytes of table rows at the rate at which rows at random
+//! places are read and written here. Everything else (activations, sums, the packed states) has no bound in the table.
+
+use anyhow::{Context, Result};
+use clickvec::clicks::{ClickLog, LogConfig, Minibatch, MinibatchConfig, Minibatches};
+use clickvec::encoder::{EncoderConfig, Gradients, Peephole, TextStatistics, Trace, initialize};
+use clickvec::loss::Loss;
+use clickvec::math::Buffer;
+use clickvec::math::gemm::{Left, gemm_into};
+use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+use clickvec::settings::TrainConfig;
+use clickvec::text::batch::Batch;
+use clickvec_bench::{median, seconds};
+use std::path::Path;
+
+const CELLS: usize = 96;
+/// y_g, i and o.
+const WIDTH: usize = 3 * CELLS;
+const PARTS: [&str; 7] = [
+    "plan: pairs, negatives, distinct words, touched rows",
+    "drift of the touched rows",
+    "forward: projection, products, activations",
+    "loss and its gradient",
+    "backward: errors, products, gradients gathered",
+    "norm",
+    "update of the touched rows",
+];
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let log = arguments.next().context("expected a click log, found no argument")?;
+    let count = arguments.next().map_or(Ok(60), |n| n.parse()).context("expected a number of minibatches")?;
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    let folder = tempfile::tempdir()?;
+    let config = TrainConfig::paper();
+    let log_config =
+        LogConfig { weighting: config.weighting, max_words: config.max_words, max_trigrams: config.max_trigrams };
+    let mut log_read = None;
+    let reading = seconds(|| {
+        log_read = Some(ClickLog::read(Path::new(&log), folder.path(), log_config, &mut |_| {}));
+    });
+    let log = log_read.expect("was read")?;
+    println!("{} pairs, {} trigrams; read and hashed in {reading:.2} s\n", log.len(), log.dictionary().len());
+    let (step, work) = train(&config, &log, folder.path(), count)?;
+    print(&step, &work);
+    Ok(())
+}
+
+/// What a minibatch asks for, both towers together, on average.
+#[derive(Default)]
+struct Work {
+    words: f64,
+    distinct: f64,
+    touched: f64,
+    /// Rows that a recurrent product takes: words that are no text's first.
+    recurrent: f64,
+}
+
+impl Work {
+    fn add(&mut self, batch: &Batch, share: f64) {
+        let texts: usize = batch.blocks().iter().map(|block| block.texts.len()).sum();
+        self.words += batch.rows() as f64 * share;
+        self.distinct += batch.distinct_words() as f64 * share;
+        self.touched += batch.touched().len() as f64 * share;
+        self.recurrent += (batch.rows() - texts) as f64 * share;
+    }
+}
+
+/// Median seconds of each part.
+fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Result<([f64; 7], Work)> {
+    let minibatch_config = MinibatchConfig {
+        size: config.minibatch,
+        negatives: config.negatives,
+        source: config.negative_source,
+        shared_tower: false,
+        seed: 1,
+    };
+    let minibatches = Minibatches::new(log, minibatch_config, folder)?;
+    let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };
+    assert!(lstm.cells == CELLS && !lstm.forget_gate && lstm.peephole == Peephole::None, "the preset has other gates");
+    let mut towers = ["query", "document"].map(|side| {
+        let mut encoder = config.encoder.build(log.dictionary().len());
+        let statistics = TextStatistics { trigrams_per_word: 6.0, words_per_text: 5.0 };
+        initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, 1);
+        let settings = OptimizerConfig {
+            kind: config.optimizer,
+            learning_rate: config.learning_rate,
+            clip_norm: config.clip_norm,
+            momentum: MomentumSchedule::constant(0.995, 1 << 20),
+        };
+        let optimizer = Optimizer::new(settings, encoder.tensors_mut());
+        (encoder, optimizer, Trace::default(), Gradients::default())
+    });
+    let mut minibatch = Minibatch::default();
+    let mut loss = Loss::default();
+    let mut times: [Vec<f64>; 7] = Default::default();
+    let mut work = Work::default();
+    let per_epoch = minibatches.per_epoch().saturating_sub(1).max(1);
+    for step in 0..count {
+        let mut part = 0;
+        let mut time = |work: &mut dyn FnMut()| {
+            times[part].push(seconds(work));
+            part += 1;
+        };
+        time(&mut || minibatches.fill(step / per_epoch, step % per_epoch, &mut minibatch));
+        let batches = [&minibatch.queries, &minibatch.titles];
+        batches.iter().for_each(|batch| work.add(batch, 1.0 / count as f64));
+        time(&mut || {
+            for ((encoder, optimizer, ..), batch) in towers.iter_mut().zip(batches) {
+                optimizer.prepare(encoder.tensors_mut(), batch.touched());
+            }
+        });
+        time(&mut || {
+            for ((encoder, _, trace, _), batch) in towers.iter_mut().zip(batches) {
+                encoder.forward(batch, trace);
+            }
+        });
+        let [(.., queries, _), (.., titles, _)] = &towers;
+        time(&mut || {
+            loss.compute(config.gamma, &queries.embeddings, &titles.embeddings, CELLS, &minibatch.pairs);
+        });
+        let gradients = [&loss.query_gradient, &loss.title_gradient];
+        time(&mut || {
+            for (((encoder, _, trace, into), batch), grad) in towers.iter_mut().zip(batches).zip(gradients) {
+                encoder.backward(batch, trace, grad, config.bptt, into);
+            }
+        });
+        let mut norms = [0.0; 2];
+        time(&mut || {
+            for ((encoder, _, _, gradients), norm) in towers.iter().zip(&mut norms) {
+                *norm = Optimizer::norm(encoder.tensors(), gradients);
+            }
+        });
+        time(&mut || {
+            for (((encoder, optimizer, _, gradients), batch), norm) in towers.iter_mut().zip(batches).zip(norms) {
+                optimizer.apply(encoder.tensors_mut(), batch.touched(), gradients, norm);
+            }
+        });
+    }
+    Ok((times.map(|mut times| median(&mut times)), work))
+}
+
+/// FLOP a second of the recurrent product over 128 texts.
+fn product_rate() -> f64 {
+    let (m, a, b) = (128, Buffer::zeros(128 * CELLS), Buffer::zeros(CELLS * WIDTH));
+    let mut c = Buffer::zeros(m * WIDTH);
+    let mut run = || {
+        let once = |_| gemm_into((m, WIDTH, CELLS), Left::rows(&a, CELLS), (&b[..], WIDTH), (&mut c[..], WIDTH));
+        (2 * m * WIDTH * CELLS * 200) as f64 / seconds(|| (0..200).for_each(once))
+    };
+    median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
+}
+
+/// Bytes a second of rows at random places, as an update moves them: two tables, read and written.
+fn row_rate() -> f64 {
+    let rows = 100_000;
+    let (mut value, mut velocity) = (Buffer::zeros(rows * WIDTH), Buffer::zeros(rows * WIDTH));
+    let mut run = |turn: usize| {
+        // A stride without a common factor comes by every row, none of them beside the one before.
+        let place = |i: usize| (i * 7919 + turn) % rows * WIDTH;
+        let time = seconds(|| {
+            for i in 0..rows {
+                let rows = value[place(i)..][..WIDTH].iter_mut().zip(&mut velocity[place(i)..][..WIDTH]);
+                rows.for_each(|(value, velocity)| {
+                    *velocity = 0.9 * *velocity + 1e-3;
+                    *value += *velocity;
+                });
+            }
+        });
+        (4 * rows * WIDTH * 4) as f64 / time
+    };
+    median(&mut (0..5).map(&mut run).collect::<Vec<_>>())
+}
+
+fn print(step: &[f64; 7], work: &Work) {
+    let (flops, bytes) = (product_rate(), row_rate());
+    println!(
+        "A minibatch of 1,024 pairs: {:.0} words, {:.0} distinct in their tower, {:.0} touched rows of {} bytes.\n\
+         Products alone: {:.0} GFLOP/s. Rows at random places, read and written: {:.1} GB/s.\n",
+        work.words,
+        work.distinct,
+        work.touched,
+        4 * WIDTH,
+        flops / 1e9,
+        bytes / 1e9
+    );
+    println!("| part | ms | share | GFLOP of products | MB of rows | at these rates, ms |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
+    let product = 2.0 * work.recurrent * (CELLS * WIDTH) as f64;
+    let row = work.touched * (4 * WIDTH) as f64;
+    // Backward has two products: to the step before, and the weights' gradient. Forward reads value and velocity of the
+    // rows; the update reads and writes both.
+    let asks =
+        [(0.0, 0.0), (0.0, 0.0), (product, 2.0 * row), (0.0, 0.0), (2.0 * product, 0.0), (0.0, 0.0), (0.0, 4.0 * row)];
+    let total: f64 = step.iter().sum();
+    let line = |name: &str, time: f64, (product, rows): (f64, f64)| {
+        let or_none = |x: f64, text: String| if x > 0.0 { text } else { String::new() };
+        let least = product / flops + rows / bytes;
+        println!(
+            "| {name} | {:.2} | {:.0} % | {} | {} | {} |",
+            time * 1e3,
+            time / total * 100.0,
+            or_none(product, format!("{:.2}", product / 1e9)),
+            or_none(rows, format!("{:.1}", rows / 1e6)),
+            or_none(least, format!("{:.2}", least * 1e3))
+        );
+    };
+    for ((name, &time), &ask) in PARTS.iter().zip(step).zip(&asks) {
+        line(name, time, ask);
+    }
+    line("all", total, (3.0 * product, 6.0 * row));
+    println!("\n{:.0} pairs/s, one part after the other", 1024.0 / total);
+}
