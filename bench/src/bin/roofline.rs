@@ -8,7 +8,7 @@
 //! turn. Leave the machine alone meanwhile. `CLICKVEC_LEVEL` lowers the level of our own products only.
 #![allow(unsafe_code, reason = "the crate beside which we measure takes pointers; reading needs the widest vectors")]
 
-use clickvec::math::Level;
+use clickvec::math::{Buffer, Level};
 use clickvec::math::gemm::{Left, gemm_into};
 use clickvec_bench::median;
 use std::fmt::Write as _;
@@ -143,9 +143,9 @@ fn product(shape: (usize, usize, usize, bool), counts: &[usize]) -> Product {
     Product { shape, own: std::iter::once(median(&mut ours)).chain(more).collect(), library }
 }
 
-fn matrices(m: usize, n: usize, k: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
-    let numbers = |count: usize| (0..count).map(|i| (i % 97) as f32 / 97.0 - 0.5).collect();
-    (numbers(m * k), numbers(k * n), vec![0.0; m * n])
+fn matrices(m: usize, n: usize, k: usize) -> (Buffer, Buffer, Buffer) {
+    let numbers = |count: usize| (0..count).map(|i| (i % 97) as f32 / 97.0 - 0.5).collect::<Vec<f32>>();
+    (numbers(m * k).into(), numbers(k * n).into(), Buffer::zeros(m * n))
 }
 
 #[cfg(feature = "gemm")]
