@@ -1,6 +1,7 @@
 //! Sentence vectors learned from a search engine's click log.
 
 pub mod clicks;
+mod embedder;
 pub mod encoder;
 pub mod error;
 pub mod eval;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "error",
     "rng",
     "files",
@@ -15,6 +15,7 @@ const ORDER: [&str; 19] = [
     "clicks",
     "settings",
     "tensor_file",
+    "embedder",
     "model",
     "model_file",
     "vectors",

@@ -1,6 +1,6 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
-use super::input::{place_embeddings, resize};
+use super::input::resize;
 use super::lstm::{self, Direction, EmbeddingGradient, LstmTrace};
 use super::{Bptt, Encoder, Gradients, LstmConfig, States, Tensor, Trace};
 use crate::text::batch::Batch;
@@ -40,21 +40,24 @@ impl Encoder for Bidirectional {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn forward_projected(&self, batch: &Batch, projected: &[Vec<f32>], trace: &mut Trace) {
         if !matches!(trace.states, States::Bilstm(_)) {
             trace.states = States::Bilstm(Box::new([LstmTrace::default(), LstmTrace::default()]));
         }
         let States::Bilstm(states) = &mut trace.states else { unreachable!("set above") };
-        for ((states, direction), tensors) in states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())) {
-            lstm::forward(self.config, tensors, batch, direction, states);
+        let towers = self.tensors.chunks(self.half()).zip(projected);
+        for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(towers) {
+            lstm::forward(self.config, tensors, batch, direction, projected, states);
         }
         let h = self.config.cells;
-        let mut both = Vec::new();
         resize(&mut trace.embeddings, batch.texts() * 2 * h);
+        trace.embeddings.fill(0.0);
         for (i, states) in states.iter().enumerate() {
-            place_embeddings(batch, h, &mut both, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
-            for (embedding, part) in trace.embeddings.chunks_exact_mut(2 * h).zip(both.chunks_exact(h)) {
-                embedding[i * h..][..h].copy_from_slice(part);
+            for (block, states) in batch.blocks.iter().zip(&states.blocks) {
+                for (place, &text) in block.texts.iter().enumerate() {
+                    let embedding = &mut trace.embeddings[text as usize * 2 * h..][..2 * h];
+                    embedding[i * h..][..h].copy_from_slice(states.last(block, place, h));
+                }
             }
         }
     }

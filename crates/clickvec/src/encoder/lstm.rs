@@ -2,10 +2,11 @@
 //!
 //! H cells, G gates. Columns of a gate buffer: y_g | i | f (with a forget gate) | o, each H wide.
 
-use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
+use super::input::{gather_rows, gather_words, place_embeddings, resize, split_by_block};
 use super::lstm_backward::{Weights, backward_block};
 use super::{
-    Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
+    Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, for_each_block,
+    reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -36,8 +37,6 @@ pub(crate) enum Direction {
 /// The states of one LSTM over a batch.
 #[derive(Debug, Default)]
 pub struct LstmTrace {
-    /// [distinct words, G·H]
-    pub(crate) projected: Vec<f32>,
     /// One for each block.
     pub blocks: Vec<LstmBlockTrace>,
 }
@@ -116,12 +115,12 @@ impl Encoder for Lstm {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn forward_projected(&self, batch: &Batch, projected: &[Vec<f32>], trace: &mut Trace) {
         if !matches!(trace.states, States::Lstm(_)) {
             trace.states = States::Lstm(LstmTrace::default());
         }
         let States::Lstm(states) = &mut trace.states else { unreachable!("set above") };
-        forward(self.config, &self.tensors, batch, Direction::Forward, states);
+        forward(self.config, &self.tensors, batch, Direction::Forward, &projected[0], states);
         let h = self.config.cells;
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
@@ -168,13 +167,10 @@ pub(crate) fn forward(
     tensors: &[Tensor],
     batch: &Batch,
     direction: Direction,
+    projected: &[f32],
     trace: &mut LstmTrace,
 ) {
-    let LstmTrace { projected, blocks } = trace;
-    project(&tensors[INPUT].value, batch, projected);
-    blocks.resize_with(batch.blocks.len(), LstmBlockTrace::default);
-    let projected = &projected[..];
-    batch.blocks.par_iter().zip(blocks.par_iter_mut()).for_each(|(block, trace)| {
+    for_each_block(&batch.blocks, &mut trace.blocks, |block, trace| {
         forward_block(config, tensors, block, direction.words(block), projected, trace);
     });
 }

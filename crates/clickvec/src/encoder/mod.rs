@@ -20,7 +20,8 @@ pub use init::{InitRange, TextStatistics, initialize};
 pub use tensor::{Group, Tensor, TensorKind};
 
 use crate::math::Matrix;
-use crate::text::batch::Batch;
+use crate::text::batch::{Batch, Block};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Which encoder, and its sizes.
@@ -110,7 +111,19 @@ pub trait Encoder: Send + Sync {
 
     /// Embeds every text of `batch`: fills `trace`, the embeddings in [`Trace::embeddings`]. A text
     /// without a word becomes the zero vector.
-    fn forward(&self, batch: &Batch, trace: &mut Trace);
+    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+        let mut projected = std::mem::take(&mut trace.projected);
+        projected.resize_with(tables(self.tensors()).count(), Vec::new);
+        for (table, projected) in tables(self.tensors()).zip(&mut projected) {
+            input::project(table, batch, projected);
+        }
+        self.forward_projected(batch, &projected, trace);
+        trace.projected = projected;
+    }
+
+    /// [`Encoder::forward`] where the words are projected already: `projected` has a list for each
+    /// input table, [words, W], and in it the row of every word that stands in the batch's blocks.
+    fn forward_projected(&self, batch: &Batch, projected: &[Vec<f32>], trace: &mut Trace);
 
     /// The way back of [`Encoder::forward`] over the same `batch`, for which
     /// [`Batch::plan_rows`] has run: `grad` is ∂L/∂embeddings [texts, L], and `gradients` is
@@ -125,6 +138,8 @@ pub struct Trace {
     pub embeddings: Vec<f32>,
     /// What happened inside.
     pub states: States,
+    /// [distinct words, W], for each input table; only [`Encoder::forward`] fills it.
+    projected: Vec<Vec<f32>>,
 }
 
 /// The states inside a forward pass, for the way back and for explanations.
@@ -203,6 +218,26 @@ impl Scratch {
                 }
             }
         }
+    }
+}
+
+/// The input tables among an encoder's tensors.
+pub(crate) fn tables(tensors: &[Tensor]) -> impl Iterator<Item = &Matrix> {
+    tensors.iter().filter(|tensor| tensor.kind == TensorKind::Table).map(|tensor| &tensor.value)
+}
+
+/// Runs `forward` on every block with the states that are its own; the only block of a batch at
+/// once, for to enter the thread pool costs more than a short text's whole way. Never fewer states
+/// than before, so that their memory is reused.
+pub(crate) fn for_each_block<T: Default + Send>(
+    blocks: &[Block],
+    states: &mut Vec<T>,
+    forward: impl Fn(&Block, &mut T) + Sync,
+) {
+    states.resize_with(blocks.len().max(states.len()), T::default);
+    match blocks {
+        [block] => forward(block, &mut states[0]),
+        _ => blocks.par_iter().zip(states).for_each(|(block, states)| forward(block, states)),
     }
 }
 

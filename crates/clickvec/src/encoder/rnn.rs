@@ -1,7 +1,7 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::input::{gather_rows, gather_words, place_embeddings, project, resize, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
+use super::input::{gather_rows, gather_words, place_embeddings, resize, split_by_block};
+use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::{Matrix, vector};
@@ -21,8 +21,6 @@ pub struct Rnn {
 /// The states of an RNN over a batch.
 #[derive(Debug, Default)]
 pub struct RnnTrace {
-    /// [distinct words, H]
-    projected: Vec<f32>,
     /// y, [rows, H] of each block.
     pub activations: Vec<Vec<f32>>,
 }
@@ -113,16 +111,14 @@ impl Encoder for Rnn {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn forward_projected(&self, batch: &Batch, projected: &[Vec<f32>], trace: &mut Trace) {
         if !matches!(trace.states, States::Rnn(_)) {
             trace.states = States::Rnn(RnnTrace::default());
         }
-        let States::Rnn(RnnTrace { projected, activations }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[INPUT].value, batch, projected);
-        activations.resize_with(batch.blocks.len(), Vec::new);
-        (batch.blocks.par_iter(), activations.par_iter_mut())
-            .into_par_iter()
-            .for_each(|(block, activation)| self.forward_block(block, projected, activation));
+        let States::Rnn(RnnTrace { activations }) = &mut trace.states else { unreachable!("set above") };
+        for_each_block(&batch.blocks, activations, |block, activation| {
+            self.forward_block(block, &projected[0], activation);
+        });
         let h = self.hidden;
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
             let block = &batch.blocks[b];

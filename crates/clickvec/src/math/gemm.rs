@@ -127,25 +127,33 @@ struct Job {
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
 unsafe fn avx512(job: Job) {
     // SAFETY: the caller's contract. 8 × 3 sums, 3 of B and one of A: 28 of 32 registers.
-    unsafe { panels::<Avx512, 8>(job) }
+    unsafe { panels::<Avx512, 8, 18>(job) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(job: Job) {
     // SAFETY: the caller's contract. 4 × 3 sums, 3 of B and one of A: all 16 registers.
-    unsafe { panels::<Avx2, 4>(job) }
+    unsafe { panels::<Avx2, 4, 12>(job) }
 }
 
 unsafe fn plain(job: Job) {
     // SAFETY: the caller's contract.
-    unsafe { panels::<Plain, 2>(job) }
+    unsafe { panels::<Plain, 2, 6>(job) }
 }
 
-/// Panels of three vectors of columns, then what is left of them.
+/// Panels of three vectors of columns, then what is left of them. A single row has but one sum a
+/// vector, and three would wait for each other, so it takes WIDE and six vectors first.
 #[inline(always)]
-unsafe fn panels<L: Lanes, const MR: usize>(job: Job) {
+unsafe fn panels<L: Lanes, const MR: usize, const WIDE: usize>(job: Job) {
     let mut column = 0;
+    if job.m == 1 {
+        // SAFETY: the caller's contract, for a single row.
+        unsafe {
+            column = single_row::<L, WIDE>(job, column);
+            column = single_row::<L, 6>(job, column);
+        }
+    }
     while column < job.n {
         let left = job.n - column;
         let vectors = left.div_ceil(L::N).min(3);
@@ -164,6 +172,20 @@ unsafe fn panels<L: Lanes, const MR: usize>(job: Job) {
         }
         column += vectors * L::N;
     }
+}
+
+/// Panels of NV vectors of the only row, from `column` on; returns the first column that is left.
+#[inline(always)]
+unsafe fn single_row<L: Lanes, const NV: usize>(job: Job, mut column: usize) -> usize {
+    while job.n - column >= NV * L::N {
+        // SAFETY: columns column … column + NV·N lie inside B and C.
+        unsafe {
+            let panel = Job { b: job.b.add(column), c: job.c.add(column), ..job };
+            tile::<L, 1, NV, false>(panel, 0, 0);
+        }
+        column += NV * L::N;
+    }
+    column
 }
 
 #[inline(always)]

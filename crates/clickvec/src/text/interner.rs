@@ -17,6 +17,16 @@ pub struct Interner {
 }
 
 impl Interner {
+    /// Allocates nothing until it holds `words` words of `bytes` bytes together.
+    pub fn with_capacity(words: usize, bytes: usize) -> Interner {
+        Interner {
+            slots: vec![0; (2 * words + 1).next_power_of_two()],
+            hashes: Vec::with_capacity(words),
+            letters: String::with_capacity(bytes),
+            ends: Vec::with_capacity(words),
+        }
+    }
+
     /// Number of distinct words.
     pub fn len(&self) -> usize {
         self.ends.len()
