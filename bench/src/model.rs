@@ -23,7 +23,8 @@ pub fn model(encoder: EncoderConfig, vocabulary: &Vocabulary, pairs: usize) -> R
     }
     std::fs::write(&log, lines).expect("a temporary file");
     let config = TrainConfig { encoder, epochs: 1, shared_towers: true, ..TrainConfig::paper() };
-    let options = TrainOptions { clicks: &log, validation: None, output: &output, checkpoint_every: None, resume: false };
+    let options =
+        TrainOptions { clicks: &log, validation: None, output: &output, checkpoint_every: None, resume: false };
     train(&config, &options, &mut |_| {})?;
     Model::load(&output)
 }

@@ -6,6 +6,7 @@
 //! already numbered, the encoder alone. Queries are embedded one by one on one thread, each timed by itself: of known
 //! words after all have been seen once, of unknown ones each word for the first time.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser;
@@ -36,6 +37,12 @@ struct Args {
     /// Pairs of the log that the models see; it decides the size of the dictionary.
     #[arg(long, default_value_t = 20_000)]
     pairs: usize,
+    /// Titles to embed, one a line, in place of the made-up ones.
+    #[arg(long, value_name = "FILE")]
+    titles: Option<PathBuf>,
+    /// Queries of known words, one a line, in place of the made-up ones.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
@@ -58,8 +65,8 @@ struct QueryTimes {
 fn main() -> clickvec::Result<()> {
     let args = Args::parse();
     let vocabulary = Vocabulary::new();
-    let titles = vocabulary.texts("titles", TITLES, 8);
-    let known = vocabulary.texts("queries", QUERIES, 3);
+    let titles = args.titles.as_deref().map_or_else(|| vocabulary.texts("titles", TITLES, 8), lines);
+    let known = args.queries.as_deref().map_or_else(|| vocabulary.texts("queries", QUERIES, 3), lines);
     let unknown = unknown_texts(QUERIES * ROUNDS, 3);
     for cells in args.cells {
         let config = LstmConfig { cells, ..LstmConfig::default() };
@@ -79,6 +86,10 @@ fn main() -> clickvec::Result<()> {
         print(cells, &model, &speeds, &known, &unknown);
     }
     Ok(())
+}
+
+fn lines(file: &Path) -> Vec<String> {
+    std::fs::read_to_string(file).expect("a file of texts").lines().map(str::to_owned).collect()
 }
 
 /// Titles a second, median of rounds after one that makes the buffers.
@@ -146,11 +157,13 @@ fn unknown_queries(model: &Model, queries: &[String]) -> QueryTimes {
 fn query_times<'a>(queries: impl Iterator<Item = &'a String>, mut embed: impl FnMut(&String) -> usize) -> QueryTimes {
     let (mut times, mut allocations) = (Vec::new(), 0);
     for query in queries {
+        let mut time = 0.0;
         let counted = allocation_counter::measure(|| {
             let start = Instant::now();
             std::hint::black_box(embed(query));
-            times.push(start.elapsed().as_secs_f64() * 1e6);
+            time = start.elapsed().as_secs_f64() * 1e6;
         });
+        times.push(time);
         allocations += counted.count_total;
     }
     let queries = times.len() as f64;
@@ -181,9 +194,8 @@ fn print_table(cells: usize, model: &Model, speeds: &[Speed], known: &QueryTimes
 }
 
 fn print_json(cells: usize, model: &Model, speeds: &[Speed], known: &QueryTimes, unknown: &QueryTimes) {
-    let query = |times: &QueryTimes| {
-        json!({ "p50_us": times.p50, "p99_us": times.p99, "allocations": times.allocations })
-    };
+    let query =
+        |times: &QueryTimes| json!({ "p50_us": times.p50, "p99_us": times.p99, "allocations": times.allocations });
     let speeds: Vec<_> = speeds
         .iter()
         .map(|speed| {

@@ -13,14 +13,14 @@ use words::ProjectedWords;
 
 /// Texts that go through the encoder together: enough for the products of matrices, and few enough
 /// that what an encoder writes stays in the second-level cache.
-const TEXTS_AT_ONCE: usize = 64;
+const TEXTS_AT_ONCE: usize = 32;
 
 /// Embeds texts of one side of a model; its memory is reused from call to call.
 ///
 /// Words that were seen before are looked up, with the sum of their trigrams' rows. Each thread has
 /// a cache of its own of [`Embedder::CACHE_BYTES`]; when it is full all its words are forgotten.
 /// Once a thread's first text has made its cache, and its buffers have grown to the longest text,
-/// nothing is allocated. Up to 64 texts stay on the calling thread.
+/// nothing is allocated. Up to 32 texts stay on the calling thread.
 pub struct Embedder<'m> {
     encoder: &'m dyn Encoder,
     dictionary: &'m Dictionary,
@@ -31,8 +31,9 @@ pub struct Embedder<'m> {
 }
 
 impl<'m> Embedder<'m> {
-    /// What a thread's cache of words takes; beyond, only what one text needs.
-    pub const CACHE_BYTES: usize = 32 << 20;
+    /// What a thread's cache of words may take: 55,000 words with an LSTM of 96 cells. The text that
+    /// fills it may still go beyond.
+    pub const CACHE_BYTES: usize = 64 << 20;
 
     pub(crate) fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, max_words: usize) -> Embedder<'m> {
         Embedder { encoder, dictionary, max_words, workers: Vec::new(), vectors: Vec::new() }

@@ -6,7 +6,9 @@
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
 use super::input::{gather_rows, gather_words, place_embeddings, resize, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
+use super::{
+    BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks,
+};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::{Matrix, vector};
