@@ -150,8 +150,9 @@ fn known_queries(model: &Model, queries: &[String]) -> QueryTimes {
 /// Queries of words none of which was seen before.
 fn unknown_queries(model: &Model, queries: &[String]) -> QueryTimes {
     let mut embedder = model.embedder(Side::Query);
-    embedder.embed(&["the first text"]);
-    query_times(queries.iter(), |query| embedder.embed(&[query]).len())
+    // The first makes the buffers.
+    embedder.embed(&queries[..1]);
+    query_times(queries[1..].iter(), |query| embedder.embed(&[query]).len())
 }
 
 fn query_times<'a>(queries: impl Iterator<Item = &'a String>, mut embed: impl FnMut(&String) -> usize) -> QueryTimes {

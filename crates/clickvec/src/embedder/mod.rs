@@ -17,26 +17,33 @@ const TEXTS_AT_ONCE: usize = 32;
 
 /// Embeds texts of one side of a model; its memory is reused from call to call.
 ///
-/// Words that were seen before are looked up, with the sum of their trigrams' rows. Each thread has
-/// a cache of its own of [`Embedder::CACHE_BYTES`]; when it is full all its words are forgotten.
-/// Once a thread's first text has made its cache, and its buffers have grown to the longest text,
-/// nothing is allocated. Up to 32 texts stay on the calling thread.
+/// Words that were seen before are looked up, with the sum of their trigrams' rows. Each thread that
+/// takes part has a bounded cache of them ([`Embedder::with_cache_bytes`]). Once a thread's cache is
+/// made, and its buffers have grown to the longest text, nothing is allocated. Up to 32 texts stay
+/// on the calling thread.
 pub struct Embedder<'m> {
     encoder: &'m dyn Encoder,
     dictionary: &'m Dictionary,
     max_words: usize,
+    cache_bytes: usize,
     /// One for each thread that was ever needed.
     workers: Vec<Worker<'m>>,
     vectors: Vec<f32>,
 }
 
 impl<'m> Embedder<'m> {
-    /// What a thread's cache of words may take: 55,000 words with an LSTM of 96 cells. The text that
-    /// fills it may still go beyond.
+    /// The bound on a thread's cache if no other is given: 55,000 words with an LSTM of 96 cells.
     pub const CACHE_BYTES: usize = 64 << 20;
 
     pub(crate) fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, max_words: usize) -> Embedder<'m> {
-        Embedder { encoder, dictionary, max_words, workers: Vec::new(), vectors: Vec::new() }
+        let cache_bytes = Embedder::CACHE_BYTES;
+        Embedder { encoder, dictionary, max_words, cache_bytes, workers: Vec::new(), vectors: Vec::new() }
+    }
+
+    /// Bounds the cache of each thread to `bytes`; the text that fills it may still go beyond. When a
+    /// cache is full all its words are forgotten.
+    pub fn with_cache_bytes(self, bytes: usize) -> Embedder<'m> {
+        Embedder { cache_bytes: bytes, workers: Vec::new(), ..self }
     }
 
     /// The vectors of `texts`, [texts, dimension], row by row, as the encoder gives them (not of
@@ -51,7 +58,16 @@ impl<'m> Embedder<'m> {
         let parts = texts.len().div_ceil(TEXTS_AT_ONCE);
         let threads = if parts > 1 { rayon::current_num_threads().min(parts) } else { 1 };
         while self.workers.len() < threads {
-            self.workers.push(Worker::new(self.encoder, self.dictionary, self.max_words));
+            self.workers.push(Worker {
+                encoder: self.encoder,
+                words: ProjectedWords::new(self.encoder, self.dictionary, self.cache_bytes),
+                max_words: self.max_words,
+                buffer: WordBuffer::default(),
+                tokens: Vec::new(),
+                ends: Vec::new(),
+                batch: Batch::new(),
+                trace: Trace::default(),
+            });
         }
         match &mut self.workers[..threads] {
             [worker] => worker.embed(texts, &mut self.vectors),
@@ -88,20 +104,7 @@ struct Worker<'m> {
     trace: Trace,
 }
 
-impl<'m> Worker<'m> {
-    fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, max_words: usize) -> Worker<'m> {
-        Worker {
-            encoder,
-            words: ProjectedWords::new(encoder, dictionary, Embedder::CACHE_BYTES),
-            max_words,
-            buffer: WordBuffer::default(),
-            tokens: Vec::new(),
-            ends: Vec::new(),
-            batch: Batch::new(),
-            trace: Trace::default(),
-        }
-    }
-
+impl Worker<'_> {
     /// Fills `vectors` [texts, dimension].
     fn embed<S: AsRef<str>>(&mut self, mut texts: &[S], mut vectors: &mut [f32]) {
         while !texts.is_empty() {

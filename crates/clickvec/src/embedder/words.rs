@@ -25,8 +25,8 @@ pub(super) struct ProjectedWords<'m> {
 }
 
 impl<'m> ProjectedWords<'m> {
-    /// All the memory is asked for at once, which costs nothing until it is used, so that no later
-    /// word waits for an allocation.
+    /// Room for `bytes`. All of it is asked for at once, which costs nothing until it is used, so that
+    /// no later word waits for an allocation.
     pub(super) fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, bytes: usize) -> ProjectedWords<'m> {
         let tables: Vec<&Matrix> = tables(encoder.tensors()).collect();
         let width: usize = tables.iter().map(|table| table.columns()).sum();

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::Trace;
-use clickvec::model::{Model, Side};
+use clickvec::model::{Embedder, Model, Side};
 use clickvec::optimizer::OptimizerKind;
 use clickvec::text::batch::Batch;
 use clickvec::text::{Interner, WordId, words};
@@ -49,15 +49,16 @@ fn the_vector_of_a_text_is_the_encoders_bit_for_bit() {
         let model = Model::load(&place.output()).expect("a model");
         std::fs::remove_file(place.output()).expect("removed");
         let expected = by_the_encoder(&model, &texts);
-        for threads in [1, 3] {
+        for (threads, cache_bytes) in [(1, Embedder::CACHE_BYTES), (3, Embedder::CACHE_BYTES), (2, 2_000), (1, 0)] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
             pool.install(|| {
-                let mut embedder = model.embedder(Side::Title);
-                for round in 0..2 {
-                    assert_eq!(embedder.embed(&texts), expected, "{:?}, {threads} threads, {round}", config.encoder);
+                let how = format!("{:?}, {threads} threads, cache of {cache_bytes}", config.encoder);
+                let mut embedder = model.embedder(Side::Title).with_cache_bytes(cache_bytes);
+                for _ in 0..2 {
+                    assert_eq!(embedder.embed(&texts), expected, "{how}");
                 }
                 for (text, expected) in texts.iter().zip(expected.chunks_exact(model.dimension())).rev().step_by(7) {
-                    assert_eq!(embedder.embed(&[text]), expected, "{:?}: `{text}` alone", config.encoder);
+                    assert_eq!(embedder.embed(&[text]), expected, "{how}: `{text}` alone");
                 }
                 assert!(embedder.embed::<&str>(&[]).is_empty());
             });
