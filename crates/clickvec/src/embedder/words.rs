@@ -2,6 +2,7 @@
 
 use crate::encoder::{Encoder, tables};
 use crate::math::Matrix;
+use crate::math::prefetch::prefetch;
 use crate::math::sparse::sum_rows;
 use crate::text::{Dictionary, Feature, Interner, WordId};
 
@@ -51,6 +52,11 @@ impl<'m> ProjectedWords<'m> {
                 let start = rows.len();
                 rows.resize(start + table.columns(), 0.0);
                 sum_rows(table.data(), &self.features, &mut rows[start..]);
+            }
+        } else {
+            // Most words are rare, their rows in no near cache, and the encoder reads them soon.
+            for (table, rows) in self.tables.iter().zip(&self.rows) {
+                prefetch(&rows[number as usize * table.columns()..][..table.columns()]);
             }
         }
         number

@@ -8,6 +8,7 @@ pub mod gemm;
 pub(crate) mod lanes;
 pub mod level;
 pub mod matrix;
+pub(crate) mod prefetch;
 pub mod sparse;
 pub mod vector;
 
