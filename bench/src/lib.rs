@@ -1,4 +1,7 @@
-//! What every benchmark needs: times taken in turn, and their medians.
+//! What every benchmark needs: times taken in turn, and their medians; texts, and a model of them.
+
+pub mod model;
+pub mod texts;
 
 use std::time::Instant;
 

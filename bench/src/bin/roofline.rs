@@ -8,8 +8,8 @@
 //! turn. Leave the machine alone meanwhile. `CLICKVEC_LEVEL` lowers the level of our own products only.
 #![allow(unsafe_code, reason = "the crate beside which we measure takes pointers; reading needs the widest vectors")]
 
-use clickvec::math::{Buffer, Level};
 use clickvec::math::gemm::{Left, gemm_into};
+use clickvec::math::{Buffer, Level};
 use clickvec_bench::median;
 use std::fmt::Write as _;
 use std::hint::black_box;

@@ -2,6 +2,7 @@
 
 pub mod clicks;
 pub mod collection;
+mod embedder;
 pub mod encoder;
 pub mod error;
 pub mod eval;

@@ -15,6 +15,7 @@ const ORDER: [&str; 20] = [
     "clicks",
     "settings",
     "tensor_file",
+    "embedder",
     "model",
     "model_file",
     "vectors",

@@ -1,8 +1,9 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
-use super::input::place_embeddings;
+use super::input::Input;
 use super::lstm::{self, Direction, EmbeddingGradient, LstmTrace};
 use super::{Bptt, Encoder, Gradients, LstmConfig, States, Tensor, Trace};
+use crate::math::Buffer;
 use crate::text::batch::Batch;
 
 /// Two LSTMs with weights of their own; the embedding is both, left to right first.
@@ -40,22 +41,30 @@ impl Encoder for Bidirectional {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn inputs(&self) -> Vec<Input<'_>> {
+        let tensors = self.tensors.chunks(self.half());
+        tensors.map(|tensors| Input { table: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) }).collect()
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         if !matches!(trace.states, States::Bilstm(_)) {
             trace.states = States::Bilstm(Box::new([LstmTrace::default(), LstmTrace::default()]));
         }
         let Trace { precision, packed, .. } = trace;
         let States::Bilstm(states) = &mut trace.states else { unreachable!("set above") };
-        for ((states, direction), tensors) in states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())) {
-            lstm::forward(self.config, tensors, batch, direction, states, *precision, packed);
+        let tables = self.tensors.chunks(self.half()).zip(projected);
+        for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(tables) {
+            lstm::forward(self.config, tensors, batch, direction, projected, states, *precision, packed);
         }
         let h = self.config.cells;
-        let mut both = Vec::new();
+        trace.embeddings.clear();
         trace.embeddings.resize(batch.texts() * 2 * h, 0.0);
         for (i, states) in states.iter().enumerate() {
-            place_embeddings(batch, h, &mut both, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
-            for (embedding, part) in trace.embeddings.chunks_exact_mut(2 * h).zip(both.chunks_exact(h)) {
-                embedding[i * h..][..h].copy_from_slice(part);
+            for (block, states) in batch.blocks.iter().zip(&states.blocks) {
+                for (place, &text) in block.texts.iter().enumerate() {
+                    let embedding = &mut trace.embeddings[text as usize * 2 * h..][..2 * h];
+                    embedding[i * h..][..h].copy_from_slice(states.last(block, place, h));
+                }
             }
         }
     }

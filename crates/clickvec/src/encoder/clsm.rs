@@ -5,8 +5,10 @@
 //! side. A distinct word is projected once for all places it can take; the convolution is then a
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
-use super::input::{gather_gradient, place_embeddings, project, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, reduce_blocks};
+use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
+use super::{
+    BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks,
+};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::{Buffer, Matrix, vector};
@@ -34,8 +36,6 @@ pub struct Clsm {
 /// The states of a CLSM over a batch.
 #[derive(Debug, Default)]
 pub struct ClsmTrace {
-    /// [distinct words, n·K]
-    projected: Buffer,
     /// One for each block.
     pub blocks: Vec<ClsmBlockTrace>,
 }
@@ -199,16 +199,16 @@ impl Encoder for Clsm {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn inputs(&self) -> Vec<Input<'_>> {
+        vec![Input { table: &self.tensors[CONVOLUTION], bias: None }]
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         if !matches!(trace.states, States::Clsm(_)) {
             trace.states = States::Clsm(ClsmTrace::default());
         }
-        let States::Clsm(ClsmTrace { projected, blocks }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[CONVOLUTION], None, batch, projected);
-        blocks.resize_with(batch.blocks.len(), ClsmBlockTrace::default);
-        (batch.blocks.par_iter(), blocks.par_iter_mut())
-            .into_par_iter()
-            .for_each(|(block, trace)| self.forward_block(block, projected, trace));
+        let States::Clsm(ClsmTrace { blocks }) = &mut trace.states else { unreachable!("set above") };
+        for_each_block(&batch.blocks, blocks, |block, trace| self.forward_block(block, &projected[0], trace));
         let l = self.dimension;
         place_embeddings(batch, l, &mut trace.embeddings, |b, place| &blocks[b].semantic[place * l..][..l]);
     }

@@ -1,7 +1,7 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
-use super::input::{gather_gradient, place_embeddings, project, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
+use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
+use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -18,8 +18,6 @@ pub struct Dssm {
 /// The states of a DSSM over a batch.
 #[derive(Debug, Default)]
 pub struct DssmTrace {
-    /// [distinct words, H₁]
-    projected: Buffer,
     /// For each block, the activations of each layer, [texts of the block, H_k].
     pub layers: Vec<Vec<Buffer>>,
 }
@@ -134,16 +132,16 @@ impl Encoder for Dssm {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn inputs(&self) -> Vec<Input<'_>> {
+        vec![Input { table: &self.tensors[0], bias: None }]
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         if !matches!(trace.states, States::Dssm(_)) {
             trace.states = States::Dssm(DssmTrace::default());
         }
-        let States::Dssm(DssmTrace { projected, layers }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[0], None, batch, projected);
-        layers.resize_with(batch.blocks.len(), Vec::new);
-        (batch.blocks.par_iter(), layers.par_iter_mut())
-            .into_par_iter()
-            .for_each(|(block, layers)| self.forward_block(block, projected, layers));
+        let States::Dssm(DssmTrace { layers }) = &mut trace.states else { unreachable!("set above") };
+        for_each_block(&batch.blocks, layers, |block, layers| self.forward_block(block, &projected[0], layers));
         let dimension = self.dimension();
         place_embeddings(batch, dimension, &mut trace.embeddings, |b, place| {
             &layers[b][self.layers() - 1][place * dimension..][..dimension]

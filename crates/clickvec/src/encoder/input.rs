@@ -6,24 +6,46 @@ use super::Tensor;
 use crate::math::sparse::{RowCount, sum_rows};
 use crate::math::vector::{add, sum_of_squares};
 use crate::math::{Buffer, Matrix};
+use crate::text::Feature;
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
 /// Words or rows that one task takes: enough to be worth handing over.
 const CHUNK: usize = 64;
 
-/// `projected` [distinct words, W] becomes Σ count·row over each word's trigrams, plus `bias` [1, W].
-pub(crate) fn project(table: &Tensor, bias: Option<&Matrix>, batch: &Batch, projected: &mut Buffer) {
-    let width = table.value.columns();
-    projected.resize(batch.distinct_words() * width);
-    projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
-        for (i, sum) in out.chunks_exact_mut(width).enumerate() {
-            table.sum_rows(batch.features.get(chunk * CHUNK + i), sum);
-            if let Some(bias) = bias {
-                add(sum, bias.data());
-            }
+/// An input layer: a table with a row a trigram, and the bias that each word gets besides.
+#[derive(Clone, Copy)]
+pub struct Input<'e> {
+    /// [trigrams, W]
+    pub(crate) table: &'e Tensor,
+    /// [1, W]
+    pub(crate) bias: Option<&'e Tensor>,
+}
+
+impl Input<'_> {
+    /// W: numbers that a word becomes.
+    pub fn width(self) -> usize {
+        self.table.value.columns()
+    }
+
+    /// `projected` [W] becomes Σ count·row over a word's trigrams, plus the bias.
+    pub(crate) fn project(self, features: &[Feature], projected: &mut [f32]) {
+        self.table.sum_rows(features, projected);
+        if let Some(bias) = self.bias {
+            add(projected, bias.value.data());
         }
-    });
+    }
+
+    /// `projected` [distinct words, W] becomes the projection of all words of a batch.
+    pub(crate) fn project_all(self, batch: &Batch, projected: &mut Buffer) {
+        let width = self.width();
+        projected.resize(batch.distinct_words() * width);
+        projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
+            for (i, projected) in out.chunks_exact_mut(width).enumerate() {
+                self.project(batch.features.get(chunk * CHUNK + i), projected);
+            }
+        });
+    }
 }
 
 /// `gradient` becomes ∂L/∂table, from `rows` [packed rows, W], ∂L/∂(projection) at each place of

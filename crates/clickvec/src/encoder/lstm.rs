@@ -2,7 +2,7 @@
 //!
 //! H cells, G gates. Columns of a gate buffer: y_g | i | f (with a forget gate) | o, each H wide.
 
-use super::input::{bias_gradient, gather_gradient, place_embeddings, project, split_by_block};
+use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::lstm_backward::{Weights, backward_block};
 use super::{
     Bptt, Encoder, Gradients, LstmConfig, Peephole, Scratch, States, Tensor, TensorKind, Trace, reduce_blocks,
@@ -37,8 +37,6 @@ pub(crate) enum Direction {
 /// The states of one LSTM over a batch.
 #[derive(Debug, Default)]
 pub struct LstmTrace {
-    /// Each distinct word's trigram rows and the bias, added up: [distinct words, G·H]
-    pub(crate) projected: Buffer,
     /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]; the way back puts
     /// ∂L/∂(input of each gate) in their place.
     pub gates: Buffer,
@@ -118,12 +116,17 @@ impl Encoder for Lstm {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn inputs(&self) -> Vec<Input<'_>> {
+        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         if !matches!(trace.states, States::Lstm(_)) {
             trace.states = States::Lstm(LstmTrace::default());
         }
         let States::Lstm(states) = &mut trace.states else { unreachable!("set above") };
-        forward(self.config, &self.tensors, batch, Direction::Forward, states, trace.precision, &mut trace.packed);
+        let Trace { precision, packed, .. } = trace;
+        forward(self.config, &self.tensors, batch, Direction::Forward, &projected[0], states, *precision, packed);
         let h = self.config.cells;
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
@@ -171,21 +174,26 @@ pub(crate) fn forward(
     tensors: &[Tensor],
     batch: &Batch,
     direction: Direction,
+    projected: &[f32],
     trace: &mut LstmTrace,
     precision: Precision,
     packed: &mut Packed,
 ) {
-    let LstmTrace { projected, gates, blocks } = trace;
-    project(&tensors[INPUT], Some(&tensors[BIAS].value), batch, projected);
+    let LstmTrace { gates, blocks } = trace;
     let width = config.gates() * config.cells;
     gates.resize(batch.rows() * width);
-    blocks.resize_with(batch.blocks.len(), LstmBlockTrace::default);
-    let projected = &projected[..];
-    let gates = split_by_block(batch, width, gates);
     let recurrent = precision.prepare((config.cells, width), tensors[RECURRENT].value.data(), packed);
-    (batch.blocks.par_iter(), gates, blocks.par_iter_mut()).into_par_iter().for_each(|(block, gates, trace)| {
+    let forward = |block: &Block, gates: &mut [f32], trace: &mut LstmBlockTrace| {
         forward_block(config, tensors, recurrent, block, direction.words(block), projected, gates, trace);
-    });
+    };
+    blocks.resize_with(batch.blocks.len().max(blocks.len()), LstmBlockTrace::default);
+    match &batch.blocks[..] {
+        // As in `for_each_block`, the thread pool would cost a short text more than its whole way.
+        [block] => forward(block, gates, &mut blocks[0]),
+        all => (all, split_by_block(batch, width, gates), blocks)
+            .into_par_iter()
+            .for_each(|(block, gates, trace)| forward(block, gates, trace)),
+    }
 }
 
 fn forward_block(

@@ -17,12 +17,14 @@ mod tensor;
 
 pub use bidirectional::Bidirectional;
 pub use init::{InitRange, TextStatistics, initialize};
+pub use input::Input;
 pub(crate) use tensor::Motion;
 pub use tensor::{Group, Tensor, TensorKind};
 
 use crate::math::bf16::{Packed, Precision};
 use crate::math::{Buffer, Matrix};
-use crate::text::batch::Batch;
+use crate::text::batch::{Batch, Block};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Which encoder, and its sizes.
@@ -112,7 +114,23 @@ pub trait Encoder: Send + Sync {
 
     /// Embeds every text of `batch`: fills `trace`, the embeddings in [`Trace::embeddings`]. A text
     /// without a word becomes the zero vector.
-    fn forward(&self, batch: &Batch, trace: &mut Trace);
+    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+        let mut projected = std::mem::take(&mut trace.projected);
+        let inputs = self.inputs();
+        projected.resize_with(inputs.len(), Buffer::default);
+        for (input, projected) in inputs.into_iter().zip(&mut projected) {
+            input.project_all(batch, projected);
+        }
+        self.forward_projected(batch, &projected, trace);
+        trace.projected = projected;
+    }
+
+    /// [`Encoder::forward`] where the words are projected already: `projected` has a list for each
+    /// input table, [words, W], and in it the row of every word that stands in the batch's blocks.
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
+
+    /// The input layers.
+    fn inputs(&self) -> Vec<Input<'_>>;
 
     /// The way back of [`Encoder::forward`] over the same `batch`, for which
     /// [`Batch::plan_rows`] has run: `grad` is ∂L/∂embeddings [texts, L], and `gradients` is
@@ -132,6 +150,8 @@ pub struct Trace {
     pub embeddings: Vec<f32>,
     /// What happened inside.
     pub states: States,
+    /// [distinct words, W], for each input table; only [`Encoder::forward`] fills it.
+    pub(crate) projected: Vec<Buffer>,
 }
 
 /// The states inside a forward pass, for the way back and for explanations.
@@ -218,6 +238,21 @@ impl Scratch {
                 }
             }
         }
+    }
+}
+
+/// Runs `forward` on every block with the states that are its own; the only block of a batch at
+/// once, for to enter the thread pool costs more than a short text's whole way. Never fewer states
+/// than before, so that their memory is reused.
+pub(crate) fn for_each_block<T: Default + Send>(
+    blocks: &[Block],
+    states: &mut Vec<T>,
+    forward: impl Fn(&Block, &mut T) + Sync,
+) {
+    states.resize_with(blocks.len().max(states.len()), T::default);
+    match blocks {
+        [block] => forward(block, &mut states[0]),
+        _ => blocks.par_iter().zip(states).for_each(|(block, states)| forward(block, states)),
     }
 }
 

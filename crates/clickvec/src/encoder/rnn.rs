@@ -1,7 +1,7 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::input::{bias_gradient, gather_gradient, place_embeddings, project, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, reduce_blocks};
+use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
+use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
 use crate::math::Buffer;
 use crate::math::Precision;
 use crate::math::activation::tanh_slice;
@@ -22,8 +22,6 @@ pub struct Rnn {
 /// The states of an RNN over a batch.
 #[derive(Debug, Default)]
 pub struct RnnTrace {
-    /// [distinct words, H]
-    projected: Buffer,
     /// y, [rows, H] of each block.
     pub activations: Vec<Buffer>,
 }
@@ -117,18 +115,20 @@ impl Encoder for Rnn {
         &mut self.tensors
     }
 
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
+    fn inputs(&self) -> Vec<Input<'_>> {
+        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         if !matches!(trace.states, States::Rnn(_)) {
             trace.states = States::Rnn(RnnTrace::default());
         }
-        let States::Rnn(RnnTrace { projected, activations }) = &mut trace.states else { unreachable!("set above") };
-        project(&self.tensors[INPUT], Some(&self.tensors[BIAS].value), batch, projected);
+        let States::Rnn(RnnTrace { activations }) = &mut trace.states else { unreachable!("set above") };
         let h = self.hidden;
         let recurrent = trace.precision.prepare((h, h), self.tensors[RECURRENT].value.data(), &mut trace.packed);
-        activations.resize_with(batch.blocks.len(), Buffer::default);
-        (batch.blocks.par_iter(), activations.par_iter_mut())
-            .into_par_iter()
-            .for_each(|(block, activation)| self.forward_block(recurrent, block, projected, activation));
+        for_each_block(&batch.blocks, activations, |block, activation| {
+            self.forward_block(recurrent, block, &projected[0], activation);
+        });
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
             let block = &batch.blocks[b];
             let row = block.row(place, block.length(place) - 1);

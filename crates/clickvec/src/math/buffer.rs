@@ -26,18 +26,35 @@ impl Buffer {
         buffer
     }
 
+    /// Empty, with room for so many numbers.
+    pub fn with_capacity(length: usize) -> Buffer {
+        let mut buffer = Buffer::default();
+        buffer.reserve_anew(length.div_ceil(LANES));
+        buffer
+    }
+
+    /// Makes the buffer this long; it keeps the numbers it has, and those behind them may be any.
+    pub fn grow(&mut self, length: usize) {
+        let lines = length.div_ceil(LANES);
+        if lines > self.lines.len() {
+            self.lines.resize(lines, Line::zeroed());
+        }
+        self.length = length;
+    }
+
+    fn reserve_anew(&mut self, lines: usize) {
+        self.lines = Vec::with_capacity(lines);
+        advise_huge_pages(&self.lines);
+    }
+
     /// Makes the buffer this long, keeping its memory; the numbers in it may be any.
     pub fn resize(&mut self, length: usize) {
         let lines = length.div_ceil(LANES);
         if lines > self.lines.capacity() {
             // What is in it need not be moved.
-            self.lines = Vec::with_capacity(lines);
-            advise_huge_pages(&self.lines);
+            self.reserve_anew(lines);
         }
-        if lines > self.lines.len() {
-            self.lines.resize(lines, Line::zeroed());
-        }
-        self.length = length;
+        self.grow(length);
     }
 }
 
@@ -116,6 +133,12 @@ mod tests {
             assert_eq!(buffer.as_ptr() as usize % 64, 0);
             buffer.fill(1.0);
         }
+        let mut growing = Buffer::with_capacity(4);
+        for i in 0..100 {
+            growing.grow(i + 1);
+            growing[i] = i as f32;
+        }
+        assert!(growing.iter().enumerate().all(|(i, &x)| x == i as f32));
         assert_eq!(Buffer::zeros(1000)[..], [0.0; 1000]);
         assert_eq!(Buffer::from(vec![1.0, 2.0])[..], [1.0, 2.0]);
         assert_ne!(Buffer::from(vec![1.0]), Buffer::from(vec![1.0, 0.0]));

@@ -201,40 +201,62 @@ pub(super) struct Job {
     pub(super) start: Start,
 }
 
+impl Job {
+    /// The part of the job from a column on.
+    ///
+    /// # Safety
+    /// B and C have that column.
+    #[inline(always)]
+    unsafe fn from_column(self, column: usize) -> Job {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let start = match self.start {
+                Start::Rows { data, stride, of } => Start::Rows { data: data.add(column), stride, of },
+                start => start,
+            };
+            Job { b: self.b.add(column), c: self.c.add(column), start, ..self }
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
 unsafe fn avx512(job: Job, transposed: bool) {
     // SAFETY: the caller's contract. 8 × 3 sums, 3 of B and one of A: 28 of 32 registers.
-    unsafe { if transposed { panels::<Avx512, 8, true>(job) } else { panels::<Avx512, 8, false>(job) } }
+    unsafe { if transposed { panels::<Avx512, 8, 18, true>(job) } else { panels::<Avx512, 8, 18, false>(job) } }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(job: Job, transposed: bool) {
     // SAFETY: the caller's contract. 4 × 3 sums, 3 of B and one of A: all 16 registers.
-    unsafe { if transposed { panels::<Avx2, 4, true>(job) } else { panels::<Avx2, 4, false>(job) } }
+    unsafe { if transposed { panels::<Avx2, 4, 12, true>(job) } else { panels::<Avx2, 4, 12, false>(job) } }
 }
 
 unsafe fn plain(job: Job, transposed: bool) {
     // SAFETY: the caller's contract.
-    unsafe { if transposed { panels::<Plain, 2, true>(job) } else { panels::<Plain, 2, false>(job) } }
+    unsafe { if transposed { panels::<Plain, 2, 6, true>(job) } else { panels::<Plain, 2, 6, false>(job) } }
 }
 
-/// Panels of three vectors of columns, then what is left of them.
+/// Panels of three vectors of columns, then what is left of them. A single row has but one sum a
+/// vector, and three would wait for each other, so it takes WIDE and six vectors first.
 #[inline(always)]
-unsafe fn panels<L: Lanes, const MR: usize, const T: bool>(job: Job) {
+unsafe fn panels<L: Lanes, const MR: usize, const WIDE: usize, const T: bool>(job: Job) {
     let mut column = 0;
+    if job.m == 1 {
+        // SAFETY: the caller's contract, for a single row.
+        unsafe {
+            column = single_row::<L, WIDE, T>(job, column);
+            column = single_row::<L, 6, T>(job, column);
+        }
+    }
     while column < job.n {
         let left = job.n - column;
         let vectors = left.div_ceil(L::N).min(3);
         let tail = if left >= vectors * L::N { 0 } else { left - (vectors - 1) * L::N };
         // SAFETY: columns column … column + min(left, vectors·N) lie inside B and C.
         unsafe {
-            let start = match job.start {
-                Start::Rows { data, stride, of } => Start::Rows { data: data.add(column), stride, of },
-                start => start,
-            };
-            let panel = Job { b: job.b.add(column), c: job.c.add(column), start, ..job };
+            let panel = job.from_column(column);
             match (vectors, tail) {
                 (3, 0) => rows::<L, MR, T, 3, false>(panel, 0),
                 (3, _) => rows::<L, MR, T, 3, true>(panel, tail),
@@ -246,6 +268,19 @@ unsafe fn panels<L: Lanes, const MR: usize, const T: bool>(job: Job) {
         }
         column += vectors * L::N;
     }
+}
+
+/// Panels of NV vectors of the only row, from `column` on; returns the first column that is left.
+#[inline(always)]
+unsafe fn single_row<L: Lanes, const NV: usize, const T: bool>(job: Job, mut column: usize) -> usize {
+    while job.n - column >= NV * L::N {
+        // SAFETY: columns column … column + NV·N lie inside B and C.
+        unsafe {
+            tile::<L, 1, T, NV, false>(job.from_column(column), 0, 0);
+        }
+        column += NV * L::N;
+    }
+    column
 }
 
 #[inline(always)]

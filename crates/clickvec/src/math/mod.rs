@@ -12,6 +12,7 @@ pub(crate) mod lanes;
 pub mod level;
 pub mod matrix;
 pub(crate) mod nibbles;
+pub(crate) mod prefetch;
 pub(crate) mod score;
 pub mod sparse;
 pub mod vector;

@@ -4,6 +4,9 @@ use super::Ranker;
 use crate::math::vector::{dot, normalize};
 use crate::model::{Model, Side};
 
+/// An embedder lives as long as one query here, too short to fill a larger cache.
+const CACHE_BYTES: usize = 1 << 20;
+
 /// A trained model under a name.
 pub struct Neural {
     name: String,
@@ -34,9 +37,10 @@ impl Ranker for Neural {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let dimension = self.model.dimension();
-        let mut query = self.model.embedder(Side::Query).embed(&[query]).to_vec();
+        let embedder = |side| self.model.embedder(side).with_cache_bytes(CACHE_BYTES);
+        let mut query = embedder(Side::Query).embed(&[query]).to_vec();
         normalize(&mut query);
-        let mut titles = self.model.embedder(Side::Title).embed(titles).to_vec();
+        let mut titles = embedder(Side::Title).embed(titles).to_vec();
         titles
             .chunks_exact_mut(dimension)
             .map(|title| {

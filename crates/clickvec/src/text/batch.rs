@@ -165,8 +165,6 @@ impl Batch {
                 s.tokens.push(s.table.index_of(word, &mut s.word_ids));
             }
         }
-        self.texts = s.lengths.len();
-
         self.features.items.clear();
         self.features.start.clear();
         self.features.start.push(0);
@@ -174,7 +172,32 @@ impl Batch {
             self.features.items.extend_from_slice(words.features(word));
             self.features.start.push(self.features.items.len() as u32);
         }
+        self.pack(block_texts);
+    }
 
+    /// Replaces the contents by texts of words that the caller projects: a word is the number of its
+    /// row. For [`Encoder::forward_projected`](crate::encoder::Encoder::forward_projected), and as one
+    /// block if there are at most [`BLOCK_TEXTS`] texts.
+    pub fn fill_projected<'a>(&mut self, texts: impl Iterator<Item = &'a [u32]>) {
+        let s = &mut self.scratch;
+        s.tokens.clear();
+        s.lengths.clear();
+        s.first_token.clear();
+        for text in texts {
+            s.first_token.push(s.tokens.len() as u32);
+            s.lengths.push(text.len() as u32);
+            s.tokens.extend_from_slice(text);
+        }
+        self.features.items.clear();
+        self.features.start.truncate(1);
+        self.pack(|_| BLOCK_TEXTS);
+    }
+
+    /// Sorts the texts in `scratch` by length and packs them into blocks of as many as `block_texts`
+    /// says for so many texts.
+    fn pack(&mut self, block_texts: impl Fn(usize) -> usize) {
+        let s = &mut self.scratch;
+        self.texts = s.lengths.len();
         // Longest first; equal lengths keep their order.
         let longest = s.lengths.iter().copied().max().unwrap_or(0) as usize;
         s.count_of.clear();

@@ -39,6 +39,16 @@ fn tag(hash: u64) -> u32 {
 }
 
 impl Interner {
+    /// Allocates nothing until it holds `words` words of `bytes` bytes together.
+    pub fn with_capacity(words: usize, bytes: usize) -> Interner {
+        Interner {
+            slots: vec![Slot::default(); (2 * words + 1).next_power_of_two()],
+            hashes: Vec::with_capacity(words),
+            letters: String::with_capacity(bytes),
+            ends: Vec::with_capacity(words),
+        }
+    }
+
     /// Number of distinct words.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -2,6 +2,7 @@
 
 mod batches;
 mod checkpoints;
+mod embedding;
 mod files;
 mod gradients;
 mod indexes;

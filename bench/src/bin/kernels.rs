@@ -1,0 +1,247 @@
+//! The hot loops one by one, for counting their instructions (bench/instructions.py):
+//! cargo run --release -p clickvec-bench --bin kernels -- NAME ROUNDS [--level avx2]
+//!
+//! Sizes are those of training at 96 cells. A round is some million instructions, so that what is done once before the
+//! rounds and the difference between two runs of the program do not show.
+
+use std::hint::black_box;
+
+use clap::{Parser, ValueEnum};
+use clickvec::encoder::{
+    Bptt, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, TextStatistics, Trace, initialize,
+};
+use clickvec::index::{FlatIndex, SearchScratch};
+use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::math::Level;
+use clickvec::math::gemm::{Left, gemm};
+use clickvec::model::Side;
+use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
+use clickvec::text::batch::{Batch, WordFeatures};
+use clickvec::text::{Dictionary, Feature, WordBuffer, WordId, for_each_trigram, for_each_word};
+use clickvec_bench::model::model;
+use clickvec_bench::texts::{Vocabulary, unknown_texts};
+
+const CELLS: usize = 96;
+const TEXTS: usize = 64;
+const WORDS: usize = 8;
+const FEATURES: usize = 4_000;
+const TITLE: &str = "Refrigerator Door Handle, Stainless Steel 12-inch replacement for café & bar";
+
+/// Runs one hot loop some times.
+#[derive(Parser)]
+struct Args {
+    /// Which.
+    #[arg(value_enum)]
+    kernel: Kernel,
+    /// How often.
+    rounds: usize,
+    /// No stronger vector instructions than these.
+    #[arg(long)]
+    level: Option<Level>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kernel {
+    /// The recurrent product of 64 texts.
+    Gemm,
+    /// Sums of trigram rows.
+    Projection,
+    /// The LSTM over 64 texts of 8 words.
+    LstmForward,
+    /// And back.
+    LstmBothWays,
+    /// The update of its weights.
+    Optimizer,
+    /// Of 64 pairs with four negatives each.
+    Loss,
+    /// From a title to trigram counts.
+    Hashing,
+    /// Embedding queries of known words, one by one.
+    KnownQuery,
+    /// The same, of words never seen.
+    UnknownQuery,
+    /// Exact search.
+    FlatScan,
+}
+
+fn main() -> clickvec::Result<()> {
+    let args = Args::parse();
+    if let Some(level) = args.level
+        && Level::limit(level) != level
+    {
+        eprintln!("error: expected a processor with {}, found {}", level.name(), Level::detect().name());
+        std::process::exit(2);
+    }
+    // Nothing on another thread: there it would be waiting that is counted.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    pool.build_global().expect("the first pool");
+    let rounds = 0..args.rounds;
+    match args.kernel {
+        Kernel::Gemm => {
+            let (a, b) = (numbers(TEXTS * CELLS), numbers(CELLS * 3 * CELLS));
+            let mut c = numbers(TEXTS * 3 * CELLS);
+            let sizes = (TEXTS, 3 * CELLS, CELLS);
+            rounds.for_each(|_| {
+                for _ in 0..5 {
+                    gemm(sizes, Left::rows(&a, CELLS), (&b, 3 * CELLS), (&mut c, 3 * CELLS));
+                }
+            });
+            black_box(c);
+        }
+        Kernel::Projection => {
+            // One layer over single words: all but a hundredth is the sum of their rows.
+            let mut tower = Tower::new(EncoderConfig::Dssm { layers: vec![3 * CELLS] }, 1_000, 1);
+            rounds.for_each(|_| tower.forward());
+        }
+        Kernel::LstmForward => {
+            let mut tower = Tower::new(lstm(), TEXTS, WORDS);
+            rounds.for_each(|_| tower.forward());
+        }
+        Kernel::LstmBothWays => {
+            let mut tower = Tower::new(lstm(), TEXTS, WORDS);
+            // The way back uses up what the way forward left.
+            rounds.for_each(|_| {
+                tower.forward();
+                tower.backward();
+            });
+        }
+        Kernel::Optimizer => {
+            let mut tower = Tower::new(lstm(), TEXTS, WORDS);
+            tower.forward();
+            tower.backward();
+            let config = OptimizerConfig {
+                kind: OptimizerKind::Nesterov,
+                learning_rate: 1e-6,
+                clip_norm: Some(10.0),
+                momentum: MomentumSchedule::constant(0.9, 1_000_000),
+            };
+            let mut optimizer = Optimizer::new(config, tower.encoder.tensors_mut());
+            rounds.for_each(|_| {
+                let Tower { encoder, batch, gradients, .. } = &mut tower;
+                optimizer.prepare(encoder.tensors_mut(), batch.touched());
+                let norm = Optimizer::norm(encoder.tensors(), gradients);
+                optimizer.apply(encoder.tensors_mut(), batch.touched(), gradients, norm);
+            });
+        }
+        Kernel::Loss => {
+            let (queries, titles) = (numbers(TEXTS * CELLS), numbers(TEXTS * CELLS));
+            let (count, mut loss) = (TEXTS as u32, Loss::default());
+            let mut negatives = TitleLists::default();
+            negatives.clear();
+            (0..count).for_each(|pair| negatives.push((1..5).map(|step| (pair + 13 * step) % count)));
+            let pairs = Pairs {
+                positive: (0..count).collect(),
+                weight: vec![1.0; TEXTS],
+                negatives: NegativeRows::Listed(negatives),
+            };
+            rounds.for_each(|_| {
+                for _ in 0..10 {
+                    black_box(loss.compute(10.0, &queries, &titles, CELLS, &pairs));
+                }
+            });
+        }
+        Kernel::Hashing => {
+            let mut trigrams = Vec::new();
+            for_each_word(TITLE, &mut WordBuffer::default(), |word| {
+                for_each_trigram(word, |trigram| trigrams.push((trigram, 1)));
+            });
+            let dictionary = Dictionary::from_counts(trigrams, FEATURES);
+            let (mut buffer, mut features) = (WordBuffer::default(), Vec::new());
+            rounds.for_each(|_| {
+                for _ in 0..100 {
+                    for_each_word(TITLE, &mut buffer, |word| dictionary.hash_word(word, &mut features));
+                }
+            });
+        }
+        Kernel::KnownQuery | Kernel::UnknownQuery => {
+            let vocabulary = Vocabulary::new();
+            let model = model(lstm(), &vocabulary, 100)?;
+            let mut embedder = model.embedder(Side::Query);
+            let known = vocabulary.texts("queries", 50, 3);
+            embedder.embed(&known);
+            let unknown = unknown_texts(50 * args.rounds, 3);
+            rounds.for_each(|round| {
+                let queries = match args.kernel {
+                    Kernel::KnownQuery => &known[..],
+                    _ => &unknown[50 * round..][..50],
+                };
+                for query in queries {
+                    black_box(embedder.embed(&[query]));
+                }
+            });
+        }
+        Kernel::FlatScan => {
+            let index = FlatIndex::new(CELLS, numbers(10_000 * CELLS))?;
+            let (query, mut scratch) = (numbers(CELLS), SearchScratch::default());
+            for _ in rounds {
+                black_box(index.search(&query, 10, &mut scratch)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn lstm() -> EncoderConfig {
+    EncoderConfig::Lstm(LstmConfig { cells: CELLS, ..LstmConfig::default() })
+}
+
+/// Numbers in ±1 without a pattern.
+fn numbers(count: usize) -> Vec<f32> {
+    (0..count).map(|i| (i as f32 * 0.731).sin()).collect()
+}
+
+/// Word w has the trigrams w, 7 w + 1, 49 w + 8, …, eight in all.
+struct Words(Vec<Vec<Feature>>);
+
+impl Words {
+    fn new(count: usize) -> Words {
+        let word = |word: usize| {
+            let mut ids = [word % FEATURES; 8];
+            for i in 1..ids.len() {
+                ids[i] = (7 * ids[i - 1] + 1) % FEATURES;
+            }
+            ids.sort_unstable();
+            ids.iter().map(|&id| Feature { id: id as u32, count: 1 }).collect()
+        };
+        Words((0..count).map(word).collect())
+    }
+}
+
+impl WordFeatures for Words {
+    fn features(&self, word: WordId) -> &[Feature] {
+        &self.0[word as usize]
+    }
+}
+
+/// An encoder with a batch and what it computes of it.
+struct Tower {
+    encoder: Box<dyn Encoder>,
+    batch: Batch,
+    trace: Trace,
+    gradients: Gradients,
+    grad: Vec<f32>,
+}
+
+impl Tower {
+    fn new(config: EncoderConfig, texts: usize, words: usize) -> Tower {
+        let mut encoder = config.build(FEATURES);
+        let statistics = TextStatistics { trigrams_per_word: 8.0, words_per_text: words as f64 };
+        initialize(&mut *encoder, &config, "both", statistics, InitRange::Fan, 1);
+        // Half of the words stand twice.
+        let numbers_of_words: Vec<WordId> =
+            (0..texts * words).map(|place| (place % (texts * words / 2)) as u32).collect();
+        let mut batch = Batch::new();
+        batch.fill(numbers_of_words.chunks_exact(words), &Words::new(texts * words));
+        batch.plan_rows(FEATURES);
+        let grad = numbers(texts * encoder.dimension());
+        Tower { encoder, batch, trace: Trace::default(), gradients: Gradients::default(), grad }
+    }
+
+    fn forward(&mut self) {
+        self.encoder.forward(&self.batch, &mut self.trace);
+    }
+
+    fn backward(&mut self) {
+        self.encoder.backward(&self.batch, &mut self.trace, &self.grad, Bptt::default(), &mut self.gradients);
+    }
+}

@@ -1,0 +1,113 @@
+//! A bounded cache of words with what the input layer makes of them.
+
+use crate::encoder::{Encoder, Input};
+use crate::math::Buffer;
+use crate::math::prefetch::prefetch;
+use crate::text::{Dictionary, Feature, Interner, WordId};
+
+/// Beside its rows, what a word takes: its letters, counted as 16, and its place in the interner.
+const LETTERS: usize = 16;
+const PLACE: usize = 32;
+
+/// Words beyond the bound that there is room for: those of the text that fills the cache.
+const SPARE: usize = 64;
+
+/// Words with the sums of their trigrams' rows; to look a word up hashes no trigram.
+pub(super) struct ProjectedWords<'m> {
+    dictionary: &'m Dictionary,
+    inputs: Vec<Input<'m>>,
+    interner: Interner,
+    /// For each input layer, [words, W].
+    rows: Vec<Buffer>,
+    most: usize,
+    /// Of one word.
+    features: Vec<Feature>,
+}
+
+impl<'m> ProjectedWords<'m> {
+    /// Room for `bytes`. All of it is asked for at once, which costs nothing until it is used, so that
+    /// no later word waits for an allocation.
+    pub(super) fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, bytes: usize) -> ProjectedWords<'m> {
+        let inputs = encoder.inputs();
+        let width: usize = inputs.iter().map(|input| input.width()).sum();
+        let most = (bytes / (width * size_of::<f32>() + LETTERS + PLACE)).max(1);
+        let capacity = most + SPARE;
+        ProjectedWords {
+            dictionary,
+            interner: Interner::with_capacity(capacity, capacity * LETTERS),
+            rows: inputs.iter().map(|input| Buffer::with_capacity(capacity * input.width())).collect(),
+            inputs,
+            most,
+            features: Vec::new(),
+        }
+    }
+
+    /// The word's number: its row in each of [`ProjectedWords::rows`].
+    pub(super) fn number(&mut self, word: &str) -> WordId {
+        let (number, _, new) = self.interner.intern(word);
+        if new {
+            self.dictionary.hash_word(word, &mut self.features);
+            for (input, rows) in self.inputs.iter().zip(&mut self.rows) {
+                let start = rows.len();
+                rows.grow(start + input.width());
+                input.project(&self.features, &mut rows[start..]);
+            }
+        } else {
+            // Most words are rare, their rows in no near cache, and the encoder reads them soon.
+            for (input, rows) in self.inputs.iter().zip(&self.rows) {
+                prefetch(&rows[number as usize * input.width()..][..input.width()]);
+            }
+        }
+        number
+    }
+
+    /// For each input layer, the rows of all words.
+    pub(super) fn rows(&self) -> &[Buffer] {
+        &self.rows
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.interner.len() >= self.most || self.interner.bytes() >= self.most * LETTERS
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.interner.clear();
+        self.rows.iter_mut().for_each(|rows| rows.resize(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoder::{EncoderConfig, LstmConfig};
+    use crate::text::for_each_trigram;
+
+    #[test]
+    fn the_cache_is_bounded_and_forgets_nothing_that_matters() {
+        let mut trigrams = Vec::new();
+        for_each_trigram("banana", |trigram| trigrams.push((trigram, 1)));
+        let dictionary = Dictionary::from_counts(trigrams, 99);
+        let mut encoder = EncoderConfig::Bilstm(LstmConfig::default()).build(dictionary.len());
+        for (i, tensor) in encoder.tensors_mut().iter_mut().enumerate() {
+            tensor.value.data_mut().fill(i as f32 + 1.0);
+        }
+        let mut words = ProjectedWords::new(&*encoder, &dictionary, 10_000);
+        let places = |words: &ProjectedWords<'_>| words.rows.iter().map(|rows| rows.as_ptr()).collect::<Vec<_>>();
+        let before = places(&words);
+        assert_eq!(words.most, 4);
+        for round in 0..3 {
+            assert_eq!((words.number("banana"), words.number("x"), words.number("banana")), (0, 1, 0), "{round}");
+            // #ba ban ana nan ana na# in two tables, the first tensor and the fourth.
+            assert_eq!(words.rows()[0][..], [[6.0; 288], [0.0; 288]].concat());
+            assert_eq!(words.rows()[1][..], [[24.0; 288], [0.0; 288]].concat());
+            assert!(!words.is_full());
+            words.number("y");
+            words.number("z");
+            assert!(words.is_full());
+            words.clear();
+        }
+        assert_eq!(places(&words), before, "no buffer has grown");
+        words.number(&"long".repeat(100));
+        assert!(words.is_full());
+    }
+}

@@ -1,0 +1,32 @@
+//! A query allocates nothing once the buffers are there, whatever its words. A test program of its own, because it
+//! counts what the allocator is asked for.
+
+#[path = "library/support.rs"]
+mod support;
+
+use clickvec::model::{Model, Side};
+use clickvec::optimizer::OptimizerKind;
+use clickvec::train::TrainConfig;
+use support::*;
+
+#[test]
+fn a_query_allocates_nothing() {
+    let place = Place::new(&log_rows(120, 1));
+    for encoder in all_encoders() {
+        let config = TrainConfig { encoder, epochs: 1, ..small(OptimizerKind::Sgd) };
+        place.train(&config, How::default()).expect("trained");
+        let model = Model::load(&place.output()).expect("a model");
+        std::fs::remove_file(place.output()).expect("removed");
+        let mut embedder = model.embedder(Side::Query);
+        let texts = ["red leather shoe", "", "garden hose", "Käse für die Küche", "words never seen", "北京 x", "?!"];
+        // The longest text, in words, in letters and in trigrams of a word, makes the buffers; the second time, those
+        // that keep what the first has left.
+        for _ in 0..2 {
+            embedder.embed(&["ärgerlich: words, and letters, more than all the other texts, redleatherladder"]);
+        }
+        for text in texts {
+            let counted = allocation_counter::measure(|| assert!(embedder.embed(&[text])[0].is_finite()));
+            assert_eq!(counted.count_total, 0, "{:?}, `{text}`: {counted:?}", config.encoder);
+        }
+    }
+}
