@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use clickvec::encoder::{EncoderConfig, LstmConfig, Trace};
+use clickvec::math::Buffer;
 use clickvec::math::vector::add_scaled;
 use clickvec::model::{Model, Side};
 use clickvec::text::batch::Batch;
@@ -126,7 +127,7 @@ fn encoder_alone(model: &Model, titles: &[String]) -> f64 {
     };
     let numbered: Vec<Vec<WordId>> =
         titles.iter().map(|title| words(title).into_iter().map(&mut number).collect()).collect();
-    let projected = [projected];
+    let projected = [Buffer::from(projected)];
     titles_per_second(titles.len(), || {
         numbered.par_chunks(BATCH).for_each_init(Default::default, |(batch, trace): &mut (Batch, Trace), titles| {
             batch.fill_projected(titles.iter().map(Vec::as_slice));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 21] = [
     "error",
     "rng",
     "files",

@@ -207,7 +207,7 @@ impl Job {
     /// # Safety
     /// B and C have that column.
     #[inline(always)]
-    unsafe fn from_column(self, column: usize) -> Job {
+    unsafe fn at_column(self, column: usize) -> Job {
         // SAFETY: the caller's contract.
         unsafe {
             let start = match self.start {
@@ -256,7 +256,7 @@ unsafe fn panels<L: Lanes, const MR: usize, const WIDE: usize, const T: bool>(jo
         let tail = if left >= vectors * L::N { 0 } else { left - (vectors - 1) * L::N };
         // SAFETY: columns column … column + min(left, vectors·N) lie inside B and C.
         unsafe {
-            let panel = job.from_column(column);
+            let panel = job.at_column(column);
             match (vectors, tail) {
                 (3, 0) => rows::<L, MR, T, 3, false>(panel, 0),
                 (3, _) => rows::<L, MR, T, 3, true>(panel, tail),
@@ -276,7 +276,7 @@ unsafe fn single_row<L: Lanes, const NV: usize, const T: bool>(job: Job, mut col
     while job.n - column >= NV * L::N {
         // SAFETY: columns column … column + NV·N lie inside B and C.
         unsafe {
-            tile::<L, 1, T, NV, false>(job.from_column(column), 0, 0);
+            tile::<L, 1, T, NV, false>(job.at_column(column), 0, 0);
         }
         column += NV * L::N;
     }
