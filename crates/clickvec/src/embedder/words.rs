@@ -97,9 +97,9 @@ mod tests {
         assert_eq!(words.most, 4);
         for round in 0..3 {
             assert_eq!((words.number("banana"), words.number("x"), words.number("banana")), (0, 1, 0), "{round}");
-            // #ba ban ana nan ana na# in two tables, the first tensor and the fourth.
-            assert_eq!(words.rows()[0][..], [[6.0; 288], [0.0; 288]].concat());
-            assert_eq!(words.rows()[1][..], [[24.0; 288], [0.0; 288]].concat());
+            // #ba ban ana nan ana na# in two tables, the first tensor and the fourth; biases are the third and the sixth.
+            assert_eq!(words.rows()[0][..], [[9.0; 288], [3.0; 288]].concat());
+            assert_eq!(words.rows()[1][..], [[30.0; 288], [6.0; 288]].concat());
             assert!(!words.is_full());
             words.number("y");
             words.number("z");
