@@ -58,6 +58,15 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
     })
 }
 
+/// Makes a folder, and those that it lies in, if it is not there.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub fn create_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|source| Error::io(path, "make this folder", source))
+}
+
 /// Writes a file through a temporary sibling: written, synced and renamed, so that at every moment `path` holds either
 /// all of the old bytes or all of the new ones.
 ///

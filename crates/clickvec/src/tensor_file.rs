@@ -10,7 +10,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
@@ -33,6 +33,60 @@ pub(crate) enum Data<'a> {
     /// [rows, 3]
     Triples(&'a [[u32; 3]]),
     Counts(&'a [u64]),
+    Array(&'a Array),
+}
+
+/// The numbers of an array.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Numbers {
+    /// 32-bit floating point; finite.
+    F32(Vec<f32>),
+    /// 64-bit floating point; finite.
+    F64(Vec<f64>),
+    /// Whole numbers.
+    U32(Vec<u32>),
+    /// Bytes, as of texts.
+    Bytes(Vec<u8>),
+}
+
+/// Numbers with a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Array {
+    /// Sizes, the slowest first.
+    pub shape: Vec<usize>,
+    /// Row after row.
+    pub numbers: Numbers,
+}
+
+impl Numbers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::F32(numbers) => numbers.len(),
+            Numbers::F64(numbers) => numbers.len(),
+            Numbers::U32(numbers) => numbers.len(),
+            Numbers::Bytes(numbers) => numbers.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes they take.
+    pub fn bytes(&self) -> usize {
+        self.len() * self.dtype().bitsize() / 8
+    }
+
+    pub(crate) fn dtype(&self) -> Dtype {
+        match self {
+            Numbers::F32(_) => Dtype::F32,
+            Numbers::F64(_) => Dtype::F64,
+            Numbers::U32(_) => Dtype::U32,
+            Numbers::Bytes(_) => Dtype::U8,
+        }
+    }
 }
 
 /// One entry for each group of each tensor, `prefix` before its name.
@@ -53,6 +107,7 @@ impl Entry<'_> {
             Data::Columns(matrix, columns) => (Dtype::F32, vec![matrix.rows(), columns.len()]),
             Data::Triples(rows) => (Dtype::U32, vec![rows.len(), 3]),
             Data::Counts(counts) => (Dtype::U64, vec![counts.len()]),
+            Data::Array(array) => (array.numbers.dtype(), array.shape.clone()),
         }
     }
 
@@ -62,6 +117,12 @@ impl Entry<'_> {
                 .try_for_each(|row| write_numbers(out, &matrix.row(row)[columns.clone()], |x| x.to_le_bytes())),
             Data::Triples(rows) => rows.iter().try_for_each(|row| write_numbers(out, row, |x| x.to_le_bytes())),
             Data::Counts(counts) => write_numbers(out, counts, |x| x.to_le_bytes()),
+            Data::Array(Array { numbers, .. }) => match numbers {
+                Numbers::F32(numbers) => write_numbers(out, numbers, |x| x.to_le_bytes()),
+                Numbers::F64(numbers) => write_numbers(out, numbers, |x| x.to_le_bytes()),
+                Numbers::U32(numbers) => write_numbers(out, numbers, |x| x.to_le_bytes()),
+                Numbers::Bytes(numbers) => out.write_all(numbers),
+            },
         }
     }
 }
@@ -278,5 +339,39 @@ impl Tensors<'_> {
     pub(crate) fn counts(&self, name: &str, len: usize) -> Result<Vec<u64>, FileFault> {
         let view = self.view(name, Dtype::U64, &[Some(len)])?;
         Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    }
+
+    /// All tensors by name, copied; every number must be finite.
+    pub(crate) fn arrays(&self) -> Result<BTreeMap<String, Array>, FileFault> {
+        self.0.iter().map(|(name, view)| Ok((name.to_owned(), array(name, &view)?))).collect()
+    }
+}
+
+fn array(name: &str, view: &TensorView<'_>) -> Result<Array, FileFault> {
+    let bytes = view.data();
+    let numbers = match view.dtype() {
+        Dtype::F32 => Numbers::F32(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()),
+        Dtype::F64 => Numbers::F64(bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()),
+        Dtype::U32 => Numbers::U32(bytes.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect()),
+        Dtype::U8 => Numbers::Bytes(bytes.to_vec()),
+        other => {
+            return Err(FileFault::WrongTensor {
+                name: name.to_owned(),
+                expected: "F32, F64, U32 or U8".to_owned(),
+                found: format!("{other:?}"),
+            });
+        }
+    };
+    let broken = match &numbers {
+        Numbers::F32(numbers) => numbers.iter().position(|x| !x.is_finite()),
+        Numbers::F64(numbers) => numbers.iter().position(|x| !x.is_finite()),
+        Numbers::U32(_) | Numbers::Bytes(_) => None,
+    };
+    match broken {
+        Some(at) => {
+            let row = at / view.shape().iter().skip(1).product::<usize>().max(1);
+            Err(FileFault::NotFinite { name: name.to_owned(), row })
+        }
+        None => Ok(Array { shape: view.shape().to_vec(), numbers }),
     }
 }

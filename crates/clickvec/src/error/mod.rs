@@ -7,7 +7,7 @@ mod table;
 
 pub use file::{FileFault, ResumeFault};
 pub use index::IndexFault;
-pub use system::{PairingFault, SpecFault, VectorFault};
+pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 
 use crate::settings::SettingFault;
@@ -55,6 +55,14 @@ pub enum Error {
     /// A ranker, as it was asked for, is not what it should be.
     #[error("ranker {0}")]
     Ranker(#[from] SpecFault),
+    /// A ranker cannot be trained on what it is given.
+    #[error("{ranker}: {fault}")]
+    Learn {
+        /// Its name.
+        ranker: &'static str,
+        /// Why.
+        fault: LearnFault,
+    },
     /// Two systems cannot be compared query by query.
     #[error(transparent)]
     Pairing(#[from] PairingFault),

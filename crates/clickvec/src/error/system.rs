@@ -61,6 +61,14 @@ pub enum SpecFault {
         /// What was given, shortened.
         found: String,
     },
+    /// There is no ranker of this name.
+    #[error("expected one of the rankers {}, found `{found}`", known.join(", "))]
+    UnknownRanker {
+        /// The name, shortened.
+        found: String,
+        /// Those there are.
+        known: Vec<&'static str>,
+    },
     /// A parameter is not `name=value`.
     #[error("`{ranker}`: expected parameters as `name=value,name=value`, found `{found}`")]
     NotAssigned {
@@ -120,6 +128,61 @@ pub enum SpecFault {
         parameter: &'static str,
         /// The value.
         found: f64,
+    },
+}
+
+/// Why a ranker cannot be trained on what it is given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnFault {
+    /// There are too few titles with a word.
+    #[error("expected {least} titles with a word or more, found {found}; name the collection with --titles")]
+    TooFewTitles {
+        /// How many it needs.
+        least: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// There is no clicked pair with a word on both sides.
+    #[error("expected clicked pairs to learn from, found none with a word on both sides; name a log with --clicks")]
+    NoClicks,
+    /// There are not as many words as there should be topics or dimensions.
+    #[error("expected at most as many {what} as there are {of}, {most}, found {found}; ask for fewer")]
+    TooMany {
+        /// What there are too many of: `topics`, `dimensions`.
+        what: &'static str,
+        /// What bounds them: `words`, `titles`.
+        of: &'static str,
+        /// How many there can be.
+        most: usize,
+        /// How many were asked for.
+        found: usize,
+    },
+    /// A file was not named.
+    #[error("expected {what}, found none; name it with {option}")]
+    NoFile {
+        /// What the file is.
+        what: &'static str,
+        /// The option that names it.
+        option: &'static str,
+    },
+    /// A file has nothing to learn from.
+    #[error("{}: expected {what}, found {found}", path.display())]
+    BadFile {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is expected.
+        what: &'static str,
+        /// What it is instead.
+        found: String,
+    },
+    /// Training did not stay finite.
+    #[error("the objective became NaN or infinite in step {step}; {hint}")]
+    Diverged {
+        /// Counted from 1.
+        step: u64,
+        /// What to do.
+        hint: &'static str,
     },
 }
 

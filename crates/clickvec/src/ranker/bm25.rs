@@ -1,42 +1,24 @@
 //! BM25: Okapi weighting (Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and
 //! beyond", 2009).
 
-use std::collections::HashMap;
+use super::corpus::Corpus;
+use super::file::State;
+use super::system::{Parameter, System, Values};
+use super::{Ranker, Trained};
+use crate::error::{FileFault, Result};
+use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
-use super::Ranker;
-use super::spec::{RankerSpec, SpecFault};
-use crate::text::{WordBuffer, for_each_word};
-
-/// The free parameters of BM25.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bm25Parameters {
-    /// How slowly a repeated word saturates; 0 counts a word once.
-    pub k1: f64,
-    /// How much a title's length counts, from 0 not at all to 1 in full.
-    pub b: f64,
-}
-
-impl Default for Bm25Parameters {
-    fn default() -> Bm25Parameters {
-        Bm25Parameters { k1: 0.9, b: 0.4 }
-    }
-}
-
-impl Bm25Parameters {
-    /// The parameters that `spec` gives, `k1` and `b`, and the defaults of those that it does not.
-    ///
-    /// # Errors
-    ///
-    /// [`SpecFault`] for another parameter, a `k1` outside 0 to 1000, or a `b` outside 0 to 1.
-    pub fn from_spec(spec: &RankerSpec) -> Result<Bm25Parameters, SpecFault> {
-        spec.allow(&["k1", "b"])?;
-        let default = Bm25Parameters::default();
-        Ok(Bm25Parameters {
-            k1: spec.number("k1", default.k1, 0.0..=1000.0)?,
-            b: spec.number("b", default.b, 0.0..=1.0)?,
-        })
-    }
-}
+/// What is known of it before training.
+pub(super) const SYSTEM: System = System {
+    name: "bm25",
+    about: "Okapi BM25 (Robertson, Zaragoza 2009)",
+    parameters: &[
+        Parameter::of_scoring("k1", 0.9, 0.0, 1000.0, "how slowly a repeated word saturates; 0 counts a word once"),
+        Parameter::of_scoring("b", 0.4, 0.0, 1.0, "how much a title's length counts, from 0 not at all to 1 in full"),
+    ],
+    train: |values, resources, _| Ok(Box::new(Bm25::train(values, resources.corpus))),
+    restore: |values, state| Ok(Box::new(Bm25::restore(values, state)?)),
+};
 
 /// BM25 with the statistics of a collection of titles.
 ///
@@ -46,90 +28,88 @@ impl Bm25Parameters {
 /// A word that the collection lacks has df = 0.
 #[derive(Debug, Clone)]
 pub struct Bm25 {
-    parameters: Bm25Parameters,
+    vocabulary: Interner,
     /// How many titles of the collection have the word.
-    document_frequency: HashMap<String, u64>,
+    document_frequency: Vec<u32>,
     /// The number of titles in the collection.
     documents: u64,
     /// Words a title.
     mean_length: f64,
+    k1: f64,
+    b: f64,
 }
 
 impl Bm25 {
-    /// BM25 over a collection, each of whose titles counts as often as it comes.
-    pub fn new<'a>(titles: impl IntoIterator<Item = &'a str>, parameters: Bm25Parameters) -> Bm25 {
-        struct Counted {
-            titles: u64,
-            /// The number of the last title that was counted.
-            last: u64,
+    fn train(values: &Values, corpus: &Corpus) -> Bm25 {
+        let mut document_frequency = vec![0; corpus.vocabulary.len()];
+        // The last title, counted from 1, in which the word was counted.
+        let mut last = vec![0; corpus.vocabulary.len()];
+        for (number, title) in (1..).zip(corpus.titles.iter()) {
+            for &word in title {
+                let word = word as usize;
+                document_frequency[word] += u32::from(last[word] != number);
+                last[word] = number;
+            }
         }
-        let mut counted: HashMap<String, Counted> = HashMap::new();
-        let mut buffer = WordBuffer::default();
-        let (mut documents, mut words) = (0u64, 0u64);
-        for title in titles {
-            documents += 1;
-            for_each_word(title, &mut buffer, |word| {
-                words += 1;
-                match counted.get_mut(word) {
-                    Some(word) => {
-                        word.titles += u64::from(word.last != documents);
-                        word.last = documents;
-                    }
-                    None => {
-                        counted.insert(word.to_owned(), Counted { titles: 1, last: documents });
-                    }
-                }
-            });
-        }
-        Bm25 {
-            parameters,
-            document_frequency: counted.into_iter().map(|(word, counted)| (word, counted.titles)).collect(),
-            documents,
-            mean_length: words as f64 / documents.max(1) as f64,
-        }
+        let documents = corpus.titles.len() as u64;
+        let mean_length = corpus.titles.words().len() as f64 / documents.max(1) as f64;
+        let vocabulary = corpus.vocabulary.clone();
+        Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") }
     }
 
-    fn inverse_document_frequency(&self, word: &str) -> f64 {
-        let titles = self.document_frequency.get(word).copied().unwrap_or(0);
+    fn restore(values: &Values, state: &State) -> Result<Bm25, FileFault> {
+        let vocabulary = state.words()?;
+        let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
+        let &[documents, mean_length] = state.f64s("documents_and_mean_length", &[Some(2)])? else {
+            unreachable!("the shape was checked");
+        };
+        let most = document_frequency.iter().copied().max().unwrap_or(0);
+        if documents < f64::from(most) || documents.fract() != 0.0 || mean_length < 0.0 {
+            let found = format!("{documents} documents of {mean_length} words, one word in {most}");
+            return Err(FileFault::BadSettings { found });
+        }
+        let documents = documents as u64;
+        Ok(Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") })
+    }
+
+    /// Of a word of the vocabulary, or of one that it lacks.
+    fn inverse_document_frequency(&self, word: Option<WordId>) -> f64 {
+        let titles = word.map_or(0, |word| u64::from(self.document_frequency[word as usize]));
         (1.0 + ((self.documents - titles) as f64 + 0.5) / (titles as f64 + 0.5)).ln()
     }
 
     /// k₁ · (1 − b + b · |D| / mean length); in a collection without words every length is the mean.
-    fn length_norm(&self, length: u64) -> f64 {
-        let Bm25Parameters { k1, b } = self.parameters;
+    fn length_norm(&self, length: usize) -> f64 {
         let relative = if self.mean_length > 0.0 { length as f64 / self.mean_length } else { 1.0 };
-        k1 * (1.0 - b + b * relative)
+        self.k1 * (1.0 - self.b + self.b * relative)
     }
 }
 
 impl Ranker for Bm25 {
     fn name(&self) -> &str {
-        "bm25"
+        SYSTEM.name
     }
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        let mut buffer = WordBuffer::default();
         // The query's distinct words in their order, so that sums are always taken alike.
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut places = Interner::default();
         let mut weights: Vec<f64> = Vec::new();
+        let mut buffer = WordBuffer::default();
         for_each_word(query, &mut buffer, |word| {
-            let weight = self.inverse_document_frequency(word) * (self.parameters.k1 + 1.0);
-            match places.get(word) {
-                Some(&place) => weights[place] += weight,
-                None => {
-                    places.insert(word.to_owned(), weights.len());
-                    weights.push(weight);
-                }
+            let weight = self.inverse_document_frequency(self.vocabulary.get(word)) * (self.k1 + 1.0);
+            match places.intern(word) {
+                (_, _, true) => weights.push(weight),
+                (place, ..) => weights[place as usize] += weight,
             }
         });
         let mut counts = vec![0u32; weights.len()];
-        let mut score = |title: &&str| {
+        let score = |title: &&str| {
             counts.fill(0);
             let mut length = 0;
             for_each_word(title, &mut buffer, |word| {
                 length += 1;
-                if let Some(&place) = places.get(word) {
-                    counts[place] += 1;
+                if let Some(place) = places.get(word) {
+                    counts[place as usize] += 1;
                 }
             });
             let norm = self.length_norm(length);
@@ -137,25 +117,32 @@ impl Ranker for Bm25 {
             // From +0: the sum of nothing would be −0.
             present.fold(0.0, |sum, (weight, &tf)| sum + weight * f64::from(tf) / (f64::from(tf) + norm))
         };
-        titles.iter().map(&mut score).collect()
+        titles.iter().map(score).collect()
+    }
+}
+
+impl Trained for Bm25 {
+    fn tune(&mut self, values: &Values) {
+        (self.k1, self.b) = (values.get("k1"), values.get("b"));
+    }
+
+    fn state(&self) -> State {
+        State::default()
+            .with_words(&self.vocabulary)
+            .with_u32s("document_frequency", &self.document_frequency)
+            .with_f64s("documents_and_mean_length", &[self.documents as f64, self.mean_length])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn assert_close(found: &[f64], expected: &[f64]) {
-        assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-12, "expected {expected}, found {found}");
-        }
-    }
+    use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
 
     #[test]
     fn a_hand_computed_collection() {
         // Lengths 3, 1, 2: the mean is 2. `red` has df 2, `door` df 1.
-        let bm25 = Bm25::new(["red door red", "red", "blue lamp"], Bm25Parameters { k1: 1.2, b: 0.75 });
+        let bm25 = train("bm25:k1=1.2,b=0.75", &corpus(&["red door red", "red", "blue lamp"], &[]));
         let red = (1.0f64 + 1.5 / 2.5).ln();
         let door = (1.0f64 + 2.5 / 1.5).ln();
         let long = 1.2 * (0.25 + 0.75 * 1.5);
@@ -165,29 +152,38 @@ mod tests {
         assert_close(&bm25.score("Red door!", &["red door red", "red", "blue lamp", ""]), &[first, second, 0.0, 0.0]);
         // A repeated query word counts each time.
         assert_close(&bm25.score("red red", &["red"]), &[2.0 * second]);
-        // A word that no title of the collection has, in a title from elsewhere.
+        // A word that no title of the collection has, in a title from elsewhere; another such word is not the same.
         let new = (1.0f64 + 3.5 / 0.5).ln();
-        assert_close(&bm25.score("new", &["new", "red"]), &[new * 2.2 / (1.0 + short), 0.0]);
+        let scores = bm25.score("new", &["new", "red", "newer"]);
+        assert_close(&scores, &[new * 2.2 / (1.0 + short), 0.0, 0.0]);
+    }
+
+    #[test]
+    fn words_that_only_clicks_have_are_not_in_the_collection() {
+        let alone = train("bm25", &corpus(&["red door", "lamp"], &[]));
+        let clicked = train("bm25", &corpus(&["red door", "lamp"], &[("sofa", "green sofa")]));
+        let titles = ["red sofa", "green lamp"];
+        assert_eq!(alone.score("green sofa", &titles), clicked.score("green sofa", &titles));
     }
 
     #[test]
     fn k1_of_0_counts_words_once_and_b_of_0_ignores_length() {
-        let once = Bm25::new(["a a a", "a", "b"], Bm25Parameters { k1: 0.0, b: 0.5 });
+        let once = train("bm25:k1=0,b=0.5", &corpus(&["a a a", "a", "b"], &[]));
         let scores = once.score("a", &["a a a", "a"]);
         assert_eq!(scores[0], scores[1]);
-        let flat = Bm25::new(["a x y z", "a", "b"], Bm25Parameters { k1: 0.9, b: 0.0 });
+        let flat = train("bm25:b=0", &corpus(&["a x y z", "a", "b"], &[]));
         let scores = flat.score("a", &["a x y z", "a"]);
         assert_eq!(scores[0], scores[1]);
     }
 
     #[test]
     fn empty_things_score_0() {
-        let bm25 = Bm25::new(["a b", "c"], Bm25Parameters::default());
+        let bm25 = train("bm25", &corpus(&["a b", "c"], &[]));
         assert_eq!(bm25.score("", &["a", ""]), [0.0, 0.0]);
         assert_eq!(bm25.score("!?", &["a"]), [0.0]);
         assert_eq!(bm25.score("a", &[""]), [0.0]);
         assert!(bm25.score("a", &[]).is_empty());
-        for empty in [Bm25::new([], Bm25Parameters::default()), Bm25::new(["", "?"], Bm25Parameters::default())] {
+        for empty in [train("bm25", &corpus(&[], &[])), train("bm25", &corpus(&["", "?"], &[]))] {
             let scores = empty.score("a", &["a", "b"]);
             assert!(scores[0].is_finite() && scores[0] > 0.0 && scores[1] == 0.0, "{scores:?}");
         }
@@ -195,11 +191,20 @@ mod tests {
 
     #[test]
     fn parameters_come_from_a_spec() {
-        let parse = |text: &str| text.parse().and_then(|spec| Bm25Parameters::from_spec(&spec));
-        assert_eq!(parse("bm25"), Ok(Bm25Parameters { k1: 0.9, b: 0.4 }));
-        assert_eq!(parse("bm25:b=0.75"), Ok(Bm25Parameters { k1: 0.9, b: 0.75 }));
+        let values = |text: &str| SYSTEM.values(&text.parse().unwrap());
+        let pair = |text: &str| values(text).map(|values| (values.get("k1"), values.get("b")));
+        assert_eq!((pair("bm25"), pair("bm25:b=0.75")), (Ok((0.9, 0.4)), Ok((0.9, 0.75))));
         for bad in ["bm25:k1=-1", "bm25:b=1.5", "bm25:k2=1"] {
-            assert!(parse(bad).is_err(), "{bad}");
+            assert!(values(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn parameters_can_be_changed_and_a_file_keeps_them() {
+        let corpus = corpus(&["red door red", "red", "blue lamp"], &[]);
+        is_kept_by_a_file("bm25:k1=2,b=1", &corpus);
+        let (mut tuned, fresh) = (train("bm25", &corpus), train("bm25:k1=2,b=1", &corpus));
+        tuned.tune(&SYSTEM.values(&"bm25:k1=2,b=1".parse().unwrap()).unwrap());
+        assert_eq!(tuned.score("red lamp", &["red", "lamp"]), fresh.score("red lamp", &["red", "lamp"]));
     }
 }

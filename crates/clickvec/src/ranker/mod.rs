@@ -1,18 +1,41 @@
 //! The systems that are compared: each scores titles for a query.
 
 pub mod bm25;
+pub mod corpus;
+pub mod file;
+mod language_model;
 mod neural;
 pub mod spec;
+pub mod system;
+#[cfg(test)]
+mod testing;
+mod ulm;
 
-pub use bm25::{Bm25, Bm25Parameters};
+pub use bm25::Bm25;
+pub use corpus::Corpus;
+pub use file::{State, load};
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
+pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use ulm::Ulm;
+
+/// Every system that is not an encoder, in the order of the papers' tables.
+pub const SYSTEMS: [&System; 2] = [&bm25::SYSTEM, &ulm::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
     /// What reports call it.
     fn name(&self) -> &str;
 
-    /// One score a title, larger is better; only their order within one query means anything.
+    /// One score a title, larger is better; only their order within one query means anything. Finite for every text.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64>;
+}
+
+/// A ranker that was trained as one of [`SYSTEMS`].
+pub trait Trained: Ranker {
+    /// Takes over the values of parameters of [`Stage::Scoring`]; looks at no other.
+    fn tune(&mut self, values: &Values);
+
+    /// All that [`file::save`] has to write, so that it scores the same once it is read again.
+    fn state(&self) -> State;
 }

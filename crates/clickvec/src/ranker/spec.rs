@@ -56,20 +56,6 @@ impl RankerSpec {
             }),
         }
     }
-
-    /// The value of a parameter that is a whole number in `range`, or `default`.
-    ///
-    /// # Errors
-    ///
-    /// [`SpecFault::OutOfRange`], [`SpecFault::NotWhole`].
-    pub fn whole(&self, parameter: &'static str, default: u32, range: RangeInclusive<u32>) -> Result<u32, SpecFault> {
-        let bounds = f64::from(*range.start())..=f64::from(*range.end());
-        let value = self.number(parameter, f64::from(default), bounds)?;
-        if value.fract() != 0.0 {
-            return Err(SpecFault::NotWhole { ranker: shortened(&self.name), parameter, found: value });
-        }
-        Ok(value as u32)
-    }
 }
 
 impl FromStr for RankerSpec {
@@ -149,17 +135,11 @@ mod tests {
     #[test]
     fn values_are_checked() {
         let spec: RankerSpec = "plsa:topics=500,lambda=1.5".parse().unwrap();
-        assert_eq!(spec.whole("topics", 100, 1..=1000), Ok(500));
-        assert_eq!(spec.whole("sweeps", 100, 1..=1000), Ok(100));
         assert_eq!(spec.number("lambda", 0.5, 0.0..=2.0), Ok(1.5));
         let message = |fault: SpecFault| fault.to_string();
         assert_eq!(
             message(spec.number("lambda", 0.5, 0.0..=1.0).unwrap_err()),
             "`plsa`: expected 0 to 1 for `lambda`, found 1.5"
-        );
-        assert_eq!(
-            message(spec.whole("lambda", 1, 0..=9).unwrap_err()),
-            "`plsa`: expected a whole number for `lambda`, found 1.5"
         );
         assert_eq!(
             message(spec.allow(&["topics", "seed"]).unwrap_err()),

@@ -65,24 +65,38 @@ impl Interner {
             self.grow();
         }
         let hash = xxh3_64(word.as_bytes());
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        loop {
-            match self.slots[slot] {
-                Slot { number: 0, .. } => break,
-                // As bytes: of a slice of a str the boundaries would be checked each time.
-                Slot { tag: found, number } if found == tag(hash) && self.bytes_of(number - 1) == word.as_bytes() => {
-                    return (number - 1, hash, false);
-                }
-                _ => slot = (slot + 1) & mask,
-            }
-        }
+        let slot = match self.find(word, hash) {
+            Ok(id) => return (id, hash, false),
+            Err(slot) => slot,
+        };
         self.letters.push_str(word);
         self.ends.push(self.letters.len());
         self.hashes.push(hash);
         let id = self.ends.len() as u32 - 1;
         self.slots[slot] = Slot::new(hash, id);
         (id, hash, true)
+    }
+
+    /// The number of `word`, if it has one.
+    pub fn get(&self, word: &str) -> Option<WordId> {
+        if self.is_empty() { None } else { self.find(word, xxh3_64(word.as_bytes())).ok() }
+    }
+
+    /// The number of `word`, or the free slot where its search ended.
+    #[inline(always)]
+    fn find(&self, word: &str, hash: u64) -> Result<WordId, usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            match self.slots[slot] {
+                Slot { number: 0, .. } => return Err(slot),
+                // As bytes: of a slice of a str the boundaries would be checked each time.
+                Slot { tag: found, number } if found == tag(hash) && self.bytes_of(number - 1) == word.as_bytes() => {
+                    return Ok(number - 1);
+                }
+                _ => slot = (slot + 1) & mask,
+            }
+        }
     }
 
     /// The word with this number.
@@ -143,7 +157,9 @@ mod tests {
             }
         }
         assert_eq!((interner.len(), interner.word(0), interner.word(4999)), (5000, "word0", "word4999"));
+        assert_eq!((interner.get("word4999"), interner.get("word5000")), (Some(4999), None));
         interner.clear();
+        assert_eq!(interner.get("word0"), None);
         assert!(interner.is_empty());
         assert_eq!(interner.intern("").0, 0);
     }

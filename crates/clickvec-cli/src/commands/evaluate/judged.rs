@@ -2,34 +2,60 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clickvec::eval;
+use clickvec::ranker::{Corpus, Resources};
+use clickvec::{Error, files};
 
 use super::{Args, Results, systems, trec};
-use crate::{input, progress};
+use crate::{input, output, progress};
 
-/// Loads every system, evaluates it, and writes what was asked for on the way.
+/// Loads or trains every system, evaluates it, and writes what was asked for on the way.
 pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
-    let wanted = systems::Wanted::parse(&args.ranker, &args.model)?;
+    let wanted = systems::parse(&args.ranker, &args.model)?;
     let judgments = input::judgments(path)?;
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
     }
+    if let Some(folder) = &args.save_rankers {
+        files::create_folder(folder)?;
+    }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
-    let collection = wanted.collection(args.titles.as_deref(), args.clicks.as_deref(), &judgments)?;
+    let corpus = match wanted.iter().any(systems::Wanted::learns) {
+        true => systems::corpus(args.titles.as_deref(), args.clicks.as_deref(), &judgments)?,
+        false => Corpus::default(),
+    };
+    let resources = Resources {
+        corpus: &corpus,
+        contiguous: args.contiguous.as_deref(),
+        load: args.load.as_deref(),
+        vectors: args.vectors.as_deref(),
+    };
     let options = args.options();
     let bar = progress::bar(wanted.len() as u64, "judging", "systems");
     let mut evaluations = Vec::with_capacity(wanted.len());
-    for system in wanted.systems() {
+    let mut left_out = 0;
+    for system in &wanted {
         // One at a time: a model of a large dictionary is large.
-        let ranker = system.load(&collection)?;
-        evaluations.push(eval::evaluate(ranker.as_ref(), &judgments, &options));
-        if let Some(runs) = &mut runs {
-            runs.write(ranker.as_ref())?;
+        match system.load(&resources, args.save_rankers.as_deref()) {
+            Ok(ranker) => {
+                evaluations.push(eval::evaluate(ranker.as_ref(), &judgments, &options));
+                if let Some(runs) = &mut runs {
+                    runs.write(ranker.as_ref())?;
+                }
+            }
+            Err(error) if matches!(error.downcast_ref(), Some(Error::Learn { .. })) => {
+                left_out += 1;
+                bar.suspend(|| output::note(format_args!("left out {error}")));
+            }
+            Err(error) => return Err(error),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if evaluations.is_empty() {
+        bail!("expected a system that can be trained on what is given, found none");
+    }
     let queries = judgments.queries.into_iter().map(|query| query.text).collect();
-    Ok(Results { evaluations, queries })
+    Ok(Results { evaluations, queries, left_out })
 }

@@ -20,27 +20,45 @@ use crate::{input, output};
 /// A system is a model (`--model`) or a ranker (`--ranker`); or, with `--qrels`, a TREC run (`--run`) that another
 /// program made. What the numbers mean is in docs/evaluation.md.
 #[derive(clap::Args)]
-#[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels"])))]
+#[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {
     /// Judged titles: a table with the columns query, title and grade (0 to 4).
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
-    /// A model that `clickvec train` wrote; the report names it by its file's stem. May be repeated.
+    /// A model that `clickvec train` wrote, or a ranker of `--save-rankers`; the report names it by its file's stem. May be
+    /// repeated.
     #[arg(long, value_name = "MODEL", conflicts_with = "qrels")]
     model: Vec<PathBuf>,
 
-    /// A ranker with its parameters, as `bm25` or `bm25:k1=0.9,b=0.4` (these are the defaults). May be repeated.
+    /// A ranker with its parameters, as `bm25` or `bm25:k1=0.9,b=0.4`; it is trained first. May be repeated. `--rankers`
+    /// lists all.
     #[arg(long, value_name = "RANKER", conflicts_with = "qrels")]
     ranker: Vec<String>,
 
-    /// A click log, for collection statistics where there are no `--titles`.
+    /// A click log, for rankers that learn from clicks, and as a collection where there are no `--titles`.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     clicks: Option<PathBuf>,
 
-    /// The collection, for a ranker's statistics: a table with the columns id and title.
+    /// The collection that rankers learn from: a table with the columns id and title.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
+
+    /// Running text, a sentence a line, for the ranker `skip-thought`.
+    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
+    contiguous: Option<PathBuf>,
+
+    /// A trained Skip-Thought encoder in its original form, for the ranker `skip-thought`.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["qrels", "contiguous"])]
+    load: Option<PathBuf>,
+
+    /// Vectors that another program trained, for the ranker `vectors`.
+    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
+    vectors: Option<PathBuf>,
+
+    /// Save each ranker in this folder, once it is trained; `--model` reads them again.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
+    save_rankers: Option<PathBuf>,
 
     /// What becomes of titles with equal scores.
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
@@ -73,6 +91,10 @@ pub(crate) struct Args {
     /// Print the results as one JSON object.
     #[arg(long)]
     json: bool,
+
+    /// List the rankers with their parameters, and do nothing else.
+    #[arg(long, exclusive = true)]
+    rankers: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -107,6 +129,10 @@ impl Args {
 
 /// Evaluates and prints.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    if args.rankers {
+        output::print(report::rankers())?;
+        return Ok(Answer::Done);
+    }
     for output in args.per_query.iter().chain(&args.qrels_out) {
         let read = args.judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run))?;
@@ -126,7 +152,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let written = report::text(&results, &tests, &args.options());
         output::print(written)?;
     }
-    Ok(Answer::Done)
+    Ok(if results.left_out == 0 { Answer::Done } else { Answer::No })
 }
 
 /// What the report is made of.
@@ -135,4 +161,6 @@ struct Results {
     evaluations: Vec<eval::Evaluation>,
     /// The text of each query, in their order; its id where only that is known.
     queries: Vec<String>,
+    /// How many systems could not be trained on what is given.
+    left_out: usize,
 }

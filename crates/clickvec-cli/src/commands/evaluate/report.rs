@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::eval::{Comparison, EvaluateOptions, Evaluation, Gain, Metric, Ties};
+use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 use clickvec::{Error, files};
 
 use super::Results;
@@ -55,6 +56,19 @@ const COLUMNS: [(Metric, &str); 6] = [
     (Metric::AveragePrecision, "MAP"),
     (Metric::Precision10, "P@10"),
 ];
+
+/// Every ranker with its parameters.
+pub(super) fn rankers() -> String {
+    let mut text = String::new();
+    for system in SYSTEMS {
+        let _ = writeln!(text, "{}: {}", system.name, system.about);
+        for Parameter { name, default, least, most, stage, about, .. } in system.parameters {
+            let when = if *stage == Stage::Training { "training" } else { "scoring" };
+            let _ = writeln!(text, "    {name}={default}  {about} ({least} to {most}; {when})");
+        }
+    }
+    text
+}
 
 /// The whole report for people.
 pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOptions) -> String {

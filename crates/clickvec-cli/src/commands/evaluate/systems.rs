@@ -5,107 +5,87 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::clicks::{ClickReader, Weighting};
+use clickvec::error::{Error, FileFault};
 use clickvec::eval::Judgments;
 use clickvec::model::Model;
-use clickvec::ranker::{Bm25, Bm25Parameters, Neural, Ranker, RankerSpec};
+use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System, Values, file};
 
-use crate::{input, output};
-
-/// The systems that were asked for: rankers first, as what the models are compared with.
-pub(super) struct Wanted<'a> {
-    systems: Vec<System<'a>>,
-}
+use super::trec;
+use crate::{input, output, progress};
 
 /// A system that is not loaded yet.
-pub(super) struct System<'a> {
-    name: String,
-    kind: Kind<'a>,
+pub(super) struct Wanted {
+    /// What the report calls it.
+    pub(super) name: String,
+    kind: Kind,
 }
 
-enum Kind<'a> {
-    Bm25(Bm25Parameters),
-    Model(&'a Path),
+enum Kind {
+    Ranker { system: &'static System, values: Values },
+    File(PathBuf),
 }
 
-impl<'a> Wanted<'a> {
-    /// Checks names and parameters before anything is read.
-    pub(super) fn parse(rankers: &[String], models: &'a [PathBuf]) -> Result<Wanted<'a>> {
-        if rankers.is_empty() && models.is_empty() {
-            bail!("expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`");
-        }
-        let mut systems = Vec::with_capacity(rankers.len() + models.len());
-        for text in rankers {
-            let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
-            let kind = match spec.name.as_str() {
-                "bm25" => Kind::Bm25(Bm25Parameters::from_spec(&spec).map_err(clickvec::Error::from)?),
-                other => bail!("expected the ranker `bm25`, found `{}`", output::printable(other)),
-            };
-            systems.push(System { name: spec.to_string(), kind });
-        }
-        let taken: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-        let names = names_of(models, &taken);
-        systems.extend(names.into_iter().zip(models).map(|(name, path)| System { name, kind: Kind::Model(path) }));
-        refuse_repeated(systems.iter().map(|system| system.name.as_str()))?;
-        Ok(Wanted { systems })
+/// Names and parameters of the systems, checked before anything is read: rankers first, as what the models are compared
+/// with.
+pub(super) fn parse(rankers: &[String], models: &[PathBuf]) -> Result<Vec<Wanted>> {
+    if rankers.is_empty() && models.is_empty() {
+        bail!("expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`");
     }
-
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.systems.len()
+    let mut wanted = Vec::with_capacity(rankers.len() + models.len());
+    for text in rankers {
+        let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
+        let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
+        let values = system.values(&spec).map_err(clickvec::Error::from)?;
+        wanted.push(Wanted { name: spec.to_string(), kind: Kind::Ranker { system, values } });
     }
-
-    /// All of them, in the order of the report.
-    pub(super) fn systems(&self) -> &[System<'a>] {
-        &self.systems
-    }
-
-    /// The titles whose statistics the rankers need; none if no ranker needs any.
-    pub(super) fn collection(
-        &self,
-        titles: Option<&Path>,
-        clicks: Option<&Path>,
-        judgments: &Judgments,
-    ) -> Result<Vec<String>> {
-        if !self.systems.iter().any(|system| matches!(system.kind, Kind::Bm25(_))) {
-            return Ok(Vec::new());
-        }
-        if let Some(path) = titles {
-            return Ok(input::titles(path)?.into_iter().map(|title| title.title).collect());
-        }
-        let mut distinct: HashSet<String> =
-            judgments.queries.iter().flat_map(|query| &query.titles).map(|title| title.text.clone()).collect();
-        if let Some(path) = clicks {
-            add_clicked(path, &mut distinct)?;
-        }
-        let files = if clicks.is_some() { "--clicks and --judged" } else { "--judged" };
-        output::note(format_args!(
-            "bm25: collection statistics are those of the {} in {files}; name the whole collection with --titles",
-            output::counted(distinct.len() as u64, "distinct title"),
-        ));
-        Ok(distinct.into_iter().collect())
-    }
+    let taken: Vec<&str> = wanted.iter().map(|system| system.name.as_str()).collect();
+    let names = names_of(models, &taken);
+    wanted.extend(names.into_iter().zip(models).map(|(name, path)| Wanted { name, kind: Kind::File(path.clone()) }));
+    refuse_repeated(wanted.iter().map(|system| system.name.as_str()))?;
+    Ok(wanted)
 }
 
-impl System<'_> {
-    /// Loads a model, or counts what a ranker needs of the collection.
-    pub(super) fn load(&self, collection: &[String]) -> Result<Box<dyn Ranker>> {
-        Ok(match &self.kind {
-            Kind::Bm25(parameters) => {
-                let ranker = Bm25::new(collection.iter().map(String::as_str), *parameters);
-                Box::new(Named { name: self.name.clone(), ranker })
+impl Wanted {
+    /// Whether it learns from titles and clicks.
+    pub(super) fn learns(&self) -> bool {
+        matches!(self.kind, Kind::Ranker { .. })
+    }
+
+    /// Trains a ranker, which is saved in `folder` if there is one, or loads a model or a ranker from its file.
+    pub(super) fn load(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Box<dyn Ranker>> {
+        let ranker: Box<dyn Ranker> = match &self.kind {
+            Kind::Ranker { system, values } => {
+                let bar = progress::bar(1, &output::printable(&self.name), "steps");
+                let ranker = system.train(values, resources, &mut |progress| {
+                    bar.set_length(progress.of);
+                    bar.set_position(progress.done);
+                })?;
+                bar.finish_and_clear();
+                if let Some(folder) = folder {
+                    let path = folder.join(format!("{}.safetensors", trec::file_name(&self.name)));
+                    file::save(&path, system, values, ranker.as_ref())?;
+                }
+                ranker
             }
-            Kind::Model(path) => Box::new(Neural::new(self.name.clone(), Model::load(path)?)),
-        })
+            Kind::File(path) => match Model::load(path) {
+                Ok(model) => return Ok(Box::new(Neural::new(self.name.clone(), model))),
+                Err(Error::File { fault: FileFault::Kind { found, .. }, .. }) if found == file::KIND => {
+                    file::load(path)?.2
+                }
+                Err(error) => return Err(error.into()),
+            },
+        };
+        Ok(Box::new(Named { name: self.name.clone(), ranker }))
     }
 }
 
 /// A ranker under the name that it was asked for by, parameters and all.
-struct Named<R> {
+struct Named {
     name: String,
-    ranker: R,
+    ranker: Box<dyn Ranker>,
 }
 
-impl<R: Ranker> Ranker for Named<R> {
+impl Ranker for Named {
     fn name(&self) -> &str {
         &self.name
     }
@@ -113,6 +93,40 @@ impl<R: Ranker> Ranker for Named<R> {
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         self.ranker.score(query, titles)
     }
+}
+
+/// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`.
+pub(super) fn corpus(titles: Option<&Path>, clicks: Option<&Path>, judgments: &Judgments) -> Result<Corpus> {
+    let mut corpus = Corpus::default();
+    let mut distinct: HashSet<String> = HashSet::new();
+    match titles {
+        Some(path) => input::titles(path)?.iter().for_each(|title| corpus.add_title(&title.title)),
+        None => judgments.queries.iter().flat_map(|query| &query.titles).for_each(|title| {
+            if distinct.insert(title.text.clone()) {
+                corpus.add_title(&title.text);
+            }
+        }),
+    }
+    if let Some(path) = clicks {
+        let mut reader = ClickReader::open(path, Weighting::Log)?;
+        while let Some(click) = reader.next()? {
+            corpus.add_click(click.query, click.title, click.weight);
+            if titles.is_none() && !distinct.contains(click.title) {
+                distinct.insert(click.title.to_owned());
+                corpus.add_title(click.title);
+            }
+        }
+        input::note_skipped(path, reader.skipped());
+    }
+    judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
+    if titles.is_none() {
+        let files = if clicks.is_some() { "--clicks and --judged" } else { "--judged" };
+        output::note(format_args!(
+            "the collection is the {} in {files}; name the whole one with --titles",
+            output::counted(distinct.len() as u64, "distinct title"),
+        ));
+    }
+    Ok(corpus)
 }
 
 /// What files are called in the report: their stems, or their paths where a stem is taken or would name two.
@@ -132,15 +146,4 @@ pub(super) fn refuse_repeated<'n>(names: impl IntoIterator<Item = &'n str>) -> R
         None => Ok(()),
         Some(twice) => bail!("expected each system once, found `{}` again", output::printable(twice)),
     }
-}
-
-fn add_clicked(path: &Path, titles: &mut HashSet<String>) -> Result<()> {
-    let mut reader = ClickReader::open(path, Weighting::None)?;
-    while let Some(click) = reader.next()? {
-        if !titles.contains(click.title) {
-            titles.insert(click.title.to_owned());
-        }
-    }
-    input::note_skipped(path, reader.skipped());
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! TREC qrels and runs, for trec_eval and its kin.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -9,8 +8,8 @@ use clickvec::eval::trec::{Qrel, RunLine, read_qrels, read_run, write_qrels as w
 use clickvec::eval::{
     EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking, Scored,
 };
+use clickvec::files;
 use clickvec::ranker::Ranker;
-use clickvec::{Error, files};
 
 use super::Results;
 use super::systems::{names_of, refuse_repeated};
@@ -38,7 +37,7 @@ pub(super) struct RunFolder<'a> {
 impl<'a> RunFolder<'a> {
     /// Makes the folder if it is not there.
     pub(super) fn create(folder: &Path, judgments: &'a Judgments) -> Result<RunFolder<'a>> {
-        fs::create_dir_all(folder).map_err(|source| Error::io(folder, "make this folder", source))?;
+        files::create_folder(folder)?;
         Ok(RunFolder { folder: folder.to_owned(), judgments, written: HashSet::new() })
     }
 
@@ -68,7 +67,7 @@ impl<'a> RunFolder<'a> {
 }
 
 /// A system's name as a file's name and a run's tag: no white space, no separators of folders.
-fn file_name(name: &str) -> String {
+pub(super) fn file_name(name: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '=' | ',');
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
@@ -87,7 +86,7 @@ pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOp
         let run = read_run(files::open(path)?, path)?;
         evaluations.push(evaluate_run(name, path, &run, &judged, options));
     }
-    Ok(Results { evaluations, queries: judged.into_iter().map(|query| query.id).collect() })
+    Ok(Results { evaluations, queries: judged.into_iter().map(|query| query.id).collect(), left_out: 0 })
 }
 
 struct Judged {

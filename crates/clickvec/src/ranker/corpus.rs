@@ -1,0 +1,142 @@
+//! The texts that rankers learn from, as numbers of words.
+
+use crate::text::{Interner, WordBuffer, WordId, for_each_word};
+
+/// What stands for a word that the vocabulary lacks.
+pub const UNKNOWN: WordId = WordId::MAX;
+
+/// Texts as lists of words, one after the other in one piece of memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordLists {
+    words: Vec<WordId>,
+    ends: Vec<usize>,
+}
+
+impl WordLists {
+    /// Adds a text.
+    pub fn push(&mut self, words: &[WordId]) {
+        self.words.extend_from_slice(words);
+        self.ends.push(self.words.len());
+    }
+
+    /// The number of texts.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The words of text `i`, which may be none.
+    ///
+    /// # Panics
+    /// If there is no text `i`.
+    pub fn get(&self, i: usize) -> &[WordId] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.words[start..self.ends[i]]
+    }
+
+    /// All texts.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The words of all texts, one text after the other.
+    pub fn words(&self) -> &[WordId] {
+        &self.words
+    }
+}
+
+/// Clicked pairs: query `i` led to a click on title `i`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClickedPairs {
+    /// The queries.
+    pub queries: WordLists,
+    /// The title that was clicked for each of them.
+    pub titles: WordLists,
+    /// How much each pair counts; finite, 0 or more.
+    pub weights: Vec<f32>,
+}
+
+/// What there is to learn from: a collection of titles, clicked pairs, and the queries of the test set.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    /// Every word that occurs.
+    pub vocabulary: Interner,
+    /// The collection, each title as often as it comes.
+    pub titles: WordLists,
+    /// The click log.
+    pub clicks: ClickedPairs,
+    /// The queries that will be asked, without their judgments; for systems that are trained on the texts of the test
+    /// set too, as the papers' Doc2Vec is.
+    pub test_queries: WordLists,
+    buffer: WordBuffer,
+    words: Vec<WordId>,
+}
+
+impl Corpus {
+    /// Adds a title of the collection.
+    pub fn add_title(&mut self, title: &str) {
+        self.intern(title);
+        self.titles.push(&self.words);
+    }
+
+    /// Adds a clicked pair.
+    pub fn add_click(&mut self, query: &str, title: &str, weight: f32) {
+        self.intern(query);
+        self.clicks.queries.push(&self.words);
+        self.intern(title);
+        self.clicks.titles.push(&self.words);
+        self.clicks.weights.push(weight);
+    }
+
+    /// Adds a query of the test set.
+    pub fn add_test_query(&mut self, query: &str) {
+        self.intern(query);
+        self.test_queries.push(&self.words);
+    }
+
+    fn intern(&mut self, text: &str) {
+        let Corpus { vocabulary, buffer, words, .. } = self;
+        words.clear();
+        for_each_word(text, buffer, |word| words.push(vocabulary.intern(word).0));
+    }
+}
+
+/// Reads texts as numbers of words of a vocabulary.
+#[derive(Debug, Default)]
+pub struct WordReader {
+    buffer: WordBuffer,
+    words: Vec<WordId>,
+}
+
+impl WordReader {
+    /// The words of `text`; [`UNKNOWN`] for each that `vocabulary` lacks.
+    pub fn read(&mut self, vocabulary: &Interner, text: &str) -> &[WordId] {
+        self.words.clear();
+        for_each_word(text, &mut self.buffer, |word| self.words.push(vocabulary.get(word).unwrap_or(UNKNOWN)));
+        &self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_become_numbers_of_words() {
+        let mut corpus = Corpus::default();
+        corpus.add_title("Red door");
+        corpus.add_title("!");
+        corpus.add_click("door", "red lamp", 2.0);
+        corpus.add_test_query("new lamp");
+        assert_eq!(corpus.titles.iter().collect::<Vec<_>>(), [&[0, 1][..], &[]]);
+        assert_eq!((corpus.clicks.queries.get(0), corpus.clicks.titles.get(0)), (&[1][..], &[0, 2][..]));
+        assert_eq!(corpus.clicks.weights, [2.0]);
+        assert_eq!(corpus.test_queries.get(0), [3, 2]);
+        assert_eq!(corpus.titles.words(), [0, 1]);
+        assert_eq!(WordReader::default().read(&corpus.vocabulary, "a red, red door"), [UNKNOWN, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,194 @@
+//! A trained ranker in one safetensors file (docs/formats.md): its arrays, its vocabulary, its parameters.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::Trained;
+use super::spec::RankerSpec;
+use super::system::{System, Values};
+use crate::error::{Error, FileFault, Result, shortened};
+pub use crate::tensor_file::{Array, Numbers};
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, fingerprint, write};
+use crate::text::Interner;
+
+/// `kind` in the JSON value of a file.
+pub const KIND: &str = "ranker";
+const WORDS: &str = "words";
+
+/// What a trained ranker is made of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct State {
+    arrays: BTreeMap<String, Array>,
+}
+
+impl State {
+    /// Adds an array.
+    ///
+    /// # Panics
+    /// If there are not as many numbers as the shape says.
+    #[must_use]
+    pub fn with(mut self, name: &str, shape: &[usize], numbers: Numbers) -> State {
+        assert_eq!(shape.iter().product::<usize>(), numbers.len(), "{name}: {shape:?}");
+        self.arrays.insert(name.to_owned(), Array { shape: shape.to_vec(), numbers });
+        self
+    }
+
+    /// Adds a list of 64-bit numbers.
+    #[must_use]
+    pub fn with_f64s(self, name: &str, numbers: &[f64]) -> State {
+        self.with(name, &[numbers.len()], Numbers::F64(numbers.to_vec()))
+    }
+
+    /// Adds a list of whole numbers.
+    #[must_use]
+    pub fn with_u32s(self, name: &str, numbers: &[u32]) -> State {
+        self.with(name, &[numbers.len()], Numbers::U32(numbers.to_vec()))
+    }
+
+    /// Adds a vocabulary.
+    #[must_use]
+    pub fn with_words(self, vocabulary: &Interner) -> State {
+        let mut bytes = Vec::with_capacity(vocabulary.bytes() + vocabulary.len());
+        for id in 0..vocabulary.len() as u32 {
+            bytes.extend_from_slice(vocabulary.word(id).as_bytes());
+            bytes.push(b'\n');
+        }
+        self.with(WORDS, &[bytes.len()], Numbers::Bytes(bytes))
+    }
+
+    /// The array of this name, whose shape must fit: `None` stands for any size.
+    ///
+    /// # Errors
+    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`].
+    pub fn array(&self, name: &str, shape: &[Option<usize>]) -> Result<&Array, FileFault> {
+        let array = self.arrays.get(name).ok_or_else(|| FileFault::MissingTensor { name: name.to_owned() })?;
+        let fits = array.shape.len() == shape.len()
+            && array.shape.iter().zip(shape).all(|(&found, expected)| expected.is_none_or(|size| size == found));
+        if fits { Ok(array) } else { Err(wrong(name, shape, array)) }
+    }
+
+    /// An array of 64-bit numbers.
+    ///
+    /// # Errors
+    /// Those of [`State::array`], and [`FileFault::WrongTensor`] for other numbers.
+    pub fn f64s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f64], FileFault> {
+        match self.array(name, shape)? {
+            Array { numbers: Numbers::F64(numbers), .. } => Ok(numbers),
+            other => Err(wrong(name, shape, other)),
+        }
+    }
+
+    /// An array of 32-bit numbers.
+    ///
+    /// # Errors
+    /// As [`State::f64s`].
+    pub fn f32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f32], FileFault> {
+        match self.array(name, shape)? {
+            Array { numbers: Numbers::F32(numbers), .. } => Ok(numbers),
+            other => Err(wrong(name, shape, other)),
+        }
+    }
+
+    /// An array of whole numbers.
+    ///
+    /// # Errors
+    /// As [`State::f64s`].
+    pub fn u32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[u32], FileFault> {
+        match self.array(name, shape)? {
+            Array { numbers: Numbers::U32(numbers), .. } => Ok(numbers),
+            other => Err(wrong(name, shape, other)),
+        }
+    }
+
+    /// The vocabulary.
+    ///
+    /// # Errors
+    /// [`FileFault::MissingTensor`], or [`FileFault::BadSettings`] where it is no list of distinct words.
+    pub fn words(&self) -> Result<Interner, FileFault> {
+        let bad = |found: &str| FileFault::BadSettings { found: format!("{WORDS}: {found}") };
+        let Array { numbers: Numbers::Bytes(bytes), .. } = self.array(WORDS, &[None])? else {
+            return Err(bad("no bytes"));
+        };
+        let text = std::str::from_utf8(bytes).map_err(|_| bad("no UTF-8"))?;
+        let mut words = Interner::default();
+        for word in text.split_terminator('\n') {
+            if !words.intern(word).2 {
+                return Err(bad("a word that stands there twice"));
+            }
+        }
+        Ok(words)
+    }
+
+    /// Bytes of all arrays: what the ranker takes on disk, and about what it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.arrays.values().map(|array| array.numbers.bytes()).sum()
+    }
+}
+
+fn wrong(name: &str, shape: &[Option<usize>], found: &Array) -> FileFault {
+    FileFault::WrongTensor {
+        name: name.to_owned(),
+        expected: format!("{shape:?}").replace("Some(", "").replace(')', "").replace("None", "any"),
+        found: format!("{:?} {:?}", found.numbers.dtype(), found.shape),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    kind: String,
+    fingerprint: String,
+    ranker: Settings,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    system: String,
+    parameters: BTreeMap<String, f64>,
+}
+
+/// Writes a ranker of `system` through a temporary file.
+///
+/// # Errors
+/// [`Error::Io`]; what was at `path` before is then untouched.
+pub fn save(path: &Path, system: &System, values: &Values, ranker: &dyn Trained) -> Result<()> {
+    let state = ranker.state();
+    let parameters = values.iter().map(|(parameter, value)| (parameter.name.to_owned(), value)).collect();
+    let settings = Settings { system: system.name.to_owned(), parameters };
+    let entries: Vec<Entry<'_>> =
+        state.arrays.iter().map(|(name, array)| Entry { name: name.clone(), data: Data::Array(array) }).collect();
+    let header = Header {
+        format: FORMAT,
+        kind: KIND.to_owned(),
+        fingerprint: fingerprint(&entries, &settings),
+        ranker: settings,
+    };
+    write(path, &header, entries)
+}
+
+/// Reads a ranker; nothing in the file is trusted.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+pub fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn Trained>)> {
+    let file = TensorFile::open(path)?;
+    parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
+}
+
+fn parse(file: &TensorFile) -> Result<(&'static System, Values, Box<dyn Trained>), FileFault> {
+    let (tensors, header) = file.parse::<Header>(KIND)?;
+    let found = tensors.fingerprint(&header.ranker);
+    if found != header.fingerprint {
+        return Err(FileFault::Fingerprint { expected: shortened(&header.fingerprint), found });
+    }
+    let settings = header.ranker;
+    let bad = |fault: super::SpecFault| FileFault::BadSettings { found: fault.to_string() };
+    let system = System::named(&settings.system).map_err(bad)?;
+    let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
+    let values = system.values(&spec).map_err(bad)?;
+    let state = State { arrays: tensors.arrays()? };
+    let ranker = (system.restore)(&values, &state)?;
+    Ok((system, values, ranker))
+}

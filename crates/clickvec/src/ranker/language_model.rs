@@ -1,0 +1,51 @@
+//! A collection's unigram language model, and Dirichlet smoothing (Zhai and Lafferty, "A study of smoothing methods for
+//! language models applied to information retrieval", 2004).
+
+use super::corpus::{Corpus, UNKNOWN, WordLists};
+use crate::text::WordId;
+
+/// How often each word of the vocabulary stands in the collection.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct CollectionModel {
+    /// By word; 0 for words that only clicks or test queries have.
+    frequency: Vec<u32>,
+    /// Words of all titles.
+    total: u64,
+}
+
+impl CollectionModel {
+    pub(super) fn new(corpus: &Corpus) -> CollectionModel {
+        CollectionModel::of(&corpus.titles, corpus.vocabulary.len())
+    }
+
+    /// Of `texts`, whose words are below `words`.
+    pub(super) fn of(texts: &WordLists, words: usize) -> CollectionModel {
+        let mut frequency = vec![0; words];
+        for &word in texts.words() {
+            frequency[word as usize] += 1;
+        }
+        CollectionModel::from_frequencies(frequency)
+    }
+
+    pub(super) fn from_frequencies(frequency: Vec<u32>) -> CollectionModel {
+        let total = frequency.iter().map(|&count| u64::from(count)).sum();
+        CollectionModel { frequency, total }
+    }
+
+    pub(super) fn frequencies(&self) -> &[u32] {
+        &self.frequency
+    }
+
+    /// P(w|C) by maximum likelihood; 0 for a word that the collection lacks.
+    pub(super) fn probability(&self, word: WordId) -> f64 {
+        let count = if word == UNKNOWN { 0 } else { self.frequency[word as usize] };
+        f64::from(count) / self.total.max(1) as f64
+    }
+
+    /// P(w|D) = (tf(w, D) + μ P(w|C)) / (|D| + μ); `title` may have words that the vocabulary lacks.
+    pub(super) fn smoothed(&self, word: WordId, title: &[WordId], mu: f64) -> f64 {
+        let tf = title.iter().filter(|&&other| other == word).count();
+        let denominator = title.len() as f64 + mu;
+        if denominator == 0.0 { 0.0 } else { (tf as f64 + mu * self.probability(word)) / denominator }
+    }
+}

@@ -1,0 +1,195 @@
+//! What is known of a system before it is trained: its name, its parameters, and how to train or restore it.
+
+use std::fmt;
+use std::path::Path;
+
+use super::corpus::Corpus;
+use super::file::State;
+use super::spec::{RankerSpec, SpecFault};
+use super::{SYSTEMS, Trained};
+use crate::error::{FileFault, Result, shortened};
+
+/// When a parameter acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// While the ranker is trained: with another value it is another ranker.
+    Training,
+    /// While titles are scored: it can be changed afterwards.
+    Scoring,
+}
+
+/// A free parameter of a system.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// As in `plsa:topics=500`.
+    pub name: &'static str,
+    /// When it acts.
+    pub stage: Stage,
+    /// Its value where none is given.
+    pub default: f64,
+    /// The smallest allowed value.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// Whether only whole numbers are allowed.
+    pub whole: bool,
+    /// What it is, in a few words.
+    pub about: &'static str,
+}
+
+impl Parameter {
+    /// A whole number that acts in training.
+    pub(super) const fn count(
+        name: &'static str,
+        default: u32,
+        least: u32,
+        most: u32,
+        about: &'static str,
+    ) -> Parameter {
+        let (default, least, most) = (default as f64, least as f64, most as f64);
+        Parameter { name, stage: Stage::Training, default, least, most, whole: true, about }
+    }
+
+    /// A number that acts in training.
+    pub(super) const fn of_training(
+        name: &'static str,
+        default: f64,
+        least: f64,
+        most: f64,
+        about: &'static str,
+    ) -> Parameter {
+        Parameter { name, stage: Stage::Training, default, least, most, whole: false, about }
+    }
+
+    /// A number that acts in scoring.
+    pub(super) const fn of_scoring(
+        name: &'static str,
+        default: f64,
+        least: f64,
+        most: f64,
+        about: &'static str,
+    ) -> Parameter {
+        Parameter { name, stage: Stage::Scoring, default, least, most, whole: false, about }
+    }
+
+    /// The random seed of training.
+    pub(super) const SEED: Parameter = Parameter::count("seed", 1, 0, u32::MAX, "of what is random in training");
+}
+
+/// A value for each parameter of a system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values {
+    parameters: &'static [Parameter],
+    values: Vec<f64>,
+}
+
+impl Values {
+    /// The value of a parameter.
+    ///
+    /// # Panics
+    /// If the system has none of this name.
+    pub fn get(&self, name: &str) -> f64 {
+        let place = self.parameters.iter().position(|parameter| parameter.name == name);
+        self.values[place.unwrap_or_else(|| panic!("no parameter `{name}`"))]
+    }
+
+    /// The value of a parameter that is a whole number.
+    ///
+    /// # Panics
+    /// As [`Values::get`].
+    pub fn count(&self, name: &str) -> usize {
+        self.get(name) as usize
+    }
+
+    /// Each parameter with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
+        self.parameters.iter().zip(self.values.iter().copied())
+    }
+}
+
+/// What a system can learn from.
+#[derive(Clone, Copy)]
+pub struct Resources<'a> {
+    /// The collection, the clicks and the test queries.
+    pub corpus: &'a Corpus,
+    /// A file with lines of running text, for `skip-thought`.
+    pub contiguous: Option<&'a Path>,
+    /// A folder with an encoder that another program trained, for `skip-thought`.
+    pub load: Option<&'a Path>,
+    /// A file of vectors that another program trained, for `vectors`.
+    pub vectors: Option<&'a Path>,
+}
+
+/// How far training is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Steps done: sweeps, iterations or epochs.
+    pub done: u64,
+    /// Steps in all.
+    pub of: u64,
+    /// What training raises (a log likelihood) or lowers (a loss), as of this step.
+    pub objective: Option<f64>,
+}
+
+/// Gets told how far training is.
+pub type Watch<'a> = dyn FnMut(Progress) + 'a;
+
+/// A system of the comparison (systems that are trained by `train` are not among them).
+pub struct System {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What it is, with its source.
+    pub about: &'static str,
+    /// Its free parameters.
+    pub parameters: &'static [Parameter],
+    /// Trains it.
+    pub(super) train: fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn Trained>>,
+    /// Makes it of what its [`Trained::state`] said, which may come from anywhere: all sizes and places are to be checked.
+    pub(super) restore: fn(&Values, &State) -> Result<Box<dyn Trained>, FileFault>,
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("System").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl System {
+    /// The system of this name.
+    ///
+    /// # Errors
+    /// [`SpecFault::UnknownRanker`].
+    pub fn named(name: &str) -> Result<&'static System, SpecFault> {
+        SYSTEMS.iter().find(|system| system.name == name).copied().ok_or_else(|| SpecFault::UnknownRanker {
+            found: shortened(name),
+            known: SYSTEMS.iter().map(|system| system.name).collect(),
+        })
+    }
+
+    /// The parameters that `spec` gives, and the defaults of those that it does not.
+    ///
+    /// # Errors
+    /// [`SpecFault`] for a parameter that the system lacks, or a value that it does not allow.
+    pub fn values(&self, spec: &RankerSpec) -> Result<Values, SpecFault> {
+        let names: Vec<&'static str> = self.parameters.iter().map(|parameter| parameter.name).collect();
+        spec.allow(&names)?;
+        let value = |parameter: &Parameter| {
+            let Parameter { name, default, least, most, whole, .. } = *parameter;
+            let value = spec.number(name, default, least..=most)?;
+            match whole && value.fract() != 0.0 {
+                true => Err(SpecFault::NotWhole { ranker: shortened(&spec.name), parameter: name, found: value }),
+                false => Ok(value),
+            }
+        };
+        let values = self.parameters.iter().map(value).collect::<Result<_, SpecFault>>()?;
+        Ok(Values { parameters: self.parameters, values })
+    }
+
+    /// Trains the system; with the same values and resources it comes out the same, at any number of threads.
+    ///
+    /// # Errors
+    /// [`crate::Error::Learn`] where the resources are not enough, and what reading files can fail with.
+    pub fn train(&self, values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<Box<dyn Trained>> {
+        (self.train)(values, resources, watch)
+    }
+}
