@@ -49,8 +49,6 @@ pub struct LstmTrace {
 pub struct LstmBlockTrace {
     /// c, [rows, H]
     pub cell: Buffer,
-    /// tanh c, [rows, H]
-    pub tanh_cell: Buffer,
     /// y, [rows, H]
     pub activation: Buffer,
 }
@@ -210,7 +208,6 @@ fn forward_block(
     let width = config.gates() * h;
     let rows = block.rows();
     trace.cell.resize(rows * h);
-    trace.tanh_cell.resize(rows * h);
     trace.activation.resize(rows * h);
     let peephole = tensors.get(PEEPHOLE).map(|tensor| &tensor.value);
 
@@ -239,13 +236,7 @@ fn forward_block(
         }
         cell_step(gates, cell_before, cell, h, config.forget_gate);
         peephole_after(config, peephole, n, cell, gates);
-        output_step(
-            gates,
-            cell,
-            &mut trace.tanh_cell[first * h..][..n * h],
-            &mut trace.activation[first * h..][..n * h],
-            h,
-        );
+        output_step(gates, cell, &mut trace.activation[first * h..][..n * h], h);
     }
 }
 
@@ -335,27 +326,19 @@ fn cell_step_body<const FMA: bool>(gates: &mut [f32], cell_before: &[f32], cell:
 }
 
 by_level! {
-    /// o = σ in place in `gates`; tanh c and y = o∘tanh c, [n, H].
-    fn output_step(gates: &mut [f32], cell: &[f32], tanh_cell: &mut [f32], activation: &mut [f32], h: usize)
-        = output_step_body
+    /// o = σ in place in `gates`; y = o∘tanh c, [n, H].
+    fn output_step(gates: &mut [f32], cell: &[f32], activation: &mut [f32], h: usize) = output_step_body
 }
 
 #[inline(always)]
-fn output_step_body<const FMA: bool>(
-    gates: &mut [f32],
-    cell: &[f32],
-    tanh_cell: &mut [f32],
-    activation: &mut [f32],
-    h: usize,
-) {
+fn output_step_body<const FMA: bool>(gates: &mut [f32], cell: &[f32], activation: &mut [f32], h: usize) {
     let width = gates.len() / (cell.len() / h);
-    let states = cell.chunks_exact(h).zip(tanh_cell.chunks_exact_mut(h)).zip(activation.chunks_exact_mut(h));
-    for (gates, ((cell, tanh_cell), activation)) in gates.chunks_exact_mut(width).zip(states) {
+    let states = cell.chunks_exact(h).zip(activation.chunks_exact_mut(h));
+    for (gates, (cell, activation)) in gates.chunks_exact_mut(width).zip(states) {
         let o = &mut gates[width - h..];
-        for (((o, &c), tanh_c), y) in o.iter_mut().zip(cell).zip(tanh_cell).zip(activation) {
+        for ((o, &c), y) in o.iter_mut().zip(cell).zip(activation) {
             *o = sigmoid::<FMA>(*o);
-            *tanh_c = tanh::<FMA>(c);
-            *y = *o * *tanh_c;
+            *y = *o * tanh::<FMA>(c);
         }
     }
 }

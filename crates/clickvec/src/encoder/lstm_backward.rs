@@ -5,7 +5,7 @@
 
 use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
 use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
-use crate::math::activation::mul_add;
+use crate::math::activation::{mul_add, tanh};
 use crate::math::bf16::{Packed, Precision};
 use crate::math::gemm::{Left, Right, gemm, gemm_into};
 use crate::math::level::by_level;
@@ -103,7 +103,7 @@ struct Span {
 /// Rows low … n of the states at a step, [n − low, H].
 #[derive(Clone, Copy)]
 struct States<'a> {
-    tanh_cell: &'a [f32],
+    cell: &'a [f32],
     /// Empty at the first word.
     cell_before: &'a [f32],
 }
@@ -121,7 +121,7 @@ impl Span {
             let before = block.start[s] as usize;
             &trace.cell[(before + self.low) * h..(before + self.n) * h]
         });
-        States { tanh_cell: &trace.tanh_cell[rows.start * h..rows.end * h], cell_before }
+        States { cell: &trace.cell[rows.start * h..rows.end * h], cell_before }
     }
 
     /// Gives the texts that end here the gradient of their embedding, `copies` times, in `into`, and
@@ -164,9 +164,9 @@ fn exact_step(
     let d_activation = &mut d_activation[low * h..n * h];
     let d_cell = &mut d_cell[low * h..n * h];
     match weights.peephole {
-        None => all_errors(gates, states.tanh_cell, states.cell_before, d_activation, d_cell, h, config.forget_gate),
+        None => all_errors(gates, states.cell, states.cell_before, d_activation, d_cell, h, config.forget_gate),
         Some(peephole) => {
-            output_errors(gates, states.tanh_cell, d_activation, d_cell, h);
+            output_errors(gates, states.cell, d_activation, d_cell, h);
             // c(t) reached the output gate through W_p1, the last H rows of W_pᵀ.
             let last = &peephole[peephole.len() - last(config, h)..];
             into_cell(config.peephole, (count, h), (&gates[config.output_gate()..], width), last, d_cell);
@@ -216,28 +216,30 @@ fn into_cell(
 
 by_level! {
     /// In `gates` [n, G·H], o becomes ∂L/∂(input of o); d_cell += ∂L/∂y ∘ o ∘ (1 − tanh² c), [n, H].
-    fn output_errors(gates: &mut [f32], tanh_cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize)
+    fn output_errors(gates: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize)
         = output_errors_body
 }
 
 #[inline(always)]
 fn output_errors_body<const FMA: bool>(
     gates: &mut [f32],
-    tanh_cell: &[f32],
+    cell: &[f32],
     d_activation: &[f32],
     d_cell: &mut [f32],
     h: usize,
 ) {
-    let width = gates.len() / (tanh_cell.len() / h);
-    let states = tanh_cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
-    for (gates, ((tanh_cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
-        output_errors_row::<FMA>(&mut gates[width - h..], tanh_cell, d_activation, d_cell);
+    let width = gates.len() / (cell.len() / h);
+    let states = cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
+    for (gates, ((cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
+        output_errors_row::<FMA>(&mut gates[width - h..], cell, d_activation, d_cell);
     }
 }
 
 #[inline(always)]
-fn output_errors_row<const FMA: bool>(o: &mut [f32], tanh_cell: &[f32], d_activation: &[f32], d_cell: &mut [f32]) {
-    for (((o, &tanh_c), &d_y), d_c) in o.iter_mut().zip(tanh_cell).zip(d_activation).zip(d_cell) {
+fn output_errors_row<const FMA: bool>(o: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32]) {
+    for (((o, &c), &d_y), d_c) in o.iter_mut().zip(cell).zip(d_activation).zip(d_cell) {
+        // Computed anew: to keep it would cost more in memory read and written.
+        let tanh_c = tanh::<FMA>(c);
         *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
         *o = d_y * tanh_c * *o * (1.0 - *o);
     }
@@ -292,7 +294,7 @@ fn gate_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut 
 by_level! {
     /// [`output_errors`] and [`gate_errors`] in one pass over the gates, where no peephole comes between them.
     fn all_errors(
-        gates: &mut [f32], tanh_cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
+        gates: &mut [f32], cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
         forget: bool,
     ) = all_errors_body
 }
@@ -300,18 +302,18 @@ by_level! {
 #[inline(always)]
 fn all_errors_body<const FMA: bool>(
     gates: &mut [f32],
-    tanh_cell: &[f32],
+    cell: &[f32],
     cell_before: &[f32],
     d_activation: &[f32],
     d_cell: &mut [f32],
     h: usize,
     forget: bool,
 ) {
-    let width = gates.len() / (tanh_cell.len() / h);
+    let width = gates.len() / (cell.len() / h);
     let mut before = cell_before.chunks_exact(h);
-    let states = tanh_cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
-    for (gates, ((tanh_cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
-        output_errors_row::<FMA>(&mut gates[width - h..], tanh_cell, d_activation, d_cell);
+    let states = cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
+    for (gates, ((cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
+        output_errors_row::<FMA>(&mut gates[width - h..], cell, d_activation, d_cell);
         gate_errors_row(gates, before.next(), d_cell, forget);
     }
 }
@@ -344,7 +346,7 @@ fn per_gate_step(
             let (y_g, i, o) = (gate[j], gate[h + j], gate[width - h + j]);
             let f = if config.forget_gate { gate[2 * h + j] } else { 1.0 };
             let c_before = states.cell_before.get(row * h + j).copied().unwrap_or(0.0);
-            let tanh_c = states.tanh_cell[row * h + j];
+            let tanh_c = tanh::<false>(states.cell[row * h + j]);
             // eq. (17), (43): δ¹ = o∘(1 − o)∘h(c)∘v; eq. (22), (44): δᵍ = (1 − h²(c))∘o∘v.
             let output = width - h + j;
             signal[output] *= o * (1.0 - o) * tanh_c;
