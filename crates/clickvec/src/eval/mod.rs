@@ -1,5 +1,6 @@
 //! Judging: a ranker's answers beside people's grades, and whether two rankers differ.
 
+pub mod folds;
 pub mod judgments;
 pub mod metrics;
 pub mod significance;
@@ -7,6 +8,7 @@ pub mod trec;
 
 use rayon::prelude::*;
 
+pub use folds::{CrossValidated, Folds, cross_validate};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{PairedTest, PairingFault, paired_t_test};
@@ -138,22 +140,40 @@ pub struct Evaluation {
     pub queries_without_relevant: usize,
 }
 
-/// Ranks each query's judged titles with `ranker` and judges the result, on rayon's current threads;
-/// the result is the same for any number of them.
+/// The scores of each query's judged titles, in the order of the test set.
+pub type Scores = Vec<Vec<f64>>;
+
+/// Scores each query's judged titles with `ranker`, on rayon's current threads; the result is the same for any number of
+/// them.
 ///
 /// # Panics
 ///
 /// If the ranker does not give one score a title.
-pub fn evaluate(ranker: &dyn Ranker, judgments: &Judgments, options: &EvaluateOptions) -> Evaluation {
+pub fn score(ranker: &dyn Ranker, judgments: &Judgments) -> Scores {
+    let of_query = |query: &JudgedQuery| {
+        let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
+        let scores = ranker.score(&query.text, &texts);
+        assert_eq!(scores.len(), texts.len(), "{}: one score a title", ranker.name());
+        scores
+    };
+    judgments.queries.par_iter().map(of_query).collect()
+}
+
+/// Judges the rankings that `scores` make of each query's judged titles.
+///
+/// # Panics
+///
+/// If there is not one score for each judged title.
+pub fn judge(name: &str, scores: &[Vec<f64>], judgments: &Judgments, options: &EvaluateOptions) -> Evaluation {
+    assert_eq!(scores.len(), judgments.queries.len(), "{name}: scores for each query");
     let judged: Vec<(QueryMetrics, bool)> = judgments
         .queries
         .par_iter()
-        .map(|query| {
-            let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
-            let scores = ranker.score(&query.text, &texts);
-            assert_eq!(scores.len(), texts.len(), "{}: one score a title", ranker.name());
+        .zip(scores)
+        .map(|(query, scores)| {
+            assert_eq!(scores.len(), query.titles.len(), "{name}: one score a title");
             let scored = query.titles.iter().zip(scores);
-            let scored = scored.map(|(title, score)| Scored { id: &title.id, score, grade: title.grade });
+            let scored = scored.map(|(title, &score)| Scored { id: &title.id, score, grade: title.grade });
             let grades = query.titles.iter().map(|title| title.grade);
             let ranking = Ranking::new(scored.collect(), grades.collect(), options.ties);
             let metrics = Metrics::of(&ranking, options);
@@ -163,7 +183,16 @@ pub fn evaluate(ranker: &dyn Ranker, judgments: &Judgments, options: &EvaluateOp
     let queries_without_relevant = judged.iter().filter(|(_, nothing)| *nothing).count();
     let queries: Vec<QueryMetrics> = judged.into_iter().map(|(query, _)| query).collect();
     let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
-    Evaluation { name: ranker.name().to_owned(), queries, mean, queries_without_relevant }
+    Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant }
+}
+
+/// [`score`], then [`judge`].
+///
+/// # Panics
+///
+/// If the ranker does not give one score a title.
+pub fn evaluate(ranker: &dyn Ranker, judgments: &Judgments, options: &EvaluateOptions) -> Evaluation {
+    judge(ranker.name(), &score(ranker, judgments), judgments, options)
 }
 
 /// A paired t-test between two systems.

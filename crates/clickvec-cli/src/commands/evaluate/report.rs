@@ -10,43 +10,11 @@ use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 use clickvec::{Error, files};
 
 use super::Results;
+use crate::superscripts::{beaten, letter, marks};
 use crate::{metrics, output, table};
 
-/// A difference is significant below this probability.
-const SIGNIFICANT: f64 = 0.05;
 /// The most systems whose tests are listed pair by pair: 28 pairs.
 const LISTED_SYSTEMS: usize = 8;
-/// Letters of systems with their superscripts; Unicode has no superscript q.
-const LETTERS: [(char, char); 25] = [
-    ('a', 'ᵃ'),
-    ('b', 'ᵇ'),
-    ('c', 'ᶜ'),
-    ('d', 'ᵈ'),
-    ('e', 'ᵉ'),
-    ('f', 'ᶠ'),
-    ('g', 'ᵍ'),
-    ('h', 'ʰ'),
-    ('i', 'ⁱ'),
-    ('j', 'ʲ'),
-    ('k', 'ᵏ'),
-    ('l', 'ˡ'),
-    ('m', 'ᵐ'),
-    ('n', 'ⁿ'),
-    ('o', 'ᵒ'),
-    ('p', 'ᵖ'),
-    ('r', 'ʳ'),
-    ('s', 'ˢ'),
-    ('t', 'ᵗ'),
-    ('u', 'ᵘ'),
-    ('v', 'ᵛ'),
-    ('w', 'ʷ'),
-    ('x', 'ˣ'),
-    ('y', 'ʸ'),
-    ('z', 'ᶻ'),
-];
-/// From this many letters in a row on, only the first and the last are written.
-const ROW_OF_LETTERS: usize = 3;
-
 /// Column heads of the table.
 const COLUMNS: [(Metric, &str); 6] = [
     (Metric::Ndcg1, "NDCG@1"),
@@ -108,45 +76,11 @@ fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     for (place, system) in systems.iter().enumerate() {
         let mut row = vec![letter(place), output::printable(&system.name).into_owned()];
         row.extend(COLUMNS.map(|(metric, _)| {
-            format!("{:.3}{}", system.mean.get(metric), marks(&beaten(systems, place, metric, tests)))
+            format!("{:.3}{}", system.mean.get(metric), marks(&beaten(systems, place, metric, tests, |test| test.test.p)))
         }));
         table.add_row(row);
     }
     table::show(&mut table)
-}
-
-fn letter(place: usize) -> String {
-    LETTERS.get(place).map_or_else(String::new, |(letter, _)| letter.to_string())
-}
-
-/// The places of the systems that this one is significantly better than.
-fn beaten(systems: &[Evaluation], place: usize, metric: Metric, tests: &[Comparison]) -> Vec<usize> {
-    let name = &systems[place].name;
-    let place_of = |name: &str| systems.iter().position(|system| system.name == name);
-    let significant = tests.iter().filter(|test| test.metric == metric && test.test.p < SIGNIFICANT);
-    let mut places: Vec<usize> = significant
-        .filter_map(|Comparison { a, b, test, .. }| match test.difference > 0.0 {
-            true if a == name => place_of(b),
-            false if b == name => place_of(a),
-            _ => None,
-        })
-        .collect();
-    places.sort_unstable();
-    places
-}
-
-/// Superscript letters; long rows of neighbours as `ᵃ⁻ᵈ`.
-fn marks(places: &[usize]) -> String {
-    let mut marks = String::new();
-    for row in places.chunk_by(|a, b| a + 1 == *b) {
-        let row: Vec<char> =
-            row.iter().filter_map(|&place| LETTERS.get(place)).map(|&(_, superscript)| superscript).collect();
-        match row.as_slice() {
-            [first, .., last] if row.len() >= ROW_OF_LETTERS => marks.extend([*first, '⁻', *last]),
-            few => marks.extend(few),
-        }
-    }
-    marks
 }
 
 /// One row a pair of systems, with the difference and its probability for each metric.
@@ -171,7 +105,7 @@ fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     table::show(&mut table)
 }
 
-fn probability(p: f64) -> String {
+pub(crate) fn probability(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
@@ -196,14 +130,6 @@ pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rows_of_letters_are_shortened() {
-        assert_eq!(marks(&[]), "");
-        assert_eq!(marks(&[0, 1]), "ᵃᵇ");
-        assert_eq!(marks(&[0, 1, 2, 4]), "ᵃ⁻ᶜᵉ");
-        assert_eq!(marks(&[30]), "");
-    }
 
     #[test]
     fn probabilities_are_never_shown_as_zero() {

@@ -1,0 +1,130 @@
+//! `clickvec table`: many systems, their free parameters chosen by cross validation, one table.
+
+mod cache;
+mod page;
+mod report;
+mod run;
+mod spec;
+mod statistics;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clickvec::eval::EvaluateOptions;
+
+use self::cache::Cache;
+use self::run::Table;
+use self::spec::Spec;
+use super::Answer;
+use crate::{input, output};
+
+/// Train and compare many systems: the papers' tables on your own data.
+///
+/// A spec in TOML names the systems with the values to try for their free parameters (docs/table.md). Each fold of the
+/// queries is judged with the parameters that were best on the other folds. What is finished is kept: a table that was
+/// stopped goes on where it was, and only what has changed is done again. Exit status 1 if a system was left out.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The spec.
+    spec: PathBuf,
+
+    /// Judged titles, instead of the spec's.
+    #[arg(long, value_name = "FILE")]
+    judged: Option<PathBuf>,
+
+    /// The click log, instead of the spec's.
+    #[arg(long, value_name = "FILE")]
+    clicks: Option<PathBuf>,
+
+    /// The collection, instead of the spec's.
+    #[arg(long, value_name = "FILE")]
+    titles: Option<PathBuf>,
+
+    /// Running text for `skip-thought`, instead of the spec's.
+    #[arg(long, value_name = "FILE")]
+    contiguous: Option<PathBuf>,
+
+    /// Where finished rows and models are kept; by default beside the spec, under its name and `.cache`.
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
+
+    /// Mark differences as significant test by test, as the papers do, without Holm's correction for many tests.
+    #[arg(long)]
+    uncorrected: bool,
+
+    /// Write the table as Markdown.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+
+    /// Write one page with the table, the grades of first titles, every query and all curves.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Print the table as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Makes the table and prints it.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let mut spec = spec::read(&args.spec)?;
+    let Data { judged, clicks, titles, contiguous } = data(&mut spec, &args)?;
+    for output in args.markdown.iter().chain(&args.html) {
+        let read = [&clicks, &titles, &contiguous].into_iter().flatten().chain([&judged, &args.spec]);
+        input::refuse_overwriting(output, read)?;
+    }
+    let judgments = input::judgments(&judged)?;
+    let files: Vec<&Path> = [&clicks, &titles].into_iter().flatten().chain([&judged]).map(PathBuf::as_path).collect();
+    let folder = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
+    let cache = Cache::open(&folder, &files)?;
+    let train_data: Vec<String> =
+        clicks.iter().flat_map(|clicks| ["--clicks".to_owned(), clicks.display().to_string()]).collect();
+    let mut table = Table::new(&spec, &judgments, EvaluateOptions::default(), train_data, cache);
+    let rows = table.rows()?;
+    let left_out = rows.iter().filter(|row| row.outcome.is_err()).count();
+    if left_out == rows.len() {
+        bail!("expected a system that can be trained on what is given, found none");
+    }
+    let statistics = statistics::of(&rows, args.uncorrected)?;
+    let report = report::Report { spec: &spec, judgments: &judgments, folds: &table.folds, rows: &rows, statistics };
+    if let Some(path) = &args.markdown {
+        clickvec::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        clickvec::files::write_bytes_atomically(path, page::page(&report)?.as_bytes())?;
+    }
+    if args.json {
+        report.print_json()?;
+    } else {
+        output::print(report.text())?;
+    }
+    Ok(if left_out == 0 { Answer::Done } else { Answer::No })
+}
+
+/// The files of a table.
+struct Data {
+    judged: PathBuf,
+    clicks: Option<PathBuf>,
+    titles: Option<PathBuf>,
+    contiguous: Option<PathBuf>,
+}
+
+/// The command line's files take the place of the spec's.
+fn data(spec: &mut Spec, args: &Args) -> Result<Data> {
+    let data = &mut spec.data;
+    let pairs = [
+        (&mut data.judged, &args.judged),
+        (&mut data.clicks, &args.clicks),
+        (&mut data.titles, &args.titles),
+        (&mut data.contiguous, &args.contiguous),
+    ];
+    for (of_spec, given) in pairs {
+        if given.is_some() {
+            of_spec.clone_from(given);
+        }
+    }
+    let Some(judged) = data.judged.clone() else {
+        bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");
+    };
+    Ok(Data { judged, clicks: data.clicks.clone(), titles: data.titles.clone(), contiguous: data.contiguous.clone() })
+}

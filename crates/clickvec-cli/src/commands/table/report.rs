@@ -1,0 +1,348 @@
+//! The table for people, as Markdown, and as JSON: part of the interface, see `docs/table.md`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anyhow::Result;
+use clickvec::eval::{Comparison, Folds, Judgments, Metric};
+use serde::Serialize;
+
+use super::run::{Judged, Row};
+use super::spec::Spec;
+use super::statistics::Statistics;
+use crate::commands::evaluate::probability;
+use crate::metrics::{ByKey, key};
+use crate::superscripts::{beaten, letter, marks};
+use crate::{output, table};
+
+/// All that there is to report.
+pub(super) struct Report<'a> {
+    pub(super) spec: &'a Spec,
+    pub(super) judgments: &'a Judgments,
+    pub(super) folds: &'a Folds,
+    pub(super) rows: &'a [Row],
+    pub(super) statistics: Statistics,
+}
+
+impl Report<'_> {
+    /// The rows that were judged, with their places among the evaluations.
+    pub(super) fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
+        let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
+        judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
+    }
+
+    fn marks(&self, place: usize, metric: Metric) -> String {
+        let Statistics { evaluations, tests, uncorrected, .. } = &self.statistics;
+        let p = |test: &Comparison| if *uncorrected { test.test.p } else { test.holm };
+        marks(&beaten(evaluations, place, metric, tests, p))
+    }
+
+    /// The cells of the table, head first.
+    pub(super) fn cells(&self) -> Vec<Vec<String>> {
+        let papers = self.rows.iter().any(|row| row.paper.is_some());
+        let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
+        if papers {
+            head.push("the paper's".to_owned());
+        }
+        head.extend(["training", "size"].map(str::to_owned));
+        let mut cells = vec![head];
+        let mut places = 0;
+        for row in self.rows {
+            let name = output::printable(&row.name).into_owned();
+            let paper = row.paper.map_or_else(String::new, |paper| paper.map(|number| number.to_string()).join(" / "));
+            let mut line = match &row.outcome {
+                Ok(judged) => {
+                    let place = places;
+                    places += 1;
+                    let mut line = vec![letter(place), name];
+                    let mean = &judged.evaluation.mean;
+                    let number = |metric| format!("{:.3}{}", mean.get(metric), self.marks(place, metric));
+                    line.extend(Metric::NDCG.map(number));
+                    line
+                }
+                Err(_) => vec![String::new(), name, "left out".to_owned(), String::new(), String::new()],
+            };
+            if papers {
+                line.push(paper);
+            }
+            line.extend(match &row.outcome {
+                Ok(judged) => [seconds(judged.train_seconds()), bytes(judged.bytes())],
+                Err(_) => [String::new(), String::new()],
+            });
+            cells.push(line);
+        }
+        cells
+    }
+
+    /// What stands below the table.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let queries = output::counted(self.judgments.queries.len() as u64, "query");
+        let how = if self.statistics.uncorrected { "" } else { ", corrected for all pairs by Holm's method" };
+        let mut notes = vec![
+            format!(
+                "{queries}, {}; each fold judged with the parameters that were best on the others",
+                output::counted(self.folds.count() as u64, "fold")
+            ),
+            format!("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05{how})"),
+        ];
+        for row in self.rows {
+            if let Err(why) = &row.outcome {
+                notes.push(format!("{}: left out: {why}", output::printable(&row.name)));
+            }
+        }
+        notes
+    }
+
+    /// Each system against the first, for one metric.
+    pub(super) fn against_first(&self, metric: Metric) -> Vec<Vec<String>> {
+        let first = &self.statistics.evaluations[0].name;
+        let head = [format!("against {first}"), "difference".into(), "95 % interval".into(), "p".into(), "Holm".into(),
+            "randomised".into(), "verdict".into()];
+        let mut cells = vec![head.to_vec()];
+        for against in self.statistics.against_first.iter().filter(|against| against.metric == metric) {
+            let interval = &against.interval;
+            let verdict = match against.verdict() {
+                "not shown" => format!("not shown: so many queries show {:.3} or more", against.visible),
+                verdict => verdict.to_owned(),
+            };
+            cells.push(vec![
+                output::printable(&self.statistics.evaluations[against.place].name).into_owned(),
+                format!("{:+.3}", interval.mean),
+                format!("{:+.3} to {:+.3}", interval.low, interval.high),
+                probability(against.p),
+                probability(against.holm),
+                probability(against.randomization),
+                verdict,
+            ]);
+        }
+        cells
+    }
+
+    /// What was chosen on each fold, of systems with something to choose.
+    pub(super) fn parameters(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (_, row, judged) in self.judged() {
+            if judged.points.len() < 2 {
+                continue;
+            }
+            let mut chosen: Vec<&str> =
+                judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
+            chosen.dedup();
+            lines.push(format!("{}: {}", output::printable(&row.name), output::printable(&chosen.join(" | "))));
+        }
+        lines
+    }
+
+    /// The report for people.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some(title) = &self.spec.title {
+            let _ = writeln!(text, "{}\n", output::printable(title));
+        }
+        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..9));
+        for note in self.notes() {
+            let _ = writeln!(text, "{note}");
+        }
+        if self.statistics.evaluations.len() > 1 {
+            let _ = writeln!(text, "\nNDCG@1\n{}", aligned(&self.against_first(Metric::Ndcg1), 1..6));
+        }
+        let parameters = self.parameters();
+        if !parameters.is_empty() {
+            let _ = writeln!(text, "\nchosen, fold by fold:");
+            parameters.iter().for_each(|line| drop(writeln!(text, "  {line}")));
+        }
+        text
+    }
+
+    /// The report as Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = String::new();
+        if let Some(title) = &self.spec.title {
+            let _ = writeln!(text, "# {title}\n");
+        }
+        markdown_table(&mut text, &self.cells());
+        self.notes().iter().for_each(|note| drop(writeln!(text, "\n{note}")));
+        if self.statistics.evaluations.len() > 1 {
+            for metric in Metric::NDCG {
+                let _ = writeln!(text, "\n## {}\n", metric.name().to_uppercase());
+                markdown_table(&mut text, &self.against_first(metric));
+            }
+        }
+        let parameters = self.parameters();
+        if !parameters.is_empty() {
+            let _ = writeln!(text, "\n## Parameters, fold by fold\n");
+            parameters.iter().for_each(|line| drop(writeln!(text, "- {line}")));
+        }
+        text
+    }
+
+    /// Prints the report as one line of JSON.
+    pub(super) fn print_json(&self) -> Result<()> {
+        let mut places = 0;
+        let systems = self.rows.iter().map(|row| {
+            let Ok(judged) = &row.outcome else {
+                let error = row.outcome.as_ref().err().map(String::as_str);
+                return JsonSystem { name: &row.name, mean: None, intervals: None, paper: row.paper, error, made: None };
+            };
+            let intervals = self.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
+            places += 1;
+            let parameters = judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
+            let made = Made {
+                parameters,
+                train_seconds: judged.train_seconds(),
+                bytes: judged.bytes(),
+                peak_bytes: judged.peak_bytes(),
+            };
+            let mean = Some(ByKey(&judged.evaluation.mean));
+            JsonSystem { name: &row.name, mean, intervals: Some(intervals), paper: row.paper, error: None, made: Some(made) }
+        });
+        let tests = self.statistics.tests.iter().map(|Comparison { a, b, metric, test, holm }| JsonTest {
+            a,
+            b,
+            metric: key(*metric),
+            difference: test.difference,
+            t: test.t,
+            p: test.p,
+            holm: *holm,
+        });
+        let against = self.statistics.against_first.iter().map(|against| JsonAgainst {
+            system: &self.statistics.evaluations[against.place].name,
+            metric: key(against.metric),
+            difference: against.interval.mean,
+            interval: [against.interval.low, against.interval.high],
+            p: against.p,
+            holm: against.holm,
+            randomization: against.randomization,
+            visible: against.visible,
+            verdict: against.verdict(),
+        });
+        let report = JsonReport {
+            title: self.spec.title.as_deref(),
+            queries: self.judgments.queries.len(),
+            folds: self.folds.count(),
+            systems: systems.collect(),
+            tests: tests.collect(),
+            against_first: against.collect(),
+        };
+        let mut out = output::stdout();
+        output::json_line(&mut out, &report)?;
+        output::written(out.flush())
+    }
+}
+
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    title: Option<&'a str>,
+    queries: usize,
+    folds: usize,
+    systems: Vec<JsonSystem<'a>>,
+    tests: Vec<JsonTest<'a>>,
+    against_first: Vec<JsonAgainst<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonSystem<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    mean: Option<ByKey<'a>>,
+    /// 95 % confidence intervals of NDCG@1, @3, @10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<[[f64; 2]; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(flatten)]
+    made: Option<Made<'a>>,
+}
+
+#[derive(Serialize)]
+struct Made<'a> {
+    /// By fold.
+    parameters: Vec<&'a str>,
+    train_seconds: f64,
+    bytes: u64,
+    peak_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct JsonTest<'a> {
+    a: &'a str,
+    b: &'a str,
+    metric: &'static str,
+    difference: f64,
+    t: f64,
+    p: f64,
+    holm: f64,
+}
+
+#[derive(Serialize)]
+struct JsonAgainst<'a> {
+    system: &'a str,
+    metric: &'static str,
+    difference: f64,
+    interval: [f64; 2],
+    p: f64,
+    holm: f64,
+    randomization: f64,
+    visible: f64,
+    verdict: &'static str,
+}
+
+impl Judged {
+    /// The longest training of those that were chosen.
+    pub(super) fn train_seconds(&self) -> f64 {
+        self.points.iter().map(|point| point.train_seconds).fold(0.0, f64::max)
+    }
+
+    /// The largest of those that were chosen.
+    pub(super) fn bytes(&self) -> u64 {
+        self.chosen.iter().map(|&place| self.points[place].bytes).max().unwrap_or(0)
+    }
+
+    /// As far as is known.
+    pub(super) fn peak_bytes(&self) -> Option<u64> {
+        self.points.iter().filter_map(|point| point.peak_bytes).max()
+    }
+}
+
+fn aligned(cells: &[Vec<String>], right: std::ops::Range<usize>) -> String {
+    let mut shown = table::plain();
+    if let Some((head, rows)) = cells.split_first() {
+        shown.set_header(head);
+        rows.iter().for_each(|row| drop(shown.add_row(row)));
+        let end = right.end.min(head.len());
+        table::align_right(&mut shown, right.start..end);
+    }
+    table::show(&mut shown)
+}
+
+fn markdown_table(text: &mut String, cells: &[Vec<String>]) {
+    for (place, row) in cells.iter().enumerate() {
+        let escaped: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let _ = writeln!(text, "| {} |", escaped.join(" | "));
+        if place == 0 {
+            let _ = writeln!(text, "|{}", " --- |".repeat(row.len()));
+        }
+    }
+}
+
+/// A time for people; nothing where nothing was trained.
+pub(super) fn seconds(seconds: f64) -> String {
+    match seconds {
+        0.0 => String::new(),
+        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} min", seconds / 60.0),
+    }
+}
+
+/// A size for people.
+pub(super) fn bytes(bytes: u64) -> String {
+    match bytes as f64 {
+        0.0 => String::new(),
+        bytes if bytes < 1e6 => format!("{:.0} KB", (bytes / 1e3).ceil()),
+        bytes if bytes < 9.95e6 => format!("{:.1} MB", bytes / 1e6),
+        bytes => format!("{:.0} MB", bytes / 1e6),
+    }
+}

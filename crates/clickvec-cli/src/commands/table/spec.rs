@@ -1,0 +1,247 @@
+//! What `clickvec table` is asked for: a file in TOML (docs/table.md).
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clickvec::ranker::RankerSpec;
+use serde::Deserialize;
+
+use crate::output;
+
+/// The most grid points of one system.
+const MOST_POINTS: usize = 10_000;
+
+/// A whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spec {
+    /// What the table is called.
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) data: Data,
+    #[serde(default)]
+    pub(super) evaluation: Evaluation,
+    #[serde(rename = "system", default)]
+    pub(super) systems: Vec<System>,
+}
+
+/// Files; relative ones are beside the spec.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Data {
+    pub(super) judged: Option<PathBuf>,
+    pub(super) clicks: Option<PathBuf>,
+    pub(super) titles: Option<PathBuf>,
+    /// Running text.
+    pub(super) contiguous: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Evaluation {
+    pub(super) folds: usize,
+    pub(super) seed: u64,
+}
+
+impl Default for Evaluation {
+    fn default() -> Evaluation {
+        Evaluation { folds: 2, seed: 1 }
+    }
+}
+
+/// One row of the table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct System {
+    pub(super) name: String,
+    /// A ranker, as `--ranker` takes it.
+    ranker: Option<String>,
+    /// Options of `clickvec train`, in one line.
+    train: Option<String>,
+    /// A model or ranker that is there already.
+    model: Option<PathBuf>,
+    /// Rows that are combined.
+    fusion: Option<Vec<String>>,
+    #[serde(default)]
+    method: Method,
+    /// Values to try for each parameter; for `train` an option's name without its dashes.
+    #[serde(default)]
+    grid: BTreeMap<String, Vec<toml::Value>>,
+    /// A trained Skip-Thought encoder.
+    load: Option<PathBuf>,
+    /// Vectors that another program trained.
+    vectors: Option<PathBuf>,
+    /// What a paper says: NDCG@1, @3 and @10, in the paper's units.
+    pub(super) paper: Option<[f64; 3]>,
+}
+
+/// How scores of several systems become one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Method {
+    /// Σ weight · normalised score.
+    #[default]
+    Sum,
+    /// Σ weight / (60 + rank).
+    ReciprocalRank,
+}
+
+/// What a row is made of, checked.
+pub(super) enum Kind {
+    /// One or more rankers of one system.
+    Rankers { points: Vec<RankerSpec>, load: Option<PathBuf>, vectors: Option<PathBuf> },
+    /// One or more trainings: the arguments of each.
+    Models(Vec<Vec<String>>),
+    /// A file.
+    File(PathBuf),
+    /// Places of other rows, all above this one.
+    Fusion { members: Vec<usize>, method: Method },
+}
+
+/// Reads and checks a spec; its relative paths become those from the working directory.
+pub(super) fn read(path: &Path) -> Result<Spec> {
+    let text = std::fs::read_to_string(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
+    let mut spec: Spec = toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let Data { judged, clicks, titles, contiguous } = &mut spec.data;
+    for file in [judged, clicks, titles, contiguous].into_iter().flatten() {
+        *file = folder.join(&*file);
+    }
+    for system in &mut spec.systems {
+        for file in [&mut system.model, &mut system.load, &mut system.vectors].into_iter().flatten() {
+            *file = folder.join(&*file);
+        }
+    }
+    ensure!(!spec.systems.is_empty(), "{}: expected systems below `[[system]]`, found none", path.display());
+    ensure!(
+        (1..=100).contains(&spec.evaluation.folds),
+        "{}: expected 1 to 100 folds, found {}",
+        path.display(),
+        spec.evaluation.folds
+    );
+    let mut names = HashSet::new();
+    for system in &spec.systems {
+        ensure!(
+            names.insert(system.name.as_str()),
+            "{}: expected each name once, found `{}` again",
+            path.display(),
+            output::printable(&system.name)
+        );
+    }
+    Ok(spec)
+}
+
+impl Spec {
+    /// What the system at `place` is made of.
+    pub(super) fn kind(&self, place: usize) -> Result<Kind> {
+        let system = &self.systems[place];
+        self.kind_of(system, place).with_context(|| format!("system `{}`", output::printable(&system.name)))
+    }
+
+    fn kind_of(&self, system: &System, place: usize) -> Result<Kind> {
+        let grid = || grid(&system.grid);
+        Ok(match (&system.ranker, &system.train, &system.model, &system.fusion) {
+            (Some(ranker), None, None, None) => {
+                let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
+                let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<_>>()?;
+                Kind::Rankers { points, load: system.load.clone(), vectors: system.vectors.clone() }
+            }
+            (None, Some(train), None, None) => {
+                let base: Vec<String> = train.split_whitespace().map(str::to_owned).collect();
+                let arguments = |point: &Vec<(String, toml::Value)>| {
+                    let options = point.iter().map(|(name, value)| format!("--{name}={}", shown(value)));
+                    base.iter().cloned().chain(options).collect()
+                };
+                Kind::Models(grid()?.iter().map(arguments).collect())
+            }
+            (None, None, Some(model), None) => Kind::File(model.clone()),
+            (None, None, None, Some(members)) => {
+                let known = |name: &String| {
+                    let above = &self.systems[..place];
+                    above.iter().position(|other| other.name == *name).with_context(|| {
+                        format!("expected the name of a system above it, found `{}`", output::printable(name))
+                    })
+                };
+                ensure!(members.len() > 1, "expected two members or more, found {}", members.len());
+                Kind::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, method: system.method }
+            }
+            _ => bail!("expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
+        })
+    }
+}
+
+/// Every combination of the grid's values; one empty one if there are none.
+fn grid(values: &BTreeMap<String, Vec<toml::Value>>) -> Result<Vec<Vec<(String, toml::Value)>>> {
+    let mut points = vec![Vec::new()];
+    for (name, values) in values {
+        ensure!(!values.is_empty(), "expected values for `{}`, found none", output::printable(name));
+        ensure!(points.len() * values.len() <= MOST_POINTS, "expected at most {MOST_POINTS} combinations, found more");
+        let with = |point: &Vec<(String, toml::Value)>, value: &toml::Value| {
+            let mut point = point.clone();
+            point.push((name.clone(), value.clone()));
+            point
+        };
+        points = points.iter().flat_map(|point| values.iter().map(move |value| with(point, value))).collect();
+    }
+    Ok(points)
+}
+
+fn at_point(base: &RankerSpec, point: &[(String, toml::Value)]) -> Result<RankerSpec> {
+    let mut spec = base.clone();
+    for (name, value) in point {
+        let number = match value {
+            toml::Value::Integer(number) => *number as f64,
+            toml::Value::Float(number) => *number,
+            other => bail!("expected numbers for `{}`, found `{other}`", output::printable(name)),
+        };
+        ensure!(spec.get(name).is_none(), "expected `{name}` in `ranker` or in `grid`, found it in both");
+        spec.parameters.push((name.clone(), number));
+    }
+    Ok(spec)
+}
+
+/// A value as an option's.
+fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(systems: &str) -> Spec {
+        toml::from_str(&format!("[data]\njudged = \"j.tsv\"\n{systems}")).unwrap()
+    }
+
+    #[test]
+    fn a_grid_is_every_combination() {
+        let spec = parse("[[system]]\nname = \"a\"\nranker = \"bm25:b=1\"\ngrid = { k1 = [1, 0.5], x = [2, 3, 4] }\n");
+        let Kind::Rankers { points, .. } = spec.kind(0).unwrap() else { panic!("no rankers") };
+        let shown: Vec<String> = points.iter().map(ToString::to_string).collect();
+        assert_eq!((shown.len(), shown[0].as_str(), shown[5].as_str()), (6, "bm25:b=1,k1=1,x=2", "bm25:b=1,k1=0.5,x=4"));
+        let spec = parse("[[system]]\nname = \"n\"\ntrain = \"--encoder lstm\"\ngrid = { optimizer = [\"adam\"], gamma = [10] }\n");
+        let Kind::Models(points) = spec.kind(0).unwrap() else { panic!("no models") };
+        assert_eq!(points, [["--encoder", "lstm", "--gamma=10", "--optimizer=adam"]]);
+    }
+
+    #[test]
+    fn faults_say_what_is_expected() {
+        let fault = |systems: &str, place: usize| match parse(systems).kind(place) {
+            Ok(_) => panic!("{systems}: no fault"),
+            Err(error) => format!("{error:#}"),
+        };
+        let nothing = "system `a`: expected one of `ranker`, `train`, `model` and `fusion`, found none or several";
+        assert_eq!(fault("[[system]]\nname = \"a\"\n", 0), nothing);
+        assert_eq!(fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\nmodel = \"m\"\n", 0), nothing);
+        let twice = fault("[[system]]\nname = \"a\"\nranker = \"bm25:b=1\"\ngrid = { b = [1] }\n", 0);
+        assert!(twice.contains("found it in both"), "{twice}");
+        let unknown = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"f\"\nfusion = [\"a\", \"z\"]\n", 1);
+        assert!(unknown.ends_with("expected the name of a system above it, found `z`"), "{unknown}");
+        let text = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { b = [\"x\"] }\n", 0);
+        assert!(text.contains("expected numbers for `b`"), "{text}");
+    }
+}

@@ -1,0 +1,101 @@
+//! What the differences between rows are worth.
+
+use anyhow::Result;
+use clickvec::Error;
+use clickvec::eval::{
+    self, Comparison, Evaluation, Metric, Resampling, bootstrap_difference, bootstrap_mean, randomization_test,
+};
+
+use super::run::Row;
+use crate::superscripts::SIGNIFICANT;
+
+/// Of confidence intervals.
+const LEVEL: f64 = 0.95;
+/// A true difference of so many standard errors is found significant in four of five test sets: 1.96 + 0.84.
+const FOUND_IN_FOUR_OF_FIVE: f64 = 2.8;
+
+/// All tests of a table.
+pub(super) struct Statistics {
+    /// Rows that were judged.
+    pub(super) evaluations: Vec<Evaluation>,
+    /// Between each two of them.
+    pub(super) tests: Vec<Comparison>,
+    /// Whether marks are by p as it is, not corrected.
+    pub(super) uncorrected: bool,
+    /// Each row against the first, by metric.
+    pub(super) against_first: Vec<Against>,
+    /// The confidence interval of each row's metrics.
+    pub(super) intervals: Vec<[eval::Interval; 3]>,
+}
+
+/// A row against the first.
+pub(super) struct Against {
+    /// Its place among the evaluations.
+    pub(super) place: usize,
+    pub(super) metric: Metric,
+    pub(super) interval: eval::Interval,
+    pub(super) p: f64,
+    pub(super) holm: f64,
+    pub(super) randomization: f64,
+    /// The smallest true difference that so many queries show in four of five cases.
+    pub(super) visible: f64,
+}
+
+impl Against {
+    /// In a word.
+    pub(super) fn verdict(&self) -> &'static str {
+        match self.holm < SIGNIFICANT {
+            true if self.interval.mean > 0.0 => "better",
+            true => "worse",
+            false => "not shown",
+        }
+    }
+}
+
+pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
+    let judged = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+    let evaluations: Vec<Evaluation> = judged.map(|judged| judged.evaluation.clone()).collect();
+    let tests = eval::compare_all(&evaluations).map_err(Error::from)?;
+    let values = |place: usize, metric| -> Vec<f64> {
+        evaluations[place].queries.iter().map(|query| query.metrics.get(metric)).collect()
+    };
+    let resampling = Resampling::default();
+    let mut against_first = Vec::new();
+    for metric in Metric::NDCG {
+        let first = values(0, metric);
+        let mut of_metric = Vec::new();
+        for place in 1..evaluations.len() {
+            let other = values(place, metric);
+            let test = eval::paired_t_test(&other, &first).map_err(Error::from)?;
+            let interval = bootstrap_difference(&other, &first, LEVEL, &resampling).map_err(Error::from)?;
+            let randomization = randomization_test(&other, &first, &resampling).map_err(Error::from)?.p;
+            let standard_error = standard_error(&other, &first);
+            of_metric.push(Against {
+                place,
+                metric,
+                interval,
+                p: test.p,
+                holm: 1.0,
+                randomization,
+                visible: FOUND_IN_FOUR_OF_FIVE * standard_error,
+            });
+        }
+        let p: Vec<f64> = of_metric.iter().map(|against| against.p).collect();
+        for (against, holm) in of_metric.iter_mut().zip(eval::holm(&p)) {
+            against.holm = holm;
+        }
+        against_first.extend(of_metric);
+    }
+    let interval = |place: usize| Metric::NDCG.map(|metric| bootstrap_mean(&values(place, metric), LEVEL, &resampling));
+    let intervals = (0..evaluations.len()).map(interval).collect();
+    Ok(Statistics { evaluations, tests, uncorrected, against_first, intervals })
+}
+
+/// Of the mean difference.
+fn standard_error(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().max(2) as f64;
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let mean = differences.iter().sum::<f64>() / n;
+    let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
+    (squares / (n - 1.0) / n).sqrt()
+}
