@@ -143,6 +143,16 @@ pub enum LearnFault {
         /// How many there are.
         found: usize,
     },
+    /// There are too few different texts, of titles and queries, with a word.
+    #[error(
+        "expected {least} different texts with a frequent word or more, found {found}; name the collection with --titles, or lower min-count"
+    )]
+    TooFewTexts {
+        /// How many it needs.
+        least: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// There is no clicked pair with a word on both sides.
     #[error("expected clicked pairs to learn from, found none with a word on both sides; name a log with --clicks")]
     NoClicks,
