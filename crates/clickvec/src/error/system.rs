@@ -186,6 +186,16 @@ pub enum LearnFault {
         /// What it is instead.
         found: String,
     },
+    /// A file of vectors is not what it should be.
+    #[error("{}: {fault}", super::vector_file::at(path, *place))]
+    Vectors {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Where in it.
+        place: super::VectorPlace,
+        /// What is wrong.
+        fault: super::VectorFileFault,
+    },
     /// Training did not stay finite.
     #[error("the objective became NaN or infinite in step {step}; {hint}")]
     Diverged {
