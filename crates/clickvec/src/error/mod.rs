@@ -4,11 +4,13 @@ mod file;
 mod index;
 mod system;
 mod table;
+mod vector_file;
 
 pub use file::{FileFault, ResumeFault};
 pub use index::IndexFault;
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
+pub use vector_file::{VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};

@@ -143,6 +143,16 @@ pub enum LearnFault {
         /// How many there are.
         found: usize,
     },
+    /// There are too few different texts, of titles and queries, with a word.
+    #[error(
+        "expected {least} different texts with a frequent word or more, found {found}; name the collection with --titles, or lower min-count"
+    )]
+    TooFewTexts {
+        /// How many it needs.
+        least: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// There is no clicked pair with a word on both sides.
     #[error("expected clicked pairs to learn from, found none with a word on both sides; name a log with --clicks")]
     NoClicks,
@@ -175,6 +185,16 @@ pub enum LearnFault {
         what: &'static str,
         /// What it is instead.
         found: String,
+    },
+    /// A file of vectors is not what it should be.
+    #[error("{}: {fault}", super::vector_file::at(path, *place))]
+    Vectors {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Where in it.
+        place: super::VectorPlace,
+        /// What is wrong.
+        fault: super::VectorFileFault,
     },
     /// Training did not stay finite.
     #[error("the objective became NaN or infinite in step {step}; {hint}")]

@@ -11,7 +11,10 @@ use rayon::prelude::*;
 pub use folds::{CrossValidated, Folds, cross_validate};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 pub use metrics::{Gain, Ranking, Scored, Ties};
-pub use significance::{PairedTest, PairingFault, paired_t_test};
+pub use significance::{
+    Interval, PairedTest, PairingFault, RandomizationTest, Resampling, bootstrap_difference, bootstrap_mean, holm,
+    paired_t_test, randomization_test,
+};
 
 use crate::error::shortened;
 use crate::ranker::Ranker;

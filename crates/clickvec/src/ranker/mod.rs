@@ -2,6 +2,7 @@
 
 pub mod bm25;
 pub mod corpus;
+mod doc2vec;
 pub mod file;
 mod language_model;
 mod neural;
@@ -9,18 +10,22 @@ pub mod spec;
 pub mod system;
 #[cfg(test)]
 mod testing;
+mod text_table;
 mod ulm;
+mod word_vectors;
 
 pub use bm25::Bm25;
 pub use corpus::Corpus;
+pub use doc2vec::Doc2Vec;
 pub use file::{State, load};
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use ulm::Ulm;
+pub use word_vectors::WordVectors;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 2] = [&bm25::SYSTEM, &ulm::SYSTEM];
+pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &doc2vec::SYSTEM, &word_vectors::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Train Doc2Vec with gensim and with clickvec on the same texts with the same settings, and compare what comes out.
+
+python3 bench/check_doc2vec.py CLICKVEC [--data FOLDER] [--epochs N]
+
+Needs gensim and numpy. Without --data the texts are generated: topics that share some words. With it, FOLDER has
+titles.tsv, clicks.tsv and judged.tsv. Random numbers differ, so vectors cannot be the same; what must agree, as far as
+two seeds of one program agree, is printed for each form:
+
+- NDCG@1/3/10 of the judged titles, of two seeds of each program;
+- of 500 texts, how many of the 10 nearest others are the same in both, beside two seeds of one program.
+"""
+import argparse
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+from gensim.models.doc2vec import Doc2Vec, TaggedDocument
+
+FORMS = {
+    "dm=1": dict(dm=1, dm_mean=1),
+    "dm=0": dict(dm=0, dbow_words=0),
+    "dm=0,dbow-words=1": dict(dm=0, dbow_words=1),
+}
+SETTINGS = dict(vector_size=100, window=5, min_count=1, sample=1e-4, negative=5, hs=0, alpha=0.025, min_alpha=1e-4)
+SEEDS = (1, 2)
+
+
+def words(text):
+    """Enough for Latin letters: docs/formats.md and the program have the rule for every script."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
+    return tuple(re.findall(r"[^\W_]+", re.sub("['\u2019\u02bc\u200b-\u200d\ufeff]", "", text)))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        names = file.readline().rstrip("\r\n").split("\t")
+        return [dict(zip(names, line.rstrip("\r\n").split("\t"))) for line in file]
+
+
+def generate(folder):
+    """Titles of 20 topics: words of the topic and words that all share; queries of the topics' words, graded by topic."""
+    random = np.random.default_rng(7)
+    text = lambda topic, own, common: " ".join(
+        [f"t{topic}w{word}" for word in random.zipf(1.5, own) % 30] + [f"all{word}" for word in random.zipf(1.3, common) % 50]
+    )
+    titles = [(text(i % 20, 5, 4), i % 20) for i in range(6000)]
+    queries = [(f"{text(i % 20, 3, 1)}", i % 20) for i in range(400)]
+    with open(folder / "titles.tsv", "w") as file:
+        print("id", "title", sep="\t", file=file)
+        for number, (title, _) in enumerate(titles):
+            print(number, title, sep="\t", file=file)
+    with open(folder / "clicks.tsv", "w") as file:
+        print("query", "title", sep="\t", file=file)
+        for query, topic in ((text(i % 20, 3, 1), i % 20) for i in range(2000)):
+            print(query, titles[random.integers(300) * 20 + topic][0], sep="\t", file=file)
+    with open(folder / "judged.tsv", "w") as file:
+        print("query", "title", "grade", sep="\t", file=file)
+        for query, topic in queries:
+            for title, other in (titles[place] for place in random.integers(0, 6000, 15)):
+                print(query, title, 4 if topic == other else 0, sep="\t", file=file)
+            print(query, titles[random.integers(300) * 20 + topic][0], 4, sep="\t", file=file)
+
+
+def ndcg(vectors, judged):
+    """NDCG@1/3/10 by the cosine of unit vectors; gain 2^grade − 1. Cosines hardly ever tie."""
+    queries = {}
+    for row in judged:
+        queries.setdefault(row["query"], []).append((row["title"], int(row["grade"])))
+    sums = np.zeros(3)
+    zero = np.zeros(SETTINGS["vector_size"])
+    for query, titles in queries.items():
+        vector = vectors.get(words(query), zero)
+        scores = [-np.dot(vector, vectors.get(words(title), zero)) for title, _ in titles]
+        gains = 2.0 ** np.array([grade for _, grade in titles]) - 1
+        for at, cut in enumerate((1, 3, 10)):
+            discount = 1 / np.log2(np.arange(2, 2 + len(gains)))
+            discount[cut:] = 0
+            ideal = np.dot(np.sort(gains)[::-1], discount)
+            sums[at] += np.dot(gains[np.argsort(scores, kind="stable")], discount) / ideal if ideal else 0
+    return sums / len(queries)
+
+
+def with_gensim(texts, form, epochs, seed):
+    documents = [TaggedDocument(list(text), [number]) for number, text in enumerate(texts)]
+    begin = time.process_time()
+    model = Doc2Vec(documents, epochs=epochs, seed=seed, workers=1, **SETTINGS, **FORMS[form])
+    seconds = time.process_time() - begin
+    vectors = model.dv.vectors / np.linalg.norm(model.dv.vectors, axis=1, keepdims=True)
+    return dict(zip(texts, vectors)), seconds
+
+
+def with_clickvec(clickvec, folder, texts, form, epochs, seed):
+    """Trains, and computes each text's place in the ranker's file: safetensors is a header and numbers."""
+    spec = f"doc2vec:{form},epochs={epochs},seed={seed}"
+    with tempfile.TemporaryDirectory() as out:
+        begin = time.monotonic()
+        command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
+                   folder / "clicks.tsv", "--ranker", spec, "--save-rankers", out, "--json"]
+        result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        seconds = time.monotonic() - begin
+        (path,) = Path(out).glob("*.safetensors")
+        data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+
+    def array(name, kind):
+        start, end = header[name]["data_offsets"]
+        return np.frombuffer(data[8 + length + start:8 + length + end], kind).reshape(header[name]["shape"])
+
+    # The texts are in the order in which they are first seen, as ours are.
+    vectors = array("text_vectors", "<f4").astype(float)
+    if len(vectors) != len(texts):
+        sys.exit(f"expected {len(texts)} texts, found {len(vectors)}: are there letters beyond Latin ones in the data?")
+    return dict(zip(texts, vectors)), seconds, result
+
+
+def nearest(vectors, texts, sample):
+    table = np.array([vectors[text] for text in texts], dtype=np.float32)
+    scores = table[sample] @ table.T
+    scores[np.arange(len(sample)), sample] = -2
+    return np.argpartition(-scores, 10, axis=1)[:, :10]
+
+
+def overlap(a, b):
+    return np.mean([len(set(x) & set(y)) / 10 for x, y in zip(a, b)])
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("clickvec", type=Path)
+    arguments.add_argument("--data", type=Path)
+    arguments.add_argument("--epochs", type=int, default=30)
+    arguments.add_argument("--forms", nargs="*", default=list(FORMS))
+    args = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = args.data or Path(made)
+        if not args.data:
+            generate(folder)
+        titles, clicks, judged = (read(folder / f"{name}.tsv") for name in ("titles", "clicks", "judged"))
+        seen = [words(row["title"]) for row in titles] + [words(row["query"]) for row in clicks]
+        seen += [words(row["title"]) for row in clicks]
+        seen += [words(query) for query in dict.fromkeys(row["query"] for row in judged)]
+        texts = [text for text in dict.fromkeys(seen) if text]
+        sample = np.random.default_rng(1).choice(len(texts), 500, replace=False)
+        for form in args.forms:
+            near = {}
+            for seed in SEEDS:
+                for program in ("gensim", "clickvec"):
+                    if program == "gensim":
+                        vectors, seconds = with_gensim(texts, form, args.epochs, seed)
+                    else:
+                        vectors, seconds, _ = with_clickvec(args.clickvec, folder, texts, form, args.epochs, seed)
+                    near[program, seed] = nearest(vectors, texts, sample)
+                    numbers = " ".join(f"{value:.3f}" for value in ndcg(vectors, judged))
+                    print(f"{form:18} {program:8} seed {seed}: NDCG@1/3/10 {numbers}, {seconds:.0f} s", flush=True)
+            for (a, b), name in {
+                (("gensim", 1), ("gensim", 2)): "gensim, two seeds",
+                (("clickvec", 1), ("clickvec", 2)): "clickvec, two seeds",
+                (("gensim", 1), ("clickvec", 1)): "gensim beside clickvec",
+            }.items():
+                print(f"{form:18} nearest ten in common, {name}: {overlap(near[a], near[b]):.3f}")
+
+
+if __name__ == "__main__":
+    main()

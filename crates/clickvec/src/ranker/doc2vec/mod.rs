@@ -1,0 +1,255 @@
+//! Doc2Vec: paragraph vectors (Le and Mikolov, "Distributed representations of sentences and documents", 2014), with
+//! negative sampling (Mikolov et al., "Distributed representations of words and phrases and their compositionality",
+//! 2013).
+
+mod network;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
+use super::corpus::{Corpus, WordLists};
+use super::file::{Numbers, State};
+use super::system::{Parameter, Progress, Resources, System, Values, Watch};
+use super::text_table::{TextReader, TextTable};
+use super::{Ranker, Trained};
+use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::math::score::score;
+use crate::math::vector::normalize;
+use crate::rng::{Permutation, stream};
+use crate::text::{Interner, WordId};
+
+/// What is known of it before training.
+pub(super) const SYSTEM: System = System {
+    name: "doc2vec",
+    about: "paragraph vectors, DM and DBOW (Le, Mikolov 2014)",
+    parameters: &[
+        Parameter::count("dm", 1, 0, 1, "1: distributed memory, the mean of text and context; 0: bag of words"),
+        Parameter::count("size", 100, 1, 10_000, "numbers of a vector"),
+        Parameter::count("window", 5, 1, 1000, "words of context on each side, at most"),
+        Parameter::count("min-count", 1, 1, u32::MAX, "words that stand more rarely in the texts are left out"),
+        Parameter::of_training(
+            "sample",
+            1e-4,
+            0.0,
+            1.0,
+            "words more frequent than this are left out at random; 0: none",
+        ),
+        Parameter::count("negative", 5, 1, 1000, "negative samples a prediction"),
+        Parameter::count("epochs", 30, 1, 100_000, "passes over the texts"),
+        Parameter::of_training("alpha", 0.025, 1e-6, 1.0, "learning rate at first; it falls linearly to 1e-4"),
+        Parameter::count("dbow-words", 0, 0, 1, "1: with dm=0, word vectors are learnt too (skip-gram)"),
+        Parameter::SEED,
+    ],
+    train: |values, resources, watch| Ok(Box::new(Doc2Vec::train(values, resources, watch)?)),
+    restore: |values, state| Ok(Box::new(Doc2Vec::restore(values, state)?)),
+};
+
+/// The cosine of the vectors of two texts, which were learnt as what helps to predict the texts' words.
+///
+/// A text that was trained on has the vector it got there. The vector of another one is learnt, with all that the texts
+/// share held fixed, from a random vector that depends on the text alone. A text without known words has the zero
+/// vector, and a cosine with that is 0.
+#[derive(Debug, Clone)]
+pub struct Doc2Vec {
+    options: Options,
+    vocabulary: Interner,
+    network: Network,
+    /// Vectors of length 1.
+    texts: TextTable,
+}
+
+impl Options {
+    fn new(values: &Values) -> Options {
+        let memory = values.count("dm") == 1;
+        Options {
+            memory,
+            words: !memory && values.count("dbow-words") == 1,
+            size: values.count("size"),
+            window: values.count("window"),
+            sample: values.get("sample"),
+            negative: values.count("negative"),
+            epochs: values.count("epochs"),
+            rate: values.get("alpha"),
+            seed: values.count("seed") as u64,
+        }
+    }
+}
+
+/// The distinct texts to train on, as numbers of the words that are frequent enough.
+struct Texts {
+    vocabulary: Interner,
+    frequencies: Vec<u32>,
+    keys: Vec<u64>,
+    words: WordLists,
+}
+
+impl Texts {
+    /// Those of the collection, of the clicks and of the test set. A text without a word that is frequent enough is
+    /// left out.
+    fn new(corpus: &Corpus, least: usize) -> Texts {
+        let lists = [&corpus.titles, &corpus.clicks.queries, &corpus.clicks.titles, &corpus.test_queries];
+        let mut reader = TextReader::default();
+        let mut distinct: Vec<(u64, &[WordId])> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for text in lists.into_iter().flat_map(WordLists::iter) {
+            distinct
+                .extend(reader.key(&corpus.vocabulary, text).filter(|&key| seen.insert(key)).map(|key| (key, text)));
+        }
+        let mut counts = vec![0u32; corpus.vocabulary.len()];
+        distinct.iter().flat_map(|(_, text)| *text).for_each(|&word| counts[word as usize] += 1);
+        let mut texts = Texts {
+            vocabulary: Interner::default(),
+            frequencies: Vec::new(),
+            keys: Vec::new(),
+            words: WordLists::default(),
+        };
+        let mut numbers = vec![None; counts.len()];
+        for (word, &count) in (0..).zip(&counts) {
+            if count > 0 && count as usize >= least {
+                numbers[word as usize] = Some(texts.vocabulary.intern(corpus.vocabulary.word(word)).0);
+                texts.frequencies.push(count);
+            }
+        }
+        let mut known: Vec<WordId> = Vec::new();
+        for (key, text) in distinct {
+            known.clear();
+            known.extend(text.iter().filter_map(|&word| numbers[word as usize]));
+            if !known.is_empty() {
+                texts.keys.push(key);
+                texts.words.push(&known);
+            }
+        }
+        texts
+    }
+}
+
+impl Doc2Vec {
+    fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<Doc2Vec> {
+        let failed = |fault| Error::Learn { ranker: SYSTEM.name, fault };
+        let options = Options::new(values);
+        let texts = Texts::new(resources.corpus, values.count("min-count"));
+        if texts.keys.len() < 2 {
+            return Err(failed(LearnFault::TooFewTexts { least: 2, found: texts.keys.len() }));
+        }
+        let mut network = Network::new(texts.frequencies, &options);
+        let mut vectors = random_rows(texts.keys.len(), options.size, options.seed, "doc2vec texts");
+        let mut scratch = Scratch::default();
+        for epoch in 0..options.epochs {
+            let number = texts.keys.len();
+            let order = Permutation::new(number as u64, options.seed, "doc2vec order", epoch as u64);
+            let mut random = stream(options.seed, "doc2vec epoch", epoch as u64);
+            let mut loss = Loss::default();
+            for place in 0..number {
+                let text = order.at(place as u64) as usize;
+                let vector = &mut vectors[text * options.size..][..options.size];
+                let rate = options.rate_at((epoch * number + place) as f64 / (options.epochs * number) as f64);
+                let access = &mut Access::Learning(&mut network);
+                let words = texts.words.get(text);
+                loss.add(learn_text(access, &options, words, vector, rate, &mut random, &mut scratch));
+            }
+            let mean = loss.sum / loss.predictions.max(1) as f64;
+            let (done, of) = (epoch as u64 + 1, options.epochs as u64);
+            if !mean.is_finite() {
+                return Err(failed(LearnFault::Diverged { step: done, hint: "take a smaller alpha" }));
+            }
+            watch(Progress { done, of, objective: Some(mean) });
+        }
+        let mut table = TextTable::new(options.size);
+        for (&key, vector) in texts.keys.iter().zip(vectors.chunks_exact_mut(options.size)) {
+            to_unit(vector);
+            table.insert(key, vector);
+        }
+        if options.words {
+            // Only training needs them.
+            network.inputs = Vec::new();
+        }
+        Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: table })
+    }
+
+    fn restore(values: &Values, state: &State) -> Result<Doc2Vec, FileFault> {
+        let options = Options::new(values);
+        let vocabulary = state.words()?;
+        let (words, size) = (vocabulary.len(), options.size);
+        let frequencies = state.u32s("frequency", &[Some(words)])?.to_vec();
+        let bad = |found: &str| FileFault::BadSettings { found: found.to_owned() };
+        if frequencies.contains(&0) || words == 0 {
+            return Err(bad("frequency: expected words with one of 1 or more"));
+        }
+        let inputs = match options.memory {
+            true => state.f32s("word_inputs", &[Some(words), Some(size)])?.to_vec(),
+            false => Vec::new(),
+        };
+        let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
+        let texts = TextTable::restore(state, size)?;
+        // A longer one would give cosines that are none, or no number at all.
+        if texts.iter().any(|vector| score(vector, vector) > 1.001) {
+            return Err(bad("text_vectors: expected vectors of length 1 or 0"));
+        }
+        let network = Network::of(frequencies, inputs, outputs, &options);
+        Ok(Doc2Vec { options, vocabulary, network, texts })
+    }
+
+    /// The vector of a text, of length 1; or 0.
+    fn vector(&self, reader: &mut TextReader, scratch: &mut Scratch, text: &str) -> Cow<'_, [f32]> {
+        let (key, words) = reader.read(&self.vocabulary, text);
+        match self.texts.get(key) {
+            Some(vector) => Cow::Borrowed(vector),
+            None => Cow::Owned(self.infer(key, words, scratch)),
+        }
+    }
+
+    fn infer(&self, key: u64, words: &[WordId], scratch: &mut Scratch) -> Vec<f32> {
+        let options = &self.options;
+        if words.is_empty() {
+            return vec![0.0; options.size];
+        }
+        let mut random = stream(options.seed, "doc2vec infer", key);
+        let mut vector: Vec<f32> = (0..options.size).map(|_| random_coordinate(&mut random, options.size)).collect();
+        for epoch in 0..options.epochs {
+            let rate = options.rate_at(epoch as f64 / options.epochs as f64);
+            learn_text(&mut Access::Fixed(&self.network), options, words, &mut vector, rate, &mut random, scratch);
+        }
+        to_unit(&mut vector);
+        vector
+    }
+}
+
+/// The vector divided by its length; zero where that is no number, as after learning from a hostile file's numbers.
+fn to_unit(vector: &mut [f32]) {
+    let length = normalize(vector);
+    let finite = length.is_finite() && vector.iter().all(|x| x.is_finite());
+    if !finite {
+        vector.fill(0.0);
+    }
+}
+
+impl Ranker for Doc2Vec {
+    fn name(&self) -> &str {
+        SYSTEM.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let (mut reader, mut scratch) = (TextReader::default(), Scratch::default());
+        let query = self.vector(&mut reader, &mut scratch, query);
+        let cosine = |title: &&str| f64::from(score(&query, &self.vector(&mut reader, &mut scratch, title)));
+        titles.iter().map(cosine).collect()
+    }
+}
+
+impl Trained for Doc2Vec {
+    fn tune(&mut self, _: &Values) {}
+
+    fn state(&self) -> State {
+        let shape = [self.vocabulary.len(), self.options.size];
+        let mut state = State::default()
+            .with_words(&self.vocabulary)
+            .with_u32s("frequency", &self.network.frequencies)
+            .with("word_outputs", &shape, Numbers::F32(self.network.outputs.clone()));
+        if self.options.memory {
+            state = state.with("word_inputs", &shape, Numbers::F32(self.network.inputs.clone()));
+        }
+        self.texts.write(state)
+    }
+}

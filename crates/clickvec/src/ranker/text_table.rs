@@ -1,0 +1,164 @@
+//! Vectors of whole texts, found again by the texts' words.
+
+use std::collections::HashMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::corpus::UNKNOWN;
+use super::file::{Numbers, State};
+use crate::error::FileFault;
+use crate::text::{Interner, WordBuffer, WordId, for_each_word};
+
+const KEYS: &str = "text_keys";
+const VECTORS: &str = "text_vectors";
+
+/// Reads texts: as the words that a vocabulary has, and as a key that no other text has.
+#[derive(Debug, Default)]
+pub(super) struct TextReader {
+    buffer: WordBuffer,
+    joined: String,
+    words: Vec<WordId>,
+}
+
+impl TextReader {
+    /// The key of `text`, which all its words make, and those that `vocabulary` has.
+    pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId]) {
+        let TextReader { buffer, joined, words } = self;
+        joined.clear();
+        words.clear();
+        for_each_word(text, buffer, |word| {
+            push(joined, word);
+            words.extend(vocabulary.get(word));
+        });
+        (xxh3_64(joined.as_bytes()), words)
+    }
+
+    /// The key of a text whose words are known by number; `None` stands for a text without words.
+    pub(super) fn key(&mut self, vocabulary: &Interner, text: &[WordId]) -> Option<u64> {
+        self.joined.clear();
+        text.iter().for_each(|&word| push(&mut self.joined, vocabulary.word(word)));
+        if text.is_empty() { None } else { Some(xxh3_64(self.joined.as_bytes())) }
+    }
+}
+
+/// No word has a line end: two texts never join to one string.
+fn push(joined: &mut String, word: &str) {
+    joined.push_str(word);
+    joined.push('\n');
+}
+
+/// One vector for each of some texts.
+///
+/// Texts are known by 64-bit hashes of their words, and a hit is not verified: among a million texts the chance that
+/// any two have one hash is 3 in 10⁸.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TextTable {
+    places: HashMap<u64, u32>,
+    keys: Vec<u64>,
+    dimension: usize,
+    /// [texts, dimension]
+    vectors: Vec<f32>,
+}
+
+impl TextTable {
+    pub(super) fn new(dimension: usize) -> TextTable {
+        TextTable { dimension, ..TextTable::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Adds a text; `false` if it is there already, and then nothing is changed.
+    ///
+    /// # Panics
+    /// If the vector has another dimension.
+    pub(super) fn insert(&mut self, key: u64, vector: &[f32]) -> bool {
+        assert_eq!(vector.len(), self.dimension);
+        if self.places.contains_key(&key) || self.keys.len() >= UNKNOWN as usize {
+            return false;
+        }
+        self.places.insert(key, self.keys.len() as u32);
+        self.keys.push(key);
+        self.vectors.extend_from_slice(vector);
+        true
+    }
+
+    pub(super) fn get(&self, key: u64) -> Option<&[f32]> {
+        self.places.get(&key).map(|&place| &self.vectors[place as usize * self.dimension..][..self.dimension])
+    }
+
+    /// The vectors, text by text.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[f32]> {
+        self.vectors.chunks_exact(self.dimension.max(1))
+    }
+
+    /// Adds the table to what a file is to hold.
+    pub(super) fn write(&self, state: State) -> State {
+        // A file has whole numbers of 32 bits: the lower half, then the upper.
+        let halves = self.keys.iter().flat_map(|&key| [key as u32, (key >> 32) as u32]).collect();
+        state.with(KEYS, &[self.len(), 2], Numbers::U32(halves)).with(
+            VECTORS,
+            &[self.len(), self.dimension],
+            Numbers::F32(self.vectors.clone()),
+        )
+    }
+
+    /// The table that a file holds.
+    pub(super) fn restore(state: &State, dimension: usize) -> Result<TextTable, FileFault> {
+        let keys = state.u32s(KEYS, &[None, Some(2)])?;
+        let vectors = state.f32s(VECTORS, &[Some(keys.len() / 2), Some(dimension)])?;
+        let mut table = TextTable::new(dimension);
+        // Without a dimension there would be no row to each key.
+        if dimension == 0 && !keys.is_empty() {
+            return Err(FileFault::BadSettings { found: format!("{VECTORS}: vectors without numbers") });
+        }
+        for (halves, vector) in keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1))) {
+            if !table.insert(u64::from(halves[0]) | u64::from(halves[1]) << 32, vector) {
+                return Err(FileFault::BadSettings { found: format!("{KEYS}: a text that stands there twice") });
+            }
+        }
+        Ok(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_of_all_words_and_of_nothing_else() {
+        let mut vocabulary = Interner::default();
+        for word in ["red", "door"] {
+            vocabulary.intern(word);
+        }
+        let mut reader = TextReader::default();
+        let mut read = |text: &str| {
+            let (key, words) = reader.read(&vocabulary, text);
+            (key, words.to_vec())
+        };
+        let (key, words) = read("Red, sofa DOOR!");
+        assert_eq!(words, [0, 1]);
+        assert_eq!(read("red sofa door").0, key);
+        for other in ["red door", "red lamp door", "redsofa door", "door sofa red", ""] {
+            assert_ne!(read(other).0, key, "{other}");
+        }
+        assert_eq!(Some(read("door red").0), TextReader::default().key(&vocabulary, &[1, 0]));
+        assert_eq!(TextReader::default().key(&vocabulary, &[]), None);
+    }
+
+    #[test]
+    fn a_file_keeps_a_table_and_damage_is_seen() {
+        let mut table = TextTable::new(2);
+        let wide = u64::from(u32::MAX) << 7;
+        assert!(table.insert(7, &[1.0, 2.0]) && table.insert(wide, &[3.0, 4.0]) && !table.insert(7, &[5.0, 6.0]));
+        let state = table.write(State::default());
+        let again = TextTable::restore(&state, 2).unwrap();
+        assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
+        assert!(matches!(TextTable::restore(&state, 3), Err(FileFault::WrongTensor { .. })));
+        let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
+        assert!(matches!(TextTable::restore(&twice, 2), Err(FileFault::BadSettings { .. })));
+        let fewer = state.with(KEYS, &[1, 2], Numbers::U32(vec![7, 0]));
+        assert!(matches!(TextTable::restore(&fewer, 2), Err(FileFault::WrongTensor { .. })));
+    }
+}
