@@ -5,6 +5,7 @@ mod input;
 mod metrics;
 mod output;
 mod progress;
+mod superscripts;
 mod table;
 
 use std::process::ExitCode;

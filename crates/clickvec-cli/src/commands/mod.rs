@@ -6,6 +6,7 @@ mod evaluate;
 mod index;
 mod inspect;
 mod search;
+mod table;
 mod train;
 mod welcome;
 
@@ -36,6 +37,7 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 enum Command {
     Train(Box<train::Args>),
     Evaluate(evaluate::Args),
+    Table(table::Args),
     Embed(embed::Args),
     Index(index::Args),
     Search(search::Args),
@@ -60,6 +62,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         None => welcome::run(),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Evaluate(args)) => evaluate::run(args),
+        Some(Command::Table(args)) => table::run(args),
         Some(Command::Embed(args)) => embed::run(args),
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),

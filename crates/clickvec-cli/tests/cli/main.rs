@@ -10,4 +10,5 @@ mod inspect;
 mod pipes;
 mod resume;
 mod search;
+mod table;
 mod train;

@@ -209,6 +209,8 @@ pub struct Comparison {
     pub metric: Metric,
     /// The test of a − b over all queries.
     pub test: PairedTest,
+    /// Its p, corrected for all pairs of systems by Holm's method.
+    pub holm: f64,
 }
 
 /// Paired t-tests between all pairs of systems, for each of [`Metric::NDCG`].
@@ -226,9 +228,14 @@ pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, Pairin
                     system.queries.iter().map(|query| query.metrics.get(metric)).collect()
                 };
                 let test = paired_t_test(&values(a), &values(b))?;
-                comparisons.push(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test });
+                comparisons.push(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test, holm: test.p });
             }
         }
+    }
+    for metric in Metric::NDCG {
+        let mut of_metric: Vec<&mut Comparison> = comparisons.iter_mut().filter(|test| test.metric == metric).collect();
+        let p: Vec<f64> = of_metric.iter().map(|comparison| comparison.test.p).collect();
+        of_metric.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
     }
     Ok(comparisons)
 }

@@ -35,18 +35,21 @@ struct Test<'a> {
     /// `null` where all differences are the same: t is infinite.
     t: f64,
     p: f64,
+    /// p, corrected for all pairs of systems.
+    holm: f64,
 }
 
 /// Prints the report as one line.
 pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
     let systems = results.evaluations.iter().map(|system| System { name: &system.name, mean: ByKey(&system.mean) });
-    let tests = tests.iter().map(|Comparison { a, b, metric, test }| Test {
+    let tests = tests.iter().map(|Comparison { a, b, metric, test, holm }| Test {
         a,
         b,
         metric: key(*metric),
         difference: test.difference,
         t: test.t,
         p: test.p,
+        holm: *holm,
     });
     let report = Report {
         queries: results.queries.len(),

@@ -96,7 +96,7 @@ impl Ranker for Named {
 }
 
 /// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`.
-pub(super) fn corpus(titles: Option<&Path>, clicks: Option<&Path>, judgments: &Judgments) -> Result<Corpus> {
+pub(crate) fn corpus(titles: Option<&Path>, clicks: Option<&Path>, judgments: &Judgments) -> Result<Corpus> {
     let mut corpus = Corpus::default();
     let mut distinct: HashSet<String> = HashSet::new();
     match titles {

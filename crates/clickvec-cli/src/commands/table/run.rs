@@ -2,7 +2,7 @@
 //! cross validation.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ use anyhow::{Context, Result, bail};
 use clickvec::error::{Error, FileFault};
 use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, folds, judge};
 use clickvec::model::Model;
-use clickvec::ranker::fusion::{Fuse, fit_weights, fuse};
+use clickvec::ranker::fusion::{FittedWeights, FusionMethod, fit_weights, fuse};
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, Stage, System, Trained, Values, file};
 use indicatif::ProgressBar;
 
 use super::cache::{Cache, Point};
-use super::spec::{Kind, Method, Spec};
+use super::spec::{Kind, Spec};
 use crate::{output, progress};
 
 /// Everything that systems are made of and judged by.
@@ -74,7 +74,7 @@ impl<'a> Table<'a> {
                 }
                 Kind::Models(points) => self.models(&points, &bar),
                 Kind::File(path) => self.file(&path),
-                Kind::Fusion { members, method } => self.fusion(&members, method, &rows),
+                Kind::Fusion { members, methods } => self.fusion(&members, &methods, &rows),
             };
             let outcome = match outcome {
                 Ok(points) => Ok(self.judged(&system.name, points)),
@@ -201,7 +201,7 @@ impl<'a> Table<'a> {
         if self.corpus.is_none() {
             let data = &self.spec.data;
             let corpus =
-                super::super::evaluate::corpus(data.titles.as_deref(), data.clicks.as_deref(), self.judgments)?;
+                crate::commands::evaluate::corpus(data.titles.as_deref(), data.clicks.as_deref(), self.judgments)?;
             self.corpus = Some(corpus);
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
@@ -277,9 +277,9 @@ impl<'a> Table<'a> {
         Ok(Points { points: vec![point], by_fold: false })
     }
 
-    /// For each fold, the members' scores with the parameters that they have there, and weights that are best on the other
-    /// folds.
-    fn fusion(&self, members: &[usize], method: Method, rows: &[Row]) -> Result<Points> {
+    /// For each fold, the members' scores with the parameters that they have there, by the method and with the weights that
+    /// are best on the other folds.
+    fn fusion(&self, members: &[usize], methods: &[FusionMethod], rows: &[Row]) -> Result<Points> {
         let mut judged = Vec::with_capacity(members.len());
         for &member in members {
             match &rows[member].outcome {
@@ -288,16 +288,12 @@ impl<'a> Table<'a> {
             }
         }
         let began = Instant::now();
-        let how = match method {
-            Method::Sum => Fuse::Sum,
-            Method::ReciprocalRank => Fuse::ReciprocalRank { k: 60.0 },
-        };
         let mut points = Vec::with_capacity(self.folds.count());
         for fold in 0..self.folds.count() {
             let of: Vec<&Scores> = judged.iter().map(|row| &row.points[row.chosen[fold]].scores).collect();
-            let fused = |query: usize, weights: &[f64]| {
+            let fused = |query: usize, weights: &[f64], method: FusionMethod| {
                 let scores: Vec<&[f64]> = of.iter().map(|scores| &scores[query][..]).collect();
-                fuse(&scores, weights, how)
+                fuse(&scores, weights, method)
             };
             let queries: Vec<usize> =
                 (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
@@ -305,15 +301,24 @@ impl<'a> Table<'a> {
                 queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
                 duplicates: 0,
             };
-            let mut objective = |weights: &[f64]| {
-                let scores: Scores = queries.iter().map(|&query| fused(query, weights)).collect();
-                folds::objective(&judge("fusion", &scores, &chosen, &self.options).mean)
+            let fitted = methods.iter().map(|&method| {
+                let mut objective = |weights: &[f64]| {
+                    let scores: Scores = queries.iter().map(|&query| fused(query, weights, method)).collect();
+                    folds::objective(&judge("fusion", &scores, &chosen, &self.options).mean)
+                };
+                (method, fit_weights(members.len(), &mut objective))
+            });
+            // The first among equals.
+            let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
+                if other.1.objective > best.1.objective { other } else { best }
             };
-            let weights = fit_weights(members.len(), &mut objective);
-            let scores = (0..self.judgments.queries.len()).map(|query| fused(query, &weights)).collect();
+            let Some((method, FittedWeights { weights, .. })) = fitted.reduce(better) else {
+                unreachable!("a method or more")
+            };
+            let scores = (0..self.judgments.queries.len()).map(|query| fused(query, &weights, method)).collect();
             let named = members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
             points.push(Point {
-                parameters: named.collect::<Vec<_>>().join(", "),
+                parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
                 scores,
                 train_seconds: began.elapsed().as_secs_f64(),
                 score_seconds: 0.0,
@@ -330,6 +335,14 @@ struct Points {
     points: Vec<Point>,
     /// There is one for each fold, and nothing to choose.
     by_fold: bool,
+}
+
+fn method_name(method: FusionMethod) -> &'static str {
+    match method {
+        FusionMethod::MinMax => "min-max",
+        FusionMethod::ZScore => "z-score",
+        FusionMethod::ReciprocalRank { .. } => "reciprocal rank",
+    }
 }
 
 /// Why a row cannot be made of what there is.

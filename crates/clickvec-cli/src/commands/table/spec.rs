@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clickvec::ranker::RankerSpec;
+use clickvec::ranker::fusion::{FusionMethod, RECIPROCAL_RANK_K};
 use serde::Deserialize;
 
 use crate::output;
@@ -63,8 +64,8 @@ pub(super) struct System {
     model: Option<PathBuf>,
     /// Rows that are combined.
     fusion: Option<Vec<String>>,
-    #[serde(default)]
-    method: Method,
+    /// How they are combined; whichever is best on the other folds if it is not given.
+    method: Option<Method>,
     /// Values to try for each parameter; for `train` an option's name without its dashes.
     #[serde(default)]
     grid: BTreeMap<String, Vec<toml::Value>>,
@@ -76,15 +77,26 @@ pub(super) struct System {
     pub(super) paper: Option<[f64; 3]>,
 }
 
-/// How scores of several systems become one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+/// How scores of several systems become one; always with weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Method {
-    /// Σ weight · normalised score.
-    #[default]
-    Sum,
-    /// Σ weight / (60 + rank).
+enum Method {
+    /// A sum of scores from 0 to 1.
+    MinMax,
+    /// A sum of scores in standard deviations from their mean.
+    ZScore,
+    /// A sum of 1 / (60 + rank).
     ReciprocalRank,
+}
+
+impl Method {
+    fn fusion(self) -> FusionMethod {
+        match self {
+            Method::MinMax => FusionMethod::MinMax,
+            Method::ZScore => FusionMethod::ZScore,
+            Method::ReciprocalRank => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+        }
+    }
 }
 
 /// What a row is made of, checked.
@@ -96,7 +108,7 @@ pub(super) enum Kind {
     /// A file.
     File(PathBuf),
     /// Places of other rows, all above this one.
-    Fusion { members: Vec<usize>, method: Method },
+    Fusion { members: Vec<usize>, methods: Vec<FusionMethod> },
 }
 
 /// Reads and checks a spec; its relative paths become those from the working directory.
@@ -144,7 +156,11 @@ impl Spec {
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion) {
             (Some(ranker), None, None, None) => {
                 let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
-                let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<_>>()?;
+                let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
+                let known = clickvec::ranker::System::named(&base.name).map_err(clickvec::Error::from)?;
+                for point in &points {
+                    known.values(point).map_err(clickvec::Error::from)?;
+                }
                 Kind::Rankers { points, load: system.load.clone(), vectors: system.vectors.clone() }
             }
             (None, Some(train), None, None) => {
@@ -164,7 +180,11 @@ impl Spec {
                     })
                 };
                 ensure!(members.len() > 1, "expected two members or more, found {}", members.len());
-                Kind::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, method: system.method }
+                let methods = match system.method {
+                    Some(method) => vec![method.fusion()],
+                    None => [Method::MinMax, Method::ZScore, Method::ReciprocalRank].map(Method::fusion).to_vec(),
+                };
+                Kind::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
             }
             _ => bail!("expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
         })
@@ -219,10 +239,10 @@ mod tests {
 
     #[test]
     fn a_grid_is_every_combination() {
-        let spec = parse("[[system]]\nname = \"a\"\nranker = \"bm25:b=1\"\ngrid = { k1 = [1, 0.5], x = [2, 3, 4] }\n");
+        let spec = parse("[[system]]\nname = \"a\"\nranker = \"lsa:whitening=1\"\ngrid = { dimensions = [1, 5], weighting = [0, 1, 2] }\n");
         let Kind::Rankers { points, .. } = spec.kind(0).unwrap() else { panic!("no rankers") };
         let shown: Vec<String> = points.iter().map(ToString::to_string).collect();
-        assert_eq!((shown.len(), shown[0].as_str(), shown[5].as_str()), (6, "bm25:b=1,k1=1,x=2", "bm25:b=1,k1=0.5,x=4"));
+        assert_eq!((shown.len(), shown[0].as_str(), shown[5].as_str()), (6, "lsa:whitening=1,dimensions=1,weighting=0", "lsa:whitening=1,dimensions=5,weighting=2"));
         let spec = parse("[[system]]\nname = \"n\"\ntrain = \"--encoder lstm\"\ngrid = { optimizer = [\"adam\"], gamma = [10] }\n");
         let Kind::Models(points) = spec.kind(0).unwrap() else { panic!("no models") };
         assert_eq!(points, [["--encoder", "lstm", "--gamma=10", "--optimizer=adam"]]);

@@ -1,0 +1,133 @@
+//! `clickvec table`.
+
+use crate::harness::{Folder, SMALL};
+
+const SPEC: &str = r#"
+title = "Tiny"
+
+[data]
+judged = "judged.tsv"
+clicks = "clicks.tsv"
+titles = "titles.tsv"
+
+[[system]]
+name = "BM25"
+ranker = "bm25"
+grid = { k1 = [0.5, 2], b = [0, 1] }
+paper = [30.5, 32.8, 38.8]
+
+[[system]]
+name = "LSTM"
+train = "TRAIN"
+grid = { gamma = [5, 10] }
+
+[[system]]
+name = "Both"
+fusion = ["BM25", "LSTM"]
+"#;
+
+fn folder() -> Folder {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", SPEC.replace("TRAIN", &SMALL.join(" ")));
+    folder
+}
+
+#[test]
+fn a_table_is_made_and_nothing_is_done_twice() {
+    let folder = folder();
+    let run = folder.run(&["table", "spec.toml", "--html", "t.html", "--markdown", "t.md"]).code(0);
+    let table = run.stdout();
+    for part in ["Tiny", "a  BM25", "b  LSTM", "c  Both", "30.5 / 32.8 / 38.8", "48 queries, 2 folds", "against BM25"] {
+        assert!(table.contains(part), "no `{part}` in\n{table}");
+    }
+    assert!(folder.read("t.md").contains("| a | BM25 |"), "{}", folder.read("t.md"));
+    let page = folder.read("t.html");
+    assert!(page.contains("\"title\":\"Tiny\"") && !page.contains("/*DATA*/null"), "{}", &page[..500]);
+    assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count());
+
+    let written = |folder: &Folder| -> Vec<(String, std::time::SystemTime)> {
+        let entries = std::fs::read_dir(folder.path("spec.cache")).unwrap().map(|entry| entry.unwrap());
+        let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+        let mut files: Vec<_> = files
+            .map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().modified().unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = written(&folder);
+    assert_eq!(before.len(), 6, "four of BM25, two of the LSTM: {before:?}");
+    let again = folder.run(&["table", "spec.toml"]).code(0);
+    assert_eq!(again.stdout(), table);
+    assert_eq!(written(&folder), before);
+
+    // A point that was damaged, as by a full disk, is made anew; other data is another table.
+    folder.write(&format!("spec.cache/{}", before[0].0), "{");
+    assert_eq!(folder.run(&["table", "spec.toml"]).code(0).stdout(), table);
+    folder.write("judged.tsv", format!("{}red hammer\tblue hammer\t1\n", folder.read("judged.tsv")));
+    folder.run(&["table", "spec.toml"]).code(0);
+    assert_eq!(written(&folder).len(), 12);
+}
+
+#[test]
+fn json_has_every_row_and_every_test() {
+    let folder = folder();
+    let run = folder.run(&["table", "spec.toml", "--json"]).code(0);
+    let [report] = run.json_lines().try_into().unwrap();
+    let systems = report["systems"].as_array().unwrap();
+    assert_eq!(systems.len(), 3);
+    for system in systems {
+        assert!(system["ndcg@1"].is_f64() && system["intervals"][0][1].is_f64(), "{system}");
+        assert_eq!(system["parameters"].as_array().unwrap().len(), 2, "{system}");
+    }
+    assert!(systems[1]["train_seconds"].as_f64().unwrap() > 0.0 && systems[1]["bytes"].as_u64().unwrap() > 1000);
+    assert_eq!(report["tests"].as_array().unwrap().len(), 9);
+    assert_eq!(report["against_first"].as_array().unwrap().len(), 6);
+    for test in report["tests"].as_array().unwrap() {
+        assert!(test["holm"].as_f64().unwrap() >= test["p"].as_f64().unwrap(), "{test}");
+    }
+}
+
+#[test]
+fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
+    let folder = Folder::with_data();
+    folder.write(
+        "spec.toml",
+        "[[system]]\nname = \"first\"\nranker = \"bm25\"\n[[system]]\nname = \"no clicks\"\ntrain = \"--cells 8\"\n\
+         [[system]]\nname = \"of it\"\nfusion = [\"first\", \"no clicks\"]\n[[system]]\nname = \"last\"\nranker = \"ulm\"\n",
+    );
+    let run = folder
+        .run(&["table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv"])
+        .code(1)
+        .prints("no clicks: left out: expected clicked pairs to learn from, found none; name a log with --clicks")
+        .prints("of it: left out: its member `no clicks` was left out")
+        .prints("b  last");
+    assert!(run.stderr().contains("no clicks: left out"), "{}", run.stderr());
+    // Wrong options of `train` are told in its own words.
+    folder.write("wrong.toml", "[[system]]\nname = \"w\"\ntrain = \"--cells none\"\n[[system]]\nname = \"b\"\nranker = \"bm25\"\n");
+    let data = ["--judged", "judged.tsv", "--clicks", "clicks.tsv"];
+    folder.run(&[&["table", "wrong.toml"], &data[..]].concat()).code(1).prints("error: invalid value 'none' for '--cells");
+}
+
+#[test]
+fn faults_of_a_spec_are_told_before_anything_is_done() {
+    let folder = Folder::with_data();
+    let cases = [
+        ("", "expected systems below `[[system]]`, found none"),
+        ("[[system]]\nname = \"a\"\n", "expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
+        ("[[system]]\nname = \"a\"\nranker = \"bm26\"\n", "expected one of the rankers bm25, ulm"),
+        ("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { k1 = [] }\n", "expected values for `k1`, found none"),
+        ("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngird = { k1 = [1] }\n", "unknown field `gird`"),
+        ("[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"a\"\nranker = \"ulm\"\n", "found `a` again"),
+        ("[evaluation]\nfolds = 0\n[[system]]\nname = \"a\"\nranker = \"bm25\"\n", "expected 1 to 100 folds, found 0"),
+        ("[[system]\n", "spec.toml"),
+    ];
+    for (spec, message) in cases {
+        folder.write("spec.toml", spec);
+        folder.run(&["table", "spec.toml", "--judged", "judged.tsv"]).code(2).says(message).prints_nothing();
+    }
+    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
+    folder.run(&["table", "spec.toml"]).code(2).says("expected judged titles, found none");
+    folder.run(&["table", "missing.toml", "--judged", "judged.tsv"]).code(2).says("missing.toml: cannot read");
+    let over = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
+    folder.run(&over).code(2).says("found `spec.toml`, which is read");
+}
