@@ -2,9 +2,13 @@
 
 pub mod bm25;
 pub mod corpus;
+mod dependence;
 pub mod file;
 mod language_model;
+mod mrf;
 mod neural;
+#[cfg(test)]
+mod shop;
 pub mod spec;
 pub mod system;
 #[cfg(test)]
@@ -14,13 +18,14 @@ mod ulm;
 pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use file::{State, load};
+pub use mrf::Mrf;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use ulm::Ulm;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 2] = [&bm25::SYSTEM, &ulm::SYSTEM];
+pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &ulm::SYSTEM, &mrf::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
