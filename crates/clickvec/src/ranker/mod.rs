@@ -4,7 +4,9 @@ pub mod bm25;
 pub mod corpus;
 mod dependence;
 pub mod file;
+mod inverted;
 mod language_model;
+mod lce;
 mod mrf;
 mod neural;
 #[cfg(test)]
@@ -18,6 +20,7 @@ mod ulm;
 pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use file::{State, load};
+pub use lce::Lce;
 pub use mrf::Mrf;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
@@ -25,7 +28,7 @@ pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use ulm::Ulm;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &ulm::SYSTEM, &mrf::SYSTEM];
+pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
