@@ -15,6 +15,7 @@ pub mod spec;
 pub mod system;
 #[cfg(test)]
 mod testing;
+mod trigram;
 mod ulm;
 
 pub use bm25::Bm25;
@@ -25,10 +26,11 @@ pub use mrf::Mrf;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use trigram::LetterTrigrams;
 pub use ulm::Ulm;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM];
+pub const SYSTEMS: [&System; 5] = [&bm25::SYSTEM, &ulm::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
