@@ -7,6 +7,7 @@ pub mod file;
 mod inverted;
 mod language_model;
 mod lce;
+mod lsa;
 mod mrf;
 mod neural;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use file::{State, load};
 pub use lce::Lce;
+pub use lsa::Lsa;
 pub use mrf::Mrf;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
@@ -30,7 +32,8 @@ pub use trigram::LetterTrigrams;
 pub use ulm::Ulm;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 5] = [&bm25::SYSTEM, &ulm::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
+pub const SYSTEMS: [&System; 6] =
+    [&bm25::SYSTEM, &ulm::SYSTEM, &lsa::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
