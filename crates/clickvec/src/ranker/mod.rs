@@ -3,14 +3,22 @@
 pub mod bm25;
 pub mod corpus;
 mod doc2vec;
+mod dependence;
 pub mod file;
+mod inverted;
 mod language_model;
+mod lce;
+mod lsa;
+mod mrf;
 mod neural;
+#[cfg(test)]
+mod shop;
 pub mod spec;
 pub mod system;
 #[cfg(test)]
 mod testing;
 mod text_table;
+mod trigram;
 mod ulm;
 mod word_vectors;
 
@@ -18,14 +26,20 @@ pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use doc2vec::Doc2Vec;
 pub use file::{State, load};
+pub use lce::Lce;
+pub use lsa::Lsa;
+pub use mrf::Mrf;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use trigram::LetterTrigrams;
 pub use ulm::Ulm;
 pub use word_vectors::WordVectors;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &doc2vec::SYSTEM, &word_vectors::SYSTEM];
+pub const SYSTEMS: [&System; 6] =
+    [&bm25::SYSTEM, &ulm::SYSTEM, &lsa::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {

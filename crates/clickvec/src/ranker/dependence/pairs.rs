@@ -1,0 +1,141 @@
+//! How often two words stand beside each other in a collection, or near each other.
+
+use rayon::slice::ParallelSliceMut as _;
+
+use crate::ranker::corpus::WordLists;
+use crate::text::WordId;
+
+/// A window holds two words if at most this many places lie between them, one of the two places counted: with the two
+/// words it is 8 words wide, as in Metzler and Croft (2005).
+pub(super) const REACH: usize = 7;
+
+/// Keys that are sorted at a time, by default: 512 MiB.
+const CHUNK: usize = 1 << 26;
+
+/// A number for each pair of words that occurs: a row for each first word, in it the second words in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PairCounts {
+    /// Where the row of each word ends.
+    ends: Vec<usize>,
+    seconds: Vec<WordId>,
+    counts: Vec<u32>,
+}
+
+impl PairCounts {
+    /// Words side by side, the left one first.
+    pub(super) fn ordered(titles: &WordLists, words: usize) -> PairCounts {
+        PairCounts::count(titles, words, CHUNK, |title, found| {
+            title.windows(2).for_each(|pair| found(pair[0], pair[1]));
+        })
+    }
+
+    /// Words in a window, the smaller number first.
+    pub(super) fn unordered(titles: &WordLists, words: usize) -> PairCounts {
+        PairCounts::count(titles, words, CHUNK, for_each_in_a_window)
+    }
+
+    /// What `pairs` finds in each title. The pairs are sorted in runs of first words, so that about `chunk` of them are in
+    /// memory at once.
+    fn count(
+        titles: &WordLists,
+        words: usize,
+        chunk: usize,
+        pairs: impl Fn(&[WordId], &mut dyn FnMut(WordId, WordId)),
+    ) -> PairCounts {
+        let mut of_first = vec![0usize; words];
+        titles.iter().for_each(|title| pairs(title, &mut |first, _| of_first[first as usize] += 1));
+        let mut table = PairCounts { ends: Vec::with_capacity(words), ..PairCounts::default() };
+        let mut keys: Vec<u64> = Vec::new();
+        while table.ends.len() < words {
+            let start = table.ends.len();
+            let mut end = start;
+            let mut size = 0;
+            while end < words && (end == start || size + of_first[end] <= chunk) {
+                size += of_first[end];
+                end += 1;
+            }
+            keys.clear();
+            keys.reserve(size);
+            for title in titles.iter() {
+                pairs(title, &mut |first, second| {
+                    if (start..end).contains(&(first as usize)) {
+                        keys.push(u64::from(first) << 32 | u64::from(second));
+                    }
+                });
+            }
+            keys.par_sort_unstable();
+            for run in keys.chunk_by(|a, b| a == b) {
+                table.ends.resize((run[0] >> 32) as usize, table.seconds.len());
+                table.seconds.push(run[0] as u32);
+                table.counts.push(u32::try_from(run.len()).unwrap_or(u32::MAX));
+            }
+            table.ends.resize(end, table.seconds.len());
+        }
+        table
+    }
+
+    /// How often the pair was found.
+    pub(super) fn get(&self, first: WordId, second: WordId) -> u32 {
+        let start = if first == 0 { 0 } else { self.ends[first as usize - 1] };
+        let row = start..self.ends[first as usize];
+        self.seconds[row.clone()].binary_search(&second).map_or(0, |place| self.counts[row][place])
+    }
+}
+
+/// Each word of a title completes a window with each distinct word among the [`REACH`] before it. So a title has at most
+/// as many windows of two words as it has these words.
+fn for_each_in_a_window(title: &[WordId], found: &mut dyn FnMut(WordId, WordId)) {
+    for (place, &word) in title.iter().enumerate() {
+        let before = &title[place.saturating_sub(REACH)..place];
+        for (i, &other) in before.iter().enumerate() {
+            if !before[..i].contains(&other) {
+                found(word.min(other), word.max(other));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(texts: &[&[WordId]]) -> WordLists {
+        let mut lists = WordLists::default();
+        texts.iter().for_each(|text| lists.push(text));
+        lists
+    }
+
+    #[test]
+    fn neighbours_are_counted_in_their_order() {
+        let table = PairCounts::ordered(&lists(&[&[0, 1, 0, 1], &[1, 1], &[], &[3], &[1, 0]]), 5);
+        let expected = [((0, 1), 2), ((1, 0), 2), ((1, 1), 1), ((0, 0), 0), ((3, 3), 0), ((4, 0), 0), ((0, 3), 0)];
+        for ((first, second), count) in expected {
+            assert_eq!(table.get(first, second), count, "{first} {second}");
+        }
+        assert_eq!(table.seconds.len(), 3);
+    }
+
+    #[test]
+    fn a_window_is_eight_words_wide_and_each_word_completes_it_once() {
+        let table = PairCounts::unordered(&lists(&[&[1, 2, 2, 2, 2, 2, 2, 0, 1]]), 3);
+        // 0 stands 7 places behind the first 1, the second 1 stands 1 place behind 0.
+        assert_eq!(table.get(0, 1), 2);
+        // The six 2 each complete one with the first 1, and the second 1 completes one with all of them.
+        assert_eq!(table.get(1, 2), 7);
+        // The second 1 is 8 places behind the first.
+        assert_eq!(table.get(1, 1), 0);
+        // Not the first 2.
+        assert_eq!(table.get(2, 2), 5);
+        assert_eq!(table.get(0, 2), 1);
+    }
+
+    #[test]
+    fn any_size_of_a_chunk_counts_alike() {
+        let texts = lists(&[&[4, 1, 0, 1, 3, 2, 2, 5], &[1, 1, 5, 0], &[], &[3], &[1, 0, 6, 2]]);
+        let whole = PairCounts::unordered(&texts, 8);
+        for chunk in [0, 1, 3, 7, 20] {
+            assert_eq!(PairCounts::count(&texts, 8, chunk, for_each_in_a_window), whole, "{chunk}");
+        }
+        assert_eq!(PairCounts::ordered(&lists(&[]), 0), PairCounts::default());
+    }
+}

@@ -1,0 +1,152 @@
+//! LCE: latent concept expansion (Metzler and Croft, "Latent concept expansion using Markov random fields", 2007).
+
+mod retrieval;
+
+use std::collections::HashMap;
+
+use self::retrieval::best_titles;
+use super::corpus::WordReader;
+use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query, Weights};
+use super::file::State;
+use super::inverted::InvertedLists;
+use super::system::{Parameter, System, Values};
+use super::ulm::MU;
+use super::{Ranker, Trained};
+use crate::text::WordId;
+
+const FEEDBACK: Parameter = Parameter {
+    whole: true,
+    ..Parameter::of_scoring("feedback", 20.0, 0.0, 1000.0, "how many titles of the collection a query is expanded from")
+};
+const CONCEPTS: Parameter = Parameter {
+    whole: true,
+    ..Parameter::of_scoring("concepts", 10.0, 0.0, 1000.0, "how many words it is expanded by")
+};
+const EXPANSION: Parameter =
+    Parameter::of_scoring("expansion", 0.2, 0.0, 1.0, "how much the expansion weighs, from 0 not at all to 1 alone");
+const RARITY: Parameter =
+    Parameter::of_scoring("rarity", 0.0, 0.0, 1.0, "how much less likely words of the collection expand a query");
+
+/// What is known of it before training.
+pub(super) const SYSTEM: System = System {
+    name: "lce",
+    about: "latent concept expansion on top of mrf (Metzler, Croft 2007)",
+    parameters: &[MU, LAMBDA_T, LAMBDA_O, LAMBDA_U, FEEDBACK, CONCEPTS, EXPANSION, RARITY],
+    train: |values, resources, _| Ok(Box::new(Lce::new(Dependence::new(resources.corpus), values))),
+    restore: |values, state| Ok(Box::new(Lce::new(Dependence::restore(state)?, values))),
+};
+
+/// The scoring parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Settings {
+    weights: Weights,
+    feedback: usize,
+    concepts: usize,
+    expansion: f64,
+    rarity: f64,
+}
+
+impl Settings {
+    fn new(values: &Values) -> Settings {
+        Settings {
+            weights: Weights::new(values),
+            feedback: values.count(FEEDBACK.name),
+            concepts: values.count(CONCEPTS.name),
+            expansion: values.get(EXPANSION.name),
+            rarity: values.get(RARITY.name),
+        }
+    }
+}
+
+/// The query is asked by [`super::Mrf`], the best titles R of the collection expand it, and then it is asked again:
+/// (1 − ε) MRF(Q, D) + ε |Q| Σ_e P(e|Q) ln P(e|D).
+///
+/// The concepts e are words. Their likelihood is P(e|Q) ∝ Σ_{D in R} exp(MRF(Q, D)) P(e|D) / P(e|C)^r; of those that are
+/// not words of the query the k most likely are taken, and their P(e|Q) made to sum to 1. |Q| counts the words of the
+/// query that the collection has, so that ε means the same for short and long queries.
+#[derive(Debug, Clone)]
+pub struct Lce {
+    model: Dependence,
+    lists: InvertedLists,
+    settings: Settings,
+}
+
+impl Lce {
+    fn new(model: Dependence, values: &Values) -> Lce {
+        let lists = InvertedLists::new(&model.titles, model.vocabulary.len());
+        Lce { model, lists, settings: Settings::new(values) }
+    }
+
+    /// The query with its concepts.
+    fn expanded(&self, words: &[WordId]) -> Query {
+        let Settings { weights, expansion, .. } = &self.settings;
+        let query = Query::new(&self.model, weights, words, 1.0, &[]);
+        let mut concepts = self.concepts(&query);
+        if concepts.is_empty() {
+            return query;
+        }
+        let known = words.iter().filter(|&&word| self.model.collection.probability(word) > 0.0).count();
+        concepts.iter_mut().for_each(|(_, weight)| *weight *= expansion * known as f64);
+        Query::new(&self.model, weights, words, 1.0 - expansion, &concepts)
+    }
+
+    /// The most likely concepts with their likelihoods, which sum to 1.
+    fn concepts(&self, query: &Query) -> Vec<(WordId, f64)> {
+        let Settings { weights: Weights { mu, .. }, feedback, concepts, expansion, rarity } = self.settings;
+        if concepts == 0 || expansion == 0.0 {
+            return Vec::new();
+        }
+        let best = best_titles(&self.model, &self.lists, query, feedback);
+        // In the first title's likelihood, so that none underflows that counts.
+        let first = best.first().map_or(0.0, |&(score, _)| score);
+        // Σ_D P(Q, D) P(e|D) = Σ_D P(Q, D) tf(e, D) / (|D| + μ) + P(e|C) Σ_D P(Q, D) μ / (|D| + μ).
+        let mut found: HashMap<WordId, f64> = HashMap::new();
+        let mut smoothing = 0.0;
+        for &(score, title) in &best {
+            let title = self.model.titles.get(title as usize);
+            let share = (score - first).exp() / (title.len() as f64 + mu);
+            smoothing += share * mu;
+            title.iter().for_each(|&word| *found.entry(word).or_default() += share);
+        }
+        query.words.iter().for_each(|word| {
+            found.remove(word);
+        });
+        let likelihood = |(word, sum): (WordId, f64)| {
+            let probability = self.model.collection.probability(word);
+            (word, (sum + smoothing * probability) / probability.powf(rarity))
+        };
+        let mut likely: Vec<(WordId, f64)> = found.into_iter().map(likelihood).collect();
+        likely.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        likely.truncate(concepts);
+        let sum: f64 = likely.iter().map(|&(_, weight)| weight).sum();
+        likely.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        likely
+    }
+}
+
+impl Ranker for Lce {
+    fn name(&self) -> &str {
+        SYSTEM.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let vocabulary = &self.model.vocabulary;
+        let (mut reader, mut matches) = (WordReader::default(), Matches::default());
+        let query = self.expanded(reader.read(vocabulary, query));
+        let score = |title: &&str| query.score_of(reader.read(vocabulary, title), &mut matches);
+        titles.iter().map(score).collect()
+    }
+}
+
+impl Trained for Lce {
+    fn tune(&mut self, values: &Values) {
+        self.settings = Settings::new(values);
+    }
+
+    fn state(&self) -> State {
+        self.model.state()
+    }
+}
+
+#[cfg(test)]
+mod tests;

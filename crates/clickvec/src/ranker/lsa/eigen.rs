@@ -1,0 +1,215 @@
+//! All eigenvalues, and some eigenvectors, of a symmetric matrix (Golub and Van Loan, "Matrix computations", 4th edition,
+//! 8.3): Householder reflections make it tridiagonal, QR steps with Wilkinson's shift make that diagonal.
+
+use rayon::prelude::*;
+
+/// Columns of the eigenvectors that are rotated together.
+const PANEL: usize = 64;
+
+/// Rows of a matrix that are worth a thread's while.
+const ROWS: usize = 64;
+
+/// A few steps find an eigenvalue; no matrix comes near this.
+const MAX_STEPS: usize = 64;
+
+/// The eigenvalues of `matrix` (n × n, row after row), largest first, and the eigenvectors of the first `count`, one a row.
+pub(super) fn symmetric_eigen(mut matrix: Vec<f64>, n: usize, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+    assert_eq!(matrix.len(), n * n);
+    let reflections = tridiagonalize(&mut matrix, n);
+    let mut diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
+    let mut off: Vec<f64> = (1..n).map(|i| matrix[i * n + i - 1]).collect();
+    drop(matrix);
+    let rotated = diagonalize(&mut diagonal, &mut off);
+
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| diagonal[b].total_cmp(&diagonal[a]));
+    let vector = |&i: &usize| {
+        let mut vector: Vec<f64> =
+            rotated.iter().flat_map(|panel| panel[i * PANEL..(i + 1) * PANEL].iter().copied()).take(n).collect();
+        for (k, reflection) in reflections.iter().enumerate().rev() {
+            reflect(reflection, &mut vector[k + 1..]);
+        }
+        vector
+    };
+    let vectors = order[..count.min(n)].par_iter().map(vector).collect();
+    (order.iter().map(|&i| diagonal[i]).collect(), vectors)
+}
+
+/// x ← x − 2 v (vᵀx), for a v of length 1, or 0.
+fn reflect(v: &[f64], x: &mut [f64]) {
+    let twice = 2.0 * dot(v, x);
+    x.iter_mut().zip(v).for_each(|(x, v)| *x -= twice * v);
+}
+
+/// Eight partial sums: the compiler may not reorder a sum by itself.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for i in 0..8 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
+/// Makes `a` tridiagonal, A ← H A H for one reflection H after the other; reflection k moves rows and columns from k + 1 on.
+fn tridiagonalize(a: &mut [f64], n: usize) -> Vec<Vec<f64>> {
+    let mut reflections = Vec::with_capacity(n.saturating_sub(2));
+    for k in 0..n.saturating_sub(2) {
+        // Column k below the diagonal becomes a multiple of the first unit vector.
+        let mut v: Vec<f64> = a[k * n + k + 1..(k + 1) * n].to_vec();
+        let length = dot(&v, &v).sqrt();
+        let target = -length.copysign(v[0]);
+        v[0] -= target;
+        let scale = dot(&v, &v).sqrt();
+        if scale > 0.0 {
+            v.iter_mut().for_each(|v| *v /= scale);
+        }
+        let trailing = &mut a[(k + 1) * n..];
+        // A − 2 v pᵀ − 2 p vᵀ + 4 (vᵀp) v vᵀ with p = A v is A − 2 v wᵀ − 2 w vᵀ with w = p − (vᵀp) v.
+        let mut w: Vec<f64> =
+            trailing.par_chunks_exact(n).with_min_len(ROWS).map(|row| dot(&row[k + 1..], &v)).collect();
+        let product = dot(&v, &w);
+        w.iter_mut().zip(&v).for_each(|(w, v)| *w -= product * v);
+        trailing.par_chunks_exact_mut(n).with_min_len(ROWS).zip(&v).zip(&w).for_each(|((row, v_row), w_row)| {
+            for ((a, v), w) in row[k + 1..].iter_mut().zip(&v).zip(&w) {
+                *a -= 2.0 * (v_row * w + w_row * v);
+            }
+        });
+        a[(k + 1) * n + k] = target;
+        reflections.push(v);
+    }
+    reflections
+}
+
+/// Makes a tridiagonal matrix diagonal. The eigenvectors come in panels of [`PANEL`] columns, one a row.
+fn diagonalize(diagonal: &mut [f64], off: &mut [f64]) -> Vec<Vec<f64>> {
+    let n = diagonal.len();
+    let identity = |panel: usize| {
+        let mut rows = vec![0.0; n * PANEL];
+        (panel * PANEL..n.min((panel + 1) * PANEL)).for_each(|i| rows[i * PANEL + i % PANEL] = 1.0);
+        rows
+    };
+    let mut panels: Vec<Vec<f64>> = (0..n.div_ceil(PANEL)).map(identity).collect();
+    let norm = diagonal.iter().chain(off.iter()).fold(0.0f64, |most, x| most.max(x.abs()));
+    let tiny = f64::EPSILON * norm;
+    let mut rotations = Vec::new();
+    let (mut last, mut steps) = (n.saturating_sub(1), 0);
+    while last > 0 {
+        if off[last - 1].abs() <= tiny || steps == MAX_STEPS {
+            off[last - 1] = 0.0;
+            (last, steps) = (last - 1, 0);
+            continue;
+        }
+        let first = (0..last - 1).rfind(|&i| off[i].abs() <= tiny).map_or(0, |i| i + 1);
+        steps += 1;
+        rotations.clear();
+        qr_step(diagonal, off, first, last, &mut rotations);
+        panels.par_iter_mut().for_each(|panel| rotate(panel, &rotations));
+    }
+    panels
+}
+
+/// One implicit QR step on rows `first` to `last`: the rotations (k, c, s) of rows k and k + 1.
+fn qr_step(d: &mut [f64], off: &mut [f64], first: usize, last: usize, rotations: &mut Vec<(usize, f64, f64)>) {
+    // The eigenvalue of the last 2 × 2 block that is nearer its last entry.
+    let half = (d[last - 1] - d[last]) / 2.0;
+    let coupling = off[last - 1];
+    let shift = d[last] - coupling / (half + half.hypot(coupling).copysign(half)) * coupling;
+    let (mut x, mut bulge) = (d[first] - shift, off[first]);
+    for k in first..last {
+        let r = x.hypot(bulge);
+        let (c, s) = if r > 0.0 { (x / r, bulge / r) } else { (1.0, 0.0) };
+        if k > first {
+            off[k - 1] = r;
+        }
+        let (a, b, e) = (d[k], d[k + 1], off[k]);
+        d[k] = c * (c * a + s * e) + s * (c * e + s * b);
+        d[k + 1] = s * (s * a - c * e) + c * (c * b - s * e);
+        off[k] = c * (c * e - s * a) + s * (c * b - s * e);
+        if k + 1 < last {
+            bulge = s * off[k + 1];
+            off[k + 1] *= c;
+            x = off[k];
+        }
+        rotations.push((k, c, s));
+    }
+}
+
+fn rotate(panel: &mut [f64], rotations: &[(usize, f64, f64)]) {
+    for &(k, c, s) in rotations {
+        let (upper, lower) = panel[k * PANEL..(k + 2) * PANEL].split_at_mut(PANEL);
+        for (x, y) in upper.iter_mut().zip(lower) {
+            (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+    use rand::RngExt as _;
+
+    fn check(matrix: &[f64], n: usize) -> Vec<f64> {
+        let (values, vectors) = symmetric_eigen(matrix.to_vec(), n, n);
+        let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(1e-300);
+        assert!(values.windows(2).all(|pair| pair[0] >= pair[1]), "{values:?}");
+        for (i, vector) in vectors.iter().enumerate() {
+            let image = matrix.chunks_exact(n).map(|row| dot(row, vector));
+            let fault: f64 = image.zip(vector).map(|(image, x)| (image - values[i] * x).powi(2)).sum();
+            assert!(fault.sqrt() < 1e-13 * norm * n as f64, "vector {i} of {n}: {fault}");
+            for (j, other) in vectors[..=i].iter().enumerate() {
+                let expected = if i == j { 1.0 } else { 0.0 };
+                assert!((dot(vector, other) - expected).abs() < 1e-13 * n as f64, "vectors {i} and {j} of {n}");
+            }
+        }
+        values
+    }
+
+    #[test]
+    fn known_eigenvalues() {
+        let close = |found: Vec<f64>, expected: &[f64]| {
+            assert_eq!(found.len(), expected.len());
+            found.iter().zip(expected).for_each(|(found, x)| assert!((found - x).abs() < 1e-14, "{found} {x}"));
+        };
+        close(check(&[3.0], 1), &[3.0]);
+        close(check(&[2.0, 1.0, 1.0, 2.0], 2), &[3.0, 1.0]);
+        close(check(&[0.0; 9], 3), &[0.0; 3]);
+        close(check(&[1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, -1.0], 3), &[2.0, 1.0, -1.0]);
+        // All ones: the number of rows once, 0 for the others.
+        let values = check(&[1.0; 25], 5);
+        close(values, &[5.0, 0.0, 0.0, 0.0, 0.0]);
+        assert!(symmetric_eigen(Vec::new(), 0, 3).0.is_empty());
+    }
+
+    #[test]
+    fn random_matrices_of_all_sizes() {
+        for n in [2usize, 3, 4, 7, 30, 64, 65, 130] {
+            let mut random = stream(1, "eigen", n as u64);
+            let mut matrix = vec![0.0; n * n];
+            for i in 0..n {
+                for j in 0..=i {
+                    // Some of them 0.
+                    let x: f64 = random.random_range(-1.0..1.0);
+                    let x = if x > 0.5 { 0.0 } else { x * 10f64.powi((i % 7) as i32 - 3) };
+                    (matrix[i * n + j], matrix[j * n + i]) = (x, x);
+                }
+            }
+            let values = check(&matrix, n);
+            let trace: f64 = (0..n).map(|i| matrix[i * n + i]).sum();
+            let squares: f64 = matrix.iter().map(|x| x * x).sum();
+            assert!((values.iter().sum::<f64>() - trace).abs() < 1e-12 * squares.sqrt() * n as f64);
+            assert!((values.iter().map(|x| x * x).sum::<f64>() / squares - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn only_as_many_vectors_as_are_asked_for() {
+        let (values, vectors) = symmetric_eigen(vec![2.0, 1.0, 1.0, 2.0], 2, 1);
+        assert_eq!((values.len(), vectors.len()), (2, 1));
+        assert_eq!(symmetric_eigen(vec![2.0, 1.0, 1.0, 2.0], 2, 5).1.len(), 2);
+    }
+}

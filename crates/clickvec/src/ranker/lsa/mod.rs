@@ -1,0 +1,265 @@
+//! LSA: latent semantic analysis (Deerwester, Dumais, Furnas, Landauer and Harshman, "Indexing by latent semantic
+//! analysis", 1990), as the CLSM paper compares with it.
+
+mod eigen;
+mod svd;
+
+use self::svd::{Singular, Sparse, singular_vectors};
+use super::corpus::{Corpus, UNKNOWN, WordLists, WordReader};
+use super::file::{Numbers, State};
+use super::system::{Parameter, Progress, System, Values, Watch};
+use super::{Ranker, Trained};
+use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
+use crate::text::{Interner, WordId};
+
+const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "how many singular values are kept");
+const WEIGHTING: Parameter = Parameter::count("weighting", 2, 0, 2, "0 counts words, 1 is log-entropy, 2 tf-idf");
+const WHITENING: Parameter =
+    Parameter::of_scoring("whitening", 1.0, 0.0, 1.0, "1 folds in by the inverse singular values, 0 without them");
+
+/// A text of which no more than this part is in the span of U_k is outside: what is there are rounding errors.
+const OUTSIDE: f64 = 1e-7;
+
+/// What is known of it before training.
+pub(super) const SYSTEM: System = System {
+    name: "lsa",
+    about: "latent semantic analysis (Deerwester et al. 1990)",
+    parameters: &[DIMENSIONS, WEIGHTING, WHITENING],
+    train: |values, resources, watch| Ok(Box::new(Lsa::train(values, resources.corpus, watch)?)),
+    restore: |values, state| Ok(Box::new(Lsa::restore(values, state)?)),
+};
+
+/// How the entries of the term-document matrix follow from counts: a function of the count, times a weight of the word
+/// (Dumais, "Improving the retrieval of information from external sources", 1991).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weighting {
+    /// tf.
+    Count,
+    /// ln(1 + tf) · (1 + Σ_D p ln p / ln N), with p = tf(w, D) / cf(w).
+    LogEntropy,
+    /// tf · (1 + ln((1 + N) / (1 + df))).
+    TfIdf,
+}
+
+impl Weighting {
+    fn new(values: &Values) -> Weighting {
+        match values.count(WEIGHTING.name) {
+            0 => Weighting::Count,
+            1 => Weighting::LogEntropy,
+            _ => Weighting::TfIdf,
+        }
+    }
+
+    fn of_count(self, tf: u32) -> f64 {
+        match self {
+            Weighting::Count | Weighting::TfIdf => f64::from(tf),
+            Weighting::LogEntropy => f64::from(tf).ln_1p(),
+        }
+    }
+
+    /// The weight of each of `words` words; 0 for one that no title has.
+    fn of_words(self, titles: &WordLists, words: usize) -> Vec<f64> {
+        let all = titles.len() as f64;
+        let mut documents = vec![0u32; words];
+        let mut frequency = vec![0u32; words];
+        // Σ_D tf ln tf.
+        let mut sums = vec![0.0; words];
+        let mut counts = Counts::default();
+        for title in titles.iter() {
+            for &(word, tf) in counts.of(title) {
+                let (word, tf) = (word as usize, f64::from(tf));
+                documents[word] += 1;
+                frequency[word] += tf as u32;
+                sums[word] += tf * tf.ln();
+            }
+        }
+        let weight = |word: usize| {
+            if documents[word] == 0 {
+                return 0.0;
+            }
+            match self {
+                Weighting::Count => 1.0,
+                // Σ p ln p = Σ tf ln tf / cf − ln cf. A single title says nothing of a word.
+                Weighting::LogEntropy if titles.len() < 2 => 1.0,
+                Weighting::LogEntropy => {
+                    let cf = f64::from(frequency[word]);
+                    (1.0 + (sums[word] / cf - cf.ln()) / all.ln()).max(0.0)
+                }
+                Weighting::TfIdf => 1.0 + ((1.0 + all) / (1.0 + f64::from(documents[word]))).ln(),
+            }
+        };
+        (0..words).map(weight).collect()
+    }
+}
+
+/// Counts the words of a text.
+#[derive(Debug, Default)]
+struct Counts {
+    sorted: Vec<WordId>,
+    counts: Vec<(WordId, u32)>,
+}
+
+impl Counts {
+    /// Each distinct word, in their order; none that is unknown.
+    fn of(&mut self, text: &[WordId]) -> &[(WordId, u32)] {
+        self.sorted.clear();
+        self.sorted.extend(text.iter().filter(|&&word| word != UNKNOWN));
+        self.sorted.sort_unstable();
+        self.counts.clear();
+        self.counts.extend(self.sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)));
+        &self.counts
+    }
+}
+
+/// The cosine of Σ_k⁻ʷ U_kᵀ d of both texts, where C = U Σ Vᵀ is the matrix of the collection, a row a word and a column a
+/// title, and d is a text as a column of it.
+///
+/// With w = 1 that is the projection matrix of the CLSM paper (section 2.2), with w = 0 the cosines of titles are those of
+/// the best approximation of C of rank k. Where nothing of a text is in the span of U_k, the cosine is 0.
+#[derive(Debug, Clone)]
+pub struct Lsa {
+    /// Of the titles.
+    vocabulary: Interner,
+    weighting: Weighting,
+    /// By word.
+    weights: Vec<f64>,
+    /// Largest first.
+    singular_values: Vec<f64>,
+    /// U_k, a row a word.
+    left: Vec<f32>,
+    /// σ⁻ʷ.
+    scales: Vec<f32>,
+}
+
+impl Lsa {
+    fn train(values: &Values, corpus: &Corpus, watch: &mut Watch<'_>) -> Result<Lsa> {
+        let learn = |fault| Error::Learn { ranker: SYSTEM.name, fault };
+        let (vocabulary, titles) = of_titles(corpus);
+        let dimensions = values.count(DIMENSIONS.name);
+        if titles.len() < 2 {
+            return Err(learn(LearnFault::TooFewTitles { least: 2, found: titles.len() }));
+        }
+        let (of, most) =
+            if vocabulary.len() < titles.len() { ("words", vocabulary.len()) } else { ("titles", titles.len()) };
+        if dimensions > most {
+            return Err(learn(LearnFault::TooMany { what: "dimensions", of, most, found: dimensions }));
+        }
+        let weighting = Weighting::new(values);
+        let weights = weighting.of_words(&titles, vocabulary.len());
+        let mut counts = Counts::default();
+        let column = |title: &[WordId]| {
+            let entries =
+                counts.of(title).iter().map(|&(word, tf)| (word, weighting.of_count(tf) * weights[word as usize]));
+            entries.collect::<Vec<_>>()
+        };
+        let matrix = Sparse::from_columns(vocabulary.len(), titles.iter().map(column));
+        let singular = singular_vectors(&matrix, dimensions, &mut |done, share| {
+            let (done, of) = (done as u64, done.max(2 * dimensions) as u64);
+            watch(Progress { done, of, objective: Some(share) });
+        });
+        let Singular { values: singular_values, left } = singular;
+        let left = left.into_iter().map(|x| x as f32).collect();
+        Ok(Lsa::new(values, vocabulary, weights, singular_values, left))
+    }
+
+    fn new(values: &Values, vocabulary: Interner, weights: Vec<f64>, singular_values: Vec<f64>, left: Vec<f32>) -> Lsa {
+        let weighting = Weighting::new(values);
+        let mut lsa = Lsa { vocabulary, weighting, weights, singular_values, left, scales: Vec::new() };
+        lsa.tune(values);
+        lsa
+    }
+
+    fn restore(values: &Values, state: &State) -> Result<Lsa, FileFault> {
+        let vocabulary = state.words()?;
+        let weights = state.f64s("word_weights", &[Some(vocabulary.len())])?;
+        let singular_values = state.f64s("singular_values", &[None])?;
+        let left = state.f32s("left_singular_vectors", &[Some(vocabulary.len()), Some(singular_values.len())])?;
+        let most = singular_values.first().copied().unwrap_or(1.0);
+        // Smaller ones are zeros with a rounding error.
+        if let Some(bad) =
+            singular_values.iter().find(|&&value| !(most > 0.0 && (1e-7..=1.0).contains(&(value / most))))
+        {
+            return Err(FileFault::BadSettings { found: format!("singular_values: {bad} after {most}") });
+        }
+        if let Some(bad) = weights.iter().find(|weight| !(0.0..1e6).contains(*weight)) {
+            return Err(FileFault::BadSettings { found: format!("word_weights: {bad}") });
+        }
+        if let Some(bad) = left.iter().find(|x| x.abs() > 1.001) {
+            return Err(FileFault::BadSettings { found: format!("left_singular_vectors: {bad}") });
+        }
+        Ok(Lsa::new(values, vocabulary, weights.to_vec(), singular_values.to_vec(), left.to_vec()))
+    }
+
+    fn dimensions(&self) -> usize {
+        self.singular_values.len()
+    }
+
+    /// Writes Σ_k⁻ʷ U_kᵀ d; gives back its length.
+    fn fold_in(&self, text: &[WordId], counts: &mut Counts, vector: &mut [f32]) -> f64 {
+        vector.fill(0.0);
+        let mut squares = 0.0;
+        for &(word, tf) in counts.of(text) {
+            let row = word as usize * self.dimensions();
+            let weight = self.weighting.of_count(tf) * self.weights[word as usize];
+            add_scaled(vector, weight as f32, &self.left[row..row + self.dimensions()]);
+            squares += weight * weight;
+        }
+        if sum_of_squares(vector) <= OUTSIDE * OUTSIDE * squares {
+            vector.fill(0.0);
+            return 0.0;
+        }
+        vector.iter_mut().zip(&self.scales).for_each(|(x, scale)| *x *= scale);
+        sum_of_squares(vector).sqrt()
+    }
+}
+
+/// The titles that have a word, in numbers of a vocabulary of their own.
+fn of_titles(corpus: &Corpus) -> (Interner, WordLists) {
+    let (mut vocabulary, mut titles, mut words) = (Interner::default(), WordLists::default(), Vec::new());
+    for title in corpus.titles.iter().filter(|title| !title.is_empty()) {
+        words.clear();
+        words.extend(title.iter().map(|&word| vocabulary.intern(corpus.vocabulary.word(word)).0));
+        titles.push(&words);
+    }
+    (vocabulary, titles)
+}
+
+impl Ranker for Lsa {
+    fn name(&self) -> &str {
+        SYSTEM.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let (mut reader, mut counts) = (WordReader::default(), Counts::default());
+        let (mut of_query, mut of_title) = (vec![0.0; self.dimensions()], vec![0.0; self.dimensions()]);
+        self.fold_in(reader.read(&self.vocabulary, query), &mut counts, &mut of_query);
+        normalize(&mut of_query);
+        let cosine = |title: &&str| {
+            let length = self.fold_in(reader.read(&self.vocabulary, title), &mut counts, &mut of_title);
+            if length > 0.0 { f64::from(dot(&of_query, &of_title)) / length } else { 0.0 }
+        };
+        titles.iter().map(cosine).collect()
+    }
+}
+
+impl Trained for Lsa {
+    fn tune(&mut self, values: &Values) {
+        let whitening = values.get(WHITENING.name);
+        // Relative to the largest: another unit of the weights changes no number.
+        let most = self.singular_values.first().copied().unwrap_or(1.0);
+        self.scales = self.singular_values.iter().map(|value| (value / most).powf(-whitening) as f32).collect();
+    }
+
+    fn state(&self) -> State {
+        let shape = [self.vocabulary.len(), self.dimensions()];
+        State::default()
+            .with_words(&self.vocabulary)
+            .with_f64s("word_weights", &self.weights)
+            .with_f64s("singular_values", &self.singular_values)
+            .with("left_singular_vectors", &shape, Numbers::F32(self.left.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

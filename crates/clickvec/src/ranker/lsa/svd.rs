@@ -1,0 +1,357 @@
+//! The largest singular values, and their left vectors, of a large sparse matrix: block Lanczos (Golub and Underwood, 1977)
+//! on M Mᵀ, each block orthogonal to all before it.
+
+use rand::RngExt as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+
+use super::eigen::symmetric_eigen;
+use crate::rng::stream;
+
+/// Columns of a block: a product with the matrix reads it once for all of them.
+pub(super) const BLOCK: usize = 16;
+
+/// A row of a block.
+type Row = [f64; BLOCK];
+
+/// A tall matrix of [`BLOCK`] columns, each of length 1, or 0 where there is no further direction.
+type Block = Vec<Row>;
+
+/// A small matrix.
+type Square = [Row; BLOCK];
+
+/// Rows that are worth a thread's while.
+const ROWS: usize = 512;
+
+/// A singular vector u is found when ‖M Mᵀ u − σ² u‖ is at most this part of the largest σ².
+const TOLERANCE: f64 = 1e-10;
+
+/// What is left of a column after projection and is less than this part of what it could be is rounding.
+const DEPENDENT: f64 = 1e-12;
+
+/// A σ² that is less than this part of the largest is 0: products of M Mᵀ have such errors.
+const ZERO: f64 = 1e-13;
+
+/// A sparse matrix, both ways.
+#[derive(Debug, Clone)]
+pub(super) struct Sparse {
+    /// M.
+    rows: Lists,
+    /// Mᵀ.
+    columns: Lists,
+}
+
+/// For each row the columns that are not 0, in their order.
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    ends: Vec<usize>,
+    entries: Vec<(u32, f64)>,
+}
+
+impl Lists {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, i: usize) -> &[(u32, f64)] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.entries[start..self.ends[i]]
+    }
+
+    fn transposed(&self, rows: usize) -> Lists {
+        let mut next = vec![0; rows + 1];
+        self.entries.iter().for_each(|&(row, _)| next[row as usize + 1] += 1);
+        for row in 0..rows {
+            next[row + 1] += next[row];
+        }
+        let mut entries = vec![(0, 0.0); self.entries.len()];
+        for column in 0..self.len() {
+            for &(row, value) in self.get(column) {
+                entries[next[row as usize]] = (column as u32, value);
+                next[row as usize] += 1;
+            }
+        }
+        next.truncate(rows);
+        Lists { ends: next, entries }
+    }
+
+    /// The product with a block.
+    fn times(&self, block: &[Row]) -> Block {
+        let row = |i: usize| {
+            let mut sum = [0.0; BLOCK];
+            for &(column, value) in self.get(i) {
+                let row = &block[column as usize];
+                (0..BLOCK).for_each(|c| sum[c] += value * row[c]);
+            }
+            sum
+        };
+        (0..self.len()).into_par_iter().with_min_len(ROWS).map(row).collect()
+    }
+}
+
+impl Sparse {
+    /// A matrix of `rows` rows, column by column.
+    pub(super) fn from_columns(rows: usize, columns: impl IntoIterator<Item = Vec<(u32, f64)>>) -> Sparse {
+        let mut lists = Lists::default();
+        for column in columns {
+            lists.entries.extend(column);
+            lists.ends.push(lists.entries.len());
+        }
+        Sparse { rows: lists.transposed(rows), columns: lists }
+    }
+
+    /// Σ Mᵢⱼ², which is the sum of all σ².
+    pub(super) fn energy(&self) -> f64 {
+        self.rows.entries.iter().map(|(_, value)| value * value).sum()
+    }
+
+    fn gram_times(&self, block: &[Row]) -> Block {
+        self.rows.times(&self.columns.times(block))
+    }
+}
+
+/// The largest singular values and their left vectors.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Singular {
+    /// Largest first, all above 0.
+    pub(super) values: Vec<f64>,
+    /// U: a row for each row of the matrix, a column for each value.
+    pub(super) left: Vec<f64>,
+}
+
+/// The `count` largest singular values of `matrix`, or as many as are not 0.
+///
+/// `watch` gets how many directions have been looked at, and which part of [`Sparse::energy`] they have.
+pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn FnMut(usize, f64)) -> Singular {
+    let rows = matrix.rows.len();
+    let energy = matrix.energy();
+    if count == 0 || energy == 0.0 {
+        return Singular::default();
+    }
+    let mut random = stream(1, "lsa", 0);
+    let mut next: Block = (0..rows).map(|_| std::array::from_fn(|_| random.random_range(-1.0..1.0))).collect();
+    orthonormalize(&mut next, (rows as f64).sqrt());
+    let mut basis: Vec<Block> = Vec::new();
+    // Column j: the products of blocks 0 … j with M Mᵀ times block j.
+    let mut projected: Vec<Vec<Square>> = Vec::new();
+    let mut captured = 0.0;
+    // Of a column of a product, at most the largest σ².
+    let mut longest = 0.0f64;
+    // Twice as many directions as vectors are wanted mostly do; looking is not free.
+    let mut look_at = 2 * count + 2 * BLOCK;
+    loop {
+        basis.push(next);
+        let mut image = matrix.gram_times(&basis[basis.len() - 1]);
+        longest = (0..BLOCK).fold(longest, |longest, c| longest.max(length(&image, c)));
+        projected.push(project(&basis, &mut image));
+        let own = &projected[basis.len() - 1][basis.len() - 1];
+        captured += (0..BLOCK).map(|i| own[i][i].max(0.0)).sum::<f64>();
+        let size = basis.len() * BLOCK;
+        watch(size, (captured / energy).min(1.0));
+        let first = orthonormalize(&mut image, longest);
+        fill(&mut image, &first, &mut random);
+        // What dividing by small lengths has made of the rounding errors of the first projection.
+        project(&basis, &mut image);
+        let second = orthonormalize(&mut image, 1.0);
+        let is_whole = image.iter().all(|row| row.iter().all(|&x| x == 0.0));
+        if size >= look_at || is_whole {
+            look_at = size + size / 4;
+            let (values, vectors) = symmetric_eigen(dense(&projected), size, count);
+            let residual = times(&second, &first);
+            if is_whole || vectors.iter().all(|vector| remains(&residual, vector) <= TOLERANCE * values[0]) {
+                return lift(&basis, &values, &vectors);
+            }
+        }
+        next = image;
+    }
+}
+
+/// Takes what lies in the span of `basis` out of `block`; gives back its coordinates there.
+fn project(basis: &[Block], block: &mut Block) -> Vec<Square> {
+    let coordinates: Vec<Square> = basis.par_iter().map(|other| products(other, block)).collect();
+    block.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, rows)| {
+        for (other, square) in basis.iter().zip(&coordinates) {
+            for (row, other) in rows.iter_mut().zip(&other[chunk * ROWS..]) {
+                for (x, coordinates) in other.iter().zip(square) {
+                    (0..BLOCK).for_each(|c| row[c] -= x * coordinates[c]);
+                }
+            }
+        }
+    });
+    coordinates
+}
+
+/// AᵀB.
+fn products(a: &[Row], b: &[Row]) -> Square {
+    let mut sums = [[0.0; BLOCK]; BLOCK];
+    for (a, b) in a.iter().zip(b) {
+        for (x, sum) in a.iter().zip(&mut sums) {
+            (0..BLOCK).for_each(|c| sum[c] += x * b[c]);
+        }
+    }
+    sums
+}
+
+/// Gram and Schmidt: X becomes Q, and R with X = Q R is given back. A column that depends on those before becomes 0; its
+/// length was up to `scale` before anything was taken out of it.
+fn orthonormalize(block: &mut Block, scale: f64) -> Square {
+    let mut upper = [[0.0; BLOCK]; BLOCK];
+    for c in 0..BLOCK {
+        for _ in 0..2 {
+            let mut sums = [0.0; BLOCK];
+            block.iter().for_each(|row| (0..c).for_each(|i| sums[i] += row[i] * row[c]));
+            block.iter_mut().for_each(|row| row[c] -= (0..c).map(|i| sums[i] * row[i]).sum::<f64>());
+            (0..c).for_each(|i| upper[i][c] += sums[i]);
+        }
+        let length = length(block, c);
+        let is_there = length > DEPENDENT * scale;
+        upper[c][c] = if is_there { length } else { 0.0 };
+        block.iter_mut().for_each(|row| row[c] = if is_there { row[c] / length } else { 0.0 });
+    }
+    upper
+}
+
+/// Of a column.
+fn length(block: &[Row], c: usize) -> f64 {
+    block.iter().map(|row| row[c] * row[c]).sum::<f64>().sqrt()
+}
+
+/// Puts random directions where a block has none: there are others than those that the start led to, or will be none
+/// after a further projection.
+fn fill(block: &mut Block, upper: &Square, random: &mut Xoshiro256PlusPlus) {
+    for c in (0..BLOCK).filter(|&c| upper[c][c] == 0.0) {
+        let scale = (block.len() as f64).sqrt().recip();
+        block.iter_mut().for_each(|row| row[c] = scale * random.random_range(-1.0..1.0));
+    }
+}
+
+/// A B.
+fn times(a: &Square, b: &Square) -> Square {
+    std::array::from_fn(|i| std::array::from_fn(|j| (0..BLOCK).map(|k| a[i][k] * b[k][j]).sum()))
+}
+
+/// ‖M Mᵀ u − σ² u‖ of the vector with these coordinates: what the last block leads to outside the basis.
+fn remains(residual: &Square, coordinates: &[f64]) -> f64 {
+    let last = &coordinates[coordinates.len() - BLOCK..];
+    let outside = |row: &Row| row.iter().zip(last).map(|(x, y)| x * y).sum::<f64>().powi(2);
+    residual.iter().map(outside).sum::<f64>().sqrt()
+}
+
+/// The projection of M Mᵀ as one matrix.
+fn dense(projected: &[Vec<Square>]) -> Vec<f64> {
+    let size = projected.len() * BLOCK;
+    let mut matrix = vec![0.0; size * size];
+    for (j, column) in projected.iter().enumerate() {
+        for (i, square) in column.iter().enumerate() {
+            for (a, row) in square.iter().enumerate() {
+                for (c, &x) in row.iter().enumerate() {
+                    // Of a block with itself, both halves differ by rounding.
+                    let x = if i == j { (x + square[c][a]) / 2.0 } else { x };
+                    matrix[(i * BLOCK + a) * size + j * BLOCK + c] = x;
+                    matrix[(j * BLOCK + c) * size + i * BLOCK + a] = x;
+                }
+            }
+        }
+    }
+    matrix
+}
+
+/// From coordinates in the basis to vectors.
+fn lift(basis: &[Block], squares: &[f64], vectors: &[Vec<f64>]) -> Singular {
+    let there = squares.iter().zip(vectors).take_while(|(square, _)| **square > ZERO * squares[0]).count();
+    let rows = basis[0].len();
+    let transposed: Vec<Vec<f64>> =
+        (0..basis.len() * BLOCK).map(|i| vectors[..there].iter().map(|vector| vector[i]).collect()).collect();
+    let mut left = vec![0.0; rows * there];
+    left.par_chunks_mut(64 * there.max(1)).enumerate().for_each(|(chunk, left)| {
+        for (block, coordinates) in basis.iter().zip(transposed.chunks_exact(BLOCK)) {
+            for (a, coordinates) in coordinates.iter().enumerate() {
+                for (sums, row) in left.chunks_exact_mut(there).zip(&block[chunk * 64..]) {
+                    sums.iter_mut().zip(coordinates).for_each(|(sum, x)| *sum += row[a] * x);
+                }
+            }
+        }
+    });
+    Singular { values: squares[..there].iter().map(|square| square.sqrt()).collect(), left }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns with few entries that are not 0, larger in earlier rows.
+    fn random_columns(rows: usize, columns: usize) -> Vec<Vec<(u32, f64)>> {
+        let mut random = stream(2, "columns", (rows * columns) as u64);
+        let column = |_| {
+            let mut column = Vec::new();
+            for row in 0..rows as u32 {
+                if random.random_range(0..(row + 4)) < 4 {
+                    column.push((row, random.random_range(-0.2..1.0)));
+                }
+            }
+            column
+        };
+        (0..columns).map(column).collect()
+    }
+
+    /// What a dense method says of M Mᵀ.
+    fn expected(rows: usize, columns: &[Vec<(u32, f64)>]) -> (Vec<f64>, Vec<f64>) {
+        let mut gram = vec![0.0; rows * rows];
+        for column in columns {
+            for &(i, x) in column {
+                column.iter().for_each(|&(j, y)| gram[i as usize * rows + j as usize] += x * y);
+            }
+        }
+        (symmetric_eigen(gram.clone(), rows, 0).0, gram)
+    }
+
+    fn check(rows: usize, columns: Vec<Vec<(u32, f64)>>, count: usize, there: usize) {
+        let (values, gram) = expected(rows, &columns);
+        let found = singular_vectors(&Sparse::from_columns(rows, columns), count, &mut |_, _| ());
+        assert_eq!((found.values.len(), found.left.len()), (there, rows * there));
+        for (i, sigma) in found.values.iter().enumerate() {
+            assert!((sigma * sigma - values[i]).abs() < 1e-12 * values[0], "{sigma}² is not {}", values[i]);
+            let column = |i: usize| found.left.iter().skip(i).step_by(there);
+            for j in 0..=i {
+                let product: f64 = column(i).zip(column(j)).map(|(a, b)| a * b).sum();
+                assert!((product - if i == j { 1.0 } else { 0.0 }).abs() < 1e-11, "{i} {j}: {product}");
+            }
+            let u: Vec<f64> = column(i).copied().collect();
+            let fault = gram
+                .chunks_exact(rows)
+                .zip(&u)
+                .map(|(row, x)| (row.iter().zip(&u).map(|(a, b)| a * b).sum::<f64>() - sigma * sigma * x).powi(2));
+            let fault = fault.sum::<f64>().sqrt();
+            assert!(fault < 2.0 * TOLERANCE * values[0], "vector {i}: {fault}");
+        }
+    }
+
+    #[test]
+    fn a_dense_method_finds_the_same() {
+        check(200, random_columns(200, 300), 20, 20);
+        check(300, random_columns(300, 120), 50, 50);
+        // All there are, in fewer rows or columns than a block and than a few blocks.
+        check(5, random_columns(5, 30), 5, 5);
+        check(40, random_columns(40, 90), 40, 40);
+        check(30, random_columns(30, 7), 7, 7);
+    }
+
+    #[test]
+    fn equal_values_are_all_found_and_zeros_left_out() {
+        // Each of 60 words in a title of its own.
+        check(60, (0..60).map(|i| vec![(i, 1.0)]).collect(), 45, 45);
+        // Two titles, again and again: rank 2.
+        let pair = [vec![(0, 1.0), (1, 2.0)], vec![(3, 1.0)]];
+        check(50, (0..100).map(|i| pair[i % 2].clone()).collect(), 10, 2);
+        check(3, vec![vec![], vec![], vec![]], 2, 0);
+    }
+
+    #[test]
+    fn the_basis_has_ever_more_of_the_matrix() {
+        let matrix = Sparse::from_columns(200, random_columns(200, 300));
+        let mut shares = Vec::new();
+        singular_vectors(&matrix, 60, &mut |_, share| shares.push(share));
+        assert!(shares.len() > 5 && shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");
+        assert!(*shares.last().unwrap() <= 1.0);
+    }
+}

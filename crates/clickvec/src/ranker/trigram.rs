@@ -1,0 +1,276 @@
+//! The cosine of letter-trigram counts weighted by tf · idf: nothing is trained, and it sees through many a misspelling.
+
+use std::collections::HashMap;
+
+use super::corpus::Corpus;
+use super::file::{Numbers, State};
+use super::system::{Parameter, System, Values};
+use super::{Ranker, Trained};
+use crate::error::FileFault;
+use crate::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
+
+const TF_POWER: Parameter =
+    Parameter::of_scoring("tf_power", 1.0, 0.0, 4.0, "which power of a trigram's count; 0 counts each once");
+const IDF_POWER: Parameter =
+    Parameter::of_scoring("idf_power", 1.0, 0.0, 4.0, "which power of its idf; 0 makes all trigrams alike");
+
+/// What is known of it before training.
+pub(super) const SYSTEM: System = System {
+    name: "trigram",
+    about: "cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing)",
+    parameters: &[TF_POWER, IDF_POWER],
+    train: |values, resources, _| Ok(Box::new(LetterTrigrams::train(values, resources.corpus))),
+    restore: |values, state| Ok(Box::new(LetterTrigrams::restore(values, state)?)),
+};
+
+/// The cosine of Σ over the words of both texts of their trigrams' tfᵖ · idfʳ, where tf counts a trigram of `#word#` in the
+/// text, and idf = 1 + ln((1 + N) / (1 + df)) with the N titles of the collection, df of which have the trigram.
+///
+/// A trigram that the collection lacks is dropped. Where a text has none left, the cosine is 0.
+#[derive(Debug, Clone)]
+pub struct LetterTrigrams {
+    dictionary: Dictionary,
+    /// How many titles have each trigram.
+    document_frequency: Vec<u32>,
+    documents: u32,
+    tf_power: f64,
+    /// idfʳ of each trigram.
+    weights: Vec<f64>,
+}
+
+impl LetterTrigrams {
+    fn train(values: &Values, corpus: &Corpus) -> LetterTrigrams {
+        // The trigrams of each word once, and of each trigram the last title, counted from 1, that had it.
+        let mut numbers: HashMap<Trigram, usize> = HashMap::new();
+        let mut counts: Vec<(Trigram, u64)> = Vec::new();
+        let mut of_word: Vec<Option<Vec<usize>>> = vec![None; corpus.vocabulary.len()];
+        let mut last: Vec<usize> = Vec::new();
+        for (title, words) in (1..).zip(corpus.titles.iter()) {
+            for &word in words {
+                let trigrams = of_word[word as usize].get_or_insert_with(|| {
+                    let mut found = Vec::new();
+                    for_each_trigram(corpus.vocabulary.word(word), |trigram| {
+                        let number = *numbers.entry(trigram).or_insert(counts.len());
+                        if number == counts.len() {
+                            counts.push((trigram, 0));
+                            last.push(0);
+                        }
+                        found.push(number);
+                    });
+                    found
+                });
+                for &trigram in trigrams.iter() {
+                    counts[trigram].1 += u64::from(last[trigram] != title);
+                    last[trigram] = title;
+                }
+            }
+        }
+        let dictionary = Dictionary::from_counts(counts.iter().copied(), counts.len());
+        let frequency = |trigram: &Trigram| counts[numbers[trigram]].1 as u32;
+        let document_frequency = dictionary.trigrams().iter().map(frequency).collect();
+        LetterTrigrams::new(values, dictionary, document_frequency, corpus.titles.len() as u32)
+    }
+
+    fn new(values: &Values, dictionary: Dictionary, document_frequency: Vec<u32>, documents: u32) -> LetterTrigrams {
+        let mut ranker =
+            LetterTrigrams { dictionary, document_frequency, documents, tf_power: 1.0, weights: Vec::new() };
+        ranker.tune(values);
+        ranker
+    }
+
+    fn restore(values: &Values, state: &State) -> Result<LetterTrigrams, FileFault> {
+        let bad = |found: String| FileFault::BadSettings { found };
+        let letters = state.u32s("trigrams", &[None, Some(3)])?;
+        let document_frequency = state.u32s("document_frequency", &[Some(letters.len() / 3)])?.to_vec();
+        let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
+        let trigram = |three: &[u32]| {
+            let letter = |i: usize| char::from_u32(three[i]);
+            let found = letter(0).zip(letter(1)).zip(letter(2));
+            let ((a, b), c) = found.ok_or_else(|| bad(format!("a trigram of {three:?}")))?;
+            Ok(Trigram::from_chars([a, b, c]))
+        };
+        let trigrams = letters.chunks_exact(3).map(trigram).collect::<Result<Vec<_>, FileFault>>()?;
+        let dictionary = Dictionary::from_trigrams(trigrams).map_err(|fault| bad(fault.to_string()))?;
+        if let Some(most) = document_frequency.iter().max().filter(|&&most| most > documents) {
+            return Err(bad(format!("a trigram in {most} of {documents} titles")));
+        }
+        Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
+    }
+}
+
+/// Room for the trigrams of one text.
+struct Vector {
+    /// How often each trigram is there; all 0 between two texts.
+    counts: Vec<u32>,
+    /// Which are there, in the order of their first sight.
+    present: Vec<u32>,
+    words: WordBuffer,
+}
+
+impl Vector {
+    fn new(trigrams: usize) -> Vector {
+        Vector { counts: vec![0; trigrams], present: Vec::new(), words: WordBuffer::default() }
+    }
+
+    /// Calls `each` with every trigram of the text and its weight; gives back the length of the vector.
+    fn read(&mut self, ranker: &LetterTrigrams, text: &str, mut each: impl FnMut(u32, f64)) -> f64 {
+        let Vector { counts, present, words } = self;
+        for_each_word(text, words, |word| {
+            for_each_trigram(word, |trigram| {
+                let Some(id) = ranker.dictionary.get(trigram) else { return };
+                if counts[id as usize] == 0 {
+                    present.push(id);
+                }
+                counts[id as usize] += 1;
+            });
+        });
+        // The same sum for the same trigrams in any order of words.
+        present.sort_unstable();
+        let mut squares = 0.0;
+        for id in present.drain(..) {
+            let count = f64::from(std::mem::take(&mut counts[id as usize]));
+            let tf = if ranker.tf_power == 1.0 || count == 1.0 { count } else { count.powf(ranker.tf_power) };
+            let weight = tf * ranker.weights[id as usize];
+            squares += weight * weight;
+            each(id, weight);
+        }
+        squares.sqrt()
+    }
+}
+
+impl Ranker for LetterTrigrams {
+    fn name(&self) -> &str {
+        SYSTEM.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let mut vector = Vector::new(self.dictionary.len());
+        let mut of_query = vec![0.0; self.dictionary.len()];
+        let query_length = vector.read(self, query, |id, weight| of_query[id as usize] = weight);
+        let cosine = |title: &&str| {
+            let mut product = 0.0;
+            let length = vector.read(self, title, |id, weight| product += weight * of_query[id as usize]);
+            let lengths = length * query_length;
+            if lengths > 0.0 { product / lengths } else { 0.0 }
+        };
+        titles.iter().map(cosine).collect()
+    }
+}
+
+impl Trained for LetterTrigrams {
+    fn tune(&mut self, values: &Values) {
+        self.tf_power = values.get(TF_POWER.name);
+        let (power, titles) = (values.get(IDF_POWER.name), f64::from(self.documents));
+        let idf = |&df: &u32| 1.0 + ((1.0 + titles) / (1.0 + f64::from(df))).ln();
+        self.weights = self.document_frequency.iter().map(|df| idf(df).powf(power)).collect();
+    }
+
+    fn state(&self) -> State {
+        let trigrams = self.dictionary.trigrams();
+        let letters: Vec<u32> = trigrams.iter().flat_map(|trigram| trigram.chars()).map(u32::from).collect();
+        State::default()
+            .with("trigrams", &[trigrams.len(), 3], Numbers::U32(letters))
+            .with_u32s("document_frequency", &self.document_frequency)
+            .with_u32s("documents", &[self.documents])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranker::shop::{Shop, ndcg, restored};
+    use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
+    use crate::rng::stream;
+    use rand::seq::SliceRandom as _;
+
+    #[test]
+    fn a_hand_computed_collection() {
+        // `ab` is #ab ab#, `aba` is #ab aba ba#: only ab# is not in both titles.
+        let corpus = corpus(&["ab aba", "aba"], &[("abc", "abcd")]);
+        let ranker = train("trigram", &corpus);
+        let rare = 1.0 + (3.0f64 / 2.0).ln();
+        let query = (1.0 + rare * rare).sqrt();
+        let expected = [
+            1.0,
+            // abc and bc# are dropped.
+            1.0 / query,
+            2.0 / (12.0f64.sqrt() * query),
+            (2.0 + rare * rare) / ((4.0 + rare * rare + 1.0 + 1.0).sqrt() * query),
+            0.0,
+            0.0,
+        ];
+        assert_close(&ranker.score("AB", &["ab!", "abc", "aba aba", "ab aba", "xyz", ""]), &expected);
+        assert_eq!(ranker.score("xyz", &["ab", "xyz", ""]), [0.0, 0.0, 0.0]);
+        let powers = train("trigram:tf_power=0.5,idf_power=0", &corpus);
+        let expected = (2.0f64.sqrt() + 1.0) / (2.0f64 * (2.0 + 1.0 + 1.0 + 1.0)).sqrt();
+        assert_close(&powers.score("ab", &["ab aba", "aba ab"]), &[expected, expected]);
+    }
+
+    #[test]
+    fn a_misspelt_word_is_near_the_right_one() {
+        let ranker = train("trigram", &corpus(&["refrigerator door", "kitchen cabinet", "lamp"], &[]));
+        let scores = ranker.score("refridgerator", &["refrigerator door", "kitchen cabinet", "refrigerator"]);
+        assert!(scores[2] > scores[0] && scores[0] > 0.4 && scores[1] < 0.1, "{scores:?}");
+    }
+
+    #[test]
+    fn poor_collections_give_finite_scores() {
+        let corpora: [&[&str]; 4] = [&[], &["", "?"], &["a"], &["北京", "北京", "e\u{301}"]];
+        for titles in corpora {
+            for spec in ["trigram", "trigram:tf_power=0,idf_power=4", "trigram:tf_power=4"] {
+                let ranker = train(spec, &corpus(titles, &[("b", "c")]));
+                for query in ["", "a", "a b a", "北", "é", "!"] {
+                    let scores = ranker.score(query, &["", "a", "a a a a", "b", "北京", "É", "?"]);
+                    assert!(scores.iter().all(|score| (0.0..1.0 + 1e-12).contains(score)), "{titles:?}: {scores:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn powers_can_be_changed_and_a_file_keeps_them() {
+        let shop = Shop::new();
+        let spec = "trigram:tf_power=0.5,idf_power=2";
+        is_kept_by_a_file(spec, &corpus(&["red door red", "", "北京 blue lamp"], &[("red door", "red lamp")]));
+        let (mut tuned, fresh) = (train("trigram", &shop.corpus), train(spec, &shop.corpus));
+        tuned.tune(&SYSTEM.values(&spec.parse().unwrap()).unwrap());
+        for query in &shop.judgments.queries {
+            let titles: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
+            assert_eq!(tuned.score(&query.text, &titles), fresh.score(&query.text, &titles));
+        }
+    }
+
+    #[test]
+    fn shuffled_frequencies_rank_worse() {
+        let shop = Shop::new();
+        let spec = "trigram";
+        let ranker = train(spec, &shop.corpus);
+        let state = ranker.state();
+        let mut frequencies = state.u32s("document_frequency", &[None]).unwrap().to_vec();
+        frequencies.shuffle(&mut stream(7, "shuffled frequencies", 0));
+        let shuffled = restored(spec, &state.with_u32s("document_frequency", &frequencies));
+        let (found, without) = (ndcg(ranker.as_ref(), &shop.judgments), ndcg(shuffled.as_ref(), &shop.judgments));
+        assert!(found > without + 0.05, "{found}, shuffled {without}");
+    }
+
+    #[test]
+    fn a_damaged_state_is_refused() {
+        let state = train("trigram", &corpus(&["ab", "lamp"], &[])).state();
+        let fault =
+            |state: State| LetterTrigrams::restore(&SYSTEM.values(&"trigram".parse().unwrap()).unwrap(), &state);
+        assert!(fault(state.clone()).is_ok());
+        let trigrams =
+            |letters: &[u32]| state.clone().with("trigrams", &[letters.len() / 3, 3], Numbers::U32(letters.to_vec()));
+        let bad = [
+            state.clone().with_u32s("documents", &[0]),
+            state.clone().with_u32s("documents", &[2, 2]),
+            state.clone().with_u32s("document_frequency", &[1]),
+            trigrams(&[35, 97, 98]),
+            trigrams(&[0xD800; 18]),
+            trigrams(&[97; 18]),
+        ];
+        for (i, state) in bad.into_iter().enumerate() {
+            assert!(fault(state).is_err(), "{i}");
+        }
+    }
+}
