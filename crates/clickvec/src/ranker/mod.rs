@@ -9,6 +9,7 @@ pub mod spec;
 pub mod system;
 #[cfg(test)]
 mod testing;
+mod translation;
 mod ulm;
 
 pub use bm25::Bm25;
@@ -17,10 +18,11 @@ pub use file::{State, load};
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use translation::{Ptm, Wtm};
 pub use ulm::Ulm;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 2] = [&bm25::SYSTEM, &ulm::SYSTEM];
+pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &translation::wtm::SYSTEM, &translation::ptm::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
