@@ -3,6 +3,7 @@
 pub mod bm25;
 pub mod corpus;
 pub mod file;
+mod fusion;
 mod language_model;
 mod neural;
 pub mod spec;
@@ -15,6 +16,7 @@ mod ulm;
 pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use file::{State, load};
+pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};

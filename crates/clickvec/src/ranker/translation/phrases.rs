@@ -37,7 +37,7 @@ pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnM
             }
             let Some((first, last)) = linked else { continue };
             let inside = |&(low, high): &(usize, usize)| start <= low && high < end;
-            if last - first >= longest || !of_source[first..=last].iter().flatten().all(|span| inside(span)) {
+            if last - first >= longest || !of_source[first..=last].iter().flatten().all(inside) {
                 continue;
             }
             // Words without links may be added at both ends.
