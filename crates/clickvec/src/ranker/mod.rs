@@ -6,6 +6,7 @@ mod doc2vec;
 mod dependence;
 pub mod file;
 mod inverted;
+mod fusion;
 mod language_model;
 mod lce;
 mod lsa;
@@ -19,6 +20,7 @@ pub mod system;
 mod testing;
 mod text_table;
 mod trigram;
+mod translation;
 mod ulm;
 mod word_vectors;
 
@@ -33,6 +35,11 @@ pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use trigram::LetterTrigrams;
+pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
+pub use neural::Neural;
+pub use spec::{RankerSpec, SpecFault};
+pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use translation::{Ptm, Wtm};
 pub use ulm::Ulm;
 pub use word_vectors::WordVectors;
 
@@ -40,6 +47,7 @@ pub use word_vectors::WordVectors;
 pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &doc2vec::SYSTEM, &word_vectors::SYSTEM];
 pub const SYSTEMS: [&System; 6] =
     [&bm25::SYSTEM, &ulm::SYSTEM, &lsa::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
+pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &translation::wtm::SYSTEM, &translation::ptm::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {

@@ -1,0 +1,346 @@
+//! Fusion: several rankers as one, by a weighted sum of normalised scores (Shaw and Fox, "Combination of multiple
+//! searches", 1994) or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and
+//! individual rank learning methods", 2009).
+
+use std::sync::Arc;
+
+use super::Ranker;
+
+/// k of reciprocal rank fusion, as published.
+pub const RECIPROCAL_RANK_K: f64 = 60.0;
+
+/// How far the first and the second round of [`fit_weights`] move a weight at a time, and how many such steps to each side.
+const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
+
+/// A bound on the sweeps over all weights in a round; each but the last raises the objective.
+const MOST_SWEEPS: usize = 20;
+
+/// What is summed of each ranker's scores for one query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FusionMethod {
+    /// (s − least) / (most − least), from 0 to 1.
+    MinMax,
+    /// (s − mean) / standard deviation.
+    ZScore,
+    /// 1 / (k + rank), ranks counted from 1; of tied titles the mean over all their orders.
+    ReciprocalRank {
+        /// How little the first ranks differ from each other, above −1; [`RECIPROCAL_RANK_K`] as published.
+        k: f64,
+    },
+}
+
+/// Several rankers as one.
+pub struct Fusion {
+    name: String,
+    members: Vec<Arc<dyn Ranker>>,
+    weights: Vec<f64>,
+    method: FusionMethod,
+}
+
+impl Fusion {
+    /// The rankers of `members`, each with its weight, called `name` in tables.
+    pub fn new(name: String, members: Vec<(Arc<dyn Ranker>, f64)>, method: FusionMethod) -> Fusion {
+        let (members, weights) = members.into_iter().unzip();
+        Fusion { name, members, weights, method }
+    }
+
+    /// The weight of each member.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+}
+
+impl Ranker for Fusion {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let mut fused = vec![0.0; titles.len()];
+        for (member, &weight) in self.members.iter().zip(&self.weights) {
+            add(&mut fused, &self.method.apply(&member.score(query, titles)), weight);
+        }
+        fused
+    }
+}
+
+/// The scores that several rankers, each with its weight, gave the titles of one query, as one list; empty without
+/// rankers.
+///
+/// Titles that no ranker tells apart have equal fused scores. A ranker that gives all titles the same score changes
+/// nothing. A NaN counts as the lowest score, infinities as the largest numbers.
+///
+/// # Panics
+/// If there is not one weight a ranker, or the lists are not of one length.
+pub fn fuse(scores: &[&[f64]], weights: &[f64], method: FusionMethod) -> Vec<f64> {
+    assert_eq!(scores.len(), weights.len(), "one weight a ranker");
+    let mut fused = vec![0.0; scores.first().map_or(0, |scores| scores.len())];
+    for (scores, &weight) in scores.iter().zip(weights) {
+        assert_eq!(scores.len(), fused.len(), "one score a title");
+        add(&mut fused, &method.apply(scores), weight);
+    }
+    fused
+}
+
+fn add(fused: &mut [f64], normalized: &[f64], weight: f64) {
+    fused.iter_mut().zip(normalized).for_each(|(sum, value)| *sum += weight * value);
+}
+
+impl FusionMethod {
+    /// What one ranker's scores of a query's titles become before they are weighted.
+    fn apply(self, scores: &[f64]) -> Vec<f64> {
+        let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
+        match self {
+            FusionMethod::MinMax => min_max(&mut scores),
+            FusionMethod::ZScore => z_scores(&mut scores),
+            FusionMethod::ReciprocalRank { k } => reciprocal_ranks(&mut scores, k),
+        }
+        scores
+    }
+}
+
+fn finite(score: f64) -> f64 {
+    if score.is_nan() { f64::MIN } else { score.clamp(f64::MIN, f64::MAX) }
+}
+
+/// All 0 where all are equal.
+fn min_max(scores: &mut [f64]) {
+    let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // Half of the largest range is a number.
+    let scale = if (most - least).is_finite() { 1.0 } else { 0.5 };
+    let range = most * scale - least * scale;
+    for score in scores {
+        *score = if range > 0.0 { (*score * scale - least * scale) / range } else { 0.0 };
+    }
+}
+
+/// All 0 where all are equal.
+fn z_scores(scores: &mut [f64]) {
+    // They are the same after any change of scale, and so nothing overflows.
+    min_max(scores);
+    let n = scores.len() as f64;
+    let mean = scores.iter().sum::<f64>() / n;
+    let deviation = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt();
+    for score in scores {
+        *score = if deviation > 0.0 { (*score - mean) / deviation } else { 0.0 };
+    }
+}
+
+fn reciprocal_ranks(scores: &mut [f64], k: f64) {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    let mut rank = 1;
+    let mut reciprocals = vec![0.0; scores.len()];
+    for tied in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
+        let sum: f64 = (rank..rank + tied.len()).map(|rank| 1.0 / (k + rank as f64)).sum();
+        tied.iter().for_each(|&place| reciprocals[place] = sum / tied.len() as f64);
+        rank += tied.len();
+    }
+    scores.copy_from_slice(&reciprocals);
+}
+
+/// Weights, and what they are worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedWeights {
+    /// One a ranker; 0 or more, 1 together.
+    pub weights: Vec<f64>,
+    /// What the objective says of them.
+    pub objective: f64,
+}
+
+/// Looks for the weights of `members` rankers that make `objective` largest: NDCG on training queries, say.
+///
+/// It changes one weight after the other, at first in steps of 0.1 over the whole range, then in steps of 0.02 nearby,
+/// scaling the others so that all sum to 1, for as long as that helps. It starts from equal weights and from each ranker
+/// alone, so that the result is never worse than the best of these; of equally good ones it is the first found. A NaN
+/// is worse than any number.
+pub fn fit_weights(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
+    let mut value = |weights: &[f64]| {
+        let value = objective(weights);
+        if value.is_nan() { f64::NEG_INFINITY } else { value }
+    };
+    let mut best = ascend(vec![1.0 / members.max(1) as f64; members], &mut value);
+    for member in 0..members {
+        let alone = (0..members).map(|other| f64::from(u8::from(other == member))).collect();
+        let found = ascend(alone, &mut value);
+        if found.objective > best.objective {
+            best = found;
+        }
+    }
+    best
+}
+
+fn ascend(start: Vec<f64>, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
+    let mut best = FittedWeights { objective: objective(&start), weights: start };
+    // One ranker has nothing to share with.
+    if best.weights.len() < 2 {
+        return best;
+    }
+    for (step, steps) in ROUNDS {
+        for _ in 0..MOST_SWEEPS {
+            let before = best.objective;
+            for member in 0..best.weights.len() {
+                let old = best.weights.clone();
+                for n in 1..=steps {
+                    for shift in [step, -step] {
+                        let weight = (old[member] + shift * f64::from(n)).clamp(0.0, 1.0);
+                        let weights = moved(&old, member, weight);
+                        let value = objective(&weights);
+                        if value > best.objective {
+                            best = FittedWeights { weights, objective: value };
+                        }
+                    }
+                }
+            }
+            if best.objective <= before {
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// `weights` with one of them set to `weight`, and the others in their old proportion; equal ones if they were all 0.
+fn moved(weights: &[f64], member: usize, weight: f64) -> Vec<f64> {
+    let others: f64 = weights.iter().enumerate().filter(|&(other, _)| other != member).map(|(_, weight)| weight).sum();
+    let other = |old: f64| match others > 0.0 {
+        true => old * (1.0 - weight) / others,
+        false => (1.0 - weight) / (weights.len() - 1) as f64,
+    };
+    weights.iter().enumerate().map(|(place, &old)| if place == member { weight } else { other(old) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranker::testing::{assert_close, corpus, train};
+
+    const METHODS: [FusionMethod; 3] =
+        [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+
+    #[test]
+    fn hand_computed_fusions() {
+        let scores: [&[f64]; 2] = [&[3.0, 1.0, 2.0, 5.0], &[-1.0, 0.0, -1.0, -3.0]];
+        let min_max = fuse(&scores, &[0.25, 0.75], FusionMethod::MinMax);
+        assert_close(&min_max, &[0.25 * 0.5 + 0.5, 0.75, 0.25 * 0.25 + 0.5, 0.25]);
+        // Means 2.75 and −1.25, squares 8.75 / 4 and 4.75 / 4.
+        let z = |place: usize| {
+            2.0 * (scores[0][place] - 2.75) / (8.75f64 / 4.0).sqrt()
+                + (scores[1][place] + 1.25) / (4.75f64 / 4.0).sqrt()
+        };
+        assert_close(&fuse(&scores, &[2.0, 1.0], FusionMethod::ZScore), &[z(0), z(1), z(2), z(3)]);
+        // The second ranker's places 2 and 3 are tied.
+        let [r1, r2, r3, r4] = [61.0, 62.0, 63.0, 64.0].map(|rank| 1.0 / rank);
+        let tied = (r2 + r3) / 2.0;
+        let reciprocal = fuse(&scores, &[1.0, 1.0], FusionMethod::ReciprocalRank { k: 60.0 });
+        assert_close(&reciprocal, &[r2 + tied, r4 + r1, r3 + tied, r1 + r4]);
+    }
+
+    #[test]
+    fn what_no_ranker_tells_apart_stays_tied() {
+        let scores: [&[f64]; 3] = [&[0.1, 0.3, 0.1, 0.2, 0.1], &[7.0, 7.0, 7.0, 1.0, 7.0], &[-0.0, 0.5, 0.0, 0.0, 0.0]];
+        for method in METHODS {
+            let fused = fuse(&scores, &[0.3, 0.6, 0.1], method);
+            assert!(fused[0] == fused[2] && fused[2] == fused[4], "{method:?}: {fused:?}");
+            assert!(fused[1] > fused[0] && fused[0] > fused[3], "{method:?}: {fused:?}");
+        }
+    }
+
+    #[test]
+    fn a_ranker_without_opinion_changes_no_order_and_one_ranker_keeps_its_own() {
+        for method in METHODS {
+            for constant in [0.0, 0.1, -1e300, f64::NAN, f64::INFINITY] {
+                let fused = fuse(&[&[0.1, 0.3, 0.2], &[constant; 3]], &[0.5, 0.5], method);
+                assert!(fused[1] > fused[2] && fused[2] > fused[0], "{method:?}: {fused:?}");
+                let alone = fuse(&[&[constant; 3]], &[1.0], method);
+                assert!(alone[0].is_finite() && alone.iter().all(|&score| score == alone[0]), "{method:?}: {alone:?}");
+            }
+            let alone = fuse(&[&[-5.0, 2.0, -7.0]], &[1.0], method);
+            assert!(alone[1] > alone[0] && alone[0] > alone[2], "{method:?}: {alone:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_fused_to_nothing() {
+        for method in METHODS {
+            assert!(fuse(&[], &[], method).is_empty());
+            assert!(fuse(&[&[], &[]], &[0.5, 0.5], method).is_empty());
+            assert_eq!(Fusion::new("none".to_owned(), Vec::new(), method).score("red", &["a", "b"]), [0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn any_scores_fuse_to_finite_numbers() {
+        let lists: [&[f64]; 5] = [
+            &[f64::MAX, f64::MIN, 0.0, 1.0],
+            &[f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0],
+            &[5e-324, 0.0, -5e-324, 0.0],
+            &[1e300, 1e300, -1e300, 1e-300],
+            &[1.0, 1.0 + f64::EPSILON, 1.0, 1.0],
+        ];
+        for method in METHODS {
+            for scores in lists {
+                let fused = fuse(&[scores, scores], &[0.5, 0.5], method);
+                assert!(fused.iter().all(|score| score.is_finite()), "{method:?} {scores:?}: {fused:?}");
+                let first = scores.iter().copied().fold(f64::MIN, f64::max);
+                let best = fused.iter().copied().fold(f64::MIN, f64::max);
+                let place = scores.iter().position(|&score| score == first || score == f64::INFINITY).unwrap();
+                assert_eq!(fused[place], best, "{method:?} {scores:?}: {fused:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_a_ranker_of_rankers() {
+        let corpus = corpus(&["red door", "red", "blue lamp", "a red red lamp"], &[]);
+        let titles = ["red door", "red lamp", "lamp", ""];
+        let members: Vec<Arc<dyn Ranker>> = ["bm25", "ulm"]
+            .map(|spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &corpus) as Box<dyn Ranker>) })
+            .into();
+        let scores: Vec<Vec<f64>> = members.iter().map(|member| member.score("red lamp", &titles)).collect();
+        for method in METHODS {
+            let fusion = Fusion::new("both".to_owned(), members.iter().cloned().zip([0.25, 0.75]).collect(), method);
+            assert_eq!((fusion.name(), fusion.weights()), ("both", &[0.25, 0.75][..]));
+            assert_eq!(fusion.score("red lamp", &titles), fuse(&[&scores[0], &scores[1]], &[0.25, 0.75], method));
+        }
+    }
+
+    #[test]
+    fn weights_climb_to_the_top_of_a_hill() {
+        let top = [0.5, 0.14, 0.0, 0.36];
+        let mut asked: Vec<Vec<f64>> = Vec::new();
+        let mut hill = |weights: &[f64]| {
+            asked.push(weights.to_vec());
+            -weights.iter().zip(top).map(|(weight, top)| (weight - top).powi(2)).sum::<f64>()
+        };
+        let fitted = fit_weights(4, &mut hill);
+        let close = fitted.weights.iter().zip(top).all(|(weight, top)| (weight - top).abs() < 0.02);
+        assert!(close, "{fitted:?}");
+        assert_eq!(fitted, fit_weights(4, &mut hill));
+        let on_simplex = |weights: &Vec<f64>| {
+            weights.iter().all(|weight| (0.0..=1.0).contains(weight))
+                && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12
+        };
+        assert!(asked.iter().all(on_simplex));
+        assert!(asked.len() < 10_000, "{}", asked.len());
+    }
+
+    #[test]
+    fn weights_are_never_worse_than_equal_ones_or_the_best_alone() {
+        // Everything but one corner, or the middle, is worse than nothing.
+        for peak in [[0.0, 0.0, 1.0], [1.0 / 3.0; 3]] {
+            let fitted = fit_weights(3, &mut |weights| {
+                let near = weights.iter().zip(peak).all(|(weight, peak)| (weight - peak).abs() < 1e-9);
+                if near { 1.0 } else { -1.0 - weights[0] }
+            });
+            assert_eq!((fitted.weights, fitted.objective), (peak.to_vec(), 1.0));
+        }
+        // Of equally good ones the first, and a NaN is the worst.
+        assert_eq!(fit_weights(2, &mut |_| 5.0).weights, [0.5, 0.5]);
+        let fitted = fit_weights(2, &mut |weights| if weights[1] < 1.0 { f64::NAN } else { -3.0 });
+        assert_eq!(fitted, FittedWeights { weights: vec![0.0, 1.0], objective: -3.0 });
+        assert_eq!(fit_weights(1, &mut |weights| weights[0]).weights, [1.0]);
+        assert!(fit_weights(0, &mut |_| 0.0).weights.is_empty());
+    }
+}

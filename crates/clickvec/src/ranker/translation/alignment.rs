@@ -1,0 +1,84 @@
+//! Which word of a text is the translation of which: the best alignments of both directions, and both as one (Och, Ney,
+//! "A systematic comparison of various statistical alignment models", 2003).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::ibm1::Ibm1;
+use crate::text::WordId;
+
+/// The most probable source place of each target word by model 1; none where the empty word is more probable.
+///
+/// Of places that are as good, the one right after the previous word's is taken, or else the first.
+pub(super) fn viterbi(model: &Ibm1, source: &[WordId], target: &[WordId]) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let best = |&word: &WordId| {
+        let (mut best, mut place) = (model.probability_of_empty(word), None);
+        for (i, &other) in source.iter().enumerate() {
+            let probability = model.probability(word, other);
+            if probability > best || (probability == best && (place.is_none() || i == next)) {
+                (best, place) = (probability, Some(i));
+            }
+        }
+        next = place.map_or(next, |place| place + 1);
+        place
+    };
+    target.iter().map(best).collect()
+}
+
+/// First and last place of what a word is linked to.
+type Span = Option<(usize, usize)>;
+
+/// Links between the words of two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Alignment {
+    /// By place in the target: the source places it is linked to.
+    pub(super) of_target: Vec<Span>,
+    /// By place in the source.
+    pub(super) of_source: Vec<Span>,
+}
+
+impl Alignment {
+    fn new(sources: usize, targets: usize) -> Alignment {
+        Alignment { of_target: vec![None; targets], of_source: vec![None; sources] }
+    }
+
+    fn link(&mut self, source: usize, target: usize) {
+        let widen = |span: &mut Span, place: usize| {
+            let (first, last) = span.unwrap_or((place, place));
+            *span = Some((first.min(place), last.max(place)));
+        };
+        widen(&mut self.of_target[target], source);
+        widen(&mut self.of_source[source], target);
+    }
+}
+
+/// Joins the alignments of both directions: `of_target` has a source place for each target word, `of_source` the
+/// other way round.
+///
+/// The links that both have come first; then those that one has, as long as they touch a link that is there, also at
+/// a corner, and one of the two words has none yet ("grow-diag").
+pub(super) fn symmetrize(of_target: &[Option<usize>], of_source: &[Option<usize>]) -> Alignment {
+    let mut alignment = Alignment::new(of_source.len(), of_target.len());
+    let mut links = BTreeSet::new();
+    let mut queue = VecDeque::new();
+    for (target, &source) in of_target.iter().enumerate() {
+        if let Some(source) = source.filter(|&source| of_source[source] == Some(target)) {
+            alignment.link(source, target);
+            links.insert((source, target));
+            queue.push_back((source, target));
+        }
+    }
+    while let Some((source, target)) = queue.pop_front() {
+        for i in source.saturating_sub(1)..(source + 2).min(of_source.len()) {
+            for j in target.saturating_sub(1)..(target + 2).min(of_target.len()) {
+                let one_has = of_target[j] == Some(i) || of_source[i] == Some(j);
+                let one_is_free = alignment.of_source[i].is_none() || alignment.of_target[j].is_none();
+                if one_has && one_is_free && links.insert((i, j)) {
+                    alignment.link(i, j);
+                    queue.push_back((i, j));
+                }
+            }
+        }
+    }
+    alignment
+}

@@ -1,0 +1,244 @@
+//! IBM model 1 (Brown, Della Pietra, Della Pietra, Mercer, "The mathematics of statistical machine translation:
+//! parameter estimation", 1993): each word of the target text is drawn from the translations of one word of the source
+//! text, or of the empty word, all of them alike.
+
+use rayon::prelude::*;
+
+use super::table::TranslationTable;
+use crate::ranker::corpus::WordLists;
+use crate::text::WordId;
+
+/// How many numbers one piece of parallel work has; sums are taken piece by piece.
+const PIECE: usize = 1 << 14;
+
+/// Stands for no word of the target: the occurrence that a prior lends to an entry.
+const NO_TOKEN: u32 = u32::MAX;
+
+/// Pairs of texts; each target is a translation of its source.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bitext<'a> {
+    pub(super) sources: &'a WordLists,
+    pub(super) targets: &'a WordLists,
+    /// How much each pair counts.
+    pub(super) weights: &'a [f32],
+}
+
+impl<'a> Bitext<'a> {
+    /// (source, target, weight) of each pair that has a word on both sides and counts.
+    pub(super) fn pairs(self) -> impl Iterator<Item = (&'a [WordId], &'a [WordId], f64)> {
+        let pairs = self.sources.iter().zip(self.targets.iter()).zip(self.weights);
+        let pairs = pairs.map(|((source, target), &weight)| (source, target, f64::from(weight)));
+        pairs.filter(|&(source, target, weight)| !source.is_empty() && !target.is_empty() && weight > 0.0)
+    }
+
+    /// The other direction.
+    pub(super) fn reversed(self) -> Bitext<'a> {
+        Bitext { sources: self.targets, targets: self.sources, weights: self.weights }
+    }
+}
+
+/// The probabilities t(target word | source word) while they are learned.
+///
+/// They have an entry for each two words that stand in one pair, and the entries know their occurrences, so that an
+/// iteration is two products with one sparse matrix of words of targets × entries: z = A t, then counts = t ∘ Aᵀ(c/z)
+/// with the pairs' weights c.
+#[derive(Debug)]
+pub(super) struct Ibm1 {
+    /// Where the entries of each source word begin; the empty word comes after all others.
+    rows: Vec<usize>,
+    /// By entry; ascending within a row.
+    targets: Vec<WordId>,
+    /// t, by entry.
+    probabilities: Vec<f64>,
+    /// Where the occurrences of each entry begin.
+    occurrence_starts: Vec<usize>,
+    /// The words of targets that each entry can explain, as numbers of tokens; an entry of a word that stands twice in
+    /// a source has them twice.
+    occurrences: Vec<u32>,
+    /// Where the entries of each token begin: of the target words of all pairs, one after the other.
+    token_starts: Vec<usize>,
+    /// By token: the entries of its source's words.
+    token_entries: Vec<u32>,
+    /// By token: the weight of its pair.
+    token_weights: Vec<f64>,
+    /// Σ over tokens of weight · ln(source words + 1).
+    log_choices: f64,
+    /// How often each source word was seen translated to itself beforehand.
+    prior: f64,
+}
+
+impl Ibm1 {
+    /// Before the first step, with uniform probabilities, where words are below `words`.
+    ///
+    /// With a `prior` above 0 each source word has been seen that often as its own translation: what EM raises is then
+    /// the posterior under a Dirichlet prior instead of the likelihood.
+    pub(super) fn new(bitext: Bitext<'_>, words: usize, prior: f64) -> Ibm1 {
+        let (starts, mut occurrences) = collect_occurrences(bitext, words, prior > 0.0);
+        let mut rest = occurrences.as_mut_slice();
+        let mut pieces = Vec::with_capacity(words + 1);
+        for row in starts.windows(2) {
+            let (piece, others) = rest.split_at_mut(row[1] - row[0]);
+            pieces.push(piece);
+            rest = others;
+        }
+        pieces.into_par_iter().for_each(|row| row.sort_unstable());
+
+        let (mut token_starts, mut token_weights, mut log_choices) = (vec![0], Vec::new(), 0.0);
+        for (source, target, weight) in bitext.pairs() {
+            let choices = source.len() + 1;
+            for _ in target {
+                token_starts.push(token_starts[token_starts.len() - 1] + choices);
+                token_weights.push(weight);
+                log_choices += weight * (choices as f64).ln();
+            }
+        }
+        let mut model = Ibm1 {
+            rows: vec![0],
+            targets: Vec::new(),
+            probabilities: Vec::new(),
+            occurrence_starts: vec![0],
+            occurrences: Vec::with_capacity(occurrences.len()),
+            token_entries: vec![0; token_starts[token_starts.len() - 1]],
+            token_starts,
+            token_weights,
+            log_choices,
+            prior,
+        };
+        let mut next = model.token_starts.clone();
+        for row in starts.windows(2) {
+            for entry in occurrences[row[0]..row[1]].chunk_by(|a, b| a >> 32 == b >> 32) {
+                for token in entry.iter().map(|&occurrence| occurrence as u32).filter(|&token| token != NO_TOKEN) {
+                    model.occurrences.push(token);
+                    let place = &mut next[token as usize];
+                    model.token_entries[*place] = model.targets.len() as u32;
+                    *place += 1;
+                }
+                model.targets.push((entry[0] >> 32) as WordId);
+                model.occurrence_starts.push(model.occurrences.len());
+            }
+            let entries = model.targets.len() - model.rows[model.rows.len() - 1];
+            model.probabilities.extend(std::iter::repeat_n(1.0 / entries as f64, entries));
+            model.rows.push(model.targets.len());
+        }
+        model
+    }
+
+    /// One iteration of EM.
+    ///
+    /// Says the objective as of before it: the log likelihood of the targets, Σ weight · log P(target | source), plus
+    /// the prior's Σ prior · log t(word | word).
+    pub(super) fn step(&mut self) -> f64 {
+        let (weights, starts) = (&self.token_weights, &self.token_starts);
+        let mut ratios = vec![0.0; weights.len()];
+        let pieces = ratios.par_chunks_mut(PIECE).enumerate().map(|(piece, ratios)| {
+            let mut sum = 0.0;
+            for (token, ratio) in (piece * PIECE..).zip(ratios) {
+                let entries = &self.token_entries[starts[token]..starts[token + 1]];
+                let total: f64 = entries.iter().map(|&entry| self.probabilities[entry as usize]).sum();
+                *ratio = weights[token] / total;
+                sum += weights[token] * total.ln();
+            }
+            sum
+        });
+        let likelihood = pieces.collect::<Vec<f64>>().into_iter().sum::<f64>() - self.log_choices;
+
+        let (starts, occurrences) = (&self.occurrence_starts, &self.occurrences);
+        let mut log_prior = 0.0;
+        if self.prior > 0.0 {
+            for word in 0..self.rows.len() as WordId - 2 {
+                if let Some(entry) = self.entry(word as usize, word) {
+                    log_prior += self.prior * self.probabilities[entry].ln();
+                }
+            }
+        }
+        self.probabilities.par_chunks_mut(PIECE).enumerate().for_each(|(piece, probabilities)| {
+            for (entry, probability) in (piece * PIECE..).zip(probabilities) {
+                let tokens = &occurrences[starts[entry]..starts[entry + 1]];
+                *probability *= tokens.iter().map(|&token| ratios[token as usize]).sum::<f64>();
+            }
+        });
+        for row in 0..self.rows.len() - 1 {
+            if self.prior > 0.0
+                && let Some(entry) = self.entry(row, row as WordId)
+            {
+                self.probabilities[entry] += self.prior;
+            }
+            let row = &mut self.probabilities[self.rows[row]..self.rows[row + 1]];
+            let total: f64 = row.iter().sum();
+            row.iter_mut().for_each(|probability| *probability /= total);
+        }
+        likelihood + log_prior
+    }
+
+    /// t(target | source); 0 for two words that never stood in one pair.
+    pub(super) fn probability(&self, target: WordId, source: WordId) -> f64 {
+        self.entry(source as usize, target).map_or(0.0, |entry| self.probabilities[entry])
+    }
+
+    /// t(target | empty word).
+    pub(super) fn probability_of_empty(&self, target: WordId) -> f64 {
+        self.entry(self.rows.len() - 2, target).map_or(0.0, |entry| self.probabilities[entry])
+    }
+
+    fn entry(&self, row: usize, target: WordId) -> Option<usize> {
+        let start = self.rows[row];
+        self.targets[start..self.rows[row + 1]].binary_search(&target).ok().map(|place| start + place)
+    }
+
+    /// What was learned, without the empty word and without translations less probable than `least`; the others of a
+    /// word are made to sum to 1 again. Each word keeps its best one.
+    pub(super) fn table(&self, least: f64) -> TranslationTable {
+        let words = self.rows.len() - 2;
+        let mut kept: Vec<(WordId, WordId, f64)> = Vec::new();
+        for source in 0..words {
+            let row = self.rows[source]..self.rows[source + 1];
+            let best = self.probabilities[row.clone()].iter().copied().fold(0.0, f64::max);
+            let first = kept.len();
+            for entry in row {
+                let probability = self.probabilities[entry];
+                if probability > 0.0 && probability >= least.min(best) {
+                    kept.push((self.targets[entry], source as WordId, probability));
+                }
+            }
+            let total: f64 = kept[first..].iter().map(|&(.., probability)| probability).sum();
+            // Rounding may leave a probability a hair above 1.
+            kept[first..].iter_mut().for_each(|(.., probability)| *probability = (*probability / total).min(1.0));
+        }
+        TranslationTable::new(words, &kept)
+    }
+}
+
+/// What can explain what: (target word, token) as one number for each word of each source, in rows by source word, and
+/// where the rows begin. With `of_itself`, each source word that occurs also has an entry for itself.
+fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> (Vec<usize>, Vec<u64>) {
+    let mut starts = vec![0; words + 2];
+    for (source, target, _) in bitext.pairs() {
+        source.iter().for_each(|&word| starts[word as usize + 1] += target.len());
+        starts[words + 1] += target.len();
+    }
+    if of_itself {
+        starts[1..=words].iter_mut().filter(|count| **count > 0).for_each(|count| *count += 1);
+    }
+    for row in 0..=words {
+        starts[row + 1] += starts[row];
+    }
+    let mut next = starts.clone();
+    let mut occurrences = vec![0; starts[words + 1]];
+    let mut push = |row: usize, target: WordId, token: u32| {
+        occurrences[next[row]] = u64::from(target) << 32 | u64::from(token);
+        next[row] += 1;
+    };
+    if of_itself {
+        let occurring = (0..words).filter(|&word| starts[word] < starts[word + 1]);
+        occurring.for_each(|word| push(word, word as WordId, NO_TOKEN));
+    }
+    let mut first = 0;
+    for (source, target, _) in bitext.pairs() {
+        for (token, &word) in (first..).zip(target) {
+            source.iter().for_each(|&source| push(source as usize, word, token));
+            push(words, word, token);
+        }
+        first += target.len() as u32;
+    }
+    (starts, occurrences)
+}

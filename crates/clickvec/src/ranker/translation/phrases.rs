@@ -1,0 +1,245 @@
+//! Phrases that translate each other, as the aligned pairs have them (Koehn, Och, Marcu, "Statistical phrase-based
+//! translation", 2003).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::alignment::Alignment;
+use super::table::{Row, TranslationTable};
+use crate::error::FileFault;
+use crate::ranker::corpus::UNKNOWN;
+use crate::ranker::file::{Numbers, State};
+use crate::text::WordId;
+
+/// Words of the longest phrase.
+pub(super) const LONGEST: usize = 3;
+
+/// Words side by side, [`UNKNOWN`] after the last one.
+pub(super) type Phrase = [WordId; LONGEST];
+
+/// 1 to [`LONGEST`] words as a phrase.
+pub(super) fn phrase(words: &[WordId]) -> Phrase {
+    std::array::from_fn(|place| words.get(place).copied().unwrap_or(UNKNOWN))
+}
+
+/// Finds each two phrases of at most `longest` words that have a link between them and none to other words; words
+/// without links may stand anywhere in them.
+pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnMut(Range<usize>, Range<usize>)) {
+    let Alignment { of_target, of_source } = alignment;
+    for start in 0..of_target.len() {
+        let mut linked: Option<(usize, usize)> = None;
+        for end in start + 1..=of_target.len().min(start + longest) {
+            if let Some((first, last)) = of_target[end - 1] {
+                let (low, high) = linked.unwrap_or((first, last));
+                linked = Some((low.min(first), high.max(last)));
+            }
+            let Some((first, last)) = linked else { continue };
+            let inside = |&(low, high): &(usize, usize)| start <= low && high < end;
+            if last - first >= longest || !of_source[first..=last].iter().flatten().all(inside) {
+                continue;
+            }
+            // Words without links may be added at both ends.
+            let mut low = first;
+            loop {
+                let mut high = last;
+                while high - low < longest {
+                    found(low..high + 1, start..end);
+                    high += 1;
+                    if of_source.get(high).is_none_or(Option::is_some) {
+                        break;
+                    }
+                }
+                if low == 0 || of_source[low - 1].is_some() || last - (low - 1) >= longest {
+                    break;
+                }
+                low -= 1;
+            }
+        }
+    }
+}
+
+/// Counts pairs of phrases.
+#[derive(Debug, Default)]
+pub(super) struct PhraseCounts {
+    sources: HashMap<Phrase, u32>,
+    targets: HashMap<Phrase, u32>,
+    /// (target, source, how much), in the order of sight.
+    seen: Vec<(u32, u32, f64)>,
+}
+
+impl PhraseCounts {
+    /// Counts what `alignment` says of a pair.
+    pub(super) fn add(
+        &mut self,
+        source: &[WordId],
+        target: &[WordId],
+        alignment: &Alignment,
+        longest: usize,
+        weight: f64,
+    ) {
+        let number = |phrases: &mut HashMap<Phrase, u32>, words: &[WordId]| {
+            let next = phrases.len() as u32;
+            *phrases.entry(phrase(words)).or_insert(next)
+        };
+        extract(alignment, longest, |source_place, target_place| {
+            let target = number(&mut self.targets, &target[target_place]);
+            let source = number(&mut self.sources, &source[source_place]);
+            self.seen.push((target, source, weight));
+        });
+    }
+
+    /// P(q|w) = N(w, q) / (N(w) + `discount`), N(w) = Σ_q N(w, q), without those below `least`; words are below `words`.
+    pub(super) fn table(mut self, words: usize, discount: f64, least: f64) -> PhraseTable {
+        let (source_phrases, sources) = in_order(&self.sources);
+        let (target_phrases, targets) = in_order(&self.targets);
+        for (target, source, _) in &mut self.seen {
+            (*target, *source) = (targets[*target as usize], sources[*source as usize]);
+        }
+        // Stable, so that sums are always taken alike.
+        self.seen.par_sort_by_key(|&(target, source, _)| (source, target));
+        let mut kept = Vec::new();
+        for source in self.seen.chunk_by(|a, b| a.1 == b.1) {
+            let total: f64 = source.iter().map(|&(.., count)| count).sum();
+            for pair in source.chunk_by(|a, b| a.0 == b.0) {
+                let count: f64 = pair.iter().map(|&(.., count)| count).sum();
+                // Rounding may leave it a hair above 1.
+                let probability = (count / (total + discount)).min(1.0);
+                if probability >= least {
+                    kept.push((pair[0].0, pair[0].1, probability));
+                }
+            }
+        }
+        // Phrases without an entry are forgotten.
+        let sources = renumber(source_phrases, &mut kept, |entry| &mut entry.1);
+        let targets = renumber(target_phrases, &mut kept, |entry| &mut entry.0);
+        let table = TranslationTable::new(targets.len(), &kept);
+        PhraseTable { sources: PhraseList::new(sources, words), targets: PhraseList::new(targets, words), table }
+    }
+}
+
+/// (target, source, probability).
+type Entry = (u32, u32, f64);
+
+/// Keeps the phrases that entries have at `place`, in their order, and renumbers those entries.
+fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], place: fn(&mut Entry) -> &mut u32) -> Vec<Phrase> {
+    let mut numbers = vec![None; phrases.len()];
+    entries.iter_mut().for_each(|entry| numbers[*place(entry) as usize] = Some(0));
+    (0..).zip(numbers.iter_mut().flatten()).for_each(|(next, number)| *number = next);
+    for entry in entries {
+        let number = place(entry);
+        *number = numbers[*number as usize].unwrap_or(0);
+    }
+    phrases.into_iter().zip(numbers).filter_map(|(phrase, number)| number.map(|_| phrase)).collect()
+}
+
+/// The phrases in order, and the place there of each number.
+fn in_order(phrases: &HashMap<Phrase, u32>) -> (Vec<Phrase>, Vec<u32>) {
+    let mut sorted: Vec<(Phrase, u32)> = phrases.iter().map(|(&phrase, &number)| (phrase, number)).collect();
+    sorted.par_sort_unstable();
+    let mut places = vec![0; sorted.len()];
+    (0..).zip(&sorted).for_each(|(place, &(_, number))| places[number as usize] = place);
+    (sorted.into_iter().map(|(phrase, _)| phrase).collect(), places)
+}
+
+/// Distinct phrases in their order, each with its place as its number.
+#[derive(Debug, Clone, PartialEq)]
+struct PhraseList {
+    phrases: Vec<Phrase>,
+    /// By word: where the phrases that begin with it do.
+    starts: Vec<u32>,
+}
+
+impl PhraseList {
+    /// Of words below `words`.
+    fn new(phrases: Vec<Phrase>, words: usize) -> PhraseList {
+        let mut starts = vec![0; words + 1];
+        phrases.iter().for_each(|phrase| starts[phrase[0] as usize + 1] += 1);
+        for word in 0..words {
+            starts[word + 1] += starts[word];
+        }
+        PhraseList { phrases, starts }
+    }
+
+    /// Tells `found` the length and the number of each phrase that `words` begins with.
+    fn prefixes(&self, words: &[WordId], mut found: impl FnMut(usize, u32)) {
+        let Some(&first) = words.first().filter(|&&first| first != UNKNOWN) else { return };
+        let (start, end) = (self.starts[first as usize], self.starts[first as usize + 1]);
+        let beginning = &self.phrases[start as usize..end as usize];
+        if beginning.is_empty() {
+            return;
+        }
+        for length in 1..=LONGEST.min(words.len()) {
+            // What stands for an unknown word would end a phrase.
+            if words[length - 1] == UNKNOWN {
+                return;
+            }
+            if let Ok(place) = beginning.binary_search(&phrase(&words[..length])) {
+                found(length, start + place as u32);
+            }
+        }
+    }
+
+    fn state(&self, name: &str, state: State) -> State {
+        state.with(name, &[self.phrases.len(), LONGEST], Numbers::U32(self.phrases.concat()))
+    }
+
+    fn restore(name: &str, words: usize, state: &State) -> Result<PhraseList, FileFault> {
+        let numbers = state.u32s(name, &[None, Some(LONGEST)])?;
+        let phrases: Vec<Phrase> = numbers.chunks_exact(LONGEST).map(phrase).collect();
+        let is_phrase = |phrase: &Phrase| {
+            let length = phrase.iter().take_while(|&&word| (word as usize) < words).count();
+            length > 0 && phrase[length..].iter().all(|&word| word == UNKNOWN)
+        };
+        match phrases.iter().all(is_phrase) && phrases.windows(2).all(|two| two[0] < two[1]) {
+            true => Ok(PhraseList::new(phrases, words)),
+            false => Err(FileFault::BadSettings { found: format!("{name}: no ascending phrases of {words} words") }),
+        }
+    }
+}
+
+/// P(q|w) of query phrases q and title phrases w.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PhraseTable {
+    sources: PhraseList,
+    targets: PhraseList,
+    /// Of their numbers.
+    table: TranslationTable,
+}
+
+impl PhraseTable {
+    /// By length − 1: what the phrases that `words` of a query begin with translate, by numbers of title phrases.
+    pub(super) fn translations(&self, words: &[WordId]) -> [Option<Row<'_>>; LONGEST] {
+        let mut rows = [None; LONGEST];
+        self.targets.prefixes(words, |length, target| rows[length - 1] = Some(self.table.row(target)));
+        rows
+    }
+
+    /// The numbers of all phrases in a title, as often as they stand there.
+    pub(super) fn read_title(&self, title: &[WordId], phrases: &mut Vec<u32>) {
+        phrases.clear();
+        for start in 0..title.len() {
+            self.sources.prefixes(&title[start..], |_, source| phrases.push(source));
+        }
+    }
+
+    /// The number of entries.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn state(&self, state: State) -> State {
+        let state = self.targets.state("phrase_targets", self.sources.state("phrase_sources", state));
+        self.table.state("phrase", state)
+    }
+
+    /// Of words below `words`.
+    pub(super) fn restore(words: usize, state: &State) -> Result<PhraseTable, FileFault> {
+        let sources = PhraseList::restore("phrase_sources", words, state)?;
+        let targets = PhraseList::restore("phrase_targets", words, state)?;
+        let table = TranslationTable::restore("phrase", targets.phrases.len(), sources.phrases.len(), state)?;
+        Ok(PhraseTable { sources, targets, table })
+    }
+}

@@ -1,0 +1,99 @@
+//! A sparse table of translation probabilities.
+
+use crate::error::FileFault;
+use crate::ranker::file::State;
+use crate::text::WordId;
+
+/// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TranslationTable {
+    /// Where the entries of each q begin.
+    starts: Vec<u32>,
+    /// Ascending within a row.
+    sources: Vec<WordId>,
+    probabilities: Vec<f64>,
+}
+
+impl TranslationTable {
+    /// Of entries (q, w, P(q|w)), each pair once, ascending in w, where q is below `targets`.
+    pub(super) fn new(targets: usize, entries: &[(WordId, WordId, f64)]) -> TranslationTable {
+        let mut starts = vec![0; targets + 1];
+        entries.iter().for_each(|&(target, ..)| starts[target as usize + 1] += 1);
+        for row in 0..targets {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let (mut sources, mut probabilities) = (vec![0; entries.len()], vec![0.0; entries.len()]);
+        for &(target, source, probability) in entries {
+            let place = next[target as usize] as usize;
+            (sources[place], probabilities[place]) = (source, probability);
+            next[target as usize] += 1;
+        }
+        TranslationTable { starts, sources, probabilities }
+    }
+
+    /// P(q|w) for one q.
+    pub(super) fn row(&self, target: WordId) -> Row<'_> {
+        let row = self.starts[target as usize] as usize..self.starts[target as usize + 1] as usize;
+        Row { sources: &self.sources[row.clone()], probabilities: &self.probabilities[row] }
+    }
+
+    /// The number of entries.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Its arrays under names that begin with `name`.
+    pub(super) fn state(&self, name: &str, state: State) -> State {
+        state
+            .with_u32s(&format!("{name}_starts"), &self.starts)
+            .with_u32s(&format!("{name}_columns"), &self.sources)
+            .with_f64s(&format!("{name}_probabilities"), &self.probabilities)
+    }
+
+    /// A table of `targets` rows whose sources are below `sources`.
+    pub(super) fn restore(
+        name: &str,
+        targets: usize,
+        sources: usize,
+        state: &State,
+    ) -> Result<TranslationTable, FileFault> {
+        let bad = |found: String| Err(FileFault::BadSettings { found: format!("{name}: {found}") });
+        let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
+        let columns = state.u32s(&format!("{name}_columns"), &[None])?;
+        let probabilities = state.f64s(&format!("{name}_probabilities"), &[Some(columns.len())])?;
+        if !are_rows(starts, columns, sources) {
+            return bad(format!("no rows of ascending numbers below {sources}"));
+        }
+        if let Some(found) = probabilities.iter().find(|probability| !(0.0..=1.0).contains(*probability)) {
+            return bad(format!("a probability of {found}"));
+        }
+        let (starts, sources, probabilities) = (starts.to_vec(), columns.to_vec(), probabilities.to_vec());
+        Ok(TranslationTable { starts, sources, probabilities })
+    }
+}
+
+/// Whether `starts` cuts `columns` into rows, each of them ascending and below `bound`.
+fn are_rows(starts: &[u32], columns: &[u32], bound: usize) -> bool {
+    let whole = starts.first() == Some(&0) && starts.last().is_some_and(|&last| last as usize == columns.len());
+    let good = |row: &[u32]| {
+        let row = &columns[row[0] as usize..row[1] as usize];
+        row.windows(2).all(|two| two[0] < two[1]) && row.last().is_none_or(|&last| (last as usize) < bound)
+    };
+    whole && starts.is_sorted() && starts.windows(2).all(good)
+}
+
+/// What one q translates.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    sources: &'a [WordId],
+    probabilities: &'a [f64],
+}
+
+impl Row<'_> {
+    /// P(q|w).
+    pub(super) fn get(self, source: WordId) -> f64 {
+        self.sources.binary_search(&source).map_or(0.0, |place| self.probabilities[place])
+    }
+}
