@@ -5,6 +5,7 @@ pub mod corpus;
 pub mod file;
 mod language_model;
 mod neural;
+mod skip_thought;
 pub mod spec;
 pub mod system;
 #[cfg(test)]
@@ -15,12 +16,13 @@ pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use file::{State, load};
 pub use neural::Neural;
+pub use skip_thought::SkipThought;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use ulm::Ulm;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 2] = [&bm25::SYSTEM, &ulm::SYSTEM];
+pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &ulm::SYSTEM, &skip_thought::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
