@@ -176,6 +176,12 @@ pub enum LearnFault {
         /// The option that names it.
         option: &'static str,
     },
+    /// Every part of it was left out.
+    #[error("expected {what}, found none; ask for a part")]
+    NoPart {
+        /// What asks for a part.
+        what: &'static str,
+    },
     /// A file has nothing to learn from.
     #[error("{}: expected {what}, found {found}", path.display())]
     BadFile {

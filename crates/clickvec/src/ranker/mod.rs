@@ -14,6 +14,7 @@ mod mrf;
 mod neural;
 #[cfg(test)]
 mod shop;
+mod skip_thought;
 pub mod spec;
 pub mod system;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use lce::Lce;
 pub use lsa::Lsa;
 pub use mrf::Mrf;
 pub use neural::Neural;
+pub use skip_thought::SkipThought;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use trigram::LetterTrigrams;
@@ -48,6 +50,7 @@ pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &doc2vec::SYSTEM
 pub const SYSTEMS: [&System; 6] =
     [&bm25::SYSTEM, &ulm::SYSTEM, &lsa::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
 pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &translation::wtm::SYSTEM, &translation::ptm::SYSTEM];
+pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &ulm::SYSTEM, &skip_thought::SYSTEM];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {

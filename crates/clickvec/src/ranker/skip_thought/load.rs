@@ -1,0 +1,206 @@
+//! Encoders in the layout that the authors published: `dictionary.txt`, word vectors in `utable.npy` and `btable.npy`,
+//! weights in `uni_skip.npz` and `bi_skip.npz`. Sizes follow from the arrays; the `.pkl` files beside them are not read.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::gru::Gru;
+use super::numpy::{Fault, Npy};
+use super::{PARTS, Part, SYSTEM, SkipThought, fault};
+use crate::error::{Error, LearnFault, Result};
+use crate::math::Matrix;
+use crate::text::{Interner, WordBuffer, for_each_word};
+
+/// The line of the dictionary whose vector stands for unknown words, and one that stands for no word.
+const UNKNOWN: &str = "UNK";
+const END: &str = "<eos>";
+/// A line of the dictionary that no text of ours can have.
+const NOT_KEPT: u32 = u32::MAX;
+/// The longest line of a dictionary.
+const MOST_LINE_BYTES: usize = 64 * 1024;
+
+/// Reads these parts.
+pub(super) fn load(folder: &Path, parts: &[&'static str]) -> Result<SkipThought> {
+    let dictionary = Dictionary::read(&folder.join("dictionary.txt"))?;
+    let part = |&(name, encoders): &(&'static str, &[&str])| {
+        // `utable.npy` and `uni_skip.npz`.
+        let table = dictionary.table(&folder.join(format!("{}table.npy", &name[..1])))?;
+        let weights = folder.join(format!("{name}_skip.npz"));
+        let encoders = encoders_of(&weights, &["encoder", "encoder_r"][..encoders.len()], table.columns())?;
+        Ok(Part { name, table, encoders })
+    };
+    let parts = PARTS.iter().filter(|(name, _)| parts.contains(name)).map(part).collect::<Result<_>>()?;
+    Ok(SkipThought { vocabulary: dictionary.vocabulary, parts })
+}
+
+/// Which lines are words of ours.
+struct Dictionary {
+    vocabulary: Interner,
+    /// For each line the word it is, the unknown word after all others, or [`NOT_KEPT`].
+    lines: Vec<u32>,
+}
+
+impl Dictionary {
+    /// A word's line is the one that says just this word; or, if there is none, the first that becomes it when it is
+    /// read as a text: the dictionary has words with capitals and punctuation, our texts have neither.
+    fn read(path: &Path) -> Result<Dictionary> {
+        let mut reader = open(path)?.0;
+        let (mut line, mut buffer) = (Vec::new(), WordBuffer::default());
+        let (mut vocabulary, mut line_of, mut unknown) = (Interner::default(), Vec::new(), None);
+        let mut others: Vec<(usize, String)> = Vec::new();
+        for number in 0.. {
+            line.clear();
+            let mut limited = std::io::Read::take(&mut reader, MOST_LINE_BYTES as u64);
+            if limited.read_until(b'\n', &mut line).map_err(|source| Error::io(path, "read", source))? == 0 {
+                line_of.push(number);
+                break;
+            }
+            let bad = |found: String| bad(path, "words, one a line, in UTF-8", found);
+            if line.len() == MOST_LINE_BYTES {
+                return Err(bad(format!("a line of {MOST_LINE_BYTES} bytes or more")));
+            }
+            let text =
+                std::str::from_utf8(&line).map_err(|_| bad(format!("line {} in another encoding", number + 1)))?;
+            let text = text.trim();
+            let (mut count, mut only) = (0, String::new());
+            for_each_word(text, &mut buffer, |word| {
+                count += 1;
+                if count == 1 {
+                    only.push_str(word);
+                }
+            });
+            match text {
+                UNKNOWN => unknown = Some(number),
+                END => {}
+                _ if count == 1 && only == text => match vocabulary.intern(text) {
+                    (_, _, true) => line_of.push(number),
+                    // The authors' program takes the last of several.
+                    (word, ..) => line_of[word as usize] = number,
+                },
+                _ if count == 1 => others.push((number, only)),
+                _ => {}
+            }
+        }
+        let lines = line_of.pop().unwrap_or(0);
+        for (number, word) in others {
+            if vocabulary.intern(&word).2 {
+                line_of.push(number);
+            }
+        }
+        let unknown = unknown.ok_or_else(|| bad(path, "a line `UNK`, the unknown word", format!("{lines} others")))?;
+        let mut dictionary = Dictionary { vocabulary, lines: vec![NOT_KEPT; lines] };
+        for (word, line) in (0..).zip(line_of.into_iter().chain([unknown])) {
+            dictionary.lines[line] = word;
+        }
+        Ok(dictionary)
+    }
+
+    /// The vectors of the words, and of the unknown word.
+    fn table(&self, path: &Path) -> Result<Matrix> {
+        let (reader, bytes) = open(path)?;
+        let failed = |fault| numpy(path, "an array of little-endian `f4` or `f8`", "", fault);
+        let mut npy = Npy::open(reader, bytes).map_err(failed)?;
+        let columns = match npy.shape[..] {
+            [lines, columns] if lines == self.lines.len() && columns > 0 && npy.is_by_rows() => columns,
+            _ => {
+                let order = if npy.is_by_rows() { "" } else { " in Fortran order" };
+                let found = format!("an array of shape {:?}{order} for {} words", npy.shape, self.lines.len());
+                return Err(bad(path, "a row for each line of dictionary.txt", found));
+            }
+        };
+        let mut table = Matrix::zeros(self.vocabulary.len() + 1, columns);
+        let mut row = vec![0.0; columns];
+        for &word in &self.lines {
+            npy.read(&mut row).map_err(failed)?;
+            if word != NOT_KEPT {
+                table.row_mut(word as usize).copy_from_slice(&row);
+            }
+        }
+        match fault(table.data(), 1) {
+            Some(found) => Err(bad(path, "numbers between −1e6 and 1e6", found)),
+            None => Ok(table),
+        }
+    }
+}
+
+/// Reads encoders of words of `inputs` numbers.
+fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>> {
+    let mut archive = ZipArchive::new(open(path)?.0).map_err(|error| zipped(path, "", error))?;
+    let mut array = |name: String, expected: &[Option<usize>]| {
+        let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, &name, error))?;
+        let size = member.size();
+        let failed = |fault| numpy(path, "arrays of little-endian `f4` or `f8`", &name, fault);
+        let npy = Npy::open(member, size).map_err(failed)?;
+        let fits = npy.shape.len() == expected.len()
+            && npy.shape.iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
+        if !fits || npy.shape.contains(&0) {
+            let found = format!("`{name}` of shape {:?} with word vectors of {inputs} numbers", npy.shape);
+            return Err(bad(path, "weights of fitting shapes", found));
+        }
+        let matrix = npy.matrix().map_err(failed)?;
+        match fault(matrix.data(), 1) {
+            Some(found) => Err(bad(path, "numbers between −1e6 and 1e6", format!("`{name}`: {found}"))),
+            None => Ok(matrix),
+        }
+    };
+    let mut encoder = |prefix: &&str| {
+        let mut array = |name: &str, shape: &[Option<usize>]| array(format!("{prefix}_{name}"), shape);
+        let candidate = array("Ux", &[None, None])?;
+        let units = candidate.rows();
+        if candidate.columns() != units {
+            let found = format!("`{prefix}_Ux` of shape [{units}, {}]", candidate.columns());
+            return Err(bad(path, "weights of fitting shapes", found));
+        }
+        // First r, then z.
+        let gates = 2 * units;
+        let mut gru = Gru::zeros(inputs, units);
+        let sides = [
+            (array("W", &[Some(inputs), Some(gates)])?, array("Wx", &[Some(inputs), Some(units)])?),
+            (array("U", &[Some(units), Some(gates)])?, candidate),
+            (array("b", &[Some(gates)])?, array("bx", &[Some(units)])?),
+        ];
+        for (tensor, (gates, candidate)) in gru.tensors_mut().into_iter().zip(&sides) {
+            for (i, row) in tensor.chunks_exact_mut(3 * units).enumerate() {
+                row[..2 * units].copy_from_slice(gates.row(i));
+                row[2 * units..].copy_from_slice(candidate.row(i));
+            }
+        }
+        Ok(gru)
+    };
+    prefixes.iter().map(&mut encoder).collect()
+}
+
+/// A file and its size.
+fn open(path: &Path) -> Result<(BufReader<File>, u64)> {
+    let failed = |source| Error::io(path, "open", source);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Error::IsFolder { path: path.to_owned() });
+    }
+    Ok((BufReader::with_capacity(1 << 18, file), metadata.len()))
+}
+
+fn bad(path: &Path, what: &'static str, found: String) -> Error {
+    Error::Learn { ranker: SYSTEM.name, fault: LearnFault::BadFile { path: path.to_owned(), what, found } }
+}
+
+fn numpy(path: &Path, what: &'static str, name: &str, fault: Fault) -> Error {
+    match fault {
+        Fault::Io(source) => Error::io(path, "read", source),
+        Fault::Content(found) if name.is_empty() => bad(path, what, found),
+        Fault::Content(found) => bad(path, what, format!("`{name}`: {found}")),
+    }
+}
+
+fn zipped(path: &Path, name: &str, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => Error::io(path, "read", source),
+        ZipError::FileNotFound => bad(path, "the weights of an encoder", format!("no array `{name}`")),
+        error => bad(path, "a .npz file", error.to_string()),
+    }
+}

@@ -1,0 +1,269 @@
+//! Skip-Thought vectors (Kiros et al., "Skip-thought vectors", 2015): a sentence's vector is what predicts the sentences
+//! before and after it. The equations are those of the authors' program where paper and program differ: the published
+//! vectors were made by it.
+
+mod gru;
+mod load;
+mod model;
+mod numpy;
+mod packed;
+mod sentences;
+mod softmax;
+#[cfg(test)]
+mod tests;
+mod train;
+
+use super::corpus::{UNKNOWN, WordReader};
+use super::file::{Numbers, State};
+use super::system::{Parameter, Resources, System, Values, Watch};
+use super::{Ranker, Trained};
+use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::math::score::score;
+use crate::math::vector::normalize;
+use crate::math::{Buffer, Matrix};
+use crate::text::Interner;
+use gru::{Gru, Scratch};
+use model::Model;
+use packed::Packed;
+use sentences::Sentences;
+use train::Settings;
+
+/// What is known of it before training.
+pub(super) const SYSTEM: System = System {
+    name: "skip-thought",
+    about: "Skip-Thought vectors, trained on running text or loaded (Kiros et al. 2015)",
+    parameters: &[
+        Parameter::count("uni", 300, 0, 4800, "units of the encoder that reads forward only; 0 leaves it out"),
+        Parameter::count(
+            "bi",
+            150,
+            0,
+            4800,
+            "units of each of the two that read forward and backward; 0 leaves them out",
+        ),
+        Parameter::count("word-size", 100, 1, 4800, "numbers of a word's vector"),
+        Parameter::count("vocabulary", 20_000, 1, 1_000_000, "how many words have a vector of their own, at most"),
+        Parameter::count("epochs", 3, 1, 1000, "how often the running text is read"),
+        Parameter::count("minibatch", 128, 1, 65_536, "sentences of an update"),
+        Parameter::count("negatives", 1000, 0, 1_000_000, "words drawn for a minibatch's softmax; 0 takes all words"),
+        Parameter::of_training("learning-rate", 0.002, 1e-7, 1.0, "of Adam, falling to 0 in a straight line"),
+        Parameter::of_training("clip-norm", 10.0, 1e-6, 1e6, "the largest norm of a gradient"),
+        Parameter::SEED,
+    ],
+    train: |values, resources, watch| Ok(Box::new(SkipThought::train(values, resources, watch)?)),
+    restore: |values, state| Ok(Box::new(SkipThought::restore(values, state)?)),
+};
+
+/// Weights beyond this are no encoder's: with larger ones a sum could become infinite.
+const LARGEST: f32 = 1e6;
+/// Texts that are encoded at once.
+const TEXTS_TOGETHER: usize = 128;
+
+/// The cosine of two texts' combine-skip vectors: uni-skip, normalised, beside bi-skip, normalised.
+///
+/// A word that the vocabulary lacks counts as the unknown word; a text without words has the zero vector.
+#[derive(Debug, Clone)]
+pub struct SkipThought {
+    vocabulary: Interner,
+    /// Uni-skip and bi-skip, or one of them.
+    parts: Vec<Part>,
+}
+
+/// Encoders over one table of words.
+#[derive(Debug, Clone)]
+struct Part {
+    name: &'static str,
+    /// A row a word, and one for the unknown word: [V + 1, D]
+    table: Matrix,
+    /// Reading forward, and reading backward in bi-skip.
+    encoders: Vec<Gru>,
+}
+
+/// The names of the parts' encoders, which `uni` and `bi` give sizes.
+const PARTS: [(&str, &[&str]); 2] = [("uni", &["forward"]), ("bi", &["forward", "backward"])];
+
+impl SkipThought {
+    fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<SkipThought> {
+        let learn = |fault| Error::Learn { ranker: SYSTEM.name, fault };
+        let wanted: Vec<_> = PARTS.into_iter().filter(|(name, _)| values.count(name) > 0).collect();
+        if wanted.is_empty() {
+            return Err(learn(LearnFault::NoPart { what: "a size above 0 for `uni` or `bi`" }));
+        }
+        if let Some(folder) = resources.load {
+            let parts: Vec<&'static str> = wanted.iter().map(|&(name, _)| name).collect();
+            return load::load(folder, &parts);
+        }
+        let Some(path) = resources.contiguous else {
+            let what = "running text to learn from, or a trained encoder";
+            return Err(learn(LearnFault::NoFile { what, option: "--contiguous FILE or --load FOLDER" }));
+        };
+        let sentences = Sentences::read(path, values.count("vocabulary"), SYSTEM.name)?;
+        let settings = Settings {
+            epochs: values.count("epochs"),
+            minibatch: values.count("minibatch"),
+            learning_rate: values.get("learning-rate"),
+            clip_norm: values.get("clip-norm"),
+            negatives: values.count("negatives"),
+            seed: values.get(Parameter::SEED.name) as u64,
+        };
+        let model = |&(name, encoders): &(&'static str, &[&str])| {
+            let sizes = vec![values.count(name); encoders.len()];
+            Model::new(name, sentences.vocabulary.len(), values.count("word-size"), &sizes, settings.seed)
+        };
+        let models = train::train(wanted.iter().map(model).collect(), &sentences, &settings, watch).map_err(learn)?;
+        // The decoders have done their work.
+        let parts =
+            wanted.iter().zip(models).map(|(&(name, _), Model { table, encoders, .. })| Part { name, table, encoders });
+        Ok(SkipThought { parts: parts.collect(), vocabulary: sentences.vocabulary })
+    }
+
+    fn restore(values: &Values, state: &State) -> Result<SkipThought, FileFault> {
+        let vocabulary = state.words()?;
+        let wanted = PARTS.into_iter().filter(|(name, _)| values.count(name) > 0);
+        let parts: Vec<Part> = wanted
+            .map(|(name, encoders)| Part::restore(name, encoders, vocabulary.len(), state))
+            .collect::<Result<_, FileFault>>()?;
+        if parts.is_empty() {
+            return Err(FileFault::BadSettings { found: "uni=0,bi=0".to_owned() });
+        }
+        Ok(SkipThought { vocabulary, parts })
+    }
+
+    /// A vector a text, as long as there are parts: [texts, units].
+    fn encode(&self, texts: &[&str]) -> Matrix {
+        let width = self.parts.iter().map(Part::width).sum();
+        let mut vectors = Matrix::zeros(texts.len(), width);
+        let (mut reader, mut scratch) = (WordReader::default(), Scratch::default());
+        let unknown = self.vocabulary.len() as u32;
+        let known = |&word: &u32| if word == UNKNOWN { unknown } else { word };
+        let read = |text: &&str| reader.read(&self.vocabulary, text).iter().map(known).collect();
+        let texts: Vec<Vec<u32>> = texts.iter().map(read).collect();
+        // Texts of like lengths together, so that few of a batch end before the others.
+        let mut order: Vec<usize> = (0..texts.len()).collect();
+        order.sort_by_key(|&text| std::cmp::Reverse(texts[text].len()));
+        for batch in order.chunks(TEXTS_TOGETHER) {
+            let words: Vec<&[u32]> = batch.iter().map(|&text| &texts[text][..]).collect();
+            let mut first = 0;
+            for part in &self.parts {
+                let states = part.encode(&words, &mut scratch);
+                for (&text, state) in batch.iter().zip(states.data().chunks_exact(part.width())) {
+                    let out = &mut vectors.row_mut(text)[first..][..part.width()];
+                    out.copy_from_slice(state);
+                    normalize(out);
+                }
+                first += part.width();
+            }
+        }
+        vectors
+    }
+}
+
+impl Part {
+    /// Numbers of its vectors.
+    fn width(&self) -> usize {
+        self.encoders.iter().map(|gru| gru.units).sum()
+    }
+
+    /// The last states of all encoders, side by side: [texts, units].
+    fn encode(&self, texts: &[&[u32]], scratch: &mut Scratch) -> Matrix {
+        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+        let mut vectors = Matrix::zeros(texts.len(), self.width());
+        let mut first = 0;
+        for (number, gru) in self.encoders.iter().enumerate() {
+            let word = |text: usize, step: usize| match number {
+                0 => texts[text][step],
+                _ => texts[text][lengths[text] - 1 - step],
+            };
+            let packed = Packed::new(&lengths, word);
+            let mut states = Buffer::zeros(texts.len() * gru.units);
+            let input = |word: u32, out: &mut [f32]| out.copy_from_slice(self.table.row(word as usize));
+            gru.encode(&packed.words, &packed.alive, input, scratch, &mut states);
+            for (&text, state) in packed.order.iter().zip(states.chunks_exact(gru.units)) {
+                vectors.row_mut(text as usize)[first..][..gru.units].copy_from_slice(state);
+            }
+            first += gru.units;
+        }
+        vectors
+    }
+
+    fn restore(name: &'static str, encoders: &[&str], words: usize, state: &State) -> Result<Part, FileFault> {
+        let array = |tensor: &str, rows: Option<usize>, columns: Option<usize>| {
+            let tensor = format!("{name}.{tensor}");
+            let shape = &state.array(&tensor, &[rows, columns])?.shape;
+            let (rows, columns) = (shape[0], shape[1]);
+            let numbers = state.f32s(&tensor, &[Some(rows), Some(columns)])?;
+            match fault(numbers, rows.min(columns)) {
+                Some(found) => Err(FileFault::BadSettings { found: format!("{tensor}: {found}") }),
+                None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
+            }
+        };
+        let table = array("words", Some(words + 1), None)?;
+        let encoder = |encoder: &&str| {
+            let recurrent = array(&format!("{encoder}.recurrent_weights"), None, None)?;
+            let (units, width) = (recurrent.rows(), recurrent.rows().saturating_mul(3));
+            if recurrent.columns() != width {
+                let found = format!("{name}.{encoder}.recurrent_weights of {units} × {}", recurrent.columns());
+                return Err(FileFault::BadSettings { found });
+            }
+            let input = array(&format!("{encoder}.input_weights"), Some(table.columns()), Some(width))?;
+            let bias = array(&format!("{encoder}.bias"), Some(1), Some(width))?;
+            let mut gru = Gru::zeros(table.columns(), units);
+            for (buffer, matrix) in gru.tensors_mut().into_iter().zip([input, recurrent, bias]) {
+                buffer.copy_from_slice(matrix.data());
+            }
+            Ok(gru)
+        };
+        let encoders = encoders.iter().map(encoder).collect::<Result<_, FileFault>>()?;
+        Ok(Part { name, encoders, table })
+    }
+
+    fn state(&self, encoders: &[&str], state: State) -> State {
+        let add = |state: State, tensor: &str, rows: usize, numbers: &[f32]| {
+            let shape = [rows, numbers.len() / rows];
+            state.with(&format!("{}.{tensor}", self.name), &shape, Numbers::F32(numbers.to_vec()))
+        };
+        let mut state = add(state, "words", self.table.rows(), self.table.data());
+        for (name, gru) in encoders.iter().zip(&self.encoders) {
+            state = add(state, &format!("{name}.input_weights"), gru.inputs, &gru.input_weights);
+            state = add(state, &format!("{name}.recurrent_weights"), gru.units, &gru.recurrent_weights);
+            state = add(state, &format!("{name}.bias"), 1, &gru.bias);
+        }
+        state
+    }
+}
+
+/// What is wrong with weights of which the smaller size is `least`.
+fn fault(numbers: &[f32], least: usize) -> Option<String> {
+    if least == 0 {
+        return Some("no numbers".to_owned());
+    }
+    // NaN is not at most anything.
+    let bad = numbers.iter().find(|number| !(number.abs() <= LARGEST))?;
+    Some(format!("a weight of {bad:e}"))
+}
+
+impl Ranker for SkipThought {
+    fn name(&self) -> &str {
+        SYSTEM.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let texts: Vec<&str> = [query].into_iter().chain(titles.iter().copied()).collect();
+        let vectors = self.encode(&texts);
+        // Each part has length 1.
+        let parts = self.parts.len() as f64;
+        (1..texts.len()).map(|title| f64::from(score(vectors.row(0), vectors.row(title))) / parts).collect()
+    }
+}
+
+impl Trained for SkipThought {
+    fn tune(&mut self, _: &Values) {}
+
+    fn state(&self) -> State {
+        let state = State::default().with_words(&self.vocabulary);
+        self.parts.iter().fold(state, |state, part| {
+            let (_, encoders) = PARTS.into_iter().find(|(name, _)| *name == part.name).expect("one of the parts");
+            part.state(encoders, state)
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! Texts of different lengths, read step by step at once.
+
+/// What stands at a place without a word.
+pub(super) const NO_WORD: u32 = u32::MAX;
+
+/// Numbers of words, step by step, longest text first: those texts that are still being read at a step are the first
+/// ones, so a step is a few whole rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Packed {
+    /// Which text stands where, longest first; equal lengths in their order.
+    pub(super) order: Vec<u32>,
+    /// How many texts have a word at each step.
+    pub(super) alive: Vec<usize>,
+    /// The words of all steps.
+    pub(super) words: Vec<u32>,
+}
+
+impl Packed {
+    /// Of texts with these lengths; `word(i, t)` is word t of text i.
+    pub(super) fn new(lengths: &[usize], word: impl Fn(usize, usize) -> u32) -> Packed {
+        let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
+        order.sort_by_key(|&text| std::cmp::Reverse(lengths[text as usize]));
+        let steps = order.first().map_or(0, |&longest| lengths[longest as usize]);
+        let (mut alive, mut words) = (Vec::with_capacity(steps), Vec::with_capacity(lengths.iter().sum()));
+        let mut texts = order.len();
+        for step in 0..steps {
+            while lengths[order[texts - 1] as usize] <= step {
+                texts -= 1;
+            }
+            alive.push(texts);
+            words.extend(order[..texts].iter().map(|&text| word(text as usize, step)));
+        }
+        Packed { order, alive, words }
+    }
+
+    /// The last row of each text that has a word: (text, row).
+    pub(super) fn last_rows(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let mut start = 0;
+        self.alive.iter().enumerate().flat_map(move |(step, &texts)| {
+            let ended = self.alive.get(step + 1).copied().unwrap_or(0)..texts;
+            let first = start;
+            start += texts;
+            ended.map(move |place| (self.order[place] as usize, first + place))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_texts_come_first_and_steps_lie_side_by_side() {
+        let texts: [&[u32]; 4] = [&[1], &[2, 3, 4], &[], &[5]];
+        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+        let packed = Packed::new(&lengths, |text, step| texts[text][step]);
+        assert_eq!(packed.order, [1, 0, 3, 2]);
+        assert_eq!(packed.alive, [3, 1, 1]);
+        assert_eq!(packed.words, [2, 1, 5, 3, 4]);
+        assert_eq!(packed.last_rows().collect::<Vec<_>>(), [(0, 1), (3, 2), (1, 4)]);
+        assert_eq!(Packed::new(&[], |_, _| 0), Packed::default());
+        assert!(Packed::new(&[0], |_, _| 0).alive.is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! Running text to learn from: sentences in their order.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use super::model::Tuple;
+use crate::error::{Error, LearnFault, Result};
+use crate::files;
+use crate::ranker::corpus::WordLists;
+use crate::text::{Interner, WordBuffer, for_each_word};
+
+/// Words of a sentence that are learnt from; the authors' program leaves longer sentences out.
+const MOST_WORDS: usize = 30;
+/// A word that occurs less often is learnt as the unknown word, so that this has a vector too.
+const LEAST_COUNT: u64 = 2;
+
+/// The sentences of some documents, one after the other.
+#[derive(Debug)]
+pub(super) struct Sentences {
+    /// The words that have numbers of their own, most frequent first; V of them.
+    pub(super) vocabulary: Interner,
+    /// How often each word is to be predicted: words, the unknown word, the end of a sentence.
+    pub(super) counts: Vec<u64>,
+    /// Words by number, V for the unknown word.
+    sentences: WordLists,
+    /// Whether a sentence follows the one before it in the same document.
+    follows: Vec<bool>,
+    /// Sentences with a neighbour.
+    usable: Vec<u32>,
+}
+
+impl Sentences {
+    /// Reads a file with a sentence a line, an empty line between documents; at most `most` words get numbers.
+    pub(super) fn read(path: &Path, most: usize, ranker: &'static str) -> Result<Sentences> {
+        let failed = |source| Error::io(path, "read", source);
+        let mut reader = files::open(path)?;
+        let (mut all, mut counts) = (Interner::default(), Vec::new());
+        let (mut raw, mut follows, mut inside) = (WordLists::default(), Vec::new(), false);
+        let (mut line, mut buffer, mut words) = (Vec::new(), WordBuffer::default(), Vec::new());
+        while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+            words.clear();
+            for_each_word(&String::from_utf8_lossy(&line), &mut buffer, |word| {
+                if words.len() < MOST_WORDS {
+                    words.push(all.intern(word).0);
+                }
+            });
+            line.clear();
+            counts.resize(all.len(), 0u64);
+            words.iter().for_each(|&word| counts[word as usize] += 1);
+            if !words.is_empty() {
+                raw.push(&words);
+                follows.push(inside);
+            }
+            inside = !words.is_empty();
+        }
+        let follows_next = |i: usize| follows.get(i + 1).copied().unwrap_or(false);
+        let usable: Vec<u32> = (0..raw.len()).filter(|&i| follows[i] || follows_next(i)).map(|i| i as u32).collect();
+        if usable.is_empty() {
+            let found = format!("{} lines with words, none beside another", raw.len());
+            let fault = LearnFault::BadFile { path: path.to_owned(), what: "sentences one after the other", found };
+            return Err(Error::Learn { ranker, fault });
+        }
+        Ok(Sentences::number(&all, &counts, &raw, follows, usable, most))
+    }
+
+    fn number(
+        all: &Interner,
+        counts: &[u64],
+        raw: &WordLists,
+        follows: Vec<bool>,
+        usable: Vec<u32>,
+        most: usize,
+    ) -> Sentences {
+        let mut frequent: Vec<u32> = (0..all.len() as u32).filter(|&w| counts[w as usize] >= LEAST_COUNT).collect();
+        frequent.sort_by_key(|&word| std::cmp::Reverse(counts[word as usize]));
+        frequent.truncate(most);
+        let unknown = frequent.len() as u32;
+        let mut vocabulary = Interner::default();
+        let mut numbers = vec![unknown; all.len()];
+        for &word in &frequent {
+            numbers[word as usize] = vocabulary.intern(all.word(word)).0;
+        }
+        let mut sentences = WordLists::default();
+        let mut numbered = vec![0; vocabulary.len() + 2];
+        for sentence in raw.iter() {
+            let words: Vec<u32> = sentence.iter().map(|&word| numbers[word as usize]).collect();
+            words.iter().for_each(|&word| numbered[word as usize] += 1);
+            sentences.push(&words);
+        }
+        numbered[unknown as usize + 1] = sentences.len() as u64;
+        Sentences { vocabulary, counts: numbered, sentences, follows, usable }
+    }
+
+    /// How many sentences can be learnt from.
+    pub(super) fn len(&self) -> usize {
+        self.usable.len()
+    }
+
+    /// The sentence at this place among those that can be learnt from, with its neighbours.
+    pub(super) fn tuple(&self, place: usize) -> Tuple<'_> {
+        let i = self.usable[place] as usize;
+        let follows = |i: usize| self.follows.get(i).copied().unwrap_or(false);
+        let previous = if follows(i) { self.sentences.get(i - 1) } else { &[] };
+        let next = if follows(i + 1) { self.sentences.get(i + 1) } else { &[] };
+        Tuple { sentence: self.sentences.get(i), neighbours: [previous, next] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, most: usize) -> Result<Sentences> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, text).unwrap();
+        Sentences::read(&path, most, "skip-thought")
+    }
+
+    #[test]
+    fn neighbours_are_of_the_same_document() {
+        let text = "The red door.\nA red lamp!\n\n the lamp\n\n?\nthe lamp red\n red the";
+        let sentences = read(text, 3).unwrap();
+        let words: Vec<&str> = (0..3).map(|word| sentences.vocabulary.word(word)).collect();
+        // `door` and `a` occur once; the order of the others is by how often, then by first sight.
+        assert_eq!((words, sentences.vocabulary.len()), (vec!["the", "red", "lamp"], 3));
+        assert_eq!(sentences.counts, [4, 4, 3, 2, 5]);
+        let tuples: Vec<_> = (0..sentences.len())
+            .map(|i| sentences.tuple(i))
+            .map(|tuple| (tuple.sentence.to_vec(), tuple.neighbours.map(<[u32]>::to_vec)))
+            .collect();
+        let expected: [(&[u32], [&[u32]; 2]); 4] = [
+            (&[0, 1, 3], [&[], &[3, 1, 2]]),
+            (&[3, 1, 2], [&[0, 1, 3], &[]]),
+            (&[0, 2, 1], [&[], &[1, 0]]),
+            (&[1, 0], [&[0, 2, 1], &[]]),
+        ];
+        let expected: Vec<_> = expected.iter().map(|(s, n)| (s.to_vec(), n.map(<[u32]>::to_vec))).collect();
+        assert_eq!(tuples, expected);
+        assert_eq!(read(text, 1).unwrap().counts, [4, 9, 5]);
+    }
+
+    #[test]
+    fn a_text_without_neighbours_is_refused() {
+        for text in ["", "\n\n", "one line", "one\n\nby\n\none", "?\n!"] {
+            let error = read(text, 10).unwrap_err();
+            assert!(matches!(error, Error::Learn { fault: LearnFault::BadFile { .. }, .. }), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let sentences = read(&format!("{}\nred door", "red door ".repeat(50)), 10).unwrap();
+        assert_eq!(sentences.tuple(0).sentence.len(), MOST_WORDS);
+    }
+}

@@ -1,0 +1,285 @@
+//! Training by Adam (Kingma and Ba 2015) on minibatches of sentences.
+
+use rand::RngExt as _;
+use rayon::prelude::*;
+
+use super::model::{Gradient, Model, Tuple};
+use super::sentences::Sentences;
+use super::softmax::Candidates;
+use crate::error::LearnFault;
+use crate::math::Buffer;
+use crate::math::level::by_level;
+use crate::math::vector::{add, sum_of_squares};
+use crate::ranker::system::{Progress, Watch};
+use crate::rng::{self, Permutation};
+
+/// Tuples of one task.
+const BLOCK: usize = 64;
+/// Minibatches between two words on how far training is.
+const ROUND: usize = 50;
+
+/// How to train.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) epochs: usize,
+    pub(super) minibatch: usize,
+    pub(super) learning_rate: f64,
+    /// The gradient is scaled down to this norm if its norm is larger.
+    pub(super) clip_norm: f64,
+    /// Words that are drawn for each minibatch's softmax; 0 for all.
+    pub(super) negatives: usize,
+    pub(super) seed: u64,
+}
+
+/// Trains the models, each by itself.
+pub(super) fn train(
+    models: Vec<Model>,
+    sentences: &Sentences,
+    settings: &Settings,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Model>, LearnFault> {
+    let draws = Draws::new(&sentences.counts);
+    let minibatches = sentences.len().div_ceil(settings.minibatch);
+    let rounds = minibatches.div_ceil(ROUND);
+    let (of, mut done) = ((settings.epochs * rounds) as u64, 0);
+    let updates = (settings.epochs * minibatches) as f64;
+    let mut learners: Vec<Learner> = models.into_iter().map(Learner::new).collect();
+    for epoch in 0..settings.epochs {
+        let order = Permutation::new(sentences.len() as u64, settings.seed, "skip-thought.order", epoch as u64);
+        for round in 0..rounds {
+            let part = round * ROUND..((round + 1) * ROUND).min(minibatches);
+            let learn = |learner: &mut Learner| {
+                let (mut loss, mut predicted) = (0.0, 0);
+                for minibatch in part.clone() {
+                    let first = minibatch * settings.minibatch;
+                    let places = first..(first + settings.minibatch).min(sentences.len());
+                    let tuples: Vec<Tuple<'_>> =
+                        places.map(|place| sentences.tuple(order.at(place as u64) as usize)).collect();
+                    let rate = settings.learning_rate * (1.0 - learner.updates as f64 / updates);
+                    let gradient = learner.update(&tuples, &draws, settings, rate);
+                    loss += gradient.0;
+                    predicted += gradient.1;
+                }
+                loss / predicted as f64
+            };
+            let losses: Vec<f64> = learners.par_iter_mut().map(learn).collect();
+            let objective = losses.iter().sum::<f64>() / losses.len() as f64;
+            done += 1;
+            if !objective.is_finite() {
+                return Err(LearnFault::Diverged { step: done, hint: "ask for a smaller learning-rate" });
+            }
+            watch(Progress { done, of, objective: Some(objective) });
+        }
+    }
+    Ok(learners.into_iter().map(|learner| learner.model).collect())
+}
+
+/// How words are drawn: as often as they are to be predicted.
+struct Draws {
+    /// The counts of all words up to each.
+    cumulated: Vec<u64>,
+}
+
+impl Draws {
+    fn new(counts: &[u64]) -> Draws {
+        let sum = |sum: &mut u64, count: &u64| {
+            *sum += count;
+            Some(*sum)
+        };
+        Draws { cumulated: counts.iter().scan(0, sum).collect() }
+    }
+
+    fn total(&self) -> u64 {
+        self.cumulated.last().copied().unwrap_or(0)
+    }
+
+    /// The word at this place of all words' places.
+    fn word(&self, place: u64) -> u32 {
+        self.cumulated.partition_point(|&end| end <= place) as u32
+    }
+
+    /// P(w)
+    fn probability(&self, word: u32) -> f64 {
+        let word = word as usize;
+        let before = if word == 0 { 0 } else { self.cumulated[word - 1] };
+        (self.cumulated[word] - before) as f64 / self.total() as f64
+    }
+}
+
+/// A model and the state of its updates.
+struct Learner {
+    model: Model,
+    updates: u64,
+    table: Moments,
+    output: Moments,
+    output_bias: Moments,
+    grus: Vec<[Moments; 3]>,
+}
+
+/// Adam's running means of gradients and their squares.
+struct Moments {
+    mean: Buffer,
+    square: Buffer,
+}
+
+impl Moments {
+    fn like(buffer: &[f32]) -> Moments {
+        Moments { mean: Buffer::zeros(buffer.len()), square: Buffer::zeros(buffer.len()) }
+    }
+}
+
+impl Learner {
+    fn new(model: Model) -> Learner {
+        let grus = model.encoders.iter().chain(&model.decoders).map(|gru| gru.tensors().map(|x| Moments::like(x)));
+        Learner {
+            updates: 0,
+            table: Moments::like(model.table.data()),
+            output: Moments::like(model.output.data()),
+            output_bias: Moments::like(&model.output_bias),
+            grus: grus.collect(),
+            model,
+        }
+    }
+
+    /// One update; returns the loss of all words that were predicted, before it, and how many they are.
+    fn update(&mut self, tuples: &[Tuple<'_>], draws: &Draws, settings: &Settings, rate: f64) -> (f64, u64) {
+        let texts = tuples.iter().flat_map(|tuple| [tuple.sentence, tuple.neighbours[0], tuple.neighbours[1]]);
+        let words = distinct(texts.flatten().copied().collect());
+        let candidates = self.candidates(tuples, draws, settings);
+        let shared = self.model.share(words, candidates);
+        let weight = 1.0 / tuples.len() as f32;
+        let blocks: Vec<Gradient> =
+            tuples.par_chunks(BLOCK).map(|tuples| self.model.gradient(&shared, tuples, weight)).collect();
+        // In the order of the blocks, whoever was first.
+        let gradient = blocks.into_iter().reduce(sum).expect("a minibatch has a tuple");
+        self.apply(&shared.words, &shared.candidates.words, &gradient, settings.clip_norm, rate);
+        (gradient.loss, gradient.predicted)
+    }
+
+    fn candidates(&self, tuples: &[Tuple<'_>], draws: &Draws, settings: &Settings) -> Candidates {
+        let Model { output, output_bias, .. } = &self.model;
+        if settings.negatives == 0 {
+            return Candidates::new((0..output.rows() as u32).collect(), output.data(), output_bias, |_| 1.0);
+        }
+        let mut stream = rng::stream(settings.seed, "skip-thought.negatives", self.updates);
+        let drawn = (0..settings.negatives).map(|_| draws.word(stream.random_range(0..draws.total())));
+        let neighbours = tuples.iter().flat_map(|tuple| tuple.neighbours).filter(|sentence| !sentence.is_empty());
+        let predicted = neighbours.flat_map(|sentence| sentence.iter().copied().chain([self.model.end()]));
+        let all: Vec<u32> = predicted.chain(drawn).collect();
+        // The words that are predicted come as often as they occur, and so do those that are drawn.
+        let count = all.len() as f64;
+        let presence = |word| -f64::exp_m1(count * f64::ln_1p(-draws.probability(word)));
+        Candidates::new(distinct(all), output.data(), output_bias, presence)
+    }
+
+    fn apply(&mut self, words: &[u32], candidates: &[u32], gradient: &Gradient, clip_norm: f64, rate: f64) {
+        self.updates += 1;
+        let grus = gradient.grus.iter().flat_map(|gru| gru.tensors());
+        let tensors = grus.chain([&gradient.table, &gradient.candidates.rows, &gradient.candidates.bias]);
+        let norm = tensors.map(|tensor| sum_of_squares(tensor)).sum::<f64>().sqrt();
+        let updates = self.updates as f64;
+        let step = Step {
+            scale: (if norm > clip_norm { clip_norm / norm } else { 1.0 }) as f32,
+            rate: (rate / (1.0 - 0.9f64.powf(updates))) as f32,
+            square_correction: (1.0 / (1.0 - 0.999f64.powf(updates))) as f32,
+        };
+        let Learner { model, table, output, output_bias, grus, .. } = self;
+        let all = model.encoders.iter_mut().chain(&mut model.decoders).zip(grus).zip(&gradient.grus);
+        for ((gru, moments), gradient) in all {
+            for ((value, moments), gradient) in gru.tensors_mut().into_iter().zip(moments).zip(gradient.tensors()) {
+                adam(value, &mut moments.mean, &mut moments.square, gradient, step);
+            }
+        }
+        let width = model.table.columns();
+        rows(model.table.data_mut(), table, width, words, &gradient.table, step);
+        let width = model.output.columns();
+        rows(model.output.data_mut(), output, width, candidates, &gradient.candidates.rows, step);
+        rows(&mut model.output_bias, output_bias, 1, candidates, &gradient.candidates.bias, step);
+    }
+}
+
+/// Ascending, each once.
+fn distinct(mut words: Vec<u32>) -> Vec<u32> {
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// The gradient of two blocks together.
+fn sum(mut all: Gradient, block: Gradient) -> Gradient {
+    all.loss += block.loss;
+    all.predicted += block.predicted;
+    for (all, block) in all.grus.iter_mut().zip(&block.grus) {
+        for (all, block) in all.tensors_mut().into_iter().zip(block.tensors()) {
+            add(all, block);
+        }
+    }
+    add(&mut all.table, &block.table);
+    add(&mut all.candidates.rows, &block.candidates.rows);
+    add(&mut all.candidates.bias, &block.candidates.bias);
+    all
+}
+
+/// The constants of one update.
+#[derive(Clone, Copy)]
+struct Step {
+    /// Of the gradient, clipped.
+    scale: f32,
+    /// The learning rate over 1 − β₁ᵏ.
+    rate: f32,
+    /// 1 / (1 − β₂ᵏ)
+    square_correction: f32,
+}
+
+/// Updates those rows of a table that the minibatch has; the others are left alone.
+fn rows(values: &mut [f32], moments: &mut Moments, width: usize, touched: &[u32], gradient: &[f32], step: Step) {
+    for (&row, gradient) in touched.iter().zip(gradient.chunks_exact(width)) {
+        let span = row as usize * width..(row as usize + 1) * width;
+        let Moments { mean, square } = moments;
+        adam(&mut values[span.clone()], &mut mean[span.clone()], &mut square[span], gradient, step);
+    }
+}
+
+by_level! {
+    /// β₁ = 0.9, β₂ = 0.999, ε = 1e-8.
+    fn adam(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) = adam_body
+}
+
+#[inline(always)]
+fn adam_body<const FMA: bool>(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) {
+    for (((value, mean), square), &g) in value.iter_mut().zip(mean).zip(square).zip(gradient) {
+        let g = step.scale * g;
+        *mean = 0.9 * *mean + 0.1 * g;
+        *square = 0.999 * *square + 0.001 * g * g;
+        *value -= step.rate * *mean / ((*square * step.square_correction).sqrt() + 1e-8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_drawn_as_often_as_they_occur() {
+        let draws = Draws::new(&[3, 0, 2, 1]);
+        let drawn: Vec<u32> = (0..draws.total()).map(|place| draws.word(place)).collect();
+        assert_eq!(drawn, [0, 0, 0, 2, 2, 3]);
+        assert_eq!((draws.probability(0), draws.probability(1), draws.probability(3)), (0.5, 0.0, 1.0 / 6.0));
+    }
+
+    #[test]
+    fn adams_first_steps() {
+        let (mut value, mut mean, mut square) = ([1.0f32], [0.0], [0.0]);
+        let corrected = |k: i32| Step {
+            scale: 0.5,
+            rate: 0.1 / (1.0 - 0.9f32.powi(k)),
+            square_correction: 1.0 / (1.0 - 0.999f32.powi(k)),
+        };
+        adam(&mut value, &mut mean, &mut square, &[4.0], corrected(1));
+        assert!((value[0] - 0.9).abs() < 1e-6, "{value:?}");
+        // The mean is (0.9·0.2 + 0.1·(−1)) / 0.19, that of squares (0.999·0.004 + 0.001) / 0.001999.
+        adam(&mut value, &mut mean, &mut square, &[-2.0], corrected(2));
+        let expected = 0.9 - 0.1 * (0.08 / 0.19) / (0.004996f32 / 0.001999).sqrt();
+        assert!((value[0] - expected).abs() < 1e-5, "{value:?}, expected {expected}");
+    }
+}
