@@ -8,7 +8,7 @@ fn models_and_rankers_stand_in_one_table() {
     let run = folder
         .run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"])
         .code(0)
-        .says("bm25: collection statistics are those of the 104 distinct titles in --judged");
+        .says("the collection is the 104 distinct titles in --judged");
     let table = run.stdout();
     for part in ["a  bm25 ", "b  model ", "NDCG@10", "48 queries", "a − b", "paired t-test"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
@@ -141,7 +141,7 @@ fn what_cannot_be_judged_is_told() {
     let judged = ["evaluate", "--judged", "judged.tsv"];
     let cases: [(&[&str], &str); 7] = [
         (&[], "expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`"),
-        (&["--ranker", "bm26"], "expected the ranker `bm25`, found `bm26`"),
+        (&["--ranker", "bm26"], "expected one of the rankers bm25, ulm"),
         (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, found `k`"),
         (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
         (&["--ranker", "bm25", "--ranker", "bm25"], "expected each system once, found `bm25` again"),

@@ -103,9 +103,15 @@ fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
         .prints("b  last");
     assert!(run.stderr().contains("no clicks: left out"), "{}", run.stderr());
     // Wrong options of `train` are told in its own words.
-    folder.write("wrong.toml", "[[system]]\nname = \"w\"\ntrain = \"--cells none\"\n[[system]]\nname = \"b\"\nranker = \"bm25\"\n");
+    folder.write(
+        "wrong.toml",
+        "[[system]]\nname = \"w\"\ntrain = \"--cells none\"\n[[system]]\nname = \"b\"\nranker = \"bm25\"\n",
+    );
     let data = ["--judged", "judged.tsv", "--clicks", "clicks.tsv"];
-    folder.run(&[&["table", "wrong.toml"], &data[..]].concat()).code(1).prints("error: invalid value 'none' for '--cells");
+    folder
+        .run(&[&["table", "wrong.toml"], &data[..]].concat())
+        .code(1)
+        .prints("error: invalid value 'none' for '--cells");
 }
 
 #[test]
@@ -113,11 +119,17 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let folder = Folder::with_data();
     let cases = [
         ("", "expected systems below `[[system]]`, found none"),
-        ("[[system]]\nname = \"a\"\n", "expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
+        (
+            "[[system]]\nname = \"a\"\n",
+            "expected one of `ranker`, `train`, `model` and `fusion`, found none or several",
+        ),
         ("[[system]]\nname = \"a\"\nranker = \"bm26\"\n", "expected one of the rankers bm25, ulm"),
         ("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { k1 = [] }\n", "expected values for `k1`, found none"),
         ("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngird = { k1 = [1] }\n", "unknown field `gird`"),
-        ("[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"a\"\nranker = \"ulm\"\n", "found `a` again"),
+        (
+            "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"a\"\nranker = \"ulm\"\n",
+            "found `a` again",
+        ),
         ("[evaluation]\nfolds = 0\n[[system]]\nname = \"a\"\nranker = \"bm25\"\n", "expected 1 to 100 folds, found 0"),
         ("[[system]\n", "spec.toml"),
     ];

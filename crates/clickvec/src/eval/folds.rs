@@ -136,12 +136,8 @@ mod tests {
         let before: Vec<(String, usize)> =
             judgments.queries.iter().map(|query| query.text.clone()).zip(folds.of.clone()).collect();
         judgments.queries.reverse();
-        let mut after: Vec<(String, usize)> = judgments
-            .queries
-            .iter()
-            .map(|query| query.text.clone())
-            .zip(Folds::new(&judgments, 2, 1).of)
-            .collect();
+        let mut after: Vec<(String, usize)> =
+            judgments.queries.iter().map(|query| query.text.clone()).zip(Folds::new(&judgments, 2, 1).of).collect();
         after.reverse();
         assert_eq!(before, after);
         assert_ne!(folds, Folds::new(&self::judgments(101), 2, 2));
@@ -152,10 +148,8 @@ mod tests {
         let judgments = judgments(40);
         let folds = Folds::new(&judgments, 2, 1);
         let fold = |query: usize| folds.of_queries()[query];
-        let candidates = [
-            evaluation(&judgments, |query| fold(query) == 0),
-            evaluation(&judgments, |query| fold(query) == 1),
-        ];
+        let candidates =
+            [evaluation(&judgments, |query| fold(query) == 0), evaluation(&judgments, |query| fold(query) == 1)];
         // Best on fold 0 is the first, which is therefore used on fold 1, where it is always wrong.
         let result = cross_validate("s", &candidates, &folds);
         assert_eq!(result.chosen, [1, 0]);

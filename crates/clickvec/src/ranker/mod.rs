@@ -2,11 +2,11 @@
 
 pub mod bm25;
 pub mod corpus;
-mod doc2vec;
 mod dependence;
+mod doc2vec;
 pub mod file;
-mod inverted;
 mod fusion;
+mod inverted;
 mod language_model;
 mod lce;
 mod lsa;
@@ -20,8 +20,8 @@ pub mod system;
 #[cfg(test)]
 mod testing;
 mod text_table;
-mod trigram;
 mod translation;
+mod trigram;
 mod ulm;
 mod word_vectors;
 
@@ -29,6 +29,7 @@ pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use doc2vec::Doc2Vec;
 pub use file::{State, load};
+pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
 pub use lce::Lce;
 pub use lsa::Lsa;
 pub use mrf::Mrf;
@@ -36,21 +37,25 @@ pub use neural::Neural;
 pub use skip_thought::SkipThought;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
-pub use trigram::LetterTrigrams;
-pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
-pub use neural::Neural;
-pub use spec::{RankerSpec, SpecFault};
-pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use translation::{Ptm, Wtm};
+pub use trigram::LetterTrigrams;
 pub use ulm::Ulm;
 pub use word_vectors::WordVectors;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &doc2vec::SYSTEM, &word_vectors::SYSTEM];
-pub const SYSTEMS: [&System; 6] =
-    [&bm25::SYSTEM, &ulm::SYSTEM, &lsa::SYSTEM, &mrf::SYSTEM, &lce::SYSTEM, &trigram::SYSTEM];
-pub const SYSTEMS: [&System; 4] = [&bm25::SYSTEM, &ulm::SYSTEM, &translation::wtm::SYSTEM, &translation::ptm::SYSTEM];
-pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &ulm::SYSTEM, &skip_thought::SYSTEM];
+pub const SYSTEMS: [&System; 11] = [
+    &bm25::SYSTEM,
+    &ulm::SYSTEM,
+    &lsa::SYSTEM,
+    &translation::wtm::SYSTEM,
+    &translation::ptm::SYSTEM,
+    &mrf::SYSTEM,
+    &lce::SYSTEM,
+    &doc2vec::SYSTEM,
+    &skip_thought::SYSTEM,
+    &trigram::SYSTEM,
+    &word_vectors::SYSTEM,
+];
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {

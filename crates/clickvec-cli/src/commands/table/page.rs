@@ -54,7 +54,10 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let queries = report.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),
-        scores: judged.iter().map(|(_, _, row)| row.scores[query].iter().map(|&score| short(score)).collect()).collect(),
+        scores: judged
+            .iter()
+            .map(|(_, _, row)| row.scores[query].iter().map(|&score| short(score)).collect())
+            .collect(),
         ndcg: judged
             .iter()
             .map(|(_, _, row)| Metric::NDCG.map(|metric| short(row.evaluation.queries[query].metrics.get(metric))))

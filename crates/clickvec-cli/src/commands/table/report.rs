@@ -96,8 +96,15 @@ impl Report<'_> {
     /// Each system against the first, for one metric.
     pub(super) fn against_first(&self, metric: Metric) -> Vec<Vec<String>> {
         let first = &self.statistics.evaluations[0].name;
-        let head = [format!("against {first}"), "difference".into(), "95 % interval".into(), "p".into(), "Holm".into(),
-            "randomised".into(), "verdict".into()];
+        let head = [
+            format!("against {first}"),
+            "difference".into(),
+            "95 % interval".into(),
+            "p".into(),
+            "Holm".into(),
+            "randomised".into(),
+            "verdict".into(),
+        ];
         let mut cells = vec![head.to_vec()];
         for against in self.statistics.against_first.iter().filter(|against| against.metric == metric) {
             let interval = &against.interval;
@@ -149,7 +156,9 @@ impl Report<'_> {
         let parameters = self.parameters();
         if !parameters.is_empty() {
             let _ = writeln!(text, "\nchosen, fold by fold:");
-            parameters.iter().for_each(|line| drop(writeln!(text, "  {line}")));
+            for line in parameters {
+                let _ = writeln!(text, "  {line}");
+            }
         }
         text
     }
@@ -161,7 +170,9 @@ impl Report<'_> {
             let _ = writeln!(text, "# {title}\n");
         }
         markdown_table(&mut text, &self.cells());
-        self.notes().iter().for_each(|note| drop(writeln!(text, "\n{note}")));
+        for note in self.notes() {
+            let _ = writeln!(text, "\n{note}");
+        }
         if self.statistics.evaluations.len() > 1 {
             for metric in Metric::NDCG {
                 let _ = writeln!(text, "\n## {}\n", metric.name().to_uppercase());
@@ -171,7 +182,9 @@ impl Report<'_> {
         let parameters = self.parameters();
         if !parameters.is_empty() {
             let _ = writeln!(text, "\n## Parameters, fold by fold\n");
-            parameters.iter().for_each(|line| drop(writeln!(text, "- {line}")));
+            for line in parameters {
+                let _ = writeln!(text, "- {line}");
+            }
         }
         text
     }
@@ -182,7 +195,14 @@ impl Report<'_> {
         let systems = self.rows.iter().map(|row| {
             let Ok(judged) = &row.outcome else {
                 let error = row.outcome.as_ref().err().map(String::as_str);
-                return JsonSystem { name: &row.name, mean: None, intervals: None, paper: row.paper, error, made: None };
+                return JsonSystem {
+                    name: &row.name,
+                    mean: None,
+                    intervals: None,
+                    paper: row.paper,
+                    error,
+                    made: None,
+                };
             };
             let intervals = self.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
             places += 1;
@@ -194,7 +214,14 @@ impl Report<'_> {
                 peak_bytes: judged.peak_bytes(),
             };
             let mean = Some(ByKey(&judged.evaluation.mean));
-            JsonSystem { name: &row.name, mean, intervals: Some(intervals), paper: row.paper, error: None, made: Some(made) }
+            JsonSystem {
+                name: &row.name,
+                mean,
+                intervals: Some(intervals),
+                paper: row.paper,
+                error: None,
+                made: Some(made),
+            }
         });
         let tests = self.statistics.tests.iter().map(|Comparison { a, b, metric, test, holm }| JsonTest {
             a,
@@ -310,7 +337,9 @@ fn aligned(cells: &[Vec<String>], right: std::ops::Range<usize>) -> String {
     let mut shown = table::plain();
     if let Some((head, rows)) = cells.split_first() {
         shown.set_header(head);
-        rows.iter().for_each(|row| drop(shown.add_row(row)));
+        for row in rows {
+            shown.add_row(row);
+        }
         let end = right.end.min(head.len());
         table::align_right(&mut shown, right.start..end);
     }

@@ -10,8 +10,10 @@ use anyhow::{Context, Result, bail};
 use clickvec::error::{Error, FileFault};
 use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, folds, judge};
 use clickvec::model::Model;
-use clickvec::ranker::fusion::{FittedWeights, FusionMethod, fit_weights, fuse};
-use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, Stage, System, Trained, Values, file};
+use clickvec::ranker::{
+    Corpus, FittedWeights, FusionMethod, Neural, Ranker, RankerSpec, Resources, Stage, System, Trained, Values, file,
+    fit_weights, fuse,
+};
 use indicatif::ProgressBar;
 
 use super::cache::{Cache, Point};
@@ -95,10 +97,8 @@ impl<'a> Table<'a> {
     /// Cross validation over a system's points, or over those of its folds.
     fn judged(&self, name: &str, points: Points) -> Judged {
         let Points { points, by_fold } = points;
-        let candidates: Vec<Evaluation> = points
-            .iter()
-            .map(|point| judge(&point.parameters, &point.scores, self.judgments, &self.options))
-            .collect();
+        let candidates: Vec<Evaluation> =
+            points.iter().map(|point| judge(&point.parameters, &point.scores, self.judgments, &self.options)).collect();
         let (chosen, evaluation) = match by_fold {
             false => {
                 let eval::CrossValidated { chosen, evaluation } = eval::cross_validate(name, &candidates, &self.folds);
@@ -148,7 +148,8 @@ impl<'a> Table<'a> {
         for (spec, values) in &specs {
             let key = |stage: Option<Stage>| {
                 let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
-                let assigned: Vec<String> = of.map(|(parameter, value)| format!("{}={value}", parameter.name)).collect();
+                let assigned: Vec<String> =
+                    of.map(|(parameter, value)| format!("{}={value}", parameter.name)).collect();
                 let parts: Vec<&str> = base.iter().chain(&assigned).map(String::as_str).collect();
                 self.cache.key(&parts)
             };
@@ -257,9 +258,7 @@ impl<'a> Table<'a> {
         }
         let ranker: Box<dyn Ranker> = match Model::load(path) {
             Ok(model) => Box::new(Neural::new(String::new(), model)),
-            Err(Error::File { fault: FileFault::Kind { found, .. }, .. }) if found == file::KIND => {
-                file::load(path)?.2
-            }
+            Err(Error::File { fault: FileFault::Kind { found, .. }, .. }) if found == file::KIND => file::load(path)?.2,
             Err(error) => return Err(error.into()),
         };
         let began = Instant::now();
@@ -316,7 +315,8 @@ impl<'a> Table<'a> {
                 unreachable!("a method or more")
             };
             let scores = (0..self.judgments.queries.len()).map(|query| fused(query, &weights, method)).collect();
-            let named = members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
+            let named =
+                members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
             points.push(Point {
                 parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
                 scores,

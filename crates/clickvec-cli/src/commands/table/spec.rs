@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clickvec::ranker::RankerSpec;
-use clickvec::ranker::fusion::{FusionMethod, RECIPROCAL_RANK_K};
+use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use serde::Deserialize;
 
 use crate::output;
@@ -114,7 +113,8 @@ pub(super) enum Kind {
 /// Reads and checks a spec; its relative paths become those from the working directory.
 pub(super) fn read(path: &Path) -> Result<Spec> {
     let text = std::fs::read_to_string(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
-    let mut spec: Spec = toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
+    let mut spec: Spec =
+        toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let Data { judged, clicks, titles, contiguous } = &mut spec.data;
     for file in [judged, clicks, titles, contiguous].into_iter().flatten() {
@@ -239,11 +239,18 @@ mod tests {
 
     #[test]
     fn a_grid_is_every_combination() {
-        let spec = parse("[[system]]\nname = \"a\"\nranker = \"lsa:whitening=1\"\ngrid = { dimensions = [1, 5], weighting = [0, 1, 2] }\n");
+        let spec = parse(
+            "[[system]]\nname = \"a\"\nranker = \"lsa:whitening=1\"\ngrid = { dimensions = [1, 5], weighting = [0, 1, 2] }\n",
+        );
         let Kind::Rankers { points, .. } = spec.kind(0).unwrap() else { panic!("no rankers") };
         let shown: Vec<String> = points.iter().map(ToString::to_string).collect();
-        assert_eq!((shown.len(), shown[0].as_str(), shown[5].as_str()), (6, "lsa:whitening=1,dimensions=1,weighting=0", "lsa:whitening=1,dimensions=5,weighting=2"));
-        let spec = parse("[[system]]\nname = \"n\"\ntrain = \"--encoder lstm\"\ngrid = { optimizer = [\"adam\"], gamma = [10] }\n");
+        assert_eq!(
+            (shown.len(), shown[0].as_str(), shown[5].as_str()),
+            (6, "lsa:whitening=1,dimensions=1,weighting=0", "lsa:whitening=1,dimensions=5,weighting=2")
+        );
+        let spec = parse(
+            "[[system]]\nname = \"n\"\ntrain = \"--encoder lstm\"\ngrid = { optimizer = [\"adam\"], gamma = [10] }\n",
+        );
         let Kind::Models(points) = spec.kind(0).unwrap() else { panic!("no models") };
         assert_eq!(points, [["--encoder", "lstm", "--gamma=10", "--optimizer=adam"]]);
     }
@@ -259,7 +266,10 @@ mod tests {
         assert_eq!(fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\nmodel = \"m\"\n", 0), nothing);
         let twice = fault("[[system]]\nname = \"a\"\nranker = \"bm25:b=1\"\ngrid = { b = [1] }\n", 0);
         assert!(twice.contains("found it in both"), "{twice}");
-        let unknown = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"f\"\nfusion = [\"a\", \"z\"]\n", 1);
+        let unknown = fault(
+            "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"f\"\nfusion = [\"a\", \"z\"]\n",
+            1,
+        );
         assert!(unknown.ends_with("expected the name of a system above it, found `z`"), "{unknown}");
         let text = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { b = [\"x\"] }\n", 0);
         assert!(text.contains("expected numbers for `b`"), "{text}");
