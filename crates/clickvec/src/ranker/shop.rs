@@ -46,6 +46,9 @@ fn title(random: &mut Xoshiro256PlusPlus, kind: u32, colour: u32, name: Option<(
     format!("{brand} {} {names}", word("colour", colour))
 }
 
+/// Kind, colour, name and how it is written, grade.
+type Wanted = (u32, u32, Option<(u32, bool)>, u8);
+
 impl Shop {
     /// 600 titles; queries of a colour and a name of a kind.
     pub(super) fn new() -> Shop {
@@ -65,7 +68,7 @@ impl Shop {
             let bad = [(other_kind, colour, None, 0); 3];
             let named = [(kind, colour, with, 4), (kind, other_colour, with, 3), (kind, other_colour, with, 3)];
             let renamed = [(kind, colour, without, 4), (kind, other_colour, without, 2)];
-            let mut judge = |titles: &[(u32, u32, Option<(u32, bool)>, u8)]| {
+            let mut judge = |titles: &[Wanted]| {
                 let judge = |(i, &(kind, colour, name, grade))| {
                     let text = title(&mut random, kind, colour, name);
                     JudgedTitle { id: format!("t{i}"), text, grade }

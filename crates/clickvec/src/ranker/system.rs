@@ -134,6 +134,9 @@ pub struct Progress {
 /// Gets told how far training is.
 pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 
+type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn Trained>>;
+type Restore = fn(&Values, &State) -> Result<Box<dyn Trained>, FileFault>;
+
 /// A system of the comparison (systems that are trained by `train` are not among them).
 pub struct System {
     /// What it is called on the command line.
@@ -143,9 +146,9 @@ pub struct System {
     /// Its free parameters.
     pub parameters: &'static [Parameter],
     /// Trains it.
-    pub(super) train: fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn Trained>>,
+    pub(super) train: Train,
     /// Makes it of what its [`Trained::state`] said, which may come from anywhere: all sizes and places are to be checked.
-    pub(super) restore: fn(&Values, &State) -> Result<Box<dyn Trained>, FileFault>,
+    pub(super) restore: Restore,
 }
 
 impl fmt::Debug for System {

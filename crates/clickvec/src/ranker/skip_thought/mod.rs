@@ -238,7 +238,7 @@ fn fault(numbers: &[f32], least: usize) -> Option<String> {
         return Some("no numbers".to_owned());
     }
     // NaN is not at most anything.
-    let bad = numbers.iter().find(|number| !(number.abs() <= LARGEST))?;
+    let bad = numbers.iter().find(|number| number.is_nan() || number.abs() > LARGEST)?;
     Some(format!("a weight of {bad:e}"))
 }
 

@@ -27,12 +27,11 @@ fn learn(spec: &str, contiguous: Option<&Path>, load: Option<&Path>, losses: &mu
     let corpus = Corpus::default();
     let resources = Resources { corpus: &corpus, contiguous, load, vectors: None };
     let mut expected = 0;
-    let trained = SkipThought::train(&values(spec), &resources, &mut |progress| {
+    SkipThought::train(&values(spec), &resources, &mut |progress| {
         expected += 1;
         assert!(progress.done == expected && progress.of >= expected);
         losses.extend(progress.objective);
-    });
-    trained
+    })
 }
 
 fn values(spec: &str) -> Values {
@@ -299,7 +298,7 @@ impl Published {
     fn npy(&self, name: &str) -> Vec<u8> {
         let (shape, numbers) = self.array(name);
         let shape = if shape.len() == 1 { format!("({},)", shape[0]) } else { format!("({}, {})", shape[0], shape[1]) };
-        if name.len() % 2 == 0 {
+        if name.len().is_multiple_of(2) {
             let data: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
             npy("<f4", "False", &shape, 1, &data)
         } else {
