@@ -35,6 +35,8 @@ ENCODERS = {
     "default": ("LSTM 96, default training", ""),
 }
 DEFAULT_MINIBATCH = 64
+# Those with recurrent products, which are all that bf16 is for.
+RECURRENT = ("lstm", "bilstm", "rnn", "default")
 POLL_SECONDS = 0.01
 
 
@@ -184,7 +186,7 @@ def main():
         for encoder in args.encoders:
             for minibatch in args.minibatches if encoder != "default" else [DEFAULT_MINIBATCH]:
                 for threads in args.threads:
-                    cells.append(measure(args, log, folder, encoder, minibatch, threads, bf16))
+                    cells.append(measure(args, log, folder, encoder, minibatch, threads, bf16 and encoder in RECURRENT))
                     print(row_of(cells[-1]), flush=True)
         runs = [[run["loop"] for run in cell[kind]] for cell in cells for kind in ("clickvec", "bf16") if cell[kind]]
         runs += [speeds for cell in cells for speeds in cell["torch"].values()]

@@ -48,6 +48,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     let written = |folder: &Folder| -> Vec<(String, std::time::SystemTime)> {
         let entries = std::fs::read_dir(folder.path("spec.cache")).unwrap().map(|entry| entry.unwrap());
         let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+        let files = files.filter(|entry| entry.file_name() != "lock");
         let mut files: Vec<_> = files
             .map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().modified().unwrap()))
             .collect();
@@ -56,16 +57,57 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     };
     let before = written(&folder);
     assert_eq!(before.len(), 6, "four of BM25, two of the LSTM: {before:?}");
-    let again = folder.run(&["table", "spec.toml"]).code(0);
-    assert_eq!(again.stdout(), table);
+    // Times of what is computed anew each time, the fusion, are no result.
+    let results = |folder: &Folder| {
+        let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+        for system in report["systems"].as_array_mut().unwrap() {
+            assert!(system["train_seconds"].as_f64().unwrap() > 0.0, "{system}");
+            if system["name"] == "Both" {
+                system["train_seconds"] = 0.into();
+            }
+        }
+        report
+    };
+    let first = results(&folder);
     assert_eq!(written(&folder), before);
+    // A point that was damaged, as by a full disk, is made anew, and its model's time and losses are still known.
+    for (name, _) in &before {
+        folder.write(&format!("spec.cache/{name}"), "{");
+    }
+    assert_eq!(results(&folder), first);
+    folder.run(&["table", "spec.toml", "--html", "again.html"]).code(0);
+    assert!(folder.read("again.html").contains("\"curves\":[{\"name\":\"LSTM\""));
 
-    // A point that was damaged, as by a full disk, is made anew; other data is another table.
-    folder.write(&format!("spec.cache/{}", before[0].0), "{");
-    assert_eq!(folder.run(&["table", "spec.toml"]).code(0).stdout(), table);
+    // Other judgments are another table, of the same neural models.
+    let models = |folder: &Folder| std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
+    let before = models(&folder);
     folder.write("judged.tsv", format!("{}red hammer\tblue hammer\t1\n", folder.read("judged.tsv")));
     folder.run(&["table", "spec.toml"]).code(0);
-    assert_eq!(written(&folder).len(), 12);
+    assert_eq!((written(&folder).len(), models(&folder)), (12, before + 2), "one more BM25 with its times");
+}
+
+#[test]
+fn hostile_texts_do_not_leave_the_pages_script() {
+    let folder = Folder::new();
+    folder.write("j.tsv", "query\ttitle\tgrade\n<!--<script>\t</script><b>\t3\n<!--<script>\tother\t0\n");
+    folder.write("s.toml", "title = \"</title><script>\"\n[[system]]\nname = \"<i>\"\nranker = \"bm25\"\n");
+    folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(2).says("at most as many folds");
+    folder.write("s.toml", format!("{}[evaluation]\nfolds = 1\n", folder.read("s.toml")));
+    folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(0);
+    let page = folder.read("t.html");
+    let data = page.split("const data = ").nth(1).unwrap().split('\n').next().unwrap();
+    assert!(data.contains("\\u003c!--\\u003cscript>") && !data.contains('<'), "{data}");
+    assert_eq!(page.matches("</script>").count(), 1);
+}
+
+#[test]
+fn two_tables_at_once_do_not_share_a_cache() {
+    let folder = folder();
+    std::fs::create_dir_all(folder.path("spec.cache/models")).unwrap();
+    let lock = std::fs::File::create(folder.path("spec.cache/lock")).unwrap();
+    lock.lock().unwrap();
+    folder.run(&["table", "spec.toml"]).code(2).says("another process makes a table there");
+    drop(lock);
 }
 
 #[test]
@@ -102,16 +144,6 @@ fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
         .prints("of it: left out: its member `no clicks` was left out")
         .prints("b  last");
     assert!(run.stderr().contains("no clicks: left out"), "{}", run.stderr());
-    // Wrong options of `train` are told in its own words.
-    folder.write(
-        "wrong.toml",
-        "[[system]]\nname = \"w\"\ntrain = \"--cells none\"\n[[system]]\nname = \"b\"\nranker = \"bm25\"\n",
-    );
-    let data = ["--judged", "judged.tsv", "--clicks", "clicks.tsv"];
-    folder
-        .run(&[&["table", "wrong.toml"], &data[..]].concat())
-        .code(1)
-        .prints("error: invalid value 'none' for '--cells");
 }
 
 #[test]
@@ -131,6 +163,11 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
             "found `a` again",
         ),
         ("[evaluation]\nfolds = 0\n[[system]]\nname = \"a\"\nranker = \"bm25\"\n", "expected 1 to 100 folds, found 0"),
+        (
+            "[[system]]\nname = \"a\"\ntrain = \"--cells none\"\n",
+            "`train --cells none`: invalid value 'none' for '--cells",
+        ),
+        ("[[system]]\nname = \"a\"\nmodel = \"none\"\n", "none: cannot read"),
         ("[[system]\n", "spec.toml"),
     ];
     for (spec, message) in cases {
@@ -140,6 +177,8 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
     folder.run(&["table", "spec.toml"]).code(2).says("expected judged titles, found none");
     folder.run(&["table", "missing.toml", "--judged", "judged.tsv"]).code(2).says("missing.toml: cannot read");
+    let missing = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "none/t.html"];
+    folder.run(&missing).code(2).says("none: expected a folder to write into, found none");
     let over = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
     folder.run(&over).code(2).says("found `spec.toml`, which is read");
 }

@@ -3,6 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{Evaluation, Judgments, Metric, Metrics, QueryMetrics};
+use crate::text::words;
 
 /// Which fold each query of a test set is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,17 +11,20 @@ pub struct Folds {
     /// By query.
     of: Vec<usize>,
     count: usize,
+    /// Different queries.
+    texts: usize,
 }
 
 impl Folds {
-    /// `count` folds of nearly equal size; queries of the same text are in the same one. They follow from texts and `seed`
-    /// alone, not from the order of the file.
+    /// `count` folds of nearly equal size; queries of the same words are in the same one. They follow from words and
+    /// `seed` alone, not from the order of the file.
     ///
     /// # Panics
     /// If `count` is 0.
     pub fn new(judgments: &Judgments, count: usize, seed: u64) -> Folds {
         assert!(count > 0, "no folds");
-        let mut texts: Vec<&str> = judgments.queries.iter().map(|query| query.text.as_str()).collect();
+        let of_queries: Vec<String> = judgments.queries.iter().map(|query| words(&query.text).join(" ")).collect();
+        let mut texts: Vec<&str> = of_queries.iter().map(String::as_str).collect();
         texts.sort_unstable();
         texts.dedup();
         let mut order: Vec<(u64, &str)> =
@@ -34,12 +38,17 @@ impl Folds {
             let place = fold_of_text.binary_search_by(|(other, _)| (*other).cmp(text));
             fold_of_text[place.expect("every text has a fold")].1
         };
-        Folds { of: judgments.queries.iter().map(|query| fold(&query.text)).collect(), count }
+        Folds { of: of_queries.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// How many queries have different words; with fewer than folds, some folds are empty.
+    pub fn texts(&self) -> usize {
+        self.texts
     }
 
     /// The fold of each query.

@@ -13,7 +13,7 @@ pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{
     Interval, PairedTest, PairingFault, RandomizationTest, Resampling, bootstrap_difference, bootstrap_mean, holm,
-    paired_t_test, randomization_test,
+    minimum_detectable_difference, paired_t_test, randomization_test,
 };
 
 use crate::error::shortened;

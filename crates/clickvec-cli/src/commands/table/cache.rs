@@ -1,11 +1,14 @@
 //! What is finished already: a file for each grid point, under a hash of all that it follows from.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clickvec::eval::{Judgments, Scores};
+use clickvec::math::Level;
 use clickvec::{Error, files};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -17,39 +20,50 @@ pub(super) struct Point {
     pub(super) parameters: String,
     /// Of each query's judged titles.
     pub(super) scores: Scores,
-    /// Training took so long; 0 where the training of another point served.
-    pub(super) train_seconds: f64,
+    /// Of the model that it stands on, which may be other points' too.
+    pub(super) training: Training,
     pub(super) score_seconds: f64,
     /// What it takes on disk once it is saved.
     pub(super) bytes: u64,
-    /// The most memory that a training process had, where one was started.
-    #[serde(default)]
-    pub(super) peak_bytes: Option<u64>,
-    /// Loss of each epoch.
-    #[serde(default)]
+}
+
+/// How a model was trained, kept beside it while and after that happened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Training {
+    pub(super) seconds: f64,
+    /// Mean loss of a pair in each epoch, where there are epochs.
     pub(super) losses: Vec<f64>,
+    /// The most memory that the process had meanwhile, where that is known.
+    pub(super) peak_bytes: Option<u64>,
 }
 
 /// The folder of finished points.
 pub(super) struct Cache {
     folder: PathBuf,
-    /// Of the program's version and of the data that all systems see.
-    base: String,
+    /// Hash of the program, and the level of its vector instructions.
+    program: String,
     /// Of files that were hashed already.
     hashes: HashMap<PathBuf, String>,
+    /// Held as long as the table is made: two at once would wait for each other's models.
+    _lock: File,
 }
 
 impl Cache {
-    /// Makes the folder; `files` are the data that every system sees.
-    pub(super) fn open(folder: &Path, files: &[&Path]) -> Result<Cache> {
+    /// Makes the folder, and keeps other processes out.
+    pub(super) fn open(folder: &Path) -> Result<Cache> {
         files::create_folder(&folder.join("models"))?;
-        let mut cache = Cache { folder: folder.to_owned(), base: String::new(), hashes: HashMap::new() };
-        let mut base = env!("CARGO_PKG_VERSION").to_owned();
-        for file in files {
-            base.push(' ');
-            base.push_str(&cache.hash_of(file)?);
+        let path = folder.join("lock");
+        let lock = File::create(&path).map_err(|source| Error::io(&path, "make", source))?;
+        if lock.try_lock().is_err() {
+            bail!(
+                "{}: another process makes a table there; wait for it or name another folder with --cache",
+                folder.display()
+            );
         }
-        cache.base = base;
+        let mut cache =
+            Cache { folder: folder.to_owned(), program: String::new(), hashes: HashMap::new(), _lock: lock };
+        let program = std::env::current_exe().context("cannot find the program itself")?;
+        cache.program = format!("{} {}", cache.hash_of(&program)?, Level::current().name());
         Ok(cache)
     }
 
@@ -65,14 +79,19 @@ impl Cache {
         Ok(hash)
     }
 
-    /// The name of what follows from the data and from `more`.
-    pub(super) fn key(&self, more: &[&str]) -> String {
-        let mut text = self.base.clone();
-        for part in more {
-            text.push('\n');
-            text.push_str(part);
+    /// The name of what follows from the program, from files, each under what it serves as, and from `more`.
+    pub(super) fn key(&mut self, files: &[(&str, Option<&Path>)], more: &[&str]) -> Result<String> {
+        let mut text = self.program.clone();
+        for (role, file) in files {
+            if let Some(file) = file {
+                let hash = self.hash_of(file)?;
+                let _ = write!(text, "\n{role} {hash}");
+            }
         }
-        format!("{:032x}", xxh3_128(text.as_bytes()))
+        for part in more {
+            let _ = write!(text, "\n{part}");
+        }
+        Ok(format!("{:032x}", xxh3_128(text.as_bytes())))
     }
 
     /// Where the model of this name is.
@@ -93,12 +112,26 @@ impl Cache {
         fits.then_some(point)
     }
 
+    /// How the model of this name was trained, as far as is known.
+    pub(super) fn training(&self, key: &str) -> Training {
+        let bytes = std::fs::read(self.model(key).with_extension("json")).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Keeps how a model was trained.
+    pub(super) fn put_training(&self, key: &str, training: &Training) -> Result<()> {
+        write_json(&self.model(key).with_extension("json"), training)
+    }
+
     /// Keeps a finished point.
     pub(super) fn put(&self, key: &str, point: &Point) -> Result<()> {
-        let path = self.file(key);
-        let bytes = serde_json::to_vec(point).map_err(|error| Error::io(&path, "write", error.into()))?;
-        Ok(files::write_bytes_atomically(&path, &bytes)?)
+        write_json(&self.file(key), point)
     }
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let bytes = serde_json::to_vec(value).map_err(|error| Error::io(path, "write", error.into()))?;
+    Ok(files::write_bytes_atomically(path, &bytes)?)
 }
 
 /// Hashes a file's bytes, or those of every file in a folder with their names.
@@ -114,7 +147,7 @@ fn add_files(path: &Path, hash: &mut Xxh3) -> Result<()> {
         }
         return Ok(());
     }
-    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer).map_err(failed)? {

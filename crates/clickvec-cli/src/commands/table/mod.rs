@@ -1,16 +1,18 @@
 //! `clickvec table`: many systems, their free parameters chosen by cross validation, one table.
 
 mod cache;
+mod memory;
 mod page;
+mod process;
 mod report;
 mod run;
 mod spec;
 mod statistics;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clickvec::eval::EvaluateOptions;
+use clickvec::eval::{EvaluateOptions, Folds};
 
 use self::cache::Cache;
 use self::run::Table;
@@ -69,17 +71,32 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut spec = spec::read(&args.spec)?;
     let Data { judged, clicks, titles, contiguous } = data(&mut spec, &args)?;
-    for output in args.markdown.iter().chain(&args.html) {
-        let read = [&clicks, &titles, &contiguous].into_iter().flatten().chain([&judged, &args.spec]);
-        input::refuse_overwriting(output, read)?;
+    let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
+    let read: Vec<&PathBuf> =
+        [&clicks, &titles, &contiguous].into_iter().flatten().chain([&judged, &args.spec]).collect();
+    for output in &outputs {
+        input::refuse_overwriting(output, read.iter().copied().chain(spec.files()))?;
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            bail!("{}: expected a folder to write into, found none; make it first", folder.display());
+        }
+    }
+    if let [first, second] = outputs[..]
+        && first == second
+    {
+        bail!("expected two outputs, found `{}` for both; name another file", first.display());
+    }
+    for file in read.iter().copied().chain(spec.files()) {
+        std::fs::metadata(file).map_err(|source| clickvec::Error::io(file, "read", source))?;
     }
     let judgments = input::judgments(&judged)?;
-    let files: Vec<&Path> = [&clicks, &titles].into_iter().flatten().chain([&judged]).map(PathBuf::as_path).collect();
-    let folder = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
-    let cache = Cache::open(&folder, &files)?;
-    let train_data: Vec<String> =
-        clicks.iter().flat_map(|clicks| ["--clicks".to_owned(), clicks.display().to_string()]).collect();
-    let mut table = Table::new(&spec, &judgments, EvaluateOptions::default(), train_data, cache);
+    let folds = Folds::new(&judgments, spec.evaluation.folds, spec.evaluation.seed);
+    if folds.count() > folds.texts() {
+        let texts = output::counted(folds.texts() as u64, "query");
+        bail!("expected at most as many folds as different queries, {texts}, found {}", folds.count());
+    }
+    let cache = Cache::open(&args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache")))?;
+    let mut table = Table::new(&spec, &judgments, EvaluateOptions::default(), folds, cache);
     let rows = table.rows()?;
     let left_out = rows.iter().filter(|row| row.outcome.is_err()).count();
     if left_out == rows.len() {

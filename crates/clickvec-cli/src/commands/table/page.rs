@@ -9,6 +9,8 @@ use serde::Serialize;
 use super::report::Report;
 
 const PAGE: &str = include_str!("page.html");
+/// Longer texts are counted as of this length.
+const MOST_WORDS: usize = 40;
 const DATA: &str = "/*DATA*/null";
 
 #[derive(Serialize)]
@@ -30,8 +32,8 @@ struct Data<'a> {
 struct Query<'a> {
     text: &'a str,
     titles: Vec<(&'a str, u8)>,
-    /// By system, then title.
-    scores: Vec<Vec<f64>>,
+    /// By system, then title: 1 for the best, the same for the same score.
+    ranks: Vec<Vec<u32>>,
     /// By system: NDCG@1, @3, @10.
     ndcg: Vec<[f64; 3]>,
 }
@@ -60,12 +62,12 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
             .collect(),
         ndcg: judged
             .iter()
-            .map(|(_, _, row)| Metric::NDCG.map(|metric| short(row.evaluation.queries[query].metrics.get(metric))))
+            .map(|(_, _, row)| Metric::NDCG.map(|metric| rounded(row.evaluation.queries[query].metrics.get(metric))))
             .collect(),
     });
     let curves = judged.iter().flat_map(|(_, row, judged)| {
-        let longest = judged.chosen.iter().map(|&place| &judged.points[place].losses);
-        longest.max_by_key(|losses| losses.len()).map(|losses| Curve { name: &row.name, losses })
+        let longest = judged.chosen().map(|point| &point.training.losses).max_by_key(|losses| losses.len());
+        longest.map(|losses| Curve { name: &row.name, losses })
     });
     let against = match report.statistics.evaluations.len() {
         0 | 1 => Vec::new(),
@@ -82,25 +84,35 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
         lengths: lengths(report),
         curves: curves.filter(|curve| curve.losses.len() > 1).collect(),
     };
-    // `</script>` in a title would end the script.
-    let json = serde_json::to_string(&data).context("cannot write the page's numbers")?.replace("</", "<\\/");
+    // `</script>` or `<!--` in a title would end the script, or keep it from ending.
+    let json = serde_json::to_string(&data).context("cannot write the page's numbers")?.replace('<', "\\u003c");
     Ok(PAGE.replacen(DATA, &json, 1))
 }
 
-/// Six digits are enough to order titles by.
-fn short(number: f64) -> f64 {
-    match number == 0.0 || !number.is_finite() {
-        true => 0.0,
-        false => {
-            let scale = 10f64.powi(6 - number.abs().log10().ceil() as i32);
-            (number * scale).round() / scale
-        }
+/// Four digits are what is shown, and a little.
+fn rounded(number: f64) -> f64 {
+    (number * 1e5).round() / 1e5
+}
+
+/// The rank of each score, as metrics see them: a NaN counts as −∞.
+fn ranks(scores: &[f64]) -> Vec<u32> {
+    let score = |place: usize| if scores[place].is_nan() { f64::NEG_INFINITY } else { scores[place] };
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+    let mut ranks = vec![0; scores.len()];
+    for (place, &title) in order.iter().enumerate() {
+        let before = place.checked_sub(1).map(|before| order[before]);
+        ranks[title] = match before {
+            Some(before) if score(before) == score(title) => ranks[before],
+            _ => place as u32 + 1,
+        };
     }
+    ranks
 }
 
 fn lengths(report: &Report<'_>) -> Lengths {
     let count = |lengths: &mut Vec<u64>, text: &str| {
-        let length = words(text).len();
+        let length = words(text).len().min(MOST_WORDS);
         lengths.resize(lengths.len().max(length + 1), 0);
         lengths[length] += 1;
     };
@@ -110,4 +122,21 @@ fn lengths(report: &Report<'_>) -> Lengths {
         query.titles.iter().for_each(|title| count(&mut titles, &title.text));
     }
     Lengths { queries, titles }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_scores_have_equal_ranks_and_a_nan_comes_last() {
+        assert_eq!(ranks(&[0.5, 2.0, 0.5, f64::NAN, -1.0, 0.9999999, 0.9999998]), [4, 1, 4, 7, 6, 2, 3]);
+        assert_eq!(ranks(&[f64::NEG_INFINITY, f64::NAN]), [1, 1]);
+        assert!(ranks(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_page_has_one_place_for_its_numbers() {
+        assert_eq!(PAGE.matches(DATA).count(), 1);
+    }
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clickvec::eval::{Comparison, Folds, Judgments, Metric};
 use serde::Serialize;
 
+use super::cache::Point;
 use super::run::{Judged, Row};
 use super::spec::Spec;
 use super::statistics::Statistics;
@@ -44,7 +45,12 @@ impl Report<'_> {
         if papers {
             head.push("the paper's".to_owned());
         }
-        head.extend(["training", "size"].map(str::to_owned));
+        let memory = self.judged().any(|(_, _, judged)| judged.peak_bytes().is_some());
+        head.push("training".to_owned());
+        if memory {
+            head.push("memory".to_owned());
+        }
+        head.push("size".to_owned());
         let mut cells = vec![head];
         let mut places = 0;
         for row in self.rows {
@@ -65,10 +71,12 @@ impl Report<'_> {
             if papers {
                 line.push(paper);
             }
-            line.extend(match &row.outcome {
-                Ok(judged) => [seconds(judged.train_seconds()), bytes(judged.bytes())],
-                Err(_) => [String::new(), String::new()],
-            });
+            let judged = row.outcome.as_ref().ok();
+            line.push(judged.map_or_else(String::new, |judged| seconds(judged.train_seconds())));
+            if memory {
+                line.push(judged.and_then(Judged::peak_bytes).map_or_else(String::new, bytes));
+            }
+            line.push(judged.map_or_else(String::new, |judged| bytes(judged.bytes())));
             cells.push(line);
         }
         cells
@@ -85,6 +93,9 @@ impl Report<'_> {
             ),
             format!("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05{how})"),
         ];
+        if self.statistics.evaluations.iter().enumerate().any(|(place, _)| letter(place).is_empty()) {
+            notes.push("systems without a letter have no marks: `--json` has every test".to_owned());
+        }
         for row in self.rows {
             if let Err(why) = &row.outcome {
                 notes.push(format!("{}: left out: {why}", output::printable(&row.name)));
@@ -109,7 +120,10 @@ impl Report<'_> {
         for against in self.statistics.against_first.iter().filter(|against| against.metric == metric) {
             let interval = &against.interval;
             let verdict = match against.verdict() {
-                "not shown" => format!("not shown: so many queries show {:.3} or more", against.visible),
+                "not shown" => against.minimum_detectable.map_or_else(
+                    || "no difference".to_owned(),
+                    |least| format!("not shown: so many queries show {least:.3} or more"),
+                ),
                 verdict => verdict.to_owned(),
             };
             cells.push(vec![
@@ -146,7 +160,7 @@ impl Report<'_> {
         if let Some(title) = &self.spec.title {
             let _ = writeln!(text, "{}\n", output::printable(title));
         }
-        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..9));
+        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..10));
         for note in self.notes() {
             let _ = writeln!(text, "{note}");
         }
@@ -167,7 +181,7 @@ impl Report<'_> {
     pub(super) fn markdown(&self) -> String {
         let mut text = String::new();
         if let Some(title) = &self.spec.title {
-            let _ = writeln!(text, "# {title}\n");
+            let _ = writeln!(text, "# {}\n", output::printable(title));
         }
         markdown_table(&mut text, &self.cells());
         for note in self.notes() {
@@ -240,7 +254,7 @@ impl Report<'_> {
             p: against.p,
             holm: against.holm,
             randomization: against.randomization,
-            visible: against.visible,
+            minimum_detectable: against.minimum_detectable,
             verdict: against.verdict(),
         });
         let report = JsonReport {
@@ -312,24 +326,29 @@ struct JsonAgainst<'a> {
     p: f64,
     holm: f64,
     randomization: f64,
-    visible: f64,
+    minimum_detectable: Option<f64>,
     verdict: &'static str,
 }
 
 impl Judged {
     /// The longest training of those that were chosen.
-    pub(super) fn train_seconds(&self) -> f64 {
-        self.points.iter().map(|point| point.train_seconds).fold(0.0, f64::max)
+    fn train_seconds(&self) -> f64 {
+        self.chosen().map(|point| point.training.seconds).fold(0.0, f64::max)
     }
 
     /// The largest of those that were chosen.
-    pub(super) fn bytes(&self) -> u64 {
-        self.chosen.iter().map(|&place| self.points[place].bytes).max().unwrap_or(0)
+    fn bytes(&self) -> u64 {
+        self.chosen().map(|point| point.bytes).max().unwrap_or(0)
     }
 
     /// As far as is known.
-    pub(super) fn peak_bytes(&self) -> Option<u64> {
-        self.points.iter().filter_map(|point| point.peak_bytes).max()
+    fn peak_bytes(&self) -> Option<u64> {
+        self.chosen().filter_map(|point| point.training.peak_bytes).max()
+    }
+
+    /// The points that are used on some fold.
+    pub(super) fn chosen(&self) -> impl Iterator<Item = &Point> {
+        self.chosen.iter().map(|&place| &self.points[place])
     }
 }
 
@@ -348,7 +367,7 @@ fn aligned(cells: &[Vec<String>], right: std::ops::Range<usize>) -> String {
 
 fn markdown_table(text: &mut String, cells: &[Vec<String>]) {
     for (place, row) in cells.iter().enumerate() {
-        let escaped: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let escaped: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).collect();
         let _ = writeln!(text, "| {} |", escaped.join(" | "));
         if place == 0 {
             let _ = writeln!(text, "|{}", " --- |".repeat(row.len()));

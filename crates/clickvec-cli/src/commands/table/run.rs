@@ -1,12 +1,10 @@
 //! From a spec to rows: every system trained with every set of parameters, unless that is done already, and judged by
 //! cross validation.
 
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clickvec::error::{Error, FileFault};
 use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, folds, judge};
 use clickvec::model::Model;
@@ -16,8 +14,10 @@ use clickvec::ranker::{
 };
 use indicatif::ProgressBar;
 
-use super::cache::{Cache, Point};
+use super::cache::{Cache, Point, Training};
 use super::spec::{Kind, Spec};
+use super::{memory, process};
+use crate::commands::train;
 use crate::{output, progress};
 
 /// Everything that systems are made of and judged by.
@@ -26,8 +26,6 @@ pub(super) struct Table<'a> {
     pub(super) judgments: &'a Judgments,
     pub(super) options: EvaluateOptions,
     pub(super) folds: Folds,
-    /// Arguments of `train` that name its data.
-    train_data: Vec<String>,
     cache: Cache,
     corpus: Option<Corpus>,
 }
@@ -56,18 +54,17 @@ impl<'a> Table<'a> {
         spec: &'a Spec,
         judgments: &'a Judgments,
         options: EvaluateOptions,
-        train_data: Vec<String>,
+        folds: Folds,
         cache: Cache,
     ) -> Table<'a> {
-        let folds = Folds::new(judgments, spec.evaluation.folds, spec.evaluation.seed);
-        Table { spec, judgments, options, folds, train_data, cache, corpus: None }
+        Table { spec, judgments, options, folds, cache, corpus: None }
     }
 
     /// All rows, in the order of the spec. A system that cannot be trained on what there is has a row that says why.
     pub(super) fn rows(&mut self) -> Result<Vec<Row>> {
         // Faults of the spec are told before anything is trained.
         let kinds = (0..self.spec.systems.len()).map(|place| self.spec.kind(place)).collect::<Result<Vec<_>>>()?;
-        let bar = progress::bar(kinds.len() as u64, "judging", "systems");
+        let bar = progress::bar_with_message(kinds.len() as u64, "judging", "systems");
         let mut rows: Vec<Row> = Vec::with_capacity(kinds.len());
         for (system, kind) in self.spec.systems.iter().zip(kinds) {
             let outcome = match kind {
@@ -127,11 +124,6 @@ impl<'a> Table<'a> {
         bar: &ProgressBar,
     ) -> Result<Points> {
         let system = System::named(&specs[0].name).map_err(Error::from)?;
-        let files = [load, vectors, self.spec.data.contiguous.as_deref().filter(|_| system.name == "skip-thought")];
-        let mut base = vec![system.name.to_owned()];
-        for file in files.into_iter().flatten() {
-            base.push(self.cache.hash_of(file)?);
-        }
         let mut specs: Vec<(RankerSpec, Values)> = specs
             .iter()
             .map(|spec| Ok((spec.clone(), system.values(spec).map_err(Error::from)?)))
@@ -142,62 +134,72 @@ impl<'a> Table<'a> {
             of.map(|(_, value)| value.to_bits()).collect()
         };
         specs.sort_by_key(|(_, values)| training(values));
-        let mut points = Vec::with_capacity(specs.len());
-        // The ranker at hand, and what it was trained with.
-        let mut trained: Option<(String, Box<dyn Trained>, f64, u64)> = None;
+        let contiguous = self.spec.data.contiguous.clone().filter(|_| system.name == "skip-thought");
+        // Vectors of texts have their texts beside them.
+        let texts = vectors.map(|vectors| vectors.with_extension("txt")).filter(|texts| texts.exists());
+        let data = &self.spec.data;
+        let files = [
+            ("judged", data.judged.as_deref()),
+            ("clicks", data.clicks.as_deref()),
+            ("titles", data.titles.as_deref()),
+            ("contiguous", contiguous.as_deref()),
+            ("load", load),
+            ("vectors", vectors),
+            ("texts", texts.as_deref()),
+        ];
+        let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
+        // The ranker at hand, and the name of what it was trained with.
+        let mut trained: Option<(String, Option<Box<dyn Trained>>)> = None;
         for (spec, values) in &specs {
-            let key = |stage: Option<Stage>| {
+            let assigned = |stage: Option<Stage>| -> Vec<String> {
                 let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
-                let assigned: Vec<String> =
-                    of.map(|(parameter, value)| format!("{}={value}", parameter.name)).collect();
-                let parts: Vec<&str> = base.iter().chain(&assigned).map(String::as_str).collect();
-                self.cache.key(&parts)
+                let named = of.map(|(parameter, value)| format!("{}={value}", parameter.name));
+                std::iter::once(system.name.to_owned()).chain(named).collect()
             };
-            let (whole, training) = (key(None), key(Some(Stage::Training)));
+            let [whole, training] = [assigned(None), assigned(Some(Stage::Training))].map(|parts| {
+                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+                self.cache.key(&files, &parts)
+            });
+            let (whole, training) = (format!("{}-scores", whole?), training?);
             if let Some(point) = self.cache.get(&whole, self.judgments) {
                 points.push(point);
                 continue;
             }
-            let mut train_seconds = 0.0;
-            if trained.as_ref().is_none_or(|(key, ..)| *key != training) {
-                let path = self.cache.model(&training);
-                trained = Some(self.train_or_load(&training, &path, system, values, load, vectors, bar)?);
-                train_seconds = trained.as_ref().map_or(0.0, |(_, _, seconds, _)| *seconds);
+            if trained.as_ref().is_none_or(|(key, _)| *key != training) {
+                let ranker = refused.or(self.train_or_load(&training, system, values, load, vectors, bar))?;
+                trained = Some((training.clone(), ranker));
             }
-            let Some((_, ranker, _, bytes)) = &mut trained else { unreachable!("trained above") };
+            let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
             let began = Instant::now();
             let scores = eval::score(ranker.as_ref(), self.judgments);
             let point = Point {
                 parameters: spec.to_string(),
                 scores,
-                train_seconds,
+                training: self.cache.training(&training),
                 score_seconds: began.elapsed().as_secs_f64(),
-                bytes: *bytes,
-                peak_bytes: None,
-                losses: Vec::new(),
+                bytes: size_of(&self.cache.model(&training)),
             };
             self.cache.put(&whole, &point)?;
             points.push(point);
         }
-        Ok(Points { points, by_fold: false })
+        refused.points(points, bar)
     }
 
     fn train_or_load(
         &mut self,
         key: &str,
-        path: &Path,
         system: &'static System,
         values: &Values,
         load: Option<&Path>,
         vectors: Option<&Path>,
         bar: &ProgressBar,
-    ) -> Result<(String, Box<dyn Trained>, f64, u64)> {
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    ) -> Result<Box<dyn Trained>> {
+        let path = self.cache.model(key);
         if path.exists()
-            && let Ok((_, _, ranker)) = file::load(path)
+            && let Ok((_, _, ranker)) = file::load(&path)
         {
-            return Ok((key.to_owned(), ranker, 0.0, size(path)));
+            return Ok(ranker);
         }
         if self.corpus.is_none() {
             let data = &self.spec.data;
@@ -207,52 +209,71 @@ impl<'a> Table<'a> {
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
         let resources = Resources { corpus, contiguous: self.spec.data.contiguous.as_deref(), load, vectors };
+        memory::begin();
         let began = Instant::now();
         let ranker = system.train(values, &resources, &mut |step| {
             bar.set_message(format!("{} {}/{}", system.name, step.done, step.of));
         })?;
         let seconds = began.elapsed().as_secs_f64();
-        file::save(path, system, values, ranker.as_ref())?;
-        Ok((key.to_owned(), ranker, seconds, size(path)))
+        file::save(&path, system, values, ranker.as_ref())?;
+        self.cache.put_training(key, &Training { seconds, losses: Vec::new(), peak_bytes: memory::peak() })?;
+        Ok(ranker)
     }
 
     fn models(&mut self, points: &[Vec<String>], bar: &ProgressBar) -> Result<Points> {
-        if self.spec.data.clicks.is_none() {
+        let data = &self.spec.data;
+        let Some(clicks) = &data.clicks else {
             bail!(NotTrainable(
                 "expected clicked pairs to learn from, found none; name a log with --clicks".to_owned()
             ));
-        }
-        let mut done = Vec::with_capacity(points.len());
+        };
+        let (mut done, mut refused) = (Vec::with_capacity(points.len()), Refused::default());
         for arguments in points {
+            let validation = train::check(arguments)?;
+            if let Some(validation) = &validation
+                && let Some(judged) = &data.judged
+                && self.cache.hash_of(validation)? == self.cache.hash_of(judged)?
+            {
+                bail!(
+                    "expected a validation set that is not judged in the table, found the same; leave `--validation` out"
+                );
+            }
             let parts: Vec<&str> = std::iter::once("train").chain(arguments.iter().map(String::as_str)).collect();
-            let key = self.cache.key(&parts);
-            if let Some(point) = self.cache.get(&key, self.judgments) {
+            // A model does not follow from what it is judged by.
+            let files = [("clicks", Some(clicks.as_path())), ("validation", validation.as_deref())];
+            let training = self.cache.key(&files, &parts)?;
+            let whole =
+                format!("{}-scores", self.cache.key(&[("judged", data.judged.as_deref())], &["train", &training])?);
+            if let Some(point) = self.cache.get(&whole, self.judgments) {
                 done.push(point);
                 continue;
             }
-            let path = self.cache.model(&key);
-            let run = train(&self.train_data, arguments, &path, bar)?;
+            let path = self.cache.model(&training);
+            if !path.exists() {
+                let finished = process::train(clicks, arguments, &path, &training, &self.cache, bar);
+                if refused.or(finished)?.is_none() {
+                    continue;
+                }
+            }
             let ranker = Neural::new(String::new(), Model::load(&path)?);
             let began = Instant::now();
             let scores = eval::score(&ranker, self.judgments);
             let point = Point {
                 parameters: arguments.join(" "),
                 scores,
-                train_seconds: run.time.as_secs_f64(),
+                training: self.cache.training(&training),
                 score_seconds: began.elapsed().as_secs_f64(),
-                bytes: std::fs::metadata(&path).map_or(0, |metadata| metadata.len()),
-                peak_bytes: run.peak_bytes,
-                losses: run.losses,
+                bytes: size_of(&path),
             };
-            self.cache.put(&key, &point)?;
+            self.cache.put(&whole, &point)?;
             done.push(point);
         }
-        Ok(Points { points: done, by_fold: false })
+        refused.points(done, bar)
     }
 
     fn file(&mut self, path: &Path) -> Result<Points> {
-        let hash = self.cache.hash_of(path)?;
-        let key = self.cache.key(&["file", &hash]);
+        let files = [("judged", self.spec.data.judged.as_deref()), ("model", Some(path))];
+        let key = format!("{}-scores", self.cache.key(&files, &[])?);
         if let Some(point) = self.cache.get(&key, self.judgments) {
             return Ok(Points { points: vec![point], by_fold: false });
         }
@@ -266,11 +287,9 @@ impl<'a> Table<'a> {
         let point = Point {
             parameters: path.display().to_string(),
             scores,
-            train_seconds: 0.0,
+            training: Training::default(),
             score_seconds: began.elapsed().as_secs_f64(),
-            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            peak_bytes: None,
-            losses: Vec::new(),
+            bytes: size_of(path),
         };
         self.cache.put(&key, &point)?;
         Ok(Points { points: vec![point], by_fold: false })
@@ -320,11 +339,9 @@ impl<'a> Table<'a> {
             points.push(Point {
                 parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
                 scores,
-                train_seconds: began.elapsed().as_secs_f64(),
+                training: Training { seconds: began.elapsed().as_secs_f64(), ..Training::default() },
                 score_seconds: 0.0,
                 bytes: 0,
-                peak_bytes: None,
-                losses: Vec::new(),
             });
         }
         Ok(Points { points, by_fold: true })
@@ -345,69 +362,46 @@ fn method_name(method: FusionMethod) -> &'static str {
     }
 }
 
-/// Why a row cannot be made of what there is.
+fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Why a row, or a point of it, cannot be made of what there is.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct NotTrainable(String);
+pub(super) struct NotTrainable(pub(super) String);
 
 /// Whether the rest of the table can go on.
 fn is_rows_own(error: &anyhow::Error) -> bool {
     error.downcast_ref::<NotTrainable>().is_some() || matches!(error.downcast_ref(), Some(Error::Learn { .. }))
 }
 
-/// What a training said of itself.
-struct Training {
-    losses: Vec<f64>,
-    time: Duration,
-    peak_bytes: Option<u64>,
-}
+/// Grid points that cannot be trained: the others may serve.
+#[derive(Default)]
+struct Refused(Vec<anyhow::Error>);
 
-/// Runs `clickvec train` as a process of its own, so that its memory is its own too; continues where it was stopped.
-fn train(data: &[String], arguments: &[String], model: &Path, bar: &ProgressBar) -> Result<Training> {
-    let program = std::env::current_exe().context("cannot find the program itself")?;
-    let began = Instant::now();
-    let mut process = Command::new(program)
-        .arg("train")
-        .args(data)
-        .args(arguments)
-        .args(["--json", "--resume", "--output"])
-        .arg(model)
-        .args(["--threads", &rayon::current_num_threads().to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("cannot start the program itself")?;
-    let (Some(stdout), Some(mut stderr)) = (process.stdout.take(), process.stderr.take()) else {
-        unreachable!("both are piped")
-    };
-    // Read beside the other, so that neither fills up.
-    let errors = std::thread::spawn(move || {
-        let mut text = String::new();
-        stderr.read_to_string(&mut text).map(|_| text)
-    });
-    let (mut losses, mut peak_bytes) = (Vec::new(), None);
-    for line in BufReader::new(stdout).lines() {
-        let line = line.context("cannot read what `train` says")?;
-        let event: serde_json::Value = serde_json::from_str(&line).context("cannot read what `train` says")?;
-        if event["event"] == "epoch" {
-            losses.extend(event["loss"].as_f64());
-            bar.set_message(format!("epoch {}", event["epoch"]));
-            peak_bytes = peak_memory(process.id()).or(peak_bytes);
+impl Refused {
+    /// The value, or none if there is none for a reason that is the point's own.
+    fn or<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_rows_own(&error) => {
+                self.0.push(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
-    let status = process.wait().context("cannot wait for `train`")?;
-    let errors = errors.join().map_or_else(|_| String::new(), |text| text.unwrap_or_default());
-    if !status.success() {
-        let last = errors.lines().rev().find(|line| line.starts_with("error")).unwrap_or("").trim();
-        bail!(NotTrainable(format!("`train {}` failed: {last}", arguments.join(" "))));
-    }
-    Ok(Training { losses, time: began.elapsed(), peak_bytes })
-}
 
-/// The most memory that a process has had so far; Linux only.
-fn peak_memory(process: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+    /// The points that there are, if there are any.
+    fn points(self, points: Vec<Point>, bar: &ProgressBar) -> Result<Points> {
+        let mut refused = self.0.into_iter();
+        if points.is_empty()
+            && let Some(first) = refused.next()
+        {
+            return Err(first);
+        }
+        bar.suspend(|| refused.for_each(|error| output::note(format_args!("left a grid point out: {error:#}"))));
+        Ok(Points { points, by_fold: false })
+    }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use serde::Deserialize;
 
+use crate::commands::train;
 use crate::output;
 
 /// The most grid points of one system.
@@ -57,8 +58,8 @@ pub(super) struct System {
     pub(super) name: String,
     /// A ranker, as `--ranker` takes it.
     ranker: Option<String>,
-    /// Options of `clickvec train`, in one line.
-    train: Option<String>,
+    /// Options of `clickvec train`, in one line or one by one.
+    train: Option<Options>,
     /// A model or ranker that is there already.
     model: Option<PathBuf>,
     /// Rows that are combined.
@@ -74,6 +75,24 @@ pub(super) struct System {
     vectors: Option<PathBuf>,
     /// What a paper says: NDCG@1, @3 and @10, in the paper's units.
     pub(super) paper: Option<[f64; 3]>,
+}
+
+/// Options of a command.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Options {
+    /// Split at white space.
+    Line(String),
+    List(Vec<String>),
+}
+
+impl Options {
+    fn list(&self) -> Vec<String> {
+        match self {
+            Options::Line(line) => line.split_whitespace().map(str::to_owned).collect(),
+            Options::List(list) => list.clone(),
+        }
+    }
 }
 
 /// How scores of several systems become one; always with weights.
@@ -151,8 +170,34 @@ impl Spec {
         self.kind_of(system, place).with_context(|| format!("system `{}`", output::printable(&system.name)))
     }
 
+    /// Refuses what would not be looked at.
+    fn refuse_idle(&self, system: &System) -> Result<()> {
+        let reads = |name: &str| system.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name));
+        let idle = [
+            (
+                "grid",
+                !system.grid.is_empty() && system.ranker.is_none() && system.train.is_none(),
+                "`ranker` or `train`",
+            ),
+            ("method", system.method.is_some() && system.fusion.is_none(), "`fusion`"),
+            ("load", system.load.is_some() && !reads("skip-thought"), "`ranker = \"skip-thought\"`"),
+            ("vectors", system.vectors.is_some() && !reads("vectors"), "`ranker = \"vectors\"`"),
+        ];
+        match idle.iter().find(|(_, idle, _)| *idle) {
+            None => Ok(()),
+            Some((name, _, wants)) => bail!("expected `{name}` with {wants} only; leave it out"),
+        }
+    }
+
+    /// Every file that systems name, which must be there.
+    pub(super) fn files(&self) -> Vec<&PathBuf> {
+        let of = |system: &'_ System| [&system.model, &system.load, &system.vectors].map(Option::as_ref);
+        self.systems.iter().flat_map(|system| of(system).into_iter().flatten()).collect()
+    }
+
     fn kind_of(&self, system: &System, place: usize) -> Result<Kind> {
         let grid = || grid(&system.grid);
+        self.refuse_idle(system)?;
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion) {
             (Some(ranker), None, None, None) => {
                 let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
@@ -164,12 +209,14 @@ impl Spec {
                 Kind::Rankers { points, load: system.load.clone(), vectors: system.vectors.clone() }
             }
             (None, Some(train), None, None) => {
-                let base: Vec<String> = train.split_whitespace().map(str::to_owned).collect();
+                let base = train.list();
                 let arguments = |point: &Vec<(String, toml::Value)>| {
                     let options = point.iter().map(|(name, value)| format!("--{name}={}", shown(value)));
                     base.iter().cloned().chain(options).collect()
                 };
-                Kind::Models(grid()?.iter().map(arguments).collect())
+                let points: Vec<Vec<String>> = grid()?.iter().map(arguments).collect();
+                points.iter().try_for_each(|point| train::check(point))?;
+                Kind::Models(points)
             }
             (None, None, Some(model), None) => Kind::File(model.clone()),
             (None, None, None, Some(members)) => {
@@ -179,6 +226,8 @@ impl Spec {
                         format!("expected the name of a system above it, found `{}`", output::printable(name))
                     })
                 };
+                let distinct: HashSet<&String> = members.iter().collect();
+                ensure!(distinct.len() == members.len(), "expected each member once, found one again");
                 ensure!(members.len() > 1, "expected two members or more, found {}", members.len());
                 let methods = match system.method {
                     Some(method) => vec![method.fusion()],
@@ -273,5 +322,38 @@ mod tests {
         assert!(unknown.ends_with("expected the name of a system above it, found `z`"), "{unknown}");
         let text = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { b = [\"x\"] }\n", 0);
         assert!(text.contains("expected numbers for `b`"), "{text}");
+    }
+
+    #[test]
+    fn the_specs_that_are_shipped_are_whole() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs");
+        // Not there in a published crate.
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        let mut systems = 0;
+        for entry in entries {
+            let spec = read(&entry.unwrap().path()).unwrap();
+            for place in 0..spec.systems.len() {
+                spec.kind(place).unwrap();
+                systems += 1;
+            }
+        }
+        assert!(systems > 30, "{systems}");
+    }
+
+    #[test]
+    fn what_would_not_be_looked_at_is_refused() {
+        let fault = |system: &str| match parse(&format!("[[system]]\nname = \"a\"\n{system}\n")).kind(0) {
+            Ok(_) => panic!("{system}: no fault"),
+            Err(error) => format!("{error:#}"),
+        };
+        for (system, wants) in [
+            ("model = \"m\"\ngrid = { x = [1] }", "`grid` with `ranker` or `train`"),
+            ("ranker = \"bm25\"\nmethod = \"z-score\"", "`method` with `fusion`"),
+            ("ranker = \"bm25\"\nload = \"x\"", "`load` with `ranker = \"skip-thought\"`"),
+            ("train = \"\"\nvectors = \"x\"", "`vectors` with `ranker = \"vectors\"`"),
+        ] {
+            assert!(fault(system).contains(wants), "{}", fault(system));
+        }
+        assert!(fault("train = \"--cells none\"").contains("--cells none"), "{}", fault("train = \"--cells none\""));
     }
 }

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::{
-    self, Comparison, Evaluation, Metric, Resampling, bootstrap_difference, bootstrap_mean, randomization_test,
+    self, Comparison, Evaluation, Metric, Resampling, bootstrap_difference, bootstrap_mean,
+    minimum_detectable_difference, randomization_test,
 };
 
 use super::run::Row;
@@ -11,8 +12,6 @@ use crate::superscripts::SIGNIFICANT;
 
 /// Of confidence intervals.
 const LEVEL: f64 = 0.95;
-/// A true difference of so many standard errors is found significant in four of five test sets: 1.96 + 0.84.
-const FOUND_IN_FOUR_OF_FIVE: f64 = 2.8;
 
 /// All tests of a table.
 pub(super) struct Statistics {
@@ -37,8 +36,8 @@ pub(super) struct Against {
     pub(super) p: f64,
     pub(super) holm: f64,
     pub(super) randomization: f64,
-    /// The smallest true difference that so many queries show in four of five cases.
-    pub(super) visible: f64,
+    /// The smallest true difference that a test set like this shows in four of five cases.
+    pub(super) minimum_detectable: Option<f64>,
 }
 
 impl Against {
@@ -69,7 +68,6 @@ pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
             let test = eval::paired_t_test(&other, &first).map_err(Error::from)?;
             let interval = bootstrap_difference(&other, &first, LEVEL, &resampling).map_err(Error::from)?;
             let randomization = randomization_test(&other, &first, &resampling).map_err(Error::from)?.p;
-            let standard_error = standard_error(&other, &first);
             of_metric.push(Against {
                 place,
                 metric,
@@ -77,7 +75,8 @@ pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
                 p: test.p,
                 holm: 1.0,
                 randomization,
-                visible: FOUND_IN_FOUR_OF_FIVE * standard_error,
+                minimum_detectable: minimum_detectable_difference(&other, &first, evaluations.len() - 1)
+                    .map_err(Error::from)?,
             });
         }
         let p: Vec<f64> = of_metric.iter().map(|against| against.p).collect();
@@ -89,13 +88,4 @@ pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
     let interval = |place: usize| Metric::NDCG.map(|metric| bootstrap_mean(&values(place, metric), LEVEL, &resampling));
     let intervals = (0..evaluations.len()).map(interval).collect();
     Ok(Statistics { evaluations, tests, uncorrected, against_first, intervals })
-}
-
-/// Of the mean difference.
-fn standard_error(a: &[f64], b: &[f64]) -> f64 {
-    let n = a.len().max(2) as f64;
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
-    (squares / (n - 1.0) / n).sqrt()
 }

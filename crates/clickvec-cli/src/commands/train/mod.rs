@@ -7,11 +7,34 @@ mod settings;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use clap::Parser;
 use clickvec::train::{TrainOptions, train};
 
 use super::Answer;
 use crate::input;
+
+/// Arguments without a command before them.
+#[derive(Parser)]
+#[command(name = "train")]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// Checks the arguments of a training whose log and output another command names; returns the validation set, if they name
+/// one.
+pub(crate) fn check(arguments: &[String]) -> Result<Option<PathBuf>> {
+    let data = ["train", "--clicks", "clicks", "--output", "model"];
+    let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
+    let line = line.map_err(|error| {
+        // The first paragraph: the others show how to call a command that nobody called.
+        let text = error.to_string();
+        let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        anyhow!("`train {}`: {first}", arguments.join(" "))
+    })?;
+    Ok(line.args.validation)
+}
 
 /// Learn a model from a click log.
 ///
