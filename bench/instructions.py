@@ -67,16 +67,18 @@ def main():
     arguments.add_argument("--update", action="store_true", help="write the counts found as the new baseline")
     update = arguments.parse_args().update
     if platform.machine() != "x86_64":
-        fail(f"expected an x86_64 processor, for which the counts were made, found {platform.machine()}")
+        print(f"NOT COUNTED: the baseline is of an x86_64 processor, this is {platform.machine()}")
+        return
     if not shutil.which("valgrind"):
         fail("expected `valgrind` on the path, found none; install it (apt-get install valgrind) and run again")
     rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     baseline = json.loads(BASELINE.read_text()) if BASELINE.exists() else {"rustc": None, "instructions": {}}
     if not update and baseline["rustc"] != rustc:
-        fail(
-            f"expected {baseline['rustc']}, found {rustc}: another compiler makes other instructions; "
-            "check the speed by other means, then run bench/instructions.py --update and commit bench/instructions.json"
+        print(
+            f"NOT COUNTED: the baseline is of {baseline['rustc']}, this is {rustc}, which makes other instructions; check the "
+            "speed by other means, then run bench/instructions.py --update and commit bench/instructions.json"
         )
+        return
     program = build()
     found, grown = {}, []
     print(f"{'instructions a round':20} {'baseline':>12} {'now':>12} {'change':>8}")

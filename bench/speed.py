@@ -95,7 +95,11 @@ def make_log(path, pairs, *options):
 
 
 def has_precision(program):
-    return "--precision" in subprocess.run([program, "train", "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    help_text = subprocess.run([program, "train", "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    try:
+        return "--precision" in help_text and "amx_bf16" in Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
 
 
 def processor():
@@ -106,17 +110,19 @@ def processor():
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
 
 
-def row_of(cell):
-    """A line of the table."""
+def row_of(cell, bf16):
+    """A line of the table, with columns for bf16 or without."""
     loop = statistics.median(run["loop"] for run in cell["clickvec"])
     texts = [cell["name"], f"{cell['minibatch']:,}", str(cell["threads"]), f"{loop:,.0f}"]
     texts.append(f"{statistics.median(run['with_reading'] for run in cell['clickvec']):,.0f}")
     for speeds in cell["torch"].values():
         texts += [f"{statistics.median(speeds):,.0f}", f"{loop / statistics.median(speeds):.1f}"]
     if cell["bf16"]:
-        bf16 = statistics.median(run["loop"] for run in cell["bf16"])
-        texts.append(f"{bf16:,.0f}")
-        texts += [f"{bf16 / statistics.median(speeds):.1f}" for speeds in cell["torch"].values()]
+        rounded = statistics.median(run["loop"] for run in cell["bf16"])
+        texts.append(f"{rounded:,.0f}")
+        texts += [f"{rounded / statistics.median(speeds):.1f}" for speeds in cell["torch"].values()]
+    elif bf16:
+        texts += [""] * (1 + len(cell["torch"]))
     texts.append(f"{max(run['peak_mib'] for run in cell['clickvec']):,.0f} MiB")
     return "| " + " | ".join(texts) + " |"
 
@@ -187,7 +193,7 @@ def main():
             for minibatch in args.minibatches if encoder != "default" else [DEFAULT_MINIBATCH]:
                 for threads in args.threads:
                     cells.append(measure(args, log, folder, encoder, minibatch, threads, bf16 and encoder in RECURRENT))
-                    print(row_of(cells[-1]), flush=True)
+                    print(row_of(cells[-1], bf16), flush=True)
         runs = [[run["loop"] for run in cell[kind]] for cell in cells for kind in ("clickvec", "bf16") if cell[kind]]
         runs += [speeds for cell in cells for speeds in cell["torch"].values()]
         spreads, trigrams = [100 * spread(speeds) for speeds in runs], cells[0]["clickvec"][0]["trigrams"]

@@ -184,9 +184,13 @@ pub(crate) fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch)
     out
 }
 
-/// The largest difference, relative to the largest number of `expected`.
+/// The largest difference, relative to the largest number of `expected`; ∞ if there is a NaN.
 pub(crate) fn relative_difference(found: &[f32], expected: &[f32]) -> f64 {
     assert_eq!(found.len(), expected.len());
+    // `max` would pass over a NaN.
+    if found.iter().chain(expected).any(|x| x.is_nan()) {
+        return f64::INFINITY;
+    }
     let largest = expected.iter().fold(0.0f64, |a, &x| a.max(f64::from(x).abs()));
     let worst = found.iter().zip(expected).fold(0.0f64, |a, (&x, &y)| a.max((f64::from(x) - f64::from(y)).abs()));
     if worst == 0.0 { 0.0 } else { worst / largest }

@@ -78,7 +78,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("Same seed, log and program: same model", |c| c.seed))]
     seed: Option<u64>,
 
-    #[arg(long, value_enum, help = help("What the factors of recurrent products are rounded to; sums and weights are f32. bf16 needs a processor with AMX, is for lstm, bilstm and rnn, takes about a fifth less time, and moves the loss by less than a millionth", |c| shown_precision(c.precision)))]
+    #[arg(long, value_enum, help = help("What the factors of recurrent products are rounded to; sums and weights are f32. bf16 needs a processor with AMX, is for lstm, bilstm and rnn, takes up to a fifth less time", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
 }
 
