@@ -20,6 +20,7 @@ pub mod system;
 #[cfg(test)]
 mod testing;
 mod text_table;
+mod topic;
 mod translation;
 mod trigram;
 mod ulm;
@@ -37,16 +38,20 @@ pub use neural::Neural;
 pub use skip_thought::SkipThought;
 pub use spec::{RankerSpec, SpecFault};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use topic::TopicRanker;
 pub use translation::{Ptm, Wtm};
 pub use trigram::LetterTrigrams;
 pub use ulm::Ulm;
 pub use word_vectors::WordVectors;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 11] = [
+pub const SYSTEMS: [&System; 14] = [
     &bm25::SYSTEM,
     &ulm::SYSTEM,
     &lsa::SYSTEM,
+    &topic::plsa::SYSTEM,
+    &topic::lda::SYSTEM,
+    &topic::bltm::SYSTEM,
     &translation::wtm::SYSTEM,
     &translation::ptm::SYSTEM,
     &mrf::SYSTEM,

@@ -1,0 +1,42 @@
+//! BLTM: the bilingual topic model (Gao, Toutanova, Yih, "Clickthrough-based latent semantic models for web search",
+//! 2011).
+
+use super::em;
+use super::plsa::{ALPHA, BETA, ITERATIONS, inference, settings};
+use super::side::Side;
+use super::{LAMBDA, TOPICS, TopicRanker, enough_words};
+use crate::error::{Error, LearnFault, Result};
+use crate::ranker::corpus::ClickedPairs;
+use crate::ranker::system::{Parameter, Resources, System, Values, Watch};
+use crate::ranker::ulm::MU;
+
+/// What is known of it before training.
+pub(in crate::ranker) const SYSTEM: System = System {
+    name: "bltm",
+    about: "bilingual topic model of clicked pairs, by EM with priors (Gao, Toutanova, Yih 2011)",
+    parameters: &[TOPICS, ITERATIONS, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
+    restore: |values, state| Ok(Box::new(TopicRanker::restore("bltm", values, state, true, inference(values))?)),
+};
+
+fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
+    let corpus = resources.corpus;
+    let mut learn = || {
+        let ClickedPairs { queries, titles, weights } = &corpus.clicks;
+        let counts = |&i: &usize| !queries.get(i).is_empty() && !titles.get(i).is_empty() && weights[i] > 0.0;
+        let pairs: Vec<usize> = (0..weights.len()).filter(counts).collect();
+        if pairs.is_empty() {
+            return Err(LearnFault::NoClicks);
+        }
+        let words = corpus.vocabulary.len();
+        let queries = Side::new(pairs.iter().map(|&i| queries.get(i)), words);
+        let titles = Side::new(pairs.iter().map(|&i| titles.get(i)), words);
+        enough_words(&titles, values.count(TOPICS.name))?;
+        let weights: Vec<f32> = pairs.iter().map(|&i| weights[i]).collect();
+        em::train(&[&queries, &titles], &weights, &settings(values), watch)
+    };
+    let mut topics = learn().map_err(|fault| Error::Learn { ranker: SYSTEM.name, fault })?;
+    let titles = topics.swap_remove(1);
+    let queries = topics.swap_remove(0);
+    Ok(TopicRanker::new(SYSTEM.name, values, corpus, (titles, Some(queries)), inference(values)))
+}

@@ -1,0 +1,84 @@
+//! The topics of titles that were folded in before.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::text::WordId;
+
+/// Parts that are locked apart.
+const PARTS: usize = 16;
+/// Bytes of all topics that are kept, about.
+const BYTES: usize = 64 << 20;
+
+/// P(z|D) by the words of D: judging the same titles under several λ, and titles that many queries share, fold them in
+/// once. What is not there is computed, bit for bit the same.
+pub(super) struct Cache {
+    parts: [RwLock<HashMap<Box<[WordId]>, Arc<[f32]>>>; PARTS],
+    hasher: RandomState,
+    /// How many titles a part keeps; once it is full, it forgets all.
+    most: usize,
+}
+
+impl Cache {
+    pub(super) fn new(topics: usize) -> Cache {
+        let most = (BYTES / PARTS / (topics * size_of::<f32>() + 128)).max(1);
+        Cache { parts: Default::default(), hasher: RandomState::new(), most }
+    }
+
+    /// The topics of a title with these words, by `fold` unless they are there.
+    pub(super) fn get_or_fold(&self, title: &[WordId], fold: impl FnOnce() -> Arc<[f32]>) -> Arc<[f32]> {
+        let part = &self.parts[self.hasher.hash_one(title) as usize % PARTS];
+        // A thread that ended amid a change has left whole entries behind.
+        if let Some(topics) = part.read().unwrap_or_else(PoisonError::into_inner).get(title) {
+            return topics.clone();
+        }
+        let topics = fold();
+        let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
+        if part.len() >= self.most {
+            part.clear();
+        }
+        part.insert(title.into(), topics.clone());
+        topics
+    }
+}
+
+/// A clone starts empty.
+impl Clone for Cache {
+    fn clone(&self) -> Cache {
+        Cache { parts: Default::default(), hasher: self.hasher.clone(), most: self.most }
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_folded_once_and_forgotten_when_there_are_too_many() {
+        let mut cache = Cache::new(3);
+        cache.most = 2;
+        let folds = std::cell::Cell::new(0);
+        let get = |title: &[WordId]| {
+            let topics = cache.get_or_fold(title, || {
+                folds.set(folds.get() + 1);
+                title.iter().map(|&word| word as f32).collect()
+            });
+            assert!(topics.iter().zip(title).all(|(&topic, &word)| topic == word as f32), "{title:?}: {topics:?}");
+        };
+        get(&[1, 2]);
+        get(&[1, 2]);
+        get(&[2, 1]);
+        get(&[]);
+        assert_eq!(folds.get(), 3);
+        (0..1000).for_each(|word| get(&[word]));
+        assert!(cache.parts.iter().all(|part| part.read().unwrap().len() <= 2));
+    }
+}

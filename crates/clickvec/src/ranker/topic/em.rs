@@ -1,0 +1,316 @@
+//! Maximum a posteriori estimation of topics by EM, from texts of one language or pairs of texts of two.
+//!
+//! The model: P(w|D) = Σ_z P(w|z, side) θ_Dz for each word of each side; Dirichlet priors on θ_D and on P(·|z, side).
+//! An iteration goes over the texts and then over the words, so that each number is made by one thread, in one order,
+//! and no thread needs a table of counts of its own:
+//! θ'_Dz ∝ prior + θ_Dz Σ_{w∈D} P(w|z) / P(w|D), and P'(w|z) ∝ prior + P(w|z) Σ_{D∋w} weight_D θ_Dz / P(w|D).
+
+use rand::RngExt as _;
+use rayon::prelude::*;
+
+use super::Topics;
+use super::pair::{Scratch, Tilt, pair, single};
+use super::side::Side;
+use crate::error::LearnFault;
+use crate::math::vector::{add_scaled, dot};
+use crate::ranker::system::{Progress, Watch};
+use crate::rng::stream;
+
+/// Texts that one thread takes at a time.
+const TEXTS: usize = 64;
+/// Words that one thread takes at a time.
+const WORDS: usize = 8;
+
+pub(super) struct Settings {
+    pub(super) topics: usize,
+    pub(super) iterations: usize,
+    /// What the prior adds to each topic of a text.
+    pub(super) topic_prior: f32,
+    /// What the prior adds to each word of a topic.
+    pub(super) word_prior: f32,
+    pub(super) seed: u64,
+}
+
+/// The topics of each side: of single texts, or of pairs, whose sides are to agree.
+///
+/// # Errors
+/// [`LearnFault::Diverged`].
+pub(super) fn train(
+    sides: &[&Side],
+    weights: &[f32],
+    settings: &Settings,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Topics>, LearnFault> {
+    let mut em = Em::new(sides, weights, settings);
+    for step in 1..=settings.iterations as u64 {
+        let objective = em.iterate();
+        if !objective.is_finite() {
+            return Err(LearnFault::Diverged { step, hint: "ask for larger priors" });
+        }
+        watch(Progress { done: step, of: settings.iterations as u64, objective: Some(objective) });
+    }
+    let topics = |(side, table): (&&Side, Table)| Topics {
+        count: settings.topics,
+        row_of: side.row_of.clone(),
+        probability: table.probability,
+    };
+    Ok(sides.iter().zip(em.tables).map(topics).collect())
+}
+
+/// P(w|z) of one side's words.
+struct Table {
+    /// [words, T]
+    probability: Vec<f32>,
+    /// Σ ln P(w|z) over all words and topics.
+    logarithms: f64,
+}
+
+/// λ and the two sides' θ of all pairs, each [pairs, T].
+struct Tilts {
+    lambda: Vec<f32>,
+    theta: [Vec<f32>; 2],
+}
+
+/// What one thread takes at a time of the texts.
+struct Run<'a> {
+    first: usize,
+    theta: &'a [f32],
+    next: &'a mut [f32],
+    /// λ and the two sides' θ.
+    tilts: Option<[&'a mut [f32]; 3]>,
+}
+
+struct Em<'a> {
+    settings: &'a Settings,
+    sides: &'a [&'a Side],
+    /// How much each text, or pair of texts, counts.
+    weights: &'a [f32],
+    /// Of each side.
+    tables: Vec<Table>,
+    /// [texts, T]
+    theta: Vec<f32>,
+    next: Vec<f32>,
+    tilts: Option<Tilts>,
+}
+
+impl<'a> Em<'a> {
+    /// Topics start as what the words of random texts have in common: each text has one topic for half of its words,
+    /// and the other half is spread evenly.
+    fn new(sides: &'a [&'a Side], weights: &'a [f32], settings: &'a Settings) -> Em<'a> {
+        let (topics, texts) = (settings.topics, weights.len());
+        let mut random = stream(settings.seed, "topics of texts", 0);
+        let mut theta = vec![0.5 / topics as f32; texts * topics];
+        for theta in theta.chunks_exact_mut(topics) {
+            theta[random.random_range(0..topics)] += 0.5;
+        }
+        // Where all topics are alike, every text is as likely, and a word's counts are the sums of θ.
+        let table = |side: &&Side| Table { probability: vec![1.0; side.words() * topics], logarithms: 0.0 };
+        let tables = sides.iter().map(table).collect();
+        let next = theta.clone();
+        let tilts = || Tilts { lambda: vec![0.0; texts * topics], theta: [theta.clone(), theta.clone()] };
+        let tilts = (sides.len() == 2).then(tilts);
+        let mut em = Em { settings, sides, weights, tables, theta, next, tilts };
+        em.words();
+        em
+    }
+
+    /// One iteration; the logarithm of the posterior density, up to a constant, as it was before.
+    fn iterate(&mut self) -> f64 {
+        let word_prior = f64::from(self.settings.word_prior);
+        let of_words: f64 = self.tables.iter().map(|table| table.logarithms).sum();
+        let of_texts = self.texts();
+        self.words();
+        std::mem::swap(&mut self.theta, &mut self.next);
+        of_texts + if word_prior > 0.0 { word_prior * of_words } else { 0.0 }
+    }
+
+    /// The texts' part: their next topics; and the texts' part of the objective.
+    fn texts(&mut self) -> f64 {
+        let Settings { topics, topic_prior, .. } = *self.settings;
+        let run = TEXTS * topics;
+        let mut tilts = self.tilts.as_mut().map(|Tilts { lambda, theta: [a, b] }| {
+            lambda.chunks_mut(run).zip(a.chunks_mut(run)).zip(b.chunks_mut(run)).map(|((lambda, a), b)| [lambda, a, b])
+        });
+        let runs = self.theta.chunks(run).zip(self.next.chunks_mut(run)).enumerate();
+        let runs: Vec<Run<'_>> = runs
+            .map(|(number, (theta, next))| Run {
+                first: number * TEXTS,
+                theta,
+                next,
+                tilts: tilts.as_mut().and_then(Iterator::next),
+            })
+            .collect();
+        let (sides, weights, tables) = (self.sides, self.weights, &self.tables);
+        let objective = |scratch: &mut Scratch, mut run: Run<'_>| {
+            let mut sum = 0.0;
+            for (place, theta) in run.theta.chunks_exact(topics).enumerate() {
+                let (text, numbers) = (run.first + place, place * topics..(place + 1) * topics);
+                let next = &mut run.next[numbers.clone()];
+                let likelihood = match &mut run.tilts {
+                    None => single(sides[0].text(text), &tables[0].probability, theta, next, scratch),
+                    Some(tilts) => {
+                        let [lambda, a, b] = tilts.each_mut().map(|numbered| &mut numbered[numbers.clone()]);
+                        let words = [sides[0].text(text), sides[1].text(text)];
+                        let tables = [&tables[0].probability[..], &tables[1].probability];
+                        pair(words, tables, theta, Tilt { lambda, theta: [a, b] }, next, scratch)
+                    }
+                };
+                let prior = f64::from(topic_prior);
+                let prior = if prior > 0.0 { prior * sum_of_logarithms(theta) } else { 0.0 };
+                next.iter_mut().for_each(|next| *next += topic_prior);
+                scale_to_1(next);
+                sum += f64::from(weights[text]) * (likelihood + prior);
+            }
+            sum
+        };
+        let objectives: Vec<f64> = runs.into_par_iter().map_init(|| Scratch::new(topics), objective).collect();
+        objectives.iter().sum()
+    }
+
+    /// The words' part, which reads the topics that the texts' part read.
+    fn words(&mut self) {
+        let Settings { topics, word_prior, .. } = *self.settings;
+        for (number, (side, table)) in self.sides.iter().zip(&mut self.tables).enumerate() {
+            let theta = self.tilts.as_ref().map_or(&self.theta, |tilts| &tilts.theta[number]);
+            let rows = table.probability.par_chunks_exact_mut(topics).enumerate().with_max_len(WORDS);
+            rows.for_each_init(
+                || vec![0.0; topics],
+                |counts, (row, probability)| {
+                    counts.fill(0.0);
+                    for &text in side.occurrences(row) {
+                        let theta = &theta[text as usize * topics..][..topics];
+                        let p = dot(probability, theta);
+                        if p > 0.0 {
+                            add_scaled(counts, self.weights[text as usize] / p, theta);
+                        }
+                    }
+                    probability.iter_mut().zip(&*counts).for_each(|(p, count)| *p = *p * count + word_prior);
+                },
+            );
+            *table = normalized(std::mem::take(&mut table.probability), topics);
+        }
+    }
+}
+
+/// Makes each topic's probabilities sum to 1.
+fn normalized(mut probability: Vec<f32>, topics: usize) -> Table {
+    /// Rows whose sums are added up apart.
+    const ROWS: usize = 512;
+    let parts: Vec<Vec<f64>> = probability
+        .par_chunks(ROWS * topics)
+        .map(|rows| {
+            let mut sums = vec![0.0; topics];
+            for row in rows.chunks_exact(topics) {
+                sums.iter_mut().zip(row).for_each(|(sum, &p)| *sum += f64::from(p));
+            }
+            sums
+        })
+        .collect();
+    let mut scales = vec![0.0f64; topics];
+    parts.iter().for_each(|part| scales.iter_mut().zip(part).for_each(|(scale, sum)| *scale += sum));
+    let scales: Vec<f32> = scales.iter().map(|&sum| if sum > 0.0 { (1.0 / sum) as f32 } else { 0.0 }).collect();
+    let logarithms: Vec<f64> = probability
+        .par_chunks_mut(ROWS * topics)
+        .map(|rows| {
+            let scale_row = |row: &mut [f32]| {
+                row.iter_mut().zip(&scales).for_each(|(p, scale)| *p *= scale);
+                sum_of_logarithms(row)
+            };
+            rows.chunks_exact_mut(topics).map(scale_row).sum()
+        })
+        .collect();
+    Table { probability, logarithms: logarithms.iter().sum() }
+}
+
+/// Σ ln xᵢ, 0 counting as the smallest normal number.
+pub(super) fn sum_of_logarithms(values: &[f32]) -> f64 {
+    // Eight of the smallest numbers are a product that 64 bits still hold.
+    let product = |part: &[f32]| part.iter().map(|&x| f64::from(x.max(f32::MIN_POSITIVE))).product::<f64>().ln();
+    values.chunks(8).map(product).sum()
+}
+
+fn scale_to_1(values: &mut [f32]) {
+    let sum: f32 = values.iter().sum();
+    if sum > 0.0 {
+        let scale = 1.0 / sum;
+        values.iter_mut().for_each(|value| *value *= scale);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An iteration of EM as its definition has it, word by word, with P(z|w, D) written out.
+    fn naive(
+        texts: &[&[u32]],
+        weights: &[f32],
+        theta: &mut [Vec<f64>],
+        phi: &mut [Vec<f64>],
+        settings: &Settings,
+    ) -> f64 {
+        let topics = settings.topics;
+        let (topic_prior, word_prior) = (f64::from(settings.topic_prior), f64::from(settings.word_prior));
+        let mut next_theta = vec![vec![topic_prior; topics]; theta.len()];
+        let mut next_phi = vec![vec![word_prior; topics]; phi.len()];
+        let mut objective: f64 = phi.iter().flatten().map(|p| word_prior * p.ln()).sum();
+        for (d, text) in texts.iter().enumerate() {
+            let weight = f64::from(weights[d]);
+            objective += weight * theta[d].iter().map(|p| topic_prior * p.ln()).sum::<f64>();
+            for &w in *text {
+                let joint: Vec<f64> = (0..topics).map(|z| phi[w as usize][z] * theta[d][z]).collect();
+                let total: f64 = joint.iter().sum();
+                objective += weight * total.ln();
+                for z in 0..topics {
+                    next_theta[d][z] += joint[z] / total;
+                    next_phi[w as usize][z] += weight * joint[z] / total;
+                }
+            }
+        }
+        for row in &mut next_theta {
+            let sum: f64 = row.iter().sum();
+            row.iter_mut().for_each(|p| *p /= sum);
+        }
+        for z in 0..topics {
+            let sum: f64 = next_phi.iter().map(|row| row[z]).sum();
+            next_phi.iter_mut().for_each(|row| row[z] /= sum);
+        }
+        theta.clone_from_slice(&next_theta);
+        phi.clone_from_slice(&next_phi);
+        objective
+    }
+
+    #[test]
+    fn iterations_are_those_of_the_definition() {
+        let texts: [&[u32]; 4] = [&[0, 1, 1, 4], &[2, 3], &[0, 0, 2, 4], &[3, 2, 1]];
+        let weights = [1.0, 2.5, 0.5, 1.0];
+        let side = Side::new(texts.into_iter(), 5);
+        // In rows, as numbered by first occurrence.
+        let in_rows: Vec<&[u32]> = (0..4).map(|text| side.text(text)).collect();
+        let settings = Settings { topics: 3, iterations: 0, topic_prior: 0.2, word_prior: 0.1, seed: 1 };
+        let sides = [&side];
+        let mut em = Em::new(&sides, &weights, &settings);
+        let rows = |flat: &[f32]| -> Vec<Vec<f64>> {
+            flat.chunks_exact(3).map(|row| row.iter().map(|&p| f64::from(p)).collect()).collect()
+        };
+        let (mut theta, mut phi) = (rows(&em.theta), rows(&em.tables[0].probability));
+        for _ in 0..20 {
+            let objective = naive(&in_rows, &weights, &mut theta, &mut phi, &settings);
+            assert!((em.iterate() - objective).abs() < 1e-4, "expected {objective}");
+        }
+        let found = [rows(&em.theta), rows(&em.tables[0].probability)];
+        for (found, expected) in found.iter().flatten().flatten().zip([theta, phi].iter().flatten().flatten()) {
+            assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn sums_of_logarithms_are_sums_of_logarithms() {
+        let values: Vec<f32> = (1..100).map(|i| 1.0 / (i * i) as f32).collect();
+        let expected: f64 = values.iter().map(|&x| f64::from(x).ln()).sum();
+        assert!((sum_of_logarithms(&values) - expected).abs() < 1e-9);
+        let smallest = f64::from(f32::MIN_POSITIVE).ln();
+        assert!((sum_of_logarithms(&[0.0; 16]) - 16.0 * smallest).abs() < 1e-9);
+        assert_eq!(sum_of_logarithms(&[]), 0.0);
+    }
+}

@@ -1,0 +1,202 @@
+//! What PLSA, LDA and BLTM share once they are trained: topics, titles folded in, and the mixture with ULM.
+
+pub(super) mod bltm;
+mod cache;
+mod em;
+mod fold;
+pub(super) mod lda;
+mod pair;
+pub(super) mod plsa;
+mod side;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::corpus::{Corpus, UNKNOWN, WordReader};
+use super::file::{Numbers, State};
+use super::language_model::CollectionModel;
+use super::system::{Parameter, Values};
+use super::ulm::MU;
+use super::{Ranker, Trained};
+use crate::error::{FileFault, LearnFault};
+use crate::math::vector::dot;
+use crate::text::{Interner, WordId};
+use cache::Cache;
+use fold::{Folder, Inference};
+use side::{ABSENT, Side};
+
+const TOPICS: Parameter = Parameter::count("topics", 100, 1, 10_000, "how many topics");
+/// The weight of ULM.
+const LAMBDA: Parameter = Parameter::of_scoring("lambda", 0.7, 0.0, 1.0, "the weight of ULM; the topics have the rest");
+
+/// The words of one language with P(w|z) of each: titles have one, and queries have one of their own or the same.
+#[derive(Debug, Clone, PartialEq)]
+struct Topics {
+    /// T.
+    count: usize,
+    /// By word of the vocabulary: its row, or [`ABSENT`].
+    row_of: Vec<u32>,
+    /// [rows, T]: the topics of a word lie side by side.
+    probability: Vec<f32>,
+}
+
+impl Topics {
+    /// P(w|z) for z = 0 … T − 1, if the language has the word.
+    fn row(&self, word: WordId) -> Option<&[f32]> {
+        if word == UNKNOWN {
+            return None;
+        }
+        let row = self.row_of[word as usize];
+        (row != ABSENT).then(|| &self.probability[row as usize * self.count..][..self.count])
+    }
+
+    fn save(&self, state: State, language: &str) -> State {
+        let rows = self.probability.len() / self.count;
+        state.with_u32s(&format!("{language}_rows"), &self.row_of).with(
+            &format!("{language}_topics"),
+            &[rows, self.count],
+            Numbers::F32(self.probability.clone()),
+        )
+    }
+
+    fn restore(state: &State, language: &str, count: usize, words: usize) -> Result<Topics, FileFault> {
+        let bad = |found: String| FileFault::BadSettings { found: format!("{language}_{found}") };
+        let row_of = state.u32s(&format!("{language}_rows"), &[Some(words)])?.to_vec();
+        let probability = state.f32s(&format!("{language}_topics"), &[None, Some(count)])?.to_vec();
+        let rows = probability.len() / count;
+        if let Some(row) = row_of.iter().find(|&&row| row != ABSENT && row as usize >= rows) {
+            return Err(bad(format!("rows: {row} of {rows} rows")));
+        }
+        // A sum of rounded numbers may end a little above 1.
+        if let Some(wrong) = probability.iter().find(|p| !(0.0..=1.001).contains(*p)) {
+            return Err(bad(format!("topics: the probability {wrong}")));
+        }
+        Ok(Topics { count, row_of, probability })
+    }
+}
+
+/// PLSA, LDA or BLTM: P(Q|D) = Π over the query's words of λ P_ulm(q|D) + (1 − λ) Σ_z P(q|z) P(z|D).
+///
+/// P(z|D) is inferred from the title's words, with the topics fixed, for every title alike: also for those that the
+/// topics were learnt from. Words of the title that the topics lack are left out of it; a title without other words
+/// has every topic alike. A query word that has probability 0 under every title is left out: one that neither the
+/// collection nor the topics know, or only the one that has no weight.
+#[derive(Debug, Clone)]
+pub struct TopicRanker {
+    name: &'static str,
+    vocabulary: Interner,
+    collection: CollectionModel,
+    titles: Topics,
+    /// Where queries have topics of their own.
+    queries: Option<Topics>,
+    inference: Inference,
+    folded: Cache,
+    lambda: f64,
+    mu: f64,
+}
+
+impl TopicRanker {
+    fn new(
+        name: &'static str,
+        values: &Values,
+        corpus: &Corpus,
+        (titles, queries): (Topics, Option<Topics>),
+        inference: Inference,
+    ) -> TopicRanker {
+        let (vocabulary, collection) = (corpus.vocabulary.clone(), CollectionModel::new(corpus));
+        let (lambda, mu) = (values.get(LAMBDA.name), values.get(MU.name));
+        let folded = Cache::new(titles.count);
+        TopicRanker { name, vocabulary, collection, titles, queries, inference, folded, lambda, mu }
+    }
+
+    fn restore(
+        name: &'static str,
+        values: &Values,
+        state: &State,
+        queries_differ: bool,
+        inference: Inference,
+    ) -> Result<TopicRanker, FileFault> {
+        let vocabulary = state.words()?;
+        let words = vocabulary.len();
+        let collection =
+            CollectionModel::from_frequencies(state.u32s("collection_frequency", &[Some(words)])?.to_vec());
+        let topics = |language| Topics::restore(state, language, values.count(TOPICS.name), words);
+        let titles = topics("title")?;
+        let queries = if queries_differ { Some(topics("query")?) } else { None };
+        let (lambda, mu) = (values.get(LAMBDA.name), values.get(MU.name));
+        let folded = Cache::new(titles.count);
+        Ok(TopicRanker { name, vocabulary, collection, titles, queries, inference, folded, lambda, mu })
+    }
+
+    /// The query's words that have a probability under some title.
+    fn known(&self, query: &[WordId]) -> Vec<(WordId, Option<&[f32]>)> {
+        let topics = self.queries.as_ref().unwrap_or(&self.titles);
+        let known = query.iter().map(|&word| (word, topics.row(word)));
+        known
+            .filter(|&(word, row)| {
+                (self.lambda > 0.0 && self.collection.probability(word) > 0.0) || (self.lambda < 1.0 && row.is_some())
+            })
+            .collect()
+    }
+}
+
+impl Ranker for TopicRanker {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let (mut queries, mut reader) = (WordReader::default(), WordReader::default());
+        let query = self.known(queries.read(&self.vocabulary, query));
+        let mut folder = Folder::new(self.titles.count, self.inference);
+        let score = |title: &&str| {
+            let title = reader.read(&self.vocabulary, title);
+            let fold = || Arc::from(folder.fold(title.iter().filter_map(|&word| self.titles.row(word))));
+            let topics = self.folded.get_or_fold(title, fold);
+            let log = |&(word, row): &(WordId, Option<&[f32]>)| {
+                let of_topics = row.map_or(0.0, |row| f64::from(dot(row, &topics)));
+                let p = self.lambda * self.collection.smoothed(word, title, self.mu) + (1.0 - self.lambda) * of_topics;
+                // Without ULM and without priors a word may have no topic of the title's.
+                p.max(f64::MIN_POSITIVE).ln()
+            };
+            query.iter().map(log).sum()
+        };
+        titles.iter().map(score).collect()
+    }
+}
+
+impl Trained for TopicRanker {
+    fn tune(&mut self, values: &Values) {
+        (self.lambda, self.mu) = (values.get(LAMBDA.name), values.get(MU.name));
+    }
+
+    fn state(&self) -> State {
+        let state = State::default()
+            .with_words(&self.vocabulary)
+            .with_u32s("collection_frequency", self.collection.frequencies());
+        let state = self.titles.save(state, "title");
+        match &self.queries {
+            Some(queries) => queries.save(state, "query"),
+            None => state,
+        }
+    }
+}
+
+/// The titles of the collection that have a word, for as many topics.
+fn collection_side(corpus: &Corpus, topics: usize) -> Result<Side, LearnFault> {
+    let titles = Side::new(corpus.titles.iter().filter(|title| !title.is_empty()), corpus.vocabulary.len());
+    if titles.texts() == 0 {
+        return Err(LearnFault::TooFewTitles { least: 1, found: 0 });
+    }
+    enough_words(&titles, topics)?;
+    Ok(titles)
+}
+
+/// A topic is a distribution over words: with more topics than words some say nothing.
+fn enough_words(side: &Side, topics: usize) -> Result<(), LearnFault> {
+    match topics > side.words() {
+        true => Err(LearnFault::TooMany { what: "topics", of: "words", most: side.words(), found: topics }),
+        false => Ok(()),
+    }
+}

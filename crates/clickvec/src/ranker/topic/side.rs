@@ -1,0 +1,102 @@
+//! The texts of one language, text by text and word by word.
+
+use crate::ranker::corpus::WordLists;
+use crate::text::WordId;
+
+/// In place of a row: the language has no such word.
+pub(super) const ABSENT: u32 = u32::MAX;
+
+/// Texts with the words of one language, which are numbered anew as *rows*.
+#[derive(Debug, Clone)]
+pub(super) struct Side {
+    /// By word of the vocabulary: its row, or [`ABSENT`].
+    pub(super) row_of: Vec<u32>,
+    /// The rows of each text's words.
+    lists: WordLists,
+    /// Where each row's occurrences end.
+    ends: Vec<usize>,
+    /// The text of each occurrence, row by row.
+    occurrences: Vec<u32>,
+}
+
+impl Side {
+    /// Rows are in the order of first occurrence; words are below `vocabulary`.
+    pub(super) fn new<'a>(texts: impl Iterator<Item = &'a [WordId]>, vocabulary: usize) -> Side {
+        let (mut row_of, mut lists, mut counts) = (vec![ABSENT; vocabulary], WordLists::default(), Vec::new());
+        let mut rows = Vec::new();
+        for text in texts {
+            rows.clear();
+            for &word in text {
+                let row = &mut row_of[word as usize];
+                if *row == ABSENT {
+                    *row = counts.len() as u32;
+                    counts.push(0usize);
+                }
+                counts[*row as usize] += 1;
+                rows.push(*row);
+            }
+            lists.push(&rows);
+        }
+        let mut start = 0;
+        let mut places: Vec<usize> = counts
+            .iter()
+            .map(|count| {
+                start += count;
+                start - count
+            })
+            .collect();
+        let mut occurrences = vec![0; start];
+        for (number, text) in (0..).zip(lists.iter()) {
+            for &row in text {
+                occurrences[places[row as usize]] = number;
+                places[row as usize] += 1;
+            }
+        }
+        // Each place has come to where the next row starts.
+        Side { row_of, lists, ends: places, occurrences }
+    }
+
+    /// How many texts there are.
+    pub(super) fn texts(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// How many distinct words.
+    pub(super) fn words(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The rows of a text's words.
+    pub(super) fn text(&self, text: usize) -> &[u32] {
+        self.lists.get(text)
+    }
+
+    /// Where the words of a row stand: text by text, a text as often as it has the word.
+    pub(super) fn occurrences(&self, row: usize) -> &[u32] {
+        &self.occurrences[self.first_occurrence(row)..self.ends[row]]
+    }
+
+    /// How many occurrences the rows before this one have.
+    pub(super) fn first_occurrence(&self, row: usize) -> usize {
+        if row == 0 { 0 } else { self.ends[row - 1] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_lie_both_ways() {
+        let texts: [&[WordId]; 3] = [&[4, 1, 4], &[], &[2, 1]];
+        let side = Side::new(texts.into_iter(), 5);
+        assert_eq!(side.row_of, [ABSENT, 1, 2, ABSENT, 0]);
+        assert_eq!((side.texts(), side.words()), (3, 3));
+        assert_eq!((side.text(0), side.text(1), side.text(2)), (&[0, 1, 0][..], &[][..], &[2, 1][..]));
+        assert_eq!(
+            (side.occurrences(0), side.occurrences(1), side.occurrences(2)),
+            (&[0, 0][..], &[0, 2][..], &[2][..])
+        );
+        assert_eq!(Side::new(std::iter::empty(), 0).words(), 0);
+    }
+}
