@@ -137,7 +137,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("clickvec", type=Path)
     arguments.add_argument("--data", type=Path)
-    arguments.add_argument("--epochs", type=int, default=30)
+    arguments.add_argument("--epochs", type=int, default=150)
     arguments.add_argument("--forms", nargs="*", default=list(FORMS))
     args = arguments.parse_args()
     with tempfile.TemporaryDirectory() as made:

@@ -225,14 +225,15 @@ pub(super) fn predict(
     Loss { sum: -likelihood.ln(), predictions: 1 }
 }
 
-/// Uniform numbers in ±½/size, as word2vec begins with.
+/// Uniform numbers in ±1/size, as gensim begins with; with word2vec's ±½/size, few texts have come as far in as many
+/// epochs.
 pub(super) fn random_rows(rows: usize, size: usize, seed: u64, name: &str) -> Vec<f32> {
     let mut random = stream(seed, name, 0);
     (0..rows * size).map(|_| random_coordinate(&mut random, size)).collect()
 }
 
 pub(super) fn random_coordinate(random: &mut impl Rng, size: usize) -> f32 {
-    (random.random::<f32>() - 0.5) / size as f32
+    (2.0 * random.random::<f32>() - 1.0) / size as f32
 }
 
 /// Draws from a fixed distribution in constant time (Walker 1977; the tables are built as in Vose 1991).
