@@ -56,10 +56,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let queries = report.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),
-        scores: judged
-            .iter()
-            .map(|(_, _, row)| row.scores[query].iter().map(|&score| short(score)).collect())
-            .collect(),
+        ranks: judged.iter().map(|(_, _, row)| ranks(&row.scores[query])).collect(),
         ndcg: judged
             .iter()
             .map(|(_, _, row)| Metric::NDCG.map(|metric| rounded(row.evaluation.queries[query].metrics.get(metric))))

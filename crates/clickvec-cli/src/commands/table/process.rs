@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use serde_json::Value;
 
-use super::cache::{Cache, Training};
+use super::cache::Cache;
 use super::memory;
 use super::run::NotTrainable;
 

@@ -191,8 +191,7 @@ impl Spec {
 
     /// Every file that systems name, which must be there.
     pub(super) fn files(&self) -> Vec<&PathBuf> {
-        let of = |system: &'_ System| [&system.model, &system.load, &system.vectors].map(Option::as_ref);
-        self.systems.iter().flat_map(|system| of(system).into_iter().flatten()).collect()
+        self.systems.iter().flat_map(|system| [&system.model, &system.load, &system.vectors]).flatten().collect()
     }
 
     fn kind_of(&self, system: &System, place: usize) -> Result<Kind> {
@@ -215,7 +214,9 @@ impl Spec {
                     base.iter().cloned().chain(options).collect()
                 };
                 let points: Vec<Vec<String>> = grid()?.iter().map(arguments).collect();
-                points.iter().try_for_each(|point| train::check(point))?;
+                for point in &points {
+                    train::check(point)?;
+                }
                 Kind::Models(points)
             }
             (None, None, Some(model), None) => Kind::File(model.clone()),
