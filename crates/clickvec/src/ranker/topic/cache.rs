@@ -12,10 +12,13 @@ const PARTS: usize = 16;
 /// Bytes of all topics that are kept, about.
 const BYTES: usize = 64 << 20;
 
+/// P(z|D) of a title, by its words.
+type Folded = HashMap<Box<[WordId]>, Arc<[f32]>>;
+
 /// P(z|D) by the words of D: judging the same titles under several λ, and titles that many queries share, fold them in
 /// once. What is not there is computed, bit for bit the same.
 pub(super) struct Cache {
-    parts: [RwLock<HashMap<Box<[WordId]>, Arc<[f32]>>>; PARTS],
+    parts: [RwLock<Folded>; PARTS],
     hasher: RandomState,
     /// How many titles a part keeps; once it is full, it forgets all.
     most: usize,
