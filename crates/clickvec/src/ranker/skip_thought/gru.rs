@@ -2,10 +2,12 @@
 //!
 //! With the input x, the state before h⁻, and groups of columns r, z and h̃:
 //!
-//!     r = σ(x W_r + h⁻ U_r + b_r)
-//!     z = σ(x W_z + h⁻ U_z + b_z)
-//!     h̃ = tanh(x W_h + r∘(h⁻ U_h) + b_h)
-//!     h = z∘h⁻ + (1 − z)∘h̃
+//! ```text
+//! r = σ(x W_r + h⁻ U_r + b_r)
+//! z = σ(x W_z + h⁻ U_z + b_z)
+//! h̃ = tanh(x W_h + r∘(h⁻ U_h) + b_h)
+//! h = z∘h⁻ + (1 − z)∘h̃
+//! ```
 //!
 //! The paper (eq. 1–4) has r∘h⁻ inside the product with U_h, and z and 1 − z change places; the vectors that were
 //! published come from the program, so this is the program's.
