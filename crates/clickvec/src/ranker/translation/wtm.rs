@@ -41,7 +41,10 @@ pub(in crate::ranker) const SYSTEM: System = System {
 };
 
 /// log P(Q|D) = Σ_q log(α P(q|C) + (1−α) (β tf(q, D) / |D| + (1−β) Σ_w P(q|w) tf(w, D) / |D|)), where P(q|w) is learned
-/// from clicked pairs and β is the parameter `self`.
+/// from clicked pairs by IBM model 1 and β is the parameter `self`.
+///
+/// By likelihood alone a title word that was seen once explains whatever was asked then. So each word is taken to have
+/// been seen `prior` times as its own translation, and rare words mean little but themselves.
 ///
 /// P(q|C) counts words in the titles of the collection, and 1 for a word that only queries of clicks have. A query word
 /// that neither has is left out, for every title alike.
