@@ -145,7 +145,8 @@ pub enum LearnFault {
     },
     /// There are too few different texts, of titles and queries, with a word.
     #[error(
-        "expected {least} different texts with a frequent word or more, found {found}; name the collection with --titles, or lower min-count"
+        "expected {least} different texts with a frequent word or more, found {found}; name the collection with --titles, \
+         or lower min-count"
     )]
     TooFewTexts {
         /// How many it needs.
