@@ -74,7 +74,7 @@ fn texts_of_one_topic_are_near_and_shuffled_vectors_are_not() {
         let shuffled = Doc2Vec::restore(&values(&small(form)), &shuffled).unwrap();
         let wrong = ndcg(&shuffled, &queries, &titles);
         // By chance it would be 0.25.
-        assert!(right > 0.75 && wrong < 0.35, "{form}: {right}, shuffled {wrong}");
+        assert!(right > 0.6 && wrong < 0.35, "{form}: {right}, shuffled {wrong}");
     }
 }
 

@@ -166,11 +166,12 @@ fn mixed(pairs: usize) -> Corpus {
 fn topics_are_recovered() {
     let corpus = mixed(600);
     for (name, sides) in [("plsa", &["title"][..]), ("lda", &["title"]), ("bltm", &["title", "query"])] {
-        let steps = if name == "lda" { "sweeps=80" } else { "iterations=60" };
+        // A sampler with a small prior hardly leaves a topic that two share.
+        let steps = if name == "lda" { "alpha=4,sweeps=80" } else { "alpha=1,iterations=60" };
         // EM may end in a lesser maximum: of three starts the best is taken.
         let best = (1..=3).map(|seed| {
             let (ranker, objectives) =
-                train_watched(&format!("{name}:topics=4,alpha=1,beta=0.01,seed={seed},{steps}"), &corpus).unwrap();
+                train_watched(&format!("{name}:topics=4,beta=0.01,seed={seed},{steps}"), &corpus).unwrap();
             (objectives.last().copied().unwrap(), ranker)
         });
         let (_, ranker) = best.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
@@ -373,37 +374,4 @@ fn a_file_from_outside_may_hold_anything() {
     // BLTM needs both sides.
     let state = train("plsa:topics=2", &corpus).state();
     assert!(matches!(restore("bltm:topics=2", &state), Err(FileFault::MissingTensor { .. })));
-}
-#[test]
-fn scratch_grid() {
-    let corpus = mixed(600);
-    for spec in [
-        "lda:topics=4,alpha=1,sweeps=80",
-        "lda:topics=4,alpha=1,sweeps=300",
-        "lda:topics=4,alpha=4,sweeps=80",
-        "lda:topics=4,alpha=4,sweeps=300",
-        "lda:topics=4,alpha=0.4,sweeps=300",
-        "lda:topics=4,alpha=1,sweeps=2000",
-        "lda:topics=4,alpha=4,sweeps=2000",
-        "plsa:topics=4,iterations=60",
-        "bltm:topics=4,iterations=60",
-        "bltm:topics=4,iterations=200",
-    ] {
-        for seed in 1..=4 {
-            let (ranker, objectives) = train_watched(&format!("{spec},seed={seed}"), &corpus).unwrap();
-            let found = topics(ranker.as_ref(), "title", TOPICS, &corpus);
-            let near: Vec<String> = (0..TOPICS)
-                .map(|topic| {
-                    let truth =
-                        |i: usize| (format!("title{topic}x{i}"), (i + 1) as f64 / (WORDS * (WORDS + 1) / 2) as f64);
-                    let truth: BTreeMap<String, f64> = (0..WORDS).map(truth).collect();
-                    let distance = |topic: &BTreeMap<String, f64>| {
-                        1.0 - topic.iter().map(|(word, p)| p.min(*truth.get(word).unwrap_or(&0.0))).sum::<f64>()
-                    };
-                    format!("{:.3}", found.iter().map(distance).fold(1.0, f64::min))
-                })
-                .collect();
-            eprintln!("{spec} {seed} {near:?} {:?} {:?}", objectives.first(), objectives.last());
-        }
-    }
 }
