@@ -12,27 +12,89 @@ const ROWS: usize = 64;
 /// A few steps find an eigenvalue; no matrix comes near this.
 const MAX_STEPS: usize = 64;
 
-/// The eigenvalues of `matrix` (n × n, row after row), largest first, and the eigenvectors of the first `count`, one a row.
-pub(super) fn symmetric_eigen(mut matrix: Vec<f64>, n: usize, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
-    assert_eq!(matrix.len(), n * n);
-    let reflections = tridiagonalize(&mut matrix, n);
-    let mut diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
-    let mut off: Vec<f64> = (1..n).map(|i| matrix[i * n + i - 1]).collect();
-    drop(matrix);
-    let rotated = diagonalize(&mut diagonal, &mut off);
+/// A symmetric matrix A = Q T Qᵀ with a tridiagonal T.
+pub(super) struct Tridiagonal {
+    /// Q = H₀ H₁ …; H_k is for the coordinates from k + 1 on.
+    reflections: Vec<Vec<f64>>,
+    diagonal: Vec<f64>,
+    /// Beside the diagonal.
+    off: Vec<f64>,
+}
 
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&a, &b| diagonal[b].total_cmp(&diagonal[a]));
-    let vector = |&i: &usize| {
-        let mut vector: Vec<f64> =
-            rotated.iter().flat_map(|panel| panel[i * PANEL..(i + 1) * PANEL].iter().copied()).take(n).collect();
-        for (k, reflection) in reflections.iter().enumerate().rev() {
-            reflect(reflection, &mut vector[k + 1..]);
+impl Tridiagonal {
+    /// Of `matrix`, n × n, row after row.
+    pub(super) fn new(mut matrix: Vec<f64>, n: usize) -> Tridiagonal {
+        assert_eq!(matrix.len(), n * n);
+        let reflections = tridiagonalize(&mut matrix, n);
+        let diagonal = (0..n).map(|i| matrix[i * n + i]).collect();
+        let off = (1..n).map(|i| matrix[i * n + i - 1]).collect();
+        Tridiagonal { reflections, diagonal, off }
+    }
+
+    /// The eigenvalues, largest first, and of each eigenvector the last `count` coordinates; far cheaper than whole vectors.
+    pub(super) fn values(&self, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let n = self.diagonal.len();
+        // Columns: Qᵀ times the last unit vectors.
+        let mut columns = vec![vec![0.0; n]; count.min(n)];
+        for (i, column) in (n - columns.len()..).zip(&mut columns) {
+            column[i] = 1.0;
+            self.reflections.iter().enumerate().for_each(|(k, v)| reflect(v, &mut column[k + 1..]));
         }
-        vector
-    };
-    let vectors = order[..count.min(n)].par_iter().map(vector).collect();
-    (order.iter().map(|&i| diagonal[i]).collect(), vectors)
+        let width = columns.len().max(1);
+        let mut panel = vec![0.0; n * width];
+        for (place, column) in columns.iter().enumerate() {
+            column.iter().enumerate().for_each(|(i, &x)| panel[i * width + place] = x);
+        }
+        let mut panels = [panel];
+        let (values, order) = self.diagonalize(&mut panels, width);
+        let ends = order.iter().map(|i| panels[0][i * width..i * width + columns.len()].to_vec()).collect();
+        (values, ends)
+    }
+
+    /// The eigenvectors of the `count` largest eigenvalues.
+    pub(super) fn vectors(&self, count: usize) -> Vec<Vec<f64>> {
+        let n = self.diagonal.len();
+        let identity = |panel: usize| {
+            let mut rows = vec![0.0; n * PANEL];
+            (panel * PANEL..n.min((panel + 1) * PANEL)).for_each(|i| rows[i * PANEL + i % PANEL] = 1.0);
+            rows
+        };
+        let mut panels: Vec<Vec<f64>> = (0..n.div_ceil(PANEL)).map(identity).collect();
+        let (_, order) = self.diagonalize(&mut panels, PANEL);
+        let vector = |&i: &usize| {
+            let row = panels.iter().flat_map(|panel| &panel[i * PANEL..(i + 1) * PANEL]);
+            let mut vector: Vec<f64> = row.copied().take(n).collect();
+            self.reflections.iter().enumerate().rev().for_each(|(k, v)| reflect(v, &mut vector[k + 1..]));
+            vector
+        };
+        order[..count.min(n)].par_iter().map(vector).collect()
+    }
+
+    /// Makes T diagonal, and rotates the rows of `panels`, matrices of `width` columns, as T's. Gives back the eigenvalues,
+    /// largest first, and the row of each.
+    fn diagonalize(&self, panels: &mut [Vec<f64>], width: usize) -> (Vec<f64>, Vec<usize>) {
+        let (mut diagonal, mut off) = (self.diagonal.clone(), self.off.clone());
+        let n = diagonal.len();
+        let norm = diagonal.iter().chain(&off).fold(0.0f64, |most, x| most.max(x.abs()));
+        let tiny = f64::EPSILON * norm;
+        let mut rotations = Vec::new();
+        let (mut last, mut steps) = (n.saturating_sub(1), 0);
+        while last > 0 {
+            if off[last - 1].abs() <= tiny || steps == MAX_STEPS {
+                off[last - 1] = 0.0;
+                (last, steps) = (last - 1, 0);
+                continue;
+            }
+            let first = (0..last - 1).rfind(|&i| off[i].abs() <= tiny).map_or(0, |i| i + 1);
+            steps += 1;
+            rotations.clear();
+            qr_step(&mut diagonal, &mut off, first, last, &mut rotations);
+            panels.par_iter_mut().for_each(|panel| rotate(panel, width, &rotations));
+        }
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| diagonal[b].total_cmp(&diagonal[a]));
+        (order.iter().map(|&i| diagonal[i]).collect(), order)
+    }
 }
 
 /// x ← x − 2 v (vᵀx), for a v of length 1, or 0.
@@ -84,34 +146,6 @@ fn tridiagonalize(a: &mut [f64], n: usize) -> Vec<Vec<f64>> {
     reflections
 }
 
-/// Makes a tridiagonal matrix diagonal. The eigenvectors come in panels of [`PANEL`] columns, one a row.
-fn diagonalize(diagonal: &mut [f64], off: &mut [f64]) -> Vec<Vec<f64>> {
-    let n = diagonal.len();
-    let identity = |panel: usize| {
-        let mut rows = vec![0.0; n * PANEL];
-        (panel * PANEL..n.min((panel + 1) * PANEL)).for_each(|i| rows[i * PANEL + i % PANEL] = 1.0);
-        rows
-    };
-    let mut panels: Vec<Vec<f64>> = (0..n.div_ceil(PANEL)).map(identity).collect();
-    let norm = diagonal.iter().chain(off.iter()).fold(0.0f64, |most, x| most.max(x.abs()));
-    let tiny = f64::EPSILON * norm;
-    let mut rotations = Vec::new();
-    let (mut last, mut steps) = (n.saturating_sub(1), 0);
-    while last > 0 {
-        if off[last - 1].abs() <= tiny || steps == MAX_STEPS {
-            off[last - 1] = 0.0;
-            (last, steps) = (last - 1, 0);
-            continue;
-        }
-        let first = (0..last - 1).rfind(|&i| off[i].abs() <= tiny).map_or(0, |i| i + 1);
-        steps += 1;
-        rotations.clear();
-        qr_step(diagonal, off, first, last, &mut rotations);
-        panels.par_iter_mut().for_each(|panel| rotate(panel, &rotations));
-    }
-    panels
-}
-
 /// One implicit QR step on rows `first` to `last`: the rotations (k, c, s) of rows k and k + 1.
 fn qr_step(d: &mut [f64], off: &mut [f64], first: usize, last: usize, rotations: &mut Vec<(usize, f64, f64)>) {
     // The eigenvalue of the last 2 × 2 block that is nearer its last entry.
@@ -138,9 +172,9 @@ fn qr_step(d: &mut [f64], off: &mut [f64], first: usize, last: usize, rotations:
     }
 }
 
-fn rotate(panel: &mut [f64], rotations: &[(usize, f64, f64)]) {
+fn rotate(panel: &mut [f64], width: usize, rotations: &[(usize, f64, f64)]) {
     for &(k, c, s) in rotations {
-        let (upper, lower) = panel[k * PANEL..(k + 2) * PANEL].split_at_mut(PANEL);
+        let (upper, lower) = panel[k * width..(k + 2) * width].split_at_mut(width);
         for (x, y) in upper.iter_mut().zip(lower) {
             (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
         }
@@ -154,7 +188,14 @@ mod tests {
     use rand::RngExt as _;
 
     fn check(matrix: &[f64], n: usize) -> Vec<f64> {
-        let (values, vectors) = symmetric_eigen(matrix.to_vec(), n, n);
+        let tridiagonal = Tridiagonal::new(matrix.to_vec(), n);
+        let ((values, ends), vectors) = (tridiagonal.values(2), tridiagonal.vectors(n));
+        assert_eq!((values.len(), ends.len(), vectors.len()), (n, n, n));
+        for (vector, end) in vectors.iter().zip(&ends) {
+            // Both come from the same rotations.
+            let same = vector[n - end.len()..].iter().zip(end).all(|(x, y)| (x - y).abs() < 1e-13 * n as f64);
+            assert!(same && end.len() == n.min(2), "{end:?} of {vector:?}");
+        }
         let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(1e-300);
         assert!(values.windows(2).all(|pair| pair[0] >= pair[1]), "{values:?}");
         for (i, vector) in vectors.iter().enumerate() {
@@ -182,7 +223,8 @@ mod tests {
         // All ones: the number of rows once, 0 for the others.
         let values = check(&[1.0; 25], 5);
         close(values, &[5.0, 0.0, 0.0, 0.0, 0.0]);
-        assert!(symmetric_eigen(Vec::new(), 0, 3).0.is_empty());
+        let empty = Tridiagonal::new(Vec::new(), 0);
+        assert!(empty.values(3).0.is_empty() && empty.vectors(3).is_empty());
     }
 
     #[test]
@@ -208,8 +250,8 @@ mod tests {
 
     #[test]
     fn only_as_many_vectors_as_are_asked_for() {
-        let (values, vectors) = symmetric_eigen(vec![2.0, 1.0, 1.0, 2.0], 2, 1);
-        assert_eq!((values.len(), vectors.len()), (2, 1));
-        assert_eq!(symmetric_eigen(vec![2.0, 1.0, 1.0, 2.0], 2, 5).1.len(), 2);
+        let matrix = Tridiagonal::new(vec![2.0, 1.0, 1.0, 2.0], 2);
+        let count = |count: usize| (matrix.values(count).1[0].len(), matrix.vectors(count).len());
+        assert_eq!([0, 1, 2, 5].map(count), [(0, 0), (1, 1), (2, 2), (2, 2)]);
     }
 }

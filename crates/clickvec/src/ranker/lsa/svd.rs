@@ -5,11 +5,11 @@ use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::eigen::symmetric_eigen;
+use super::eigen::Tridiagonal;
 use crate::rng::stream;
 
 /// Columns of a block: a product with the matrix reads it once for all of them.
-pub(super) const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 8;
 
 /// A row of a block.
 type Row = [f64; BLOCK];
@@ -24,10 +24,14 @@ type Square = [Row; BLOCK];
 const ROWS: usize = 512;
 
 /// A singular vector u is found when ‖M Mᵀ u − σ² u‖ is at most this part of the largest σ².
-const TOLERANCE: f64 = 1e-10;
+const TOLERANCE: f64 = 1e-9;
 
 /// What is left of a column after projection and is less than this part of what it could be is rounding.
 const DEPENDENT: f64 = 1e-12;
+
+/// A column of which less than this part is left by the projection on all blocks is projected again: dividing by its length makes the
+/// rounding errors of the first time as much larger.
+const SHORT: f64 = 1e-3;
 
 /// A σ² that is less than this part of the largest is 0: products of M Mᵀ have such errors.
 const ZERO: f64 = 1e-13;
@@ -137,29 +141,39 @@ pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn Fn
     let mut captured = 0.0;
     // Of a column of a product, at most the largest σ².
     let mut longest = 0.0f64;
-    // Twice as many directions as vectors are wanted mostly do; looking is not free.
-    let mut look_at = 2 * count + 2 * BLOCK;
+    // Looking is not free, and with fewer directions there is rarely anything to see.
+    let mut look_at = 2 * count + 8 * BLOCK;
     loop {
         basis.push(next);
         let mut image = matrix.gram_times(&basis[basis.len() - 1]);
         longest = (0..BLOCK).fold(longest, |longest, c| longest.max(length(&image, c)));
-        projected.push(project(&basis, &mut image));
+        // In exact numbers the last two blocks would do (three-term recurrence). They leave so little of the others that one
+        // projection on all of them is enough.
+        let near = basis.len().saturating_sub(2);
+        let local = project(&basis[near..], &mut image);
+        let before: Row = std::array::from_fn(|c| length(&image, c));
+        let mut column = project(&basis, &mut image);
+        column[near..].iter_mut().zip(&local).for_each(|(sum, square)| add(sum, square));
+        projected.push(column);
         let own = &projected[basis.len() - 1][basis.len() - 1];
         captured += (0..BLOCK).map(|i| own[i][i].max(0.0)).sum::<f64>();
         let size = basis.len() * BLOCK;
         watch(size, (captured / energy).min(1.0));
-        let first = orthonormalize(&mut image, longest);
-        fill(&mut image, &first, &mut random);
-        // What dividing by small lengths has made of the rounding errors of the first projection.
-        project(&basis, &mut image);
-        let second = orthonormalize(&mut image, 1.0);
-        let is_whole = image.iter().all(|row| row.iter().all(|&x| x == 0.0));
+        let mut residual = orthonormalize(&mut image, longest);
+        fill(&mut image, &residual, &mut random);
+        let mut is_whole = false;
+        if (0..BLOCK).any(|c| residual[c][c] <= SHORT * before[c]) {
+            project(&basis, &mut image);
+            residual = times(&orthonormalize(&mut image, 1.0), &residual);
+            is_whole = image.iter().all(|row| row.iter().all(|&x| x == 0.0));
+        }
         if size >= look_at || is_whole {
-            look_at = size + size / 4;
-            let (values, vectors) = symmetric_eigen(dense(&projected), size, count);
-            let residual = times(&second, &first);
-            if is_whole || vectors.iter().all(|vector| remains(&residual, vector) <= TOLERANCE * values[0]) {
-                return lift(&basis, &values, &vectors);
+            look_at = size + size / 5;
+            let tridiagonal = Tridiagonal::new(dense(&projected), size);
+            let (values, ends) = tridiagonal.values(BLOCK);
+            let tolerance = TOLERANCE * values[0];
+            if is_whole || ends[..count.min(size)].iter().all(|end| remains(&residual, end) <= tolerance) {
+                return lift(&basis, &values, &tridiagonal.vectors(count));
             }
         }
         next = image;
@@ -184,7 +198,17 @@ fn project(basis: &[Block], block: &mut Block) -> Vec<Square> {
 /// AᵀB.
 fn products(a: &[Row], b: &[Row]) -> Square {
     let mut sums = [[0.0; BLOCK]; BLOCK];
-    for (a, b) in a.iter().zip(b) {
+    let (a_chunks, b_chunks) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
+    // Four rows at a time, so that the sums are read and written less often.
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            for c in 0..BLOCK {
+                sum[c] += (a[0][i] * b[0][c] + a[1][i] * b[1][c]) + (a[2][i] * b[2][c] + a[3][i] * b[3][c]);
+            }
+        }
+    }
+    for (a, b) in rest {
         for (x, sum) in a.iter().zip(&mut sums) {
             (0..BLOCK).for_each(|c| sum[c] += x * b[c]);
         }
@@ -230,9 +254,13 @@ fn times(a: &Square, b: &Square) -> Square {
     std::array::from_fn(|i| std::array::from_fn(|j| (0..BLOCK).map(|k| a[i][k] * b[k][j]).sum()))
 }
 
-/// ‖M Mᵀ u − σ² u‖ of the vector with these coordinates: what the last block leads to outside the basis.
-fn remains(residual: &Square, coordinates: &[f64]) -> f64 {
-    let last = &coordinates[coordinates.len() - BLOCK..];
+/// A += B.
+fn add(a: &mut Square, b: &Square) {
+    a.iter_mut().flatten().zip(b.iter().flatten()).for_each(|(a, b)| *a += b);
+}
+
+/// ‖M Mᵀ u − σ² u‖ of the vector whose coordinates in the last block these are: what that block leads to outside the basis.
+fn remains(residual: &Square, last: &[f64]) -> f64 {
     let outside = |row: &Row| row.iter().zip(last).map(|(x, y)| x * y).sum::<f64>().powi(2);
     residual.iter().map(outside).sum::<f64>().sqrt()
 }
@@ -302,7 +330,7 @@ mod tests {
                 column.iter().for_each(|&(j, y)| gram[i as usize * rows + j as usize] += x * y);
             }
         }
-        (symmetric_eigen(gram.clone(), rows, 0).0, gram)
+        (Tridiagonal::new(gram.clone(), rows).values(0).0, gram)
     }
 
     fn check(rows: usize, columns: Vec<Vec<(u32, f64)>>, count: usize, there: usize) {
