@@ -97,8 +97,8 @@ impl TitleLists {
 impl Loss {
     /// The loss of `pairs` over embeddings of `dimension` numbers, and its gradients.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
-        self.queries.fill(queries, dimension);
-        self.titles.fill(titles, dimension);
+        let (of_queries, of_titles) = (&mut self.queries, &mut self.titles);
+        rayon::join(|| of_queries.fill(queries, dimension), || of_titles.fill(titles, dimension));
         self.query_gradient.clear();
         self.query_gradient.resize(queries.len(), 0.0);
         self.title_gradient.clear();
@@ -107,8 +107,8 @@ impl Loss {
             NegativeRows::Listed(lists) => self.listed(gamma, dimension, pairs, &lists.0),
             NegativeRows::AllBut(lists) => self.all_but(gamma, dimension, pairs, &lists.0),
         }
-        self.queries.back(&mut self.query_gradient, dimension);
-        self.titles.back(&mut self.title_gradient, dimension);
+        let (of_queries, of_titles) = (&mut self.query_gradient, &mut self.title_gradient);
+        rayon::join(|| self.queries.back(of_queries, dimension), || self.titles.back(of_titles, dimension));
         let mut total = LossSum::default();
         for sum in &self.sums {
             total.loss += sum.loss;

@@ -220,7 +220,8 @@ fn forward_block(
         let cell = &mut cell[..n * h];
         let before = t.checked_sub(1).map(|s| block.start[s] as usize * h);
         let cell_before = before.map_or(&[][..], |start| &cell_before[start..][..n * h]);
-        let words = &words[first..first + n];
+        let ahead = block.running_at(t + 1);
+        let words = &words[first..][..n + ahead];
         match before {
             None => {
                 for (gates, &word) in gates.chunks_exact_mut(width).zip(words) {
@@ -229,7 +230,7 @@ fn forward_block(
             }
             Some(start) => {
                 let activation_before = Left::rows(&trace.activation[start..][..n * h], h);
-                let inputs = Rows { data: projected, stride: width, of: words };
+                let inputs = Rows { data: projected, stride: width, of: words, ahead };
                 gemm_onto((n, width, h), activation_before, recurrent, inputs, (gates, width));
                 peephole_before(config, peephole, n, cell_before, gates);
             }

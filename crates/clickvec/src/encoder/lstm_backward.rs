@@ -7,7 +7,7 @@ use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
 use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
 use crate::math::activation::{mul_add, tanh};
 use crate::math::bf16::{Packed, Precision};
-use crate::math::gemm::{Left, Right, gemm, gemm_into};
+use crate::math::gemm::{Left, Right, gemm, gemm_ahead, gemm_into};
 use crate::math::level::by_level;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::Block;
@@ -70,7 +70,8 @@ pub(crate) fn backward_block(
         let span = Span::at(block, bptt, t);
         let Span { first, low, n, .. } = span;
         gates[first * width..(first + low) * width].fill(0.0);
-        let gates = &mut gates[(first + low) * width..(first + n) * width];
+        let (earlier, gates) = gates.split_at_mut((first + low) * width);
+        let gates = &mut gates[..(n - low) * width];
         if low == n {
             continue;
         }
@@ -85,8 +86,14 @@ pub(crate) fn backward_block(
                 per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, gates, t > 0)
             }
         }
+        // While the step's errors are still near.
+        let ahead = t.checked_sub(1).map_or([&[][..]; 3], |t| {
+            let span = Span::at(block, bptt, t);
+            let States { cell_before, activation_before, .. } = span.states(trace, t, block, h);
+            [&earlier[(span.first + span.low) * width..], cell_before, activation_before]
+        });
+        weight_gradients(config, weights.precision, states, gates, ahead, &mut scratch.dense);
     }
-    weight_gradients(config, weights.precision, block, trace, bptt, gates, &mut scratch.dense);
 }
 
 /// The texts through which errors flow at step t: places low … n.
@@ -106,22 +113,24 @@ struct States<'a> {
     cell: &'a [f32],
     /// Empty at the first word.
     cell_before: &'a [f32],
+    /// Empty at the first word.
+    activation_before: &'a [f32],
 }
 
 impl Span {
     fn at(block: &Block, bptt: Bptt, t: usize) -> Span {
-        let running = |t: usize| block.running.get(t).map_or(0, |&n| n as usize);
-        let low = bptt.words.map_or(0, |words| running(t.saturating_add(words)));
-        Span { first: block.start[t] as usize, low, ending: running(t + 1), n: running(t) }
+        let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
+        Span { first: block.start[t] as usize, low, ending: block.running_at(t + 1), n: block.running_at(t) }
     }
 
     fn states<'a>(&self, trace: &'a LstmBlockTrace, t: usize, block: &Block, h: usize) -> States<'a> {
-        let rows = self.first + self.low..self.first + self.n;
-        let cell_before = t.checked_sub(1).map_or(&[][..], |s| {
-            let before = block.start[s] as usize;
-            &trace.cell[(before + self.low) * h..(before + self.n) * h]
-        });
-        States { cell: &trace.cell[rows.start * h..rows.end * h], cell_before }
+        let of = |states: &'a [f32], start: usize| &states[(start + self.low) * h..(start + self.n) * h];
+        let before = |states| t.checked_sub(1).map_or(&[][..], |s| of(states, block.start[s] as usize));
+        States {
+            cell: of(&trace.cell, self.first),
+            cell_before: before(&trace.cell),
+            activation_before: before(&trace.activation),
+        }
     }
 
     /// Gives the texts that end here the gradient of their embedding, `copies` times, in `into`, and
@@ -378,60 +387,54 @@ fn per_gate_step(
     signals[low * width..n * width].copy_from_slice(product);
 }
 
-/// ∂L/∂W_rec and ∂L/∂W_p of the block, from the errors of its gates.
+/// Adds one step's share of ∂L/∂W_rec and ∂L/∂W_p, from the errors of its gates, [n, G·H]. `ahead` is what
+/// the step before will read.
 fn weight_gradients(
     config: LstmConfig,
     precision: Precision,
-    block: &Block,
-    trace: &LstmBlockTrace,
-    bptt: Bptt,
+    states: States<'_>,
     errors: &[f32],
+    ahead: [&[f32]; 3],
     dense: &mut [Matrix],
 ) {
     let (h, width) = (config.cells, config.gates() * config.cells);
-    for t in 0..block.steps() {
-        let Span { first, low, n, .. } = Span::at(block, bptt, t);
-        let (now, count) = (first + low, n - low);
-        if count == 0 {
-            continue;
-        }
-        let before = t.checked_sub(1).map(|s| (block.start[s] as usize + low) * h);
-        if let Some(before) = before {
-            gemm(
-                (h, width, count),
-                Left::transposed(&trace.activation[before..], h),
-                precision.right(&errors[now * width..], width),
-                (dense[RECURRENT].data_mut(), width),
-            );
-        }
-        let columns = config.output_gate() - config.input_gate();
-        let errors = &errors[now * width..(now + count) * width];
-        match config.peephole {
-            Peephole::None => {}
-            Peephole::Full => {
-                let stride = columns + h;
-                if let Some(before) = before {
-                    let cell_before = Left::transposed(&trace.cell[before..], h);
-                    let (gates, into) = (&errors[config.input_gate()..], dense[PEEPHOLE].data_mut());
-                    gemm((h, columns, count), cell_before, (gates, width), (into, stride));
-                }
-                let cell = Left::transposed(&trace.cell[now * h..], h);
-                let (output, into) = (&errors[config.output_gate()..], &mut dense[PEEPHOLE].data_mut()[columns..]);
-                gemm((h, h, count), cell, (output, width), (into, stride));
-            }
-            Peephole::Diagonal => {
+    let States { cell, cell_before, activation_before } = states;
+    let count = cell.len() / h;
+    let is_first = activation_before.is_empty();
+    if !is_first {
+        gemm_ahead(
+            (h, width, count),
+            Left::transposed(activation_before, h),
+            precision.right(errors, width),
+            (dense[RECURRENT].data_mut(), width),
+            ahead,
+        );
+    }
+    let columns = config.output_gate() - config.input_gate();
+    match config.peephole {
+        Peephole::None => {}
+        Peephole::Full => {
+            let stride = columns + h;
+            if !is_first {
+                let gates = &errors[config.input_gate()..];
                 let into = dense[PEEPHOLE].data_mut();
-                for (row, errors) in errors.chunks_exact(width).enumerate() {
-                    if let Some(before) = before {
-                        let cell = &trace.cell[before + row * h..][..h];
-                        for (j, sum) in into[..columns].iter_mut().enumerate() {
-                            *sum += errors[config.input_gate() + j] * cell[j % h];
-                        }
+                gemm((h, columns, count), Left::transposed(cell_before, h), (gates, width), (into, stride));
+            }
+            let (output, into) = (&errors[config.output_gate()..], &mut dense[PEEPHOLE].data_mut()[columns..]);
+            gemm((h, h, count), Left::transposed(cell, h), (output, width), (into, stride));
+        }
+        Peephole::Diagonal => {
+            let into = dense[PEEPHOLE].data_mut();
+            for (row, errors) in errors.chunks_exact(width).enumerate() {
+                if !is_first {
+                    let cell = &cell_before[row * h..][..h];
+                    for (j, sum) in into[..columns].iter_mut().enumerate() {
+                        *sum += errors[config.input_gate() + j] * cell[j % h];
                     }
-                    let cell = &trace.cell[(now + row) * h..][..h];
-                    for j in 0..h {
-                        into[columns + j] += errors[config.output_gate() + j] * cell[j];
-                    }
+                }
+                let cell = &cell[row * h..][..h];
+                for j in 0..h {
+                    into[columns + j] += errors[config.output_gate() + j] * cell[j];
                 }
             }
         }

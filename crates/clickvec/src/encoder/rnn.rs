@@ -13,6 +13,10 @@ const INPUT: usize = 0;
 const RECURRENT: usize = 1;
 const BIAS: usize = 2;
 
+/// Errors smaller than this are zero. Through saturated units they shrink from word to word, past the smallest numbers
+/// that processors multiply at full speed: products of those took three times as long.
+const NEGLIGIBLE: f32 = 1e-30;
+
 /// A recurrent network; the embedding is y(T).
 pub struct Rnn {
     hidden: usize,
@@ -45,10 +49,11 @@ impl Rnn {
             let first = block.start[t] as usize;
             let (before, now) = activation.split_at_mut(first * h);
             let now = &mut now[..n * h];
-            let words = &block.words[first..first + n];
+            let ahead = block.running_at(t + 1);
+            let words = &block.words[first..][..n + ahead];
             if t > 0 {
                 let before = Left::rows(&before[block.start[t - 1] as usize * h..], h);
-                let inputs = Rows { data: projected, stride: h, of: words };
+                let inputs = Rows { data: projected, stride: h, of: words, ahead };
                 gemm_onto((n, h, h), before, recurrent, inputs, (now, h));
             } else {
                 for (y, &word) in now.chunks_exact_mut(h).zip(words) {
@@ -72,13 +77,12 @@ impl Rnn {
         errors: &mut [f32],
     ) {
         let h = self.hidden;
-        let running = |t: usize| block.running.get(t).map_or(0, |&n| n as usize);
         let d_activation = &mut scratch.buffers[0];
         d_activation.resize(block.texts.len() * h);
         for t in (0..block.steps()).rev() {
             // Errors flow through places low … n; those from `ending` on end here.
-            let low = bptt.words.map_or(0, |words| running(t.saturating_add(words)));
-            let (n, ending, first) = (running(t), running(t + 1), block.start[t] as usize);
+            let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
+            let (n, ending, first) = (block.running_at(t), block.running_at(t + 1), block.start[t] as usize);
             for place in ending.max(low)..n {
                 let text = block.texts[place] as usize;
                 d_activation[place * h..][..h].copy_from_slice(&grad[text * h..][..h]);
@@ -87,7 +91,8 @@ impl Rnn {
             let now = (first + low) * h..(first + n) * h;
             let d_now = &mut d_activation[low * h..n * h];
             for ((error, &d), &y) in errors[now.clone()].iter_mut().zip(d_now.iter()).zip(&activation[now.clone()]) {
-                *error = d * (1.0 - y * y);
+                let exact = d * (1.0 - y * y);
+                *error = if exact.abs() < NEGLIGIBLE { 0.0 } else { exact };
             }
             if t == 0 || low == n {
                 continue;

@@ -480,7 +480,13 @@ mod tests {
             let right = Precision::Bf16.prepare((k, n), &b, &mut memory);
             let (mut into, mut onto) = (vec![f32::NAN; m * n], vec![f32::NAN; m * n]);
             gemm_into((m, n, k), Left::rows(&a, k), right, (&mut into, n));
-            gemm_onto((m, n, k), Left::rows(&a, k), right, Rows { data: &d, stride: n + 3, of: &of }, (&mut onto, n));
+            gemm_onto(
+                (m, n, k),
+                Left::rows(&a, k),
+                right,
+                Rows { data: &d, stride: n + 3, of: &of, ahead: 0 },
+                (&mut onto, n),
+            );
             let mut naive: Vec<f32> = of.iter().flat_map(|&row| &d[row as usize * (n + 3)..][..n]).copied().collect();
             gemm_bf16_naive((m, n, k), Left::rows(&a, k), (&b, n), (&mut naive, n));
             assert!(onto.iter().zip(&naive).all(|(x, y)| (x - y).abs() <= 1e-7 * (k as f32 + 2.0)), "{m}×{n}×{k}");

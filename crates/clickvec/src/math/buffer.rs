@@ -30,6 +30,7 @@ impl Buffer {
     pub fn with_capacity(length: usize) -> Buffer {
         let mut buffer = Buffer::default();
         buffer.reserve_anew(length.div_ceil(LANES));
+        buffer.lines.clear();
         buffer
     }
 
@@ -43,7 +44,8 @@ impl Buffer {
     }
 
     fn reserve_anew(&mut self, lines: usize) {
-        self.lines = Vec::with_capacity(lines);
+        // Zeros that the system hands out as they are first touched: nobody writes them.
+        self.lines = bytemuck::zeroed_vec(lines);
         advise_huge_pages(&self.lines);
     }
 

@@ -12,6 +12,7 @@ use super::bf16::{Packed, Precision};
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
 use super::level::Level;
+use super::prefetch::prefetch_line;
 
 /// The left factor: m × k numbers.
 #[derive(Clone, Copy)]
@@ -69,6 +70,9 @@ pub struct Rows<'a> {
     pub stride: usize,
     /// Which of its rows.
     pub of: &'a [u32],
+    /// So many rows of C behind this product's are the next product's, and `of` says for them, too, what they
+    /// begin with: they are brought near meanwhile.
+    pub ahead: usize,
 }
 
 /// C[m × n] += A[m × k]·B[k × n]; rows of B and C lie as far apart as the number beside each says.
@@ -76,7 +80,22 @@ pub struct Rows<'a> {
 /// # Panics
 /// If a slice is too short for its sizes, or B is to be rounded and [`Precision::missing`].
 pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
-    product(sizes, a, b.into(), c, Start::Product);
+    product(sizes, a, b.into(), c, Start::Product, Ahead::Nothing);
+}
+
+/// As [`gemm`]; meanwhile it brings `ahead`, which is wanted next, into the second-level cache.
+///
+/// # Panics
+/// As [`gemm`].
+pub fn gemm_ahead<'b>(
+    sizes: (usize, usize, usize),
+    a: Left<'_>,
+    b: impl Into<Right<'b>>,
+    c: (&mut [f32], usize),
+    ahead: [&[f32]; AHEAD],
+) {
+    let lines = ahead.map(|numbers| (numbers.as_ptr(), numbers.len().div_ceil(LINE)));
+    product(sizes, a, b.into(), c, Start::Product, Ahead::Lines(lines));
 }
 
 /// C[m × n] = A[m × k]·B[k × n], whatever C was; otherwise as [`gemm`].
@@ -85,7 +104,7 @@ pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b
 /// If a slice is too short for its sizes, or k is 0.
 pub fn gemm_into<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
     assert!(sizes.2 > 0, "a product over nothing");
-    product(sizes, a, b.into(), c, Start::Zero);
+    product(sizes, a, b.into(), c, Start::Zero, Ahead::Nothing);
 }
 
 /// C[m × n] = D[m × n] + A[m × k]·B[k × n], D being `rows`; otherwise as [`gemm`].
@@ -102,9 +121,11 @@ pub fn gemm_onto<'b>(
     let (m, n, k) = sizes;
     assert!(k > 0, "a product over nothing");
     let count = rows.data.len() / rows.stride;
-    assert!(rows.stride >= n && rows.of.len() >= m, "too few rows to add to");
+    assert!(rows.stride >= n && rows.of.len() >= m + rows.ahead, "too few rows to add to");
     assert!(rows.of.iter().all(|&row| (row as usize) < count), "a row beyond the {count} there are");
-    product(sizes, a, b.into(), c, Start::Rows { data: rows.data.as_ptr(), stride: rows.stride, of: rows.of.as_ptr() });
+    let Rows { data, stride, of, ahead } = rows;
+    let start = Start::Rows { data: data.as_ptr(), stride, of: of.as_ptr() };
+    product(sizes, a, b.into(), c, start, Ahead::Rows(ahead));
 }
 
 /// What a product is added to.
@@ -121,12 +142,29 @@ pub(super) enum Start {
     },
 }
 
+/// Slices that a product can bring near.
+const AHEAD: usize = 3;
+
+/// Numbers of a cache line.
+const LINE: usize = 16;
+
+/// What is wanted after a product. It is asked for tile by tile: all at once would wait for memory.
+#[derive(Clone, Copy)]
+pub(super) enum Ahead {
+    Nothing,
+    /// So many rows behind the product's, those of C and of [`Start::Rows`], whose `of` goes on for them.
+    Rows(usize),
+    /// Cache lines: the first address, and how many.
+    Lines([(*const f32, usize); AHEAD]),
+}
+
 fn product(
     (m, n, k): (usize, usize, usize),
     a: Left<'_>,
     right: Right<'_>,
     (c, c_stride): (&mut [f32], usize),
     start: Start,
+    ahead: Ahead,
 ) {
     if m == 0 || n == 0 || k == 0 {
         return;
@@ -143,7 +181,8 @@ fn product(
         }
     };
     assert!(c_stride >= n && c.len() >= (m - 1) * c_stride + n, "product too short");
-    let job = Job { m, n, k, a: a.data.as_ptr(), a_stride: a.stride, b, b_stride, c: c.as_mut_ptr(), c_stride, start };
+    let (a_data, c) = (a.data.as_ptr(), c.as_mut_ptr());
+    let job = Job { m, n, k, a: a_data, a_stride: a.stride, b, b_stride, c, c_stride, start, ahead, column: 0 };
     if !matches!(right, Right::Exact(..)) {
         assert!(Precision::Bf16.missing().is_none(), "bf16 without AMX");
         // SAFETY: the sizes were checked against the slices above, and so was the processor.
@@ -199,6 +238,9 @@ pub(super) struct Job {
     pub(super) c: *mut f32,
     pub(super) c_stride: usize,
     pub(super) start: Start,
+    ahead: Ahead,
+    /// Where this part of the job begins.
+    column: usize,
 }
 
 impl Job {
@@ -214,7 +256,7 @@ impl Job {
                 Start::Rows { data, stride, of } => Start::Rows { data: data.add(column), stride, of },
                 start => start,
             };
-            Job { b: self.b.add(column), c: self.c.add(column), start, ..self }
+            Job { b: self.b.add(column), c: self.c.add(column), start, column, ..self }
         }
     }
 }
@@ -325,19 +367,23 @@ unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const 
                 |i| if T { job.a.wrapping_add(row) } else { job.a.wrapping_add((row + i) * job.a_stride) },
             );
         let mut b = job.b;
-        for p in 0..job.k {
-            let mut vector = [L::zero(); NV];
-            for v in 0..NV {
-                let p = b.add(v * L::N);
-                vector[v] = if TAIL && v + 1 == NV { L::load_partial(p, tail) } else { L::load(p) };
-            }
-            for i in 0..MR {
-                let x = L::splat(if T { *a[0].add(p * job.a_stride + i) } else { *a[i].add(p) });
+        let parts = if matches!(job.ahead, Ahead::Nothing) { 1 } else { MR };
+        for part in 0..parts {
+            prefetch_part::<L, MR, NV>(job, row, part);
+            for p in part * job.k / parts..(part + 1) * job.k / parts {
+                let mut vector = [L::zero(); NV];
                 for v in 0..NV {
-                    sum[i][v] = L::mul_add(x, vector[v], sum[i][v]);
+                    let p = b.add(v * L::N);
+                    vector[v] = if TAIL && v + 1 == NV { L::load_partial(p, tail) } else { L::load(p) };
                 }
+                for i in 0..MR {
+                    let x = L::splat(if T { *a[0].add(p * job.a_stride + i) } else { *a[i].add(p) });
+                    for v in 0..NV {
+                        sum[i][v] = L::mul_add(x, vector[v], sum[i][v]);
+                    }
+                }
+                b = b.wrapping_add(job.b_stride);
             }
-            b = b.wrapping_add(job.b_stride);
         }
         for i in 0..MR {
             let c = job.c.add((row + i) * job.c_stride);
@@ -357,6 +403,38 @@ unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const 
                 }
             }
         }
+    }
+}
+
+/// One of MR parts of what the tile at `row` is to bring near.
+///
+/// # Safety
+/// `of` goes on for the rows ahead.
+#[inline(always)]
+unsafe fn prefetch_part<L: Lanes, const MR: usize, const NV: usize>(job: Job, row: usize, part: usize) {
+    match (job.ahead, job.start) {
+        (Ahead::Rows(rows), Start::Rows { data, stride, of }) if row + part < rows => {
+            let next = job.m + row + part;
+            // SAFETY: next < m + rows, which `of` has.
+            let begins = unsafe { data.wrapping_add(*of.add(next) as usize * stride) };
+            let goes = job.c.wrapping_add(next * job.c_stride);
+            for v in 0..NV {
+                prefetch_line(begins.wrapping_add(v * L::N));
+                prefetch_line(goes.wrapping_add(v * L::N));
+            }
+        }
+        (Ahead::Lines(lines), _) => {
+            let panel = NV * L::N;
+            let (tall, wide) = (job.m.div_ceil(MR), job.n.div_ceil(panel));
+            let share = ((job.column / panel) * tall + row / MR) * MR + part;
+            let of_share = |count: usize, share: usize| count * share / (tall * wide * MR);
+            for (first, count) in lines {
+                for line in of_share(count, share)..of_share(count, share + 1) {
+                    prefetch_line(first.wrapping_add(line * LINE));
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -408,12 +486,14 @@ mod tests {
 
     #[test]
     fn gemm_onto_begins_with_the_rows_it_is_given() {
-        for (m, n, k) in [(1, 5, 3), (9, 50, 7), (13, 96, 4)] {
+        for (m, n, k, ahead) in [(1, 5, 3, 0), (9, 50, 7, 5), (13, 96, 4, 13)] {
             let (a, b, d) = (numbers(m * k, 1), numbers(k * n, 2), numbers(4 * (n + 3), 3));
-            let of: Vec<u32> = (0..m as u32).map(|i| i * 7 % 4).collect();
+            let of: Vec<u32> = (0..(m + ahead) as u32).map(|i| i * 7 % 4).collect();
             let mut onto = vec![f32::NAN; m * n];
-            gemm_onto((m, n, k), Left::rows(&a, k), (&b, n), Rows { data: &d, stride: n + 3, of: &of }, (&mut onto, n));
-            let mut naive: Vec<f32> = of.iter().flat_map(|&row| &d[row as usize * (n + 3)..][..n]).copied().collect();
+            let rows = Rows { data: &d, stride: n + 3, of: &of, ahead };
+            gemm_onto((m, n, k), Left::rows(&a, k), (&b, n), rows, (&mut onto, n));
+            let mut naive: Vec<f32> =
+                of[..m].iter().flat_map(|&row| &d[row as usize * (n + 3)..][..n]).copied().collect();
             gemm_naive((m, n, k), Left::rows(&a, k), (&b, n), (&mut naive, n));
             assert!(onto.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-5 * k as f32), "{m}×{n}×{k}");
         }
@@ -422,7 +502,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "a row beyond the 2 there are")]
     fn a_row_to_add_to_that_is_not_there() {
-        let rows = Rows { data: &[0.0; 4], stride: 2, of: &[2] };
+        let rows = Rows { data: &[0.0; 4], stride: 2, of: &[2], ahead: 0 };
         gemm_onto((1, 2, 1), Left::rows(&[1.0], 1), (&[1.0, 1.0], 2), rows, (&mut [0.0; 2], 2));
     }
 

@@ -75,6 +75,11 @@ impl Block {
         self.running.partition_point(|&n| n as usize > place)
     }
 
+    /// Number of texts that have a word number `t`.
+    pub fn running_at(&self, t: usize) -> usize {
+        self.running.get(t).map_or(0, |&n| n as usize)
+    }
+
     /// The packed row of the text at `place`, step `t`.
     pub fn row(&self, place: usize, t: usize) -> usize {
         self.start[t] as usize + place
