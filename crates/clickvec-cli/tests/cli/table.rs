@@ -236,3 +236,58 @@ fn a_table_that_is_killed_leaves_no_training_behind() {
     table.wait().unwrap();
     until(&|| processes_of(&output).is_empty(), "the training goes on");
 }
+
+#[test]
+fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
+    let folder = Folder::with_data();
+    folder.write("empty.txt", "");
+    folder.write("cut.vec", "3 4\nred 1 2 3 4\nblue 1 2\n");
+    folder.write("short.vec", "3 4\nred 1 2 3 4\nblue 1 2 3 4\n");
+    folder.write("binary.bin", b"2 4\nred \x00\x00\x80\x3f");
+    folder.write("not.vec", b"\x89PNG\r\n\x1a\n\0\0\0");
+    std::fs::create_dir(folder.path("encoder")).unwrap();
+    folder.write("encoder/dictionary.txt", "eos\nUNK\nred\nblue\n");
+    for array in ["utable.npy", "btable.npy", "uni_skip.npz", "bi_skip.npz"] {
+        folder.write(&format!("encoder/{array}"), b"PK\x03\x04 and no more");
+    }
+    let systems = [
+        ("topics", "ranker = \"plsa:topics=5000\"", "topics"),
+        ("dimensions", "ranker = \"lsa:dimensions=5000\"", "dimensions"),
+        ("no text", "ranker = \"skip-thought\"", "empty.txt"),
+        ("damaged", "ranker = \"skip-thought\"\nload = \"encoder\"", "expected"),
+        ("cut", "ranker = \"vectors\"\nvectors = \"cut.vec\"", "cut.vec"),
+        ("short", "ranker = \"vectors\"\nvectors = \"short.vec\"", "short.vec"),
+        ("binary", "ranker = \"vectors\"\nvectors = \"binary.bin\"", "binary.bin"),
+        ("not", "ranker = \"vectors\"\nvectors = \"not.vec\"", "not.vec"),
+        ("of it", "fusion = [\"first\", \"cut\"]", "its member `cut` was left out"),
+    ];
+    let rows: String =
+        systems.iter().map(|(name, what, _)| format!("[[system]]\nname = \"{name}\"\n{what}\n")).collect();
+    let [first, last] = ["first", "last"].map(|name| format!("[[system]]\nname = \"{name}\"\nranker = \"bm25\"\n"));
+    folder.write("spec.toml", format!("{first}{rows}{last}"));
+    let data =
+        ["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--contiguous", "empty.txt"];
+    let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);
+    let [report] = run.json_lines().try_into().unwrap();
+    let rows = report["systems"].as_array().unwrap();
+    assert!(rows[0]["ndcg@1"].is_f64() && rows[0]["ndcg@1"] == rows[systems.len() + 1]["ndcg@1"], "{report}");
+    for (row, (name, _, why)) in rows[1..].iter().zip(systems) {
+        let error = row["error"].as_str().unwrap_or_else(|| panic!("{name} was judged: {row}"));
+        assert!(row["name"] == name && error.contains(why), "{name}: {error}");
+    }
+
+    // With one title, or without a click, there is nothing to learn.
+    folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
+    folder.write("none.tsv", "query\ttitle\n");
+    let learners = ["lsa", "bltm", "wtm", "ptm"];
+    let rows: String =
+        learners.iter().map(|name| format!("[[system]]\nname = \"{name}\"\nranker = \"{name}\"\n")).collect();
+    folder.write("spec.toml", format!("{rows}{last}"));
+    let data = ["--judged", "judged.tsv", "--clicks", "none.tsv", "--titles", "one.tsv"];
+    let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);
+    let [report] = run.json_lines().try_into().unwrap();
+    for (row, name) in report["systems"].as_array().unwrap().iter().zip(learners) {
+        assert!(row["error"].is_string(), "{name} was judged: {row}");
+    }
+    assert!(report["systems"][4]["ndcg@1"].is_f64(), "{report}");
+}
