@@ -198,7 +198,7 @@ def main():
                       for (query, _, title, _), row in scored]
             print(f"{name}: {len(errors)} scores, the largest difference {max(errors):.2e}")
             failed |= max(errors) > 1e-3
-    sys.exit(failed)
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":

@@ -39,8 +39,12 @@ fn main() -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let folder = tempfile::tempdir()?;
     let config = TrainConfig::paper();
-    let log_config =
-        LogConfig { weighting: config.weighting, max_words: config.max_words, max_trigrams: config.max_trigrams };
+    let log_config = LogConfig {
+        field: &config.field,
+        weighting: config.weighting,
+        max_words: config.max_words,
+        max_trigrams: config.max_trigrams,
+    };
     let mut log_read = None;
     let reading = seconds(|| {
         log_read = Some(ClickLog::read(Path::new(&log), folder.path(), log_config, &mut |_| {}));

@@ -5,10 +5,11 @@
 
 use std::path::PathBuf;
 
-use clickvec::clicks::{ClickLog, ClickReader, LogConfig, Weighting};
+use clickvec::clicks::{ClickLog, ClickReader, LogConfig, TITLE, Weighting};
 use clickvec_bench::{median, seconds};
 
-const CONFIG: LogConfig = LogConfig { weighting: Weighting::Log, max_words: 64, max_trigrams: 1 << 20 };
+const CONFIG: LogConfig<'_> =
+    LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 64, max_trigrams: 1 << 20 };
 
 #[allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 fn main() -> clickvec::Result<()> {
@@ -33,7 +34,7 @@ fn main() -> clickvec::Result<()> {
 
 /// Number of rows of a table.
 fn rows(path: &std::path::Path) -> clickvec::Result<u64> {
-    let mut reader = ClickReader::open(path, CONFIG.weighting)?;
+    let mut reader = ClickReader::open(path, TITLE, CONFIG.weighting)?;
     let mut rows = 0;
     while reader.next()?.is_some() {
         rows += 1;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec::clicks::read_titles;
+use clickvec::clicks::{TITLE, read_titles};
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::math::Level;
 use clickvec::model::{Model, Side};
@@ -100,7 +100,7 @@ fn embed(args: &Args) -> Result<(Table, Table)> {
         TrainOptions { clicks: &args.clicks, validation: None, output: &output, checkpoint_every: None, resume: false };
     train(&TrainConfig::default(), &options, &mut |_| {})?;
     let model = Model::load(&output)?;
-    let titles: Vec<String> = read_titles(&args.titles)?.0.into_iter().map(|title| title.title).collect();
+    let titles: Vec<String> = read_titles(&args.titles, TITLE)?.0.into_iter().map(|title| title.title).collect();
     let queries = std::fs::read_to_string(&args.queries).with_context(|| args.queries.display().to_string())?;
     let queries: Vec<&str> = queries.lines().collect();
     let dimension = model.dimension();

@@ -14,10 +14,10 @@ use crate::output;
 /// Lines that wait for whoever takes them.
 const WAITING_LINES: usize = 8_192;
 
-/// Reads a test set, which must not be empty.
-pub(crate) fn judgments(path: &Path) -> Result<Judgments> {
+/// Reads a test set, with the texts of the column `field`; it must not be empty.
+pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
     let mut builder = JudgmentsBuilder::new(path);
-    clicks::read_judged_rows(path, |row| builder.push(row))?;
+    clicks::read_judged_rows(path, field, |row| builder.push(row))?;
     let judgments = builder.finish();
     ensure!(
         !judgments.queries.is_empty(),
@@ -31,9 +31,9 @@ pub(crate) fn judgments(path: &Path) -> Result<Judgments> {
     Ok(judgments)
 }
 
-/// Reads a collection, which must not be empty.
-pub(crate) fn titles(path: &Path) -> Result<Vec<clicks::Title>> {
-    let (titles, skipped) = clicks::read_titles(path)?;
+/// Reads a collection, with the texts of the column `field`; it must not be empty.
+pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<clicks::Title>> {
+    let (titles, skipped) = clicks::read_titles(path, field)?;
     note_skipped(path, &skipped);
     ensure!(
         !titles.is_empty(),

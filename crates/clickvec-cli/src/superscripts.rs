@@ -4,7 +4,7 @@ use clickvec::eval::{Comparison, Evaluation, Metric};
 
 /// A difference is significant below this probability.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
-/// Letters of systems with their superscripts; Unicode has no superscript q.
+/// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a″.
 const LETTERS: [(char, char); 25] = [
     ('a', 'ᵃ'),
     ('b', 'ᵇ'),
@@ -35,9 +35,17 @@ const LETTERS: [(char, char); 25] = [
 /// From this many letters in a row on, only the first and the last are written.
 const ROW_OF_LETTERS: usize = 3;
 
-/// The letter of the system at a place; none beyond the last letter.
+/// The letter of the system at a place, with as many primes as all letters were used before.
 pub(crate) fn letter(place: usize) -> String {
-    LETTERS.get(place).map_or_else(String::new, |(letter, _)| letter.to_string())
+    format!("{}{}", LETTERS[place % LETTERS.len()].0, primes(place))
+}
+
+fn superscript(place: usize) -> String {
+    format!("{}{}", LETTERS[place % LETTERS.len()].1, primes(place))
+}
+
+fn primes(place: usize) -> String {
+    "′".repeat(place / LETTERS.len())
 }
 
 /// The places of the systems that this one is significantly better than, by the probabilities `p`.
@@ -66,11 +74,11 @@ pub(crate) fn beaten(
 pub(crate) fn marks(places: &[usize]) -> String {
     let mut marks = String::new();
     for row in places.chunk_by(|a, b| a + 1 == *b) {
-        let row: Vec<char> =
-            row.iter().filter_map(|&place| LETTERS.get(place)).map(|&(_, superscript)| superscript).collect();
-        match row.as_slice() {
-            [first, .., last] if row.len() >= ROW_OF_LETTERS => marks.extend([*first, '⁻', *last]),
-            few => marks.extend(few),
+        match row {
+            [first, .., last] if row.len() >= ROW_OF_LETTERS => {
+                marks.extend([superscript(*first), "⁻".to_owned(), superscript(*last)]);
+            }
+            few => marks.extend(few.iter().map(|&place| superscript(place))),
         }
     }
     marks
@@ -85,6 +93,12 @@ mod tests {
         assert_eq!(marks(&[]), "");
         assert_eq!(marks(&[0, 1]), "ᵃᵇ");
         assert_eq!(marks(&[0, 1, 2, 4]), "ᵃ⁻ᶜᵉ");
-        assert_eq!(marks(&[30]), "");
+    }
+
+    #[test]
+    fn more_systems_than_letters() {
+        assert_eq!([24, 25, 49, 50].map(letter), ["z", "a′", "z′", "a″"]);
+        assert_eq!(marks(&[0, 25, 50]), "ᵃᵃ′ᵃ″");
+        assert_eq!(marks(&[23, 24, 25, 26, 30]), "ʸ⁻ᵇ′ᶠ′");
     }
 }

@@ -1,6 +1,6 @@
 //! What a training run is told, and what it records of itself in the model.
 
-use crate::clicks::{LogStatistics, NegativeSource, Negatives, Weighting};
+use crate::clicks::{self, LogStatistics, NegativeSource, Negatives, Weighting};
 use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, Peephole};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
@@ -32,6 +32,9 @@ pub struct TrainConfig {
     pub bptt: Bptt,
     /// The range of the initial weights.
     pub init_range: InitRange,
+    /// The log's column with the texts that were clicked. Not written if it is `title`, as with `precision`.
+    #[serde(default = "title", skip_serializing_if = "is_title")]
+    pub field: String,
     /// What the log's `count` column is worth.
     pub weighting: Weighting,
     /// Times through the log.
@@ -85,6 +88,14 @@ pub struct TrainingRecord {
     pub loss: f64,
 }
 
+fn title() -> String {
+    clicks::TITLE.to_owned()
+}
+
+fn is_title(field: &str) -> bool {
+    field == clicks::TITLE
+}
+
 impl Default for LstmConfig {
     /// The paper's LSTM as evaluated: 96 cells, no forget gate, no peepholes.
     fn default() -> LstmConfig {
@@ -107,6 +118,7 @@ impl Default for TrainConfig {
             clip_norm: None,
             bptt: Bptt::default(),
             init_range: InitRange::Uniform(0.01),
+            field: title(),
             weighting: Weighting::Log,
             epochs: 5,
             keep: Keep::Last,
@@ -191,6 +203,7 @@ impl TrainConfig {
             let mut map: serde_json::Map<_, _> = json.unwrap_or_default();
             // What is written only if it is not the default.
             map.insert("precision".to_owned(), serde_json::json!(config.precision));
+            map.insert("field".to_owned(), serde_json::json!(config.field));
             map
         };
         let (mine, theirs) = (as_map(self), as_map(other));
@@ -287,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn precision_is_written_only_if_it_is_not_f32() {
+    fn what_older_models_do_not_have_is_written_only_if_it_is_not_the_default() {
         let exact = TrainConfig::default();
         let rounded = TrainConfig { precision: Precision::Bf16, ..exact.clone() };
         let json = |config: &TrainConfig| serde_json::to_string(config).expect("JSON");
@@ -297,6 +310,9 @@ mod tests {
         }
         assert_eq!(exact.differences(&rounded), ["precision f32 instead of bf16"]);
         assert_eq!(rounded.differences(&exact), ["precision bf16 instead of f32"]);
+        let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
+        assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
+        assert_eq!(body.differences(&exact), ["field body instead of title"]);
         let feed_forward = EncoderConfig::Dssm { layers: vec![8] };
         let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
         assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));

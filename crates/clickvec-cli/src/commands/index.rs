@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clickvec::clicks::TITLE;
 use clickvec::collection::Collection;
 use clickvec::model::Model;
 use serde::Serialize;
@@ -24,6 +25,10 @@ pub(crate) struct Args {
     /// What will be searched: a table with the columns id and title; also .gz and .zst; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
+
+    /// The column that is searched in the place of the title: `body`, for example.
+    #[arg(long, value_name = "COLUMN", default_value = TITLE)]
+    field: String,
 
     /// The folder to write; an index that is there is replaced, nothing else ever is.
     #[arg(long, short, value_name = "INDEX")]
@@ -49,7 +54,7 @@ struct Report<'a> {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     Collection::check_output(&args.output)?;
     let model = Model::load(&args.model)?;
-    let collection = search::encode(&model, &args.titles)?;
+    let collection = search::encode(&model, &args.titles, &args.field)?;
     let fingerprint = collection.save(&model, &args.output)?;
     if args.json {
         let mut out = output::stdout();

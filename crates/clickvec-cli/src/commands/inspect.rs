@@ -128,8 +128,9 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
     let trigrams = model.dictionary().trigrams();
     // By way of text: a number keeps its shortest form, 0.1 and not 0.10000000149.
     let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
-    // The file has it only if it is not f32.
+    // The file has these only if they are not the defaults.
     training["config"]["precision"] = serde_json::to_value(model.training().config.precision)?;
+    training["config"]["field"] = serde_json::to_value(&model.training().config.field)?;
     Ok(Report {
         file,
         encoder: model.encoder_config(),

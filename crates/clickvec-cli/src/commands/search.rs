@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use clickvec::clicks::TITLE;
 use clickvec::collection::Collection;
 use clickvec::index::{Hit, SearchScratch};
 use clickvec::model::{Embedder, Model, Side};
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
+    /// Without an index: the column that is searched in the place of the title.
+    #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "index")]
+    field: String,
+
     /// What to search for [default: lines of standard input].
     #[arg(value_name = "QUERY")]
     queries: Vec<String>,
@@ -61,7 +66,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
-            let collection = encode(&model, titles)?;
+            let collection = encode(&model, titles, &args.field)?;
             answer(&args, model.dictionary(), model.embedder(Side::Query), collection)
         }
         (Some(_), ..) => {
@@ -106,8 +111,8 @@ fn answer(args: &Args, dictionary: &Dictionary, embedder: Embedder<'_>, collecti
 }
 
 /// Reads a table of titles and encodes it.
-pub(super) fn encode(model: &Model, titles: &Path) -> Result<Collection> {
-    let titles = input::titles(titles)?;
+pub(super) fn encode(model: &Model, titles: &Path, field: &str) -> Result<Collection> {
+    let titles = input::titles(titles, field)?;
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
     let collection = Collection::encode(model, titles, &mut |done| bar.set_position(done as u64))?;
     bar.finish_and_clear();

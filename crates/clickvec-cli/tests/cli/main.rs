@@ -3,6 +3,7 @@
 mod bad_input;
 mod embed;
 mod evaluate;
+mod field;
 mod harness;
 mod help;
 mod index;

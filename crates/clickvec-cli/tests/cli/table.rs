@@ -56,8 +56,8 @@ fn a_table_is_made_and_nothing_is_done_twice() {
         files
     };
     let before = written(&folder);
-    assert_eq!(before.len(), 6, "four of BM25, two of the LSTM: {before:?}");
-    // Times of what is computed anew each time, the fusion, are no result.
+    assert_eq!(before.len(), 8, "four of BM25, two of the LSTM, two folds of both: {before:?}");
+    // How long a fusion took is kept with its scores alone, and is another time where those are made anew.
     let results = |folder: &Folder| {
         let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
         for system in report["systems"].as_array_mut().unwrap() {
@@ -78,12 +78,20 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     folder.run(&["table", "spec.toml", "--html", "again.html"]).code(0);
     assert!(folder.read("again.html").contains("\"curves\":[{\"name\":\"LSTM\""));
 
+    // A member's other parameters are another fusion, of the same members' points.
+    folder.write("spec.toml", folder.read("spec.toml").replace("k1 = [0.5, 2]", "k1 = [2]"));
+    folder.run(&["table", "spec.toml"]).code(0);
+    let more = written(&folder).len() - before.len();
+    assert!(more <= 2, "{more} more");
+    folder.write("spec.toml", folder.read("spec.toml").replace("k1 = [2]", "k1 = [0.5, 2]"));
+    let points = written(&folder).len();
+
     // Other judgments are another table, of the same neural models.
     let models = |folder: &Folder| std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
     let before = models(&folder);
     folder.write("judged.tsv", format!("{}red hammer\tblue hammer\t1\n", folder.read("judged.tsv")));
     folder.run(&["table", "spec.toml"]).code(0);
-    assert_eq!((written(&folder).len(), models(&folder)), (12, before + 2), "one more BM25 with its times");
+    assert_eq!((written(&folder).len(), models(&folder)), (points + 8, before + 2), "one more BM25 with its times");
 }
 
 #[test]
@@ -124,6 +132,15 @@ fn json_has_every_row_and_every_test() {
     assert!(systems[1]["train_seconds"].as_f64().unwrap() > 0.0 && systems[1]["bytes"].as_u64().unwrap() > 1000);
     assert_eq!(report["tests"].as_array().unwrap().len(), 9);
     assert_eq!(report["against_first"].as_array().unwrap().len(), 6);
+    let ids = report["query_ids"].as_array().unwrap();
+    assert_eq!((ids.len(), report["query_texts"].as_array().unwrap().len()), (48, 48));
+    for system in systems {
+        for metric in ["ndcg@1", "ndcg@3", "ndcg@10"] {
+            let values: Vec<f64> = serde_json::from_value(system["per_query"][metric].clone()).unwrap();
+            let mean = values.iter().sum::<f64>() / 48.0;
+            assert!(values.len() == 48 && (mean - system[metric].as_f64().unwrap()).abs() < 1e-12, "{system}");
+        }
+    }
     for test in report["tests"].as_array().unwrap() {
         assert!(test["holm"].as_f64().unwrap() >= test["p"].as_f64().unwrap(), "{test}");
     }
@@ -181,4 +198,96 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     folder.run(&missing).code(2).says("none: expected a folder to write into, found none");
     let over = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
     folder.run(&over).code(2).says("found `spec.toml`, which is read");
+}
+
+/// The processes whose command line has this text.
+#[cfg(target_os = "linux")]
+fn processes_of(text: &str) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let has = |id: &u32| {
+        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(text)
+    };
+    all.filter(has).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_table_that_is_killed_leaves_no_training_behind() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", "[[system]]\nname = \"a\"\ntrain = \"--cells 8 --minibatch 8 --epochs 1000000\"\n");
+    let cache = folder.path("spec.cache").display().to_string();
+    let spec = folder.path("spec.toml");
+    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    table.arg("table").arg(&spec).args(["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]);
+    table.current_dir(folder.path("")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut table = table.spawn().unwrap();
+    let output = format!("--output {cache}");
+    let until = |done: &dyn Fn() -> bool, what: &str| {
+        let began = std::time::Instant::now();
+        while !done() {
+            assert!(began.elapsed().as_secs() < 60, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    until(&|| processes_of(&output).len() == 1, "no training was started");
+    // As `kill -9` does: the table has no say any more.
+    table.kill().unwrap();
+    table.wait().unwrap();
+    until(&|| processes_of(&output).is_empty(), "the training goes on");
+}
+
+#[test]
+fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
+    let folder = Folder::with_data();
+    folder.write("empty.txt", "");
+    folder.write("cut.vec", "3 4\nred 1 2 3 4\nblue 1 2\n");
+    folder.write("short.vec", "3 4\nred 1 2 3 4\nblue 1 2 3 4\n");
+    folder.write("binary.bin", b"2 4\nred \x00\x00\x80\x3f");
+    folder.write("not.vec", b"\x89PNG\r\n\x1a\n\0\0\0");
+    std::fs::create_dir(folder.path("encoder")).unwrap();
+    folder.write("encoder/dictionary.txt", "eos\nUNK\nred\nblue\n");
+    for array in ["utable.npy", "btable.npy", "uni_skip.npz", "bi_skip.npz"] {
+        folder.write(&format!("encoder/{array}"), b"PK\x03\x04 and no more");
+    }
+    let systems = [
+        ("topics", "ranker = \"plsa:topics=5000\"", "topics"),
+        ("dimensions", "ranker = \"lsa:dimensions=5000\"", "dimensions"),
+        ("no text", "ranker = \"skip-thought\"", "empty.txt"),
+        ("damaged", "ranker = \"skip-thought\"\nload = \"encoder\"", "expected"),
+        ("cut", "ranker = \"vectors\"\nvectors = \"cut.vec\"", "cut.vec"),
+        ("short", "ranker = \"vectors\"\nvectors = \"short.vec\"", "short.vec"),
+        ("binary", "ranker = \"vectors\"\nvectors = \"binary.bin\"", "binary.bin"),
+        ("not", "ranker = \"vectors\"\nvectors = \"not.vec\"", "not.vec"),
+        ("of it", "fusion = [\"first\", \"cut\"]", "its member `cut` was left out"),
+    ];
+    let rows: String =
+        systems.iter().map(|(name, what, _)| format!("[[system]]\nname = \"{name}\"\n{what}\n")).collect();
+    let [first, last] = ["first", "last"].map(|name| format!("[[system]]\nname = \"{name}\"\nranker = \"bm25\"\n"));
+    folder.write("spec.toml", format!("{first}{rows}{last}"));
+    let data =
+        ["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--contiguous", "empty.txt"];
+    let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);
+    let [report] = run.json_lines().try_into().unwrap();
+    let rows = report["systems"].as_array().unwrap();
+    assert!(rows[0]["ndcg@1"].is_f64() && rows[0]["ndcg@1"] == rows[systems.len() + 1]["ndcg@1"], "{report}");
+    for (row, (name, _, why)) in rows[1..].iter().zip(systems) {
+        let error = row["error"].as_str().unwrap_or_else(|| panic!("{name} was judged: {row}"));
+        assert!(row["name"] == name && error.contains(why), "{name}: {error}");
+    }
+
+    // With one title, or without a click, there is nothing to learn.
+    folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
+    folder.write("none.tsv", "query\ttitle\n");
+    let learners = ["lsa", "bltm", "wtm", "ptm"];
+    let rows: String =
+        learners.iter().map(|name| format!("[[system]]\nname = \"{name}\"\nranker = \"{name}\"\n")).collect();
+    folder.write("spec.toml", format!("{rows}{last}"));
+    let data = ["--judged", "judged.tsv", "--clicks", "none.tsv", "--titles", "one.tsv"];
+    let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);
+    let [report] = run.json_lines().try_into().unwrap();
+    for (row, name) in report["systems"].as_array().unwrap().iter().zip(learners) {
+        assert!(row["error"].is_string(), "{name} was judged: {row}");
+    }
+    assert!(report["systems"][4]["ndcg@1"].is_f64(), "{report}");
 }

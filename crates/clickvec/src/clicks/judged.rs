@@ -22,19 +22,20 @@ pub struct JudgedRow<'a> {
     pub grade: &'a str,
 }
 
-/// Reads judged pairs: columns `query`, `title` and `grade`, optionally `query_id` and `title_id`.
+/// Reads judged pairs: columns `query`, `field` ([`super::TITLE`], as a rule) and `grade`, optionally `query_id` and
+/// `title_id`.
 ///
 /// # Errors
 ///
 /// Those of [`TableReader::open`], [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails;
 /// [`Error::Table`] at the first broken line: a test set that lost a line would give other results in silence.
-pub fn read_judged_rows(path: &Path, on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
-    judged_of(TableReader::open(path)?, on_row)
+pub fn read_judged_rows(path: &Path, field: &str, on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
+    judged_of(TableReader::open(path)?, field, on_row)
 }
 
-fn judged_of(mut table: TableReader, mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
+fn judged_of(mut table: TableReader, field: &str, mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
     let query = table.require("query")?;
-    let title = table.require("title")?;
+    let title = table.require(field)?;
     let grade = table.require("grade")?;
     let query_id = table.optional("query_id")?;
     let title_id = table.optional("title_id")?;
@@ -68,7 +69,7 @@ mod tests {
     #[test]
     fn judged_rows_carry_what_the_table_has() {
         let mut rows = 0;
-        let result = judged_of(table(b"query\tquery_id\tgrade\ttitle\nshoes\tq1\t4\tRed shoes\n"), |row| {
+        let result = judged_of(table(b"query\tquery_id\tgrade\ttitle\nshoes\tq1\t4\tRed shoes\n"), "title", |row| {
             rows += 1;
             let expected = JudgedRow {
                 line: 2,
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_broken_judged_line_is_an_error() {
-        let error = judged_of(table(b"query\ttitle\tgrade\na\tb\t1\na\tb\n"), |_| Ok(())).unwrap_err();
+        let error = judged_of(table(b"query\ttitle\tgrade\na\tb\t1\na\tb\n"), "title", |_| Ok(())).unwrap_err();
         assert_eq!(error.to_string(), "t.tsv:3: expected at least 3 columns, found 2; see docs/formats.md");
     }
 }

@@ -21,7 +21,9 @@ const REMEMBERED_BYTES: usize = 64 << 20;
 
 /// How a log is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LogConfig {
+pub struct LogConfig<'a> {
+    /// The column with the texts that were clicked.
+    pub field: &'a str,
     /// What the `count` column is worth.
     pub weighting: Weighting,
     /// Words of a text beyond this many are cut.
@@ -105,8 +107,8 @@ impl ClickLog {
     /// # Errors
     /// What [`ClickReader`] reports, [`Error::Io`] if the temporary files cannot be written (a full
     /// disk), [`Error::Log`] if no pair is left.
-    pub fn read(path: &Path, beside: &Path, config: LogConfig, progress: &mut dyn FnMut(u64)) -> Result<ClickLog> {
-        let mut reader = ClickReader::open(path, config.weighting)?;
+    pub fn read(path: &Path, beside: &Path, config: LogConfig<'_>, progress: &mut dyn FnMut(u64)) -> Result<ClickLog> {
+        let mut reader = ClickReader::open(path, config.field, config.weighting)?;
         let mut building = Building::new(beside, config)?;
         while let Some(click) = reader.next()? {
             building.add(click.query, click.title, click.weight)?;
@@ -193,8 +195,8 @@ impl WordFeatures for ClickLog {
 }
 
 /// A log that is being read.
-struct Building {
-    config: LogConfig,
+struct Building<'a> {
+    config: LogConfig<'a>,
     beside: std::path::PathBuf,
     records: Spool<Record>,
     words: Spool<WordId>,
@@ -215,8 +217,8 @@ struct Building {
     fingerprint: Xxh3,
 }
 
-impl Building {
-    fn new(beside: &Path, config: LogConfig) -> Result<Building> {
+impl Building<'_> {
+    fn new<'a>(beside: &Path, config: LogConfig<'a>) -> Result<Building<'a>> {
         Ok(Building {
             config,
             beside: beside.to_owned(),
@@ -400,15 +402,17 @@ fn mix(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clicks::TITLE;
 
-    fn read(rows: &str, config: LogConfig) -> Result<ClickLog> {
+    fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("clicks.tsv");
         std::fs::write(&path, rows).expect("written");
         ClickLog::read(&path, folder.path(), config, &mut |_| {})
     }
 
-    const CONFIG: LogConfig = LogConfig { weighting: Weighting::Log, max_words: 4, max_trigrams: 100 };
+    const CONFIG: LogConfig<'_> =
+        LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 4, max_trigrams: 100 };
 
     #[test]
     fn pairs_words_and_features() {

@@ -286,13 +286,13 @@ impl TitleRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{LogConfig, Weighting};
+    use crate::clicks::{LogConfig, TITLE, Weighting};
     use std::collections::HashSet;
 
     fn log(folder: &Path, rows: &str) -> ClickLog {
         let path = folder.join("clicks.tsv");
         std::fs::write(&path, format!("query\ttitle\n{rows}")).expect("written");
-        let config = LogConfig { weighting: Weighting::Log, max_words: 64, max_trigrams: 1000 };
+        let config = LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 64, max_trigrams: 1000 };
         ClickLog::read(&path, folder, config, &mut |_| {}).expect("a log")
     }
 

@@ -19,6 +19,9 @@ pub use reader::{Click, ClickReader};
 pub use titles::{Title, read_titles};
 pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
 
+/// The column with the texts that are ranked, unless another is named.
+pub const TITLE: &str = "title";
+
 /// How many skipped lines are kept to be shown.
 pub const SHOWN_SKIPPED_LINES: usize = 5;
 

@@ -12,7 +12,7 @@ use crate::error::TableFault;
 pub struct Click<'a> {
     /// The query.
     pub query: &'a str,
-    /// The title that was clicked.
+    /// The title that was clicked, or what else stands in the column that was asked for.
     pub title: &'a str,
     /// What multiplies the pair's loss: finite, 0 or more.
     pub weight: f32,
@@ -32,15 +32,15 @@ pub struct ClickReader {
 }
 
 impl ClickReader {
-    /// Opens a click log: columns `query` and `title`, optionally `weight` and `count`.
+    /// Opens a click log: columns `query` and `field` ([`super::TITLE`], as a rule), optionally `weight` and `count`.
     ///
     /// With both, a pair's weight is the product of `weight` and what `weighting` makes of `count`.
     ///
     /// # Errors
     ///
     /// Those of [`TableReader::open`] and [`TableReader::require`].
-    pub fn open(path: &Path, weighting: Weighting) -> Result<ClickReader> {
-        ClickReader::from_table(TableReader::open(path)?, weighting)
+    pub fn open(path: &Path, field: &str, weighting: Weighting) -> Result<ClickReader> {
+        ClickReader::from_table(TableReader::open(path)?, field, weighting)
     }
 
     /// [`ClickReader::open`] for a table that is already open.
@@ -48,9 +48,9 @@ impl ClickReader {
     /// # Errors
     ///
     /// Those of [`TableReader::require`].
-    pub fn from_table(mut table: TableReader, weighting: Weighting) -> Result<ClickReader> {
+    pub fn from_table(mut table: TableReader, field: &str, weighting: Weighting) -> Result<ClickReader> {
         let query = table.require("query")?;
-        let title = table.require("title")?;
+        let title = table.require(field)?;
         let weight = table.optional("weight")?;
         let count = match weighting {
             Weighting::None => None,
@@ -114,13 +114,14 @@ fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clicks::TITLE;
 
     fn table(bytes: &'static [u8]) -> TableReader {
         TableReader::from_reader(Path::new("t.tsv"), Box::new(bytes)).unwrap()
     }
 
     fn clicks(bytes: &'static [u8], weighting: Weighting) -> (Vec<(String, String, f32, u64)>, Skipped) {
-        let mut reader = ClickReader::from_table(table(bytes), weighting).unwrap();
+        let mut reader = ClickReader::from_table(table(bytes), TITLE, weighting).unwrap();
         let mut clicks = Vec::new();
         while let Some(click) = reader.next().unwrap() {
             clicks.push((click.query.to_owned(), click.title.to_owned(), click.weight, click.line));
@@ -144,6 +145,16 @@ mod tests {
         let expected = [("a".to_owned(), "b".to_owned(), 1.0, 2), ("c".to_owned(), "d".to_owned(), 1.0, 3)];
         assert_eq!(clicks, expected);
         assert_eq!(skipped, Skipped::default());
+    }
+
+    #[test]
+    fn another_column_in_the_place_of_the_title() {
+        let bytes = b"query\ttitle\tbody\na\tb\tc d\n";
+        let mut reader = ClickReader::from_table(table(bytes), "Body", Weighting::Log).unwrap();
+        assert_eq!(reader.next().unwrap().unwrap().title, "c d");
+        let Err(error) = ClickReader::from_table(table(bytes), "text", Weighting::Log) else { panic!("a reader") };
+        let missing = "t.tsv: expected a column `text` in the header, found `query`, `title`, `body`";
+        assert_eq!(error.to_string(), format!("{missing}; see docs/formats.md"));
     }
 
     #[test]

@@ -17,19 +17,19 @@ pub struct Title {
     pub title: String,
 }
 
-/// Reads a collection: columns `id` and `title`. Broken lines are skipped and counted.
+/// Reads a collection: columns `id` and `field` ([`super::TITLE`], as a rule). Broken lines are skipped and counted.
 ///
 /// # Errors
 ///
 /// Those of [`TableReader::open`] and [`TableReader::require`]; [`crate::Error::ReadAt`] if reading fails; [`crate::Error::Table`]
 /// with [`TableFault::DuplicateId`] if two lines have the same id, because a result could then mean either.
-pub fn read_titles(path: &Path) -> Result<(Vec<Title>, Skipped)> {
-    titles_of(TableReader::open(path)?)
+pub fn read_titles(path: &Path, field: &str) -> Result<(Vec<Title>, Skipped)> {
+    titles_of(TableReader::open(path)?, field)
 }
 
-fn titles_of(mut table: TableReader) -> Result<(Vec<Title>, Skipped)> {
+fn titles_of(mut table: TableReader, field: &str) -> Result<(Vec<Title>, Skipped)> {
     let id = table.require("id")?;
-    let title = table.require("title")?;
+    let title = table.require(field)?;
     let (mut titles, mut lines, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
     while let Some(line) = table.next()? {
         match line {
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn titles_skip_broken_lines() {
-        let (titles, skipped) = titles_of(table(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n")).unwrap();
+        let (titles, skipped) = titles_of(table(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n"), "title").unwrap();
         assert_eq!(titles.len(), 2);
         assert_eq!(titles[0], Title { id: "7".to_owned(), title: "Red shoes".to_owned() });
         assert_eq!((skipped.count, skipped.first[0].line), (1, 3));
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn an_id_that_stands_twice_names_both_lines() {
-        let error = titles_of(table(b"id\ttitle\n7\ta\n8\tb\n7\tc\n")).unwrap_err();
+        let error = titles_of(table(b"id\ttitle\n7\ta\n8\tb\n7\tc\n"), "title").unwrap_err();
         assert_eq!(
             error.to_string(),
             "t.tsv:4: expected a new id, found `7`, which stands in line 2 already; ids must be unique"

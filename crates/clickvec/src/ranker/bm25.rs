@@ -137,6 +137,7 @@ impl Trained for Bm25 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranker::shop::{Shop, ndcg, restored, with_shuffled_words};
     use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
 
     #[test]
@@ -197,6 +198,15 @@ mod tests {
         for bad in ["bm25:k1=-1", "bm25:b=1.5", "bm25:k2=1"] {
             assert!(values(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn shuffled_frequencies_rank_worse() {
+        let shop = Shop::new();
+        let bm25 = train("bm25", &shop.corpus);
+        let shuffled = restored("bm25", &with_shuffled_words(&bm25.state()));
+        let (found, without) = (ndcg(bm25.as_ref(), &shop.judgments), ndcg(shuffled.as_ref(), &shop.judgments));
+        assert!(found > without + 0.05, "{found}, shuffled {without}");
     }
 
     #[test]

@@ -214,6 +214,8 @@ fn moved(weights: &[f64], member: usize, weight: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::{EvaluateOptions, Metric, evaluate};
+    use crate::ranker::shop::Shop;
     use crate::ranker::testing::{assert_close, corpus, train};
 
     const METHODS: [FusionMethod; 3] =
@@ -304,6 +306,23 @@ mod tests {
             assert_eq!((fusion.name(), fusion.weights()), ("both", &[0.25, 0.75][..]));
             assert_eq!(fusion.score("red lamp", &titles), fuse(&[&scores[0], &scores[1]], &[0.25, 0.75], method));
         }
+    }
+
+    #[test]
+    fn shuffled_weights_rank_worse() {
+        let shop = Shop::new();
+        let ranker = |spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>) };
+        // Of other names for what is asked BM25 knows nothing, LSA does.
+        let members = [ranker("bm25"), ranker("lsa:dimensions=35"), ranker("ulm")];
+        let ndcg = |weights: &[f64]| {
+            let members = members.iter().cloned().zip(weights.iter().copied()).collect();
+            let fusion = Fusion::new("all".to_owned(), members, FusionMethod::MinMax);
+            evaluate(&fusion, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
+        };
+        let FittedWeights { mut weights, objective } = fit_weights(3, &mut |weights| ndcg(weights));
+        assert_eq!(objective, ndcg(&weights));
+        weights.rotate_left(1);
+        assert!(objective > ndcg(&weights) + 0.05, "{objective}, shuffled {}", ndcg(&weights));
     }
 
     #[test]

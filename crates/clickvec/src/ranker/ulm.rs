@@ -76,6 +76,7 @@ impl Trained for Ulm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranker::shop::{Shop, ndcg, restored, with_shuffled_words};
     use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
 
     #[test]
@@ -94,6 +95,15 @@ mod tests {
         assert_close(&ulm.score("red sofa door", &["red door red", "red", ""]), &expected);
         assert_close(&ulm.score("red", &["sofa red"]), &[p(1.0, 3.0, 2.0)]);
         assert_eq!(ulm.score("sofa", &["sofa", "red"]), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn shuffled_frequencies_rank_worse() {
+        let shop = Shop::new();
+        let ulm = train("ulm", &shop.corpus);
+        let shuffled = restored("ulm", &with_shuffled_words(&ulm.state()));
+        let (found, without) = (ndcg(ulm.as_ref(), &shop.judgments), ndcg(shuffled.as_ref(), &shop.judgments));
+        assert!(found > without + 0.05, "{found}, shuffled {without}");
     }
 
     #[test]

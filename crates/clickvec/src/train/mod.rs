@@ -140,8 +140,12 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
     for path in written_paths(options.output) {
         remove_abandoned(&path);
     }
-    let log_config =
-        LogConfig { weighting: config.weighting, max_words: config.max_words, max_trigrams: config.max_trigrams };
+    let log_config = LogConfig {
+        field: &config.field,
+        weighting: config.weighting,
+        max_words: config.max_words,
+        max_trigrams: config.max_trigrams,
+    };
     let log = ClickLog::read(options.clicks, &beside, log_config, &mut |pairs| on_event(&Event::Reading { pairs }))?;
     on_event(&Event::Log {
         statistics: log.statistics().clone(),

@@ -58,6 +58,25 @@ fn the_loss_falls_and_the_model_ranks() {
 }
 
 #[test]
+fn shuffled_clicks_rank_worse() {
+    let rows = log_rows(240, 1);
+    let (head, pairs) = rows.split_once('\n').expect("a header");
+    let pairs: Vec<(&str, &str)> = pairs.lines().filter_map(|line| line.split_once('\t')).collect();
+    let others = pairs.iter().cycle().skip(101);
+    let shuffled: String =
+        pairs.iter().zip(others).map(|((query, _), (_, title))| format!("{query}\t{title}\n")).collect();
+    let judged = judgments(1);
+    let config = TrainConfig { epochs: 12, learning_rate: 0.01, ..small(OptimizerKind::Adam) };
+    let [right, wrong] = [rows.clone(), format!("{head}\n{shuffled}")].map(|rows| {
+        let place = Place::new(&rows);
+        place.train(&config, How::default()).expect("trained");
+        let model = Neural::new("model".to_owned(), Model::load(&place.output()).expect("a model"));
+        evaluate(&model, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
+    });
+    assert!(right > wrong + 0.15, "{right}, shuffled {wrong}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
     let rows = log_rows(700, 2);
     let all = [

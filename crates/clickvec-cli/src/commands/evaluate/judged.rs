@@ -13,7 +13,7 @@ use crate::{input, output, progress};
 /// Loads or trains every system, evaluates it, and writes what was asked for on the way.
 pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
     let wanted = systems::parse(&args.ranker, &args.model)?;
-    let judgments = input::judgments(path)?;
+    let judgments = input::judgments(path, &args.field)?;
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
     }
@@ -22,7 +22,7 @@ pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
     }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
     let corpus = match wanted.iter().any(systems::Wanted::learns) {
-        true => systems::corpus(args.titles.as_deref(), args.clicks.as_deref(), &judgments)?,
+        true => systems::corpus(args.titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments)?,
         false => Corpus::default(),
     };
     let resources = Resources {

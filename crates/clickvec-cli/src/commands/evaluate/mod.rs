@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use clickvec::clicks::TITLE;
 use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
 
 pub(crate) use self::report::probability;
@@ -45,6 +46,10 @@ pub(crate) struct Args {
     /// The collection that rankers learn from: a table with the columns id and title.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
+
+    /// The column that is judged and learnt from in the place of the title, in all tables: `body`, for example.
+    #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
+    field: String,
 
     /// Running text, a sentence a line, for the ranker `skip-thought`.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]

@@ -61,6 +61,9 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
         return text;
     }
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
+    if systems.len() > 2 {
+        let _ = writeln!(text, "the tests are not corrected for their number, {}: `--json` has both", tests.len());
+    }
     if systems.len() > LISTED_SYSTEMS {
         let _ = writeln!(text, "all {} tests between pairs of systems: `--json`", tests.len());
         return text;

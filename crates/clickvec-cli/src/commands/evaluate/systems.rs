@@ -95,12 +95,18 @@ impl Ranker for Named {
     }
 }
 
-/// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`.
-pub(crate) fn corpus(titles: Option<&Path>, clicks: Option<&Path>, judgments: &Judgments) -> Result<Corpus> {
+/// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`; texts are those of
+/// the column `field`.
+pub(crate) fn corpus(
+    titles: Option<&Path>,
+    clicks: Option<&Path>,
+    field: &str,
+    judgments: &Judgments,
+) -> Result<Corpus> {
     let mut corpus = Corpus::default();
     let mut distinct: HashSet<String> = HashSet::new();
     match titles {
-        Some(path) => input::titles(path)?.iter().for_each(|title| corpus.add_title(&title.title)),
+        Some(path) => input::titles(path, field)?.iter().for_each(|title| corpus.add_title(&title.title)),
         None => judgments.queries.iter().flat_map(|query| &query.titles).for_each(|title| {
             if distinct.insert(title.text.clone()) {
                 corpus.add_title(&title.text);
@@ -108,7 +114,7 @@ pub(crate) fn corpus(titles: Option<&Path>, clicks: Option<&Path>, judgments: &J
         }),
     }
     if let Some(path) = clicks {
-        let mut reader = ClickReader::open(path, Weighting::Log)?;
+        let mut reader = ClickReader::open(path, field, Weighting::Log)?;
         while let Some(click) = reader.next()? {
             corpus.add_click(click.query, click.title, click.weight);
             if titles.is_none() && !distinct.contains(click.title) {

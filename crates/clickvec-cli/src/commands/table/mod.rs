@@ -1,6 +1,8 @@
 //! `clickvec table`: many systems, their free parameters chosen by cross validation, one table.
 
 mod cache;
+mod fusion;
+mod json;
 mod memory;
 mod page;
 mod process;
@@ -46,6 +48,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     contiguous: Option<PathBuf>,
 
+    /// The column that is judged and learnt from in the place of the title, instead of the spec's.
+    #[arg(long, value_name = "COLUMN")]
+    field: Option<String>,
+
     /// Where finished rows and models are kept; by default beside the spec, under its name and `.cache`.
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
@@ -89,7 +95,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     for file in read.iter().copied().chain(spec.files()) {
         std::fs::metadata(file).map_err(|source| clickvec::Error::io(file, "read", source))?;
     }
-    let judgments = input::judgments(&judged)?;
+    let judgments = input::judgments(&judged, spec.data.field())?;
     let folds = Folds::new(&judgments, spec.evaluation.folds, spec.evaluation.seed);
     if folds.count() > folds.texts() {
         let texts = output::counted(folds.texts() as u64, "query");
@@ -111,7 +117,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         clickvec::files::write_bytes_atomically(path, page::page(&report)?.as_bytes())?;
     }
     if args.json {
-        report.print_json()?;
+        json::print(&report)?;
     } else {
         output::print(report.text())?;
     }
@@ -139,6 +145,9 @@ fn data(spec: &mut Spec, args: &Args) -> Result<Data> {
         if given.is_some() {
             of_spec.clone_from(given);
         }
+    }
+    if args.field.is_some() {
+        data.field.clone_from(&args.field);
     }
     let Some(judged) = data.judged.clone() else {
         bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");

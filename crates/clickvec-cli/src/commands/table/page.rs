@@ -21,6 +21,8 @@ struct Data<'a> {
     against: Vec<(&'static str, Vec<Vec<String>>)>,
     parameters: Vec<String>,
     systems: Vec<&'a str>,
+    /// By system, for NDCG@1, @3 and @10: the mean and the ends of its confidence interval.
+    intervals: Vec<[[f64; 3]; 3]>,
     queries: Vec<Query<'a>>,
     /// How many texts have 0, 1, 2 … words.
     lengths: Lengths,
@@ -77,6 +79,12 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
         against,
         parameters: report.parameters(),
         systems: judged.iter().map(|(_, row, _)| row.name.as_str()).collect(),
+        intervals: report
+            .statistics
+            .intervals
+            .iter()
+            .map(|of| of.map(|interval| [interval.mean, interval.low, interval.high]))
+            .collect(),
         queries: queries.collect(),
         lengths: lengths(report),
         curves: curves.filter(|curve| curve.losses.len() > 1).collect(),

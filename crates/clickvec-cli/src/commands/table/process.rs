@@ -18,7 +18,8 @@ const CHECKPOINT_EVERY: &str = "2000";
 /// What `train` says where the machine, not the settings, is at fault; then there is no table without the row.
 const MACHINE: [&str; 3] = ["cannot ", "another process", "checkpoint"];
 
-/// A process that ends with whoever started it.
+/// A process that ends with whoever started it: here where that returns, and where it is killed because `train` watches
+/// its standard input.
 struct Running(Child);
 
 impl Drop for Running {
@@ -32,6 +33,7 @@ impl Drop for Running {
 /// Trains `model`, and keeps in the cache, under `key`, how that went.
 pub(super) fn train(
     clicks: &Path,
+    field: &str,
     arguments: &[String],
     model: &Path,
     key: &str,
@@ -44,10 +46,10 @@ pub(super) fn train(
     let before = training.seconds;
     let began = Instant::now();
     let mut command = Command::new(program);
-    command.arg("train").arg("--clicks").arg(clicks).args(arguments);
+    command.arg("train").arg("--clicks").arg(clicks).args(["--stop-with-input", "--field", field]).args(arguments);
     command.args(["--json", "--resume", "--checkpoint-every", CHECKPOINT_EVERY, "--output"]).arg(model);
     command.args(["--threads", &rayon::current_num_threads().to_string()]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = Running(command.spawn().context("cannot start the program itself")?);
     let (Some(stdout), Some(mut stderr)) = (process.0.stdout.take(), process.0.stderr.take()) else {
         unreachable!("both are piped")

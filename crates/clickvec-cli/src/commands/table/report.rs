@@ -1,18 +1,15 @@
-//! The table for people, as Markdown, and as JSON: part of the interface, see `docs/table.md`.
+//! The table for people, and as Markdown.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
-use anyhow::Result;
+use clickvec::clicks::TITLE;
 use clickvec::eval::{Comparison, Folds, Judgments, Metric};
-use serde::Serialize;
 
 use super::cache::Point;
 use super::run::{Judged, Row};
 use super::spec::Spec;
 use super::statistics::Statistics;
 use crate::commands::evaluate::probability;
-use crate::metrics::{ByKey, key};
 use crate::superscripts::{beaten, letter, marks};
 use crate::{output, table};
 
@@ -85,16 +82,19 @@ impl Report<'_> {
     /// What stands below the table.
     pub(super) fn notes(&self) -> Vec<String> {
         let queries = output::counted(self.judgments.queries.len() as u64, "query");
-        let how = if self.statistics.uncorrected { "" } else { ", corrected for all pairs by Holm's method" };
+        let how = match self.statistics.uncorrected {
+            true => "not corrected for their number",
+            false => "corrected for all pairs by Holm's method",
+        };
         let mut notes = vec![
             format!(
                 "{queries}, {}; each fold judged with the parameters that were best on the others",
                 output::counted(self.folds.count() as u64, "fold")
             ),
-            format!("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05{how})"),
+            format!("ᵃ: significantly better than system a (paired t-tests over queries, p < 0.05, {how})"),
         ];
-        if self.statistics.evaluations.iter().enumerate().any(|(place, _)| letter(place).is_empty()) {
-            notes.push("systems without a letter have no marks: `--json` has every test".to_owned());
+        if self.spec.data.field() != TITLE {
+            notes.push(format!("judged and learnt from: the column `{}`", output::printable(self.spec.data.field())));
         }
         for row in self.rows {
             if let Err(why) = &row.outcome {
@@ -202,147 +202,21 @@ impl Report<'_> {
         }
         text
     }
-
-    /// Prints the report as one line of JSON.
-    pub(super) fn print_json(&self) -> Result<()> {
-        let mut places = 0;
-        let systems = self.rows.iter().map(|row| {
-            let Ok(judged) = &row.outcome else {
-                let error = row.outcome.as_ref().err().map(String::as_str);
-                return JsonSystem {
-                    name: &row.name,
-                    mean: None,
-                    intervals: None,
-                    paper: row.paper,
-                    error,
-                    made: None,
-                };
-            };
-            let intervals = self.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
-            places += 1;
-            let parameters = judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
-            let made = Made {
-                parameters,
-                train_seconds: judged.train_seconds(),
-                bytes: judged.bytes(),
-                peak_bytes: judged.peak_bytes(),
-            };
-            let mean = Some(ByKey(&judged.evaluation.mean));
-            JsonSystem {
-                name: &row.name,
-                mean,
-                intervals: Some(intervals),
-                paper: row.paper,
-                error: None,
-                made: Some(made),
-            }
-        });
-        let tests = self.statistics.tests.iter().map(|Comparison { a, b, metric, test, holm }| JsonTest {
-            a,
-            b,
-            metric: key(*metric),
-            difference: test.difference,
-            t: test.t,
-            p: test.p,
-            holm: *holm,
-        });
-        let against = self.statistics.against_first.iter().map(|against| JsonAgainst {
-            system: &self.statistics.evaluations[against.place].name,
-            metric: key(against.metric),
-            difference: against.interval.mean,
-            interval: [against.interval.low, against.interval.high],
-            p: against.p,
-            holm: against.holm,
-            randomization: against.randomization,
-            minimum_detectable: against.minimum_detectable,
-            verdict: against.verdict(),
-        });
-        let report = JsonReport {
-            title: self.spec.title.as_deref(),
-            queries: self.judgments.queries.len(),
-            folds: self.folds.count(),
-            systems: systems.collect(),
-            tests: tests.collect(),
-            against_first: against.collect(),
-        };
-        let mut out = output::stdout();
-        output::json_line(&mut out, &report)?;
-        output::written(out.flush())
-    }
-}
-
-#[derive(Serialize)]
-struct JsonReport<'a> {
-    title: Option<&'a str>,
-    queries: usize,
-    folds: usize,
-    systems: Vec<JsonSystem<'a>>,
-    tests: Vec<JsonTest<'a>>,
-    against_first: Vec<JsonAgainst<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonSystem<'a> {
-    name: &'a str,
-    #[serde(flatten)]
-    mean: Option<ByKey<'a>>,
-    /// 95 % confidence intervals of NDCG@1, @3, @10.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    intervals: Option<[[f64; 2]; 3]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    paper: Option<[f64; 3]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    #[serde(flatten)]
-    made: Option<Made<'a>>,
-}
-
-#[derive(Serialize)]
-struct Made<'a> {
-    /// By fold.
-    parameters: Vec<&'a str>,
-    train_seconds: f64,
-    bytes: u64,
-    peak_bytes: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct JsonTest<'a> {
-    a: &'a str,
-    b: &'a str,
-    metric: &'static str,
-    difference: f64,
-    t: f64,
-    p: f64,
-    holm: f64,
-}
-
-#[derive(Serialize)]
-struct JsonAgainst<'a> {
-    system: &'a str,
-    metric: &'static str,
-    difference: f64,
-    interval: [f64; 2],
-    p: f64,
-    holm: f64,
-    randomization: f64,
-    minimum_detectable: Option<f64>,
-    verdict: &'static str,
 }
 
 impl Judged {
     /// The longest training of those that were chosen.
-    fn train_seconds(&self) -> f64 {
+    pub(super) fn train_seconds(&self) -> f64 {
         self.chosen().map(|point| point.training.seconds).fold(0.0, f64::max)
     }
 
     /// The largest of those that were chosen.
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.chosen().map(|point| point.bytes).max().unwrap_or(0)
     }
 
     /// As far as is known.
-    fn peak_bytes(&self) -> Option<u64> {
+    pub(super) fn peak_bytes(&self) -> Option<u64> {
         self.chosen().filter_map(|point| point.training.peak_bytes).max()
     }
 

@@ -6,12 +6,9 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clickvec::error::{Error, FileFault};
-use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, folds, judge};
+use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, judge};
 use clickvec::model::Model;
-use clickvec::ranker::{
-    Corpus, FittedWeights, FusionMethod, Neural, Ranker, RankerSpec, Resources, Stage, System, Trained, Values, file,
-    fit_weights, fuse,
-};
+use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, Stage, System, Trained, Values, file};
 use indicatif::ProgressBar;
 
 use super::cache::{Cache, Point, Training};
@@ -26,7 +23,7 @@ pub(super) struct Table<'a> {
     pub(super) judgments: &'a Judgments,
     pub(super) options: EvaluateOptions,
     pub(super) folds: Folds,
-    cache: Cache,
+    pub(super) cache: Cache,
     corpus: Option<Corpus>,
 }
 
@@ -157,7 +154,7 @@ impl<'a> Table<'a> {
                 std::iter::once(system.name.to_owned()).chain(named).collect()
             };
             let [whole, training] = [assigned(None), assigned(Some(Stage::Training))].map(|parts| {
-                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+                let parts: Vec<&str> = [data.field()].into_iter().chain(parts.iter().map(String::as_str)).collect();
                 self.cache.key(&files, &parts)
             });
             let (whole, training) = (format!("{}-scores", whole?), training?);
@@ -203,8 +200,12 @@ impl<'a> Table<'a> {
         }
         if self.corpus.is_none() {
             let data = &self.spec.data;
-            let corpus =
-                crate::commands::evaluate::corpus(data.titles.as_deref(), data.clicks.as_deref(), self.judgments)?;
+            let corpus = crate::commands::evaluate::corpus(
+                data.titles.as_deref(),
+                data.clicks.as_deref(),
+                data.field(),
+                self.judgments,
+            )?;
             self.corpus = Some(corpus);
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
@@ -238,19 +239,22 @@ impl<'a> Table<'a> {
                     "expected a validation set that is not judged in the table, found the same; leave `--validation` out"
                 );
             }
-            let parts: Vec<&str> = std::iter::once("train").chain(arguments.iter().map(String::as_str)).collect();
+            let parts: Vec<&str> =
+                ["train", data.field()].into_iter().chain(arguments.iter().map(String::as_str)).collect();
             // A model does not follow from what it is judged by.
             let files = [("clicks", Some(clicks.as_path())), ("validation", validation.as_deref())];
             let training = self.cache.key(&files, &parts)?;
-            let whole =
-                format!("{}-scores", self.cache.key(&[("judged", data.judged.as_deref())], &["train", &training])?);
+            let whole = format!(
+                "{}-scores",
+                self.cache.key(&[("judged", data.judged.as_deref())], &["train", data.field(), &training])?
+            );
             if let Some(point) = self.cache.get(&whole, self.judgments) {
                 done.push(point);
                 continue;
             }
             let path = self.cache.model(&training);
             if !path.exists() {
-                let finished = process::train(clicks, arguments, &path, &training, &self.cache, bar);
+                let finished = process::train(clicks, data.field(), arguments, &path, &training, &self.cache, bar);
                 if refused.or(finished)?.is_none() {
                     continue;
                 }
@@ -273,7 +277,7 @@ impl<'a> Table<'a> {
 
     fn file(&mut self, path: &Path) -> Result<Points> {
         let files = [("judged", self.spec.data.judged.as_deref()), ("model", Some(path))];
-        let key = format!("{}-scores", self.cache.key(&files, &[])?);
+        let key = format!("{}-scores", self.cache.key(&files, &[self.spec.data.field()])?);
         if let Some(point) = self.cache.get(&key, self.judgments) {
             return Ok(Points { points: vec![point], by_fold: false });
         }
@@ -294,72 +298,13 @@ impl<'a> Table<'a> {
         self.cache.put(&key, &point)?;
         Ok(Points { points: vec![point], by_fold: false })
     }
-
-    /// For each fold, the members' scores with the parameters that they have there, by the method and with the weights that
-    /// are best on the other folds.
-    fn fusion(&self, members: &[usize], methods: &[FusionMethod], rows: &[Row]) -> Result<Points> {
-        let mut judged = Vec::with_capacity(members.len());
-        for &member in members {
-            match &rows[member].outcome {
-                Ok(row) => judged.push(row),
-                Err(_) => bail!(NotTrainable(format!("its member `{}` was left out", rows[member].name))),
-            }
-        }
-        let began = Instant::now();
-        let mut points = Vec::with_capacity(self.folds.count());
-        for fold in 0..self.folds.count() {
-            let of: Vec<&Scores> = judged.iter().map(|row| &row.points[row.chosen[fold]].scores).collect();
-            let fused = |query: usize, weights: &[f64], method: FusionMethod| {
-                let scores: Vec<&[f64]> = of.iter().map(|scores| &scores[query][..]).collect();
-                fuse(&scores, weights, method)
-            };
-            let queries: Vec<usize> =
-                (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
-            let chosen = Judgments {
-                queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
-                duplicates: 0,
-            };
-            let fitted = methods.iter().map(|&method| {
-                let mut objective = |weights: &[f64]| {
-                    let scores: Scores = queries.iter().map(|&query| fused(query, weights, method)).collect();
-                    folds::objective(&judge("fusion", &scores, &chosen, &self.options).mean)
-                };
-                (method, fit_weights(members.len(), &mut objective))
-            });
-            // The first among equals.
-            let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
-                if other.1.objective > best.1.objective { other } else { best }
-            };
-            let Some((method, FittedWeights { weights, .. })) = fitted.reduce(better) else {
-                unreachable!("a method or more")
-            };
-            let scores = (0..self.judgments.queries.len()).map(|query| fused(query, &weights, method)).collect();
-            let named =
-                members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
-            points.push(Point {
-                parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
-                scores,
-                training: Training { seconds: began.elapsed().as_secs_f64(), ..Training::default() },
-                score_seconds: 0.0,
-                bytes: 0,
-            });
-        }
-        Ok(Points { points, by_fold: true })
-    }
 }
 
-struct Points {
-    points: Vec<Point>,
+/// What a row is chosen from.
+pub(super) struct Points {
+    pub(super) points: Vec<Point>,
     /// There is one for each fold, and nothing to choose.
-    by_fold: bool,
-}
-
-fn method_name(method: FusionMethod) -> &'static str {
-    match method {
-        FusionMethod::MinMax => "min-max",
-        FusionMethod::ZScore => "z-score",
-        FusionMethod::ReciprocalRank { .. } => "reciprocal rank",
-    }
+    pub(super) by_fold: bool,
 }
 
 fn size_of(path: &Path) -> u64 {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use clickvec::clicks::TITLE;
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use serde::Deserialize;
 
@@ -36,6 +37,15 @@ pub(super) struct Data {
     pub(super) titles: Option<PathBuf>,
     /// Running text.
     pub(super) contiguous: Option<PathBuf>,
+    /// The column that is judged and learnt from in the place of the title.
+    pub(super) field: Option<String>,
+}
+
+impl Data {
+    /// The column with the texts that are ranked.
+    pub(super) fn field(&self) -> &str {
+        self.field.as_deref().unwrap_or(TITLE)
+    }
 }
 
 #[derive(Deserialize)]
@@ -135,7 +145,7 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     let mut spec: Spec =
         toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let Data { judged, clicks, titles, contiguous } = &mut spec.data;
+    let Data { judged, clicks, titles, contiguous, field: _ } = &mut spec.data;
     for file in [judged, clicks, titles, contiguous].into_iter().flatten() {
         *file = folder.join(&*file);
     }

@@ -22,10 +22,10 @@ struct Line {
     args: Args,
 }
 
-/// Checks the arguments of a training whose log and output another command names; returns the validation set, if they name
+/// Checks the arguments of a training whose log, field and output another command names; returns the validation set, if they name
 /// one.
 pub(crate) fn check(arguments: &[String]) -> Result<Option<PathBuf>> {
-    let data = ["train", "--clicks", "clicks", "--output", "model"];
+    let data = ["train", "--clicks", "clicks", "--output", "model", "--field", "title"];
     let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
     let line = line.map_err(|error| {
         // The first paragraph: the others show how to call a command that nobody called.
@@ -63,6 +63,10 @@ pub(crate) struct Args {
     #[arg(long)]
     resume: bool,
 
+    /// End when standard input does: `clickvec table` holds its other end.
+    #[arg(long, hide = true)]
+    stop_with_input: bool,
+
     /// Print what happens as JSON, one object a line.
     #[arg(long)]
     json: bool,
@@ -76,12 +80,15 @@ pub(crate) struct Args {
 
 /// Trains.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    if args.stop_with_input {
+        std::thread::spawn(stop_with_input);
+    }
     let config = args.settings.config(&args.encoder, args.validation.is_some())?;
     for beside in clickvec::train::written_paths(&args.output) {
         let read = [Some(&args.clicks), args.validation.as_ref()];
         input::refuse_overwriting(&beside, read.into_iter().flatten())?;
     }
-    let judgments = args.validation.as_deref().map(input::judgments).transpose()?;
+    let judgments = args.validation.as_deref().map(|path| input::judgments(path, &config.field)).transpose()?;
     let options = TrainOptions {
         clicks: &args.clicks,
         validation: judgments.as_ref(),
@@ -95,4 +102,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     outcome?;
     reporter.result()?;
     Ok(Answer::Done)
+}
+
+/// Ends the process once nobody holds the other end of standard input any more, however that came. A checkpoint stays, as
+/// after a kill.
+fn stop_with_input() {
+    let ended = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    drop(ended);
+    std::process::exit(2);
 }

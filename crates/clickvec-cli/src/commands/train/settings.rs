@@ -52,6 +52,9 @@ pub(super) struct Settings {
     #[arg(long, value_name = "fan|R", help = help("Initial weights: fan: uniform ±√(6/(fan-in + fan-out)); a number R: uniform ±R", |c| shown_range(c.init_range)))]
     init_range: Option<InitRangeFlag>,
 
+    #[arg(long, value_name = "COLUMN", help = help("Column that is learnt and judged in the place of the title, as `body`", |c| c.field.clone()))]
+    field: Option<String>,
+
     #[arg(long, value_enum, help = help("What the column count of the log is worth", |c| shown_weighting(c.weighting)))]
     weighting: Option<WeightingFlag>,
 
@@ -298,6 +301,7 @@ impl Settings {
         set(&mut config.clip_norm, self.clip_norm.map(|flag| flag.0));
         set(&mut config.bptt.words, self.bptt_words.map(Some));
         set(&mut config.init_range, self.init_range.map(|flag| flag.0));
+        set(&mut config.field, self.field.clone());
         set(&mut config.epochs, self.epochs);
         set(&mut config.max_words, self.max_words);
         set(&mut config.max_trigrams, self.max_trigrams);

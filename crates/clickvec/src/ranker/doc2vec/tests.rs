@@ -73,8 +73,10 @@ fn texts_of_one_topic_are_near_and_shuffled_vectors_are_not() {
         let shuffled = state.clone().with("text_vectors", &[mixed.len() / 16, 16], Numbers::F32(mixed));
         let shuffled = Doc2Vec::restore(&values(&small(form)), &shuffled).unwrap();
         let wrong = ndcg(&shuffled, &queries, &titles);
-        // By chance it would be 0.25.
-        assert!(right > 0.6 && wrong < 0.35, "{form}: {right}, shuffled {wrong}");
+        // By chance it would be 0.25. A mean of text and context learns less of so few words: gensim's form of it has 0.68
+        // to 0.71 on texts like these, its bags of words 0.99 and more.
+        let least = if form == "dm=1" { 0.6 } else { 0.95 };
+        assert!(right > least && wrong < 0.35, "{form}: {right}, shuffled {wrong}");
     }
 }
 

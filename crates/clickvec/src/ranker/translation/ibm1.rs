@@ -68,7 +68,7 @@ pub(super) struct Ibm1 {
 }
 
 impl Ibm1 {
-    /// Before the first step, with uniform probabilities, where words are below `words`.
+    /// Before the first step, with uniform probabilities of all target words, where words are below `words`.
     ///
     /// With a `prior` above 0 each source word has been seen that often as its own translation: what EM raises is then
     /// the posterior under a Dirichlet prior instead of the likelihood.
@@ -116,10 +116,12 @@ impl Ibm1 {
                 model.targets.push((entry[0] >> 32) as WordId);
                 model.occurrence_starts.push(model.occurrences.len());
             }
-            let entries = model.targets.len() - model.rows[model.rows.len() - 1];
-            model.probabilities.extend(std::iter::repeat_n(1.0 / entries as f64, entries));
             model.rows.push(model.targets.len());
         }
+        let mut is_target = vec![false; words];
+        model.targets.iter().for_each(|&word| is_target[word as usize] = true);
+        let target_words = is_target.iter().filter(|&&is_target| is_target).count();
+        model.probabilities = vec![1.0 / target_words as f64; model.targets.len()];
         model
     }
 

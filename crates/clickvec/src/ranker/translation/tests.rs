@@ -51,15 +51,12 @@ fn a_prior_is_so_many_translations_to_itself() {
     let (sources, targets) = (lists(&[&[0, 1]]), lists(&[&[0, 2]]));
     let bitext = Bitext { sources: &sources, targets: &targets, weights: &[3.0] };
     let mut model = Ibm1::new(bitext, 3, 2.0);
-    // Word 0 has the entries 0 and 2, word 1 has 0, 1 and 2, the empty word has 0 and 2.
-    let (zero, two) = ([1.0 / 2.0, 1.0 / 3.0, 1.0 / 2.0], [1.0 / 2.0, 1.0 / 3.0, 1.0 / 2.0]);
-    let z = zero.iter().sum::<f64>();
-    let likelihood = 3.0 * 2.0 * (z / 3.0).ln();
-    assert_close(&[model.step()], &[likelihood + 2.0 * (0.5f64.ln() + (1.0f64 / 3.0).ln())]);
-    let counts = [3.0 * zero[0] / z + 2.0, 3.0 * two[0] / z];
-    assert_close(&[model.probability(0, 0)], &[counts[0] / (counts[0] + counts[1])]);
-    let counts = [3.0 * zero[1] / z, 2.0, 3.0 * two[1] / z];
-    assert_close(&[model.probability(1, 1)], &[2.0 / counts.iter().sum::<f64>()]);
+    // Word 0 has the entries 0 and 2, word 1 has 0, 1 and 2, the empty word has 0 and 2; all are 1/3.
+    let third = (1.0f64 / 3.0).ln();
+    assert_close(&[model.step()], &[3.0 * 2.0 * third + 2.0 * 2.0 * third]);
+    // Each target word is a third of each of its 3 choices, and counts 3 times.
+    let found = [(0, 0), (2, 0), (0, 1), (1, 1), (2, 1)].map(|(target, source)| model.probability(target, source));
+    assert_close(&found, &[3.0 / 4.0, 1.0 / 4.0, 1.0 / 4.0, 2.0 / 4.0, 1.0 / 4.0]);
 }
 
 #[test]

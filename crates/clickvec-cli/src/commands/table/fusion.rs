@@ -1,0 +1,100 @@
+//! Rows that are made of other rows.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clickvec::eval::{Judgments, Scores, folds, judge};
+use clickvec::ranker::{FittedWeights, FusionMethod, fit_weights, fuse};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::cache::{Point, Training};
+use super::run::{NotTrainable, Points, Row, Table};
+
+impl Table<'_> {
+    /// For each fold, the members' scores with the parameters that they have there, by the method and with the weights that
+    /// are best on the other folds.
+    pub(super) fn fusion(&mut self, members: &[usize], methods: &[FusionMethod], rows: &[Row]) -> Result<Points> {
+        let mut judged = Vec::with_capacity(members.len());
+        for &member in members {
+            match &rows[member].outcome {
+                Ok(row) => judged.push(row),
+                Err(_) => bail!(NotTrainable(format!("its member `{}` was left out", rows[member].name))),
+            }
+        }
+        let mut points = Vec::with_capacity(self.folds.count());
+        for fold in 0..self.folds.count() {
+            let of: Vec<&Scores> = judged.iter().map(|row| &row.points[row.chosen[fold]].scores).collect();
+            let key = self.fusion_key(fold, members, methods, rows, &of)?;
+            if let Some(point) = self.cache.get(&key, self.judgments) {
+                points.push(point);
+                continue;
+            }
+            let began = Instant::now();
+            let fused = |query: usize, weights: &[f64], method: FusionMethod| {
+                let scores: Vec<&[f64]> = of.iter().map(|scores| &scores[query][..]).collect();
+                fuse(&scores, weights, method)
+            };
+            let queries: Vec<usize> =
+                (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
+            let chosen = Judgments {
+                queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
+                duplicates: 0,
+            };
+            let fitted = methods.iter().map(|&method| {
+                let mut objective = |weights: &[f64]| {
+                    let scores: Scores = queries.iter().map(|&query| fused(query, weights, method)).collect();
+                    folds::objective(&judge("fusion", &scores, &chosen, &self.options).mean)
+                };
+                (method, fit_weights(members.len(), &mut objective))
+            });
+            // The first among equals.
+            let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
+                if other.1.objective > best.1.objective { other } else { best }
+            };
+            let Some((method, FittedWeights { weights, .. })) = fitted.reduce(better) else {
+                unreachable!("a method or more")
+            };
+            let scores = (0..self.judgments.queries.len()).map(|query| fused(query, &weights, method)).collect();
+            let named =
+                members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
+            let point = Point {
+                parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
+                scores,
+                training: Training { seconds: began.elapsed().as_secs_f64(), ..Training::default() },
+                score_seconds: 0.0,
+                bytes: 0,
+            };
+            self.cache.put(&key, &point)?;
+            points.push(point);
+        }
+        Ok(Points { points, by_fold: true })
+    }
+    /// The name of what follows from the members' scores and how they are combined.
+    fn fusion_key(
+        &mut self,
+        fold: usize,
+        members: &[usize],
+        methods: &[FusionMethod],
+        rows: &[Row],
+        scores: &[&Scores],
+    ) -> Result<String> {
+        let mut parts = vec!["fusion".to_owned(), self.spec.data.field().to_owned(), format!("{methods:?}")];
+        parts.push(format!("fold {fold} of {}, seed {}", self.folds.count(), self.spec.evaluation.seed));
+        for (&member, scores) in members.iter().zip(scores) {
+            let mut hash = Xxh3::new();
+            scores.iter().flatten().for_each(|score| hash.update(&score.to_bits().to_le_bytes()));
+            parts.push(format!("{} {:032x}", rows[member].name, hash.digest128()));
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let key = self.cache.key(&[("judged", self.spec.data.judged.as_deref())], &parts)?;
+        Ok(format!("{key}-scores"))
+    }
+}
+
+fn method_name(method: FusionMethod) -> &'static str {
+    match method {
+        FusionMethod::MinMax => "min-max",
+        FusionMethod::ZScore => "z-score",
+        FusionMethod::ReciprocalRank { .. } => "reciprocal rank",
+    }
+}

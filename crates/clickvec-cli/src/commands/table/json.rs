@@ -1,0 +1,135 @@
+//! The table for programs: part of the interface, see `docs/table.md`.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use anyhow::Result;
+use clickvec::eval::{Comparison, Metric};
+use serde::Serialize;
+
+use super::report::Report;
+use crate::metrics::{ByKey, key};
+use crate::output;
+
+#[derive(Serialize)]
+struct Table<'a> {
+    title: Option<&'a str>,
+    /// The column that was judged.
+    field: &'a str,
+    queries: usize,
+    folds: usize,
+    systems: Vec<System<'a>>,
+    tests: Vec<Test<'a>>,
+    against_first: Vec<Against<'a>>,
+    query_ids: Vec<&'a str>,
+    query_texts: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    mean: Option<ByKey<'a>>,
+    /// 95 % confidence intervals of NDCG@1, @3, @10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<[[f64; 2]; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(flatten)]
+    made: Option<Made<'a>>,
+}
+
+#[derive(Serialize)]
+struct Made<'a> {
+    /// By fold.
+    parameters: Vec<&'a str>,
+    train_seconds: f64,
+    bytes: u64,
+    peak_bytes: Option<u64>,
+    /// Of each query, in the order of `query_ids`.
+    per_query: BTreeMap<&'static str, Vec<f64>>,
+}
+
+#[derive(Serialize)]
+struct Test<'a> {
+    a: &'a str,
+    b: &'a str,
+    metric: &'static str,
+    difference: f64,
+    t: f64,
+    p: f64,
+    holm: f64,
+}
+
+#[derive(Serialize)]
+struct Against<'a> {
+    system: &'a str,
+    metric: &'static str,
+    difference: f64,
+    interval: [f64; 2],
+    p: f64,
+    holm: f64,
+    randomization: f64,
+    minimum_detectable: Option<f64>,
+    verdict: &'static str,
+}
+
+/// Prints the report as one line.
+pub(super) fn print(report: &Report<'_>) -> Result<()> {
+    let mut places = 0;
+    let systems = report.rows.iter().map(|row| {
+        let Ok(judged) = &row.outcome else {
+            let error = row.outcome.as_ref().err().map(String::as_str);
+            return System { name: &row.name, mean: None, intervals: None, paper: row.paper, error, made: None };
+        };
+        let intervals = report.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
+        places += 1;
+        let parameters = judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
+        let of = |metric| judged.evaluation.queries.iter().map(|query| query.metrics.get(metric)).collect();
+        let made = Made {
+            parameters,
+            train_seconds: judged.train_seconds(),
+            bytes: judged.bytes(),
+            peak_bytes: judged.peak_bytes(),
+            per_query: Metric::NDCG.map(|metric| (key(metric), of(metric))).into(),
+        };
+        let mean = Some(ByKey(&judged.evaluation.mean));
+        System { name: &row.name, mean, intervals: Some(intervals), paper: row.paper, error: None, made: Some(made) }
+    });
+    let tests = report.statistics.tests.iter().map(|Comparison { a, b, metric, test, holm }| Test {
+        a,
+        b,
+        metric: key(*metric),
+        difference: test.difference,
+        t: test.t,
+        p: test.p,
+        holm: *holm,
+    });
+    let against = report.statistics.against_first.iter().map(|against| Against {
+        system: &report.statistics.evaluations[against.place].name,
+        metric: key(against.metric),
+        difference: against.interval.mean,
+        interval: [against.interval.low, against.interval.high],
+        p: against.p,
+        holm: against.holm,
+        randomization: against.randomization,
+        minimum_detectable: against.minimum_detectable,
+        verdict: against.verdict(),
+    });
+    let written = Table {
+        title: report.spec.title.as_deref(),
+        field: report.spec.data.field(),
+        queries: report.judgments.queries.len(),
+        folds: report.folds.count(),
+        systems: systems.collect(),
+        tests: tests.collect(),
+        against_first: against.collect(),
+        query_ids: report.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
+        query_texts: report.judgments.queries.iter().map(|query| query.text.as_str()).collect(),
+    };
+    let mut out = output::stdout();
+    output::json_line(&mut out, &written)?;
+    output::written(out.flush())
+}

@@ -1,0 +1,107 @@
+//! `--field`: another column in the place of the title.
+
+use crate::harness::{Folder, SMALL};
+
+/// Tables whose titles say nothing, and whose bodies are the titles of [`Folder::with_data`].
+fn folder() -> Folder {
+    let folder = Folder::with_data();
+    for (name, text) in [("clicks.tsv", 1), ("judged.tsv", 1), ("titles.tsv", 1)] {
+        let rows: String = folder
+            .read(name)
+            .lines()
+            .enumerate()
+            .map(|(number, line)| {
+                let mut fields: Vec<&str> = line.split('\t').collect();
+                let body = if number == 0 { "body" } else { fields[text] };
+                let title = format!("number{number}");
+                fields[text] = if number == 0 { "title" } else { &title };
+                format!("{}\t{body}\n", fields.join("\t"))
+            })
+            .collect();
+        folder.write(name, rows);
+    }
+    folder
+}
+
+fn ndcg(report: &serde_json::Value, system: usize) -> f64 {
+    report["systems"][system]["ndcg@1"].as_f64().unwrap()
+}
+
+#[test]
+fn a_body_is_learnt_judged_and_searched() {
+    let folder = folder();
+    // Judged by the test set that it is trained for: every reader takes the column.
+    folder.train("body", &["--field", "body", "--validation", "judged.tsv"]).code(0);
+    folder.run(&["inspect", "body"]).code(0).prints("field").prints("body");
+    let learnt =
+        ["--clicks", "clicks.tsv", "--titles", "titles.tsv", "--ranker", "bm25", "--ranker", "wtm:iterations=2"];
+    let evaluate = |field: &[&str]| {
+        let run = folder.run(&[&["evaluate", "--judged", "judged.tsv", "--json"], &learnt[..], field].concat()).code(0);
+        let [report] = run.json_lines().try_into().unwrap();
+        report
+    };
+    let (titles, bodies) = (evaluate(&[]), evaluate(&["--field", "Body", "--model", "body"]));
+    assert!(ndcg(&titles, 0) < 0.6, "titles say nothing: {titles}");
+    assert!((0..3).all(|system| ndcg(&bodies, system) > 0.9), "{bodies}");
+
+    let search = ["search", "--model", "body", "--titles", "titles.tsv", "--field", "body", "red hammer", "-k", "1"];
+    folder.run(&search).code(0).prints("hammer in red");
+    folder.run(&["index", "--model", "body", "--titles", "titles.tsv", "--field", "body", "--output", "ix"]).code(0);
+    folder.run(&["search", "--index", "ix", "red hammer", "-k", "1"]).code(0).prints("hammer in red");
+    let both = ["search", "--index", "ix", "--field", "body", "red hammer"];
+    folder.run(&both).code(2).says("cannot be used with");
+}
+
+#[test]
+fn a_run_goes_on_with_its_own_field_only() {
+    let folder = folder();
+    folder.train("m", &["--field", "body"]).code(0);
+    folder.train("m", &["--field", "title", "--resume"]).code(2).says("field title instead of body");
+    folder.train("m", &["--field", "body", "--resume"]).code(0);
+}
+
+#[test]
+fn a_column_that_is_missing_is_named_with_those_that_are_there() {
+    let folder = folder();
+    let missing =
+        |file: &str, columns: &str| format!("{file}: expected a column `text` in the header, found {columns}");
+    let (clicks, judged) = ("`query`, `title`, `body`", "`query`, `title`, `grade`, `body`");
+    folder.train("m", &["--field", "text"]).code(2).says(&missing("clicks.tsv", clicks));
+    let evaluate = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--field", "text"];
+    folder.run(&evaluate).code(2).says(&missing("judged.tsv", judged));
+    folder.train("m", &[]).code(0);
+    let index = ["index", "--model", "m", "--titles", "titles.tsv", "--output", "ix", "--field", "text"];
+    folder.run(&index).code(2).says(&missing("titles.tsv", "`id`, `title`, `body`"));
+    folder.write(
+        "spec.toml",
+        "[data]\njudged = \"judged.tsv\"\nfield = \"text\"\n[[system]]\nname = \"a\"\nranker = \"bm25\"\n",
+    );
+    folder.run(&["table", "spec.toml"]).code(2).says(&missing("judged.tsv", judged));
+}
+
+#[test]
+fn a_table_has_a_field_and_its_rows_are_not_those_of_another() {
+    let folder = folder();
+    let spec = format!(
+        "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n\
+         [[system]]\nname = \"BM25\"\nranker = \"bm25\"\n[[system]]\nname = \"LSTM\"\ntrain = \"{}\"\n",
+        SMALL.join(" ")
+    );
+    folder.write("spec.toml", &spec);
+    let report = |more: &[&str]| {
+        let run = folder.run(&[&["table", "spec.toml", "--json"], more].concat()).code(0);
+        let [report] = run.json_lines().try_into().unwrap();
+        report
+    };
+    let titles = report(&[]);
+    folder.write("spec.toml", spec.replace("[data]", "[data]\nfield = \"body\""));
+    let bodies = report(&[]);
+    for system in 0..2 {
+        assert!(ndcg(&titles, system) < 0.6 && ndcg(&bodies, system) > 0.9, "{titles} {bodies}");
+    }
+    assert_eq!((titles["field"].as_str(), bodies["field"].as_str()), (Some("title"), Some("body")));
+    assert_eq!(report(&["--field", "title"])["systems"], titles["systems"], "from the cache, in every digit");
+    folder.run(&["table", "spec.toml"]).code(0).prints("the column `body`");
+    folder.write("spec.toml", spec.replace("train = \"", "train = \"--field body "));
+    folder.run(&["table", "spec.toml"]).code(2).says("cannot be used multiple times");
+}
