@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
     "error",
     "rng",
     "files",
@@ -12,6 +12,7 @@ const ORDER: [&str; 21] = [
     "loss",
     "encoder",
     "optimizer",
+    "click_model",
     "clicks",
     "settings",
     "tensor_file",
