@@ -10,6 +10,7 @@ use crate::distinct::Distinct;
 use crate::error::{Error, Result};
 use crate::gather::{Cell, Gathered, QueryGroup};
 use crate::report::{Count, Counts, Report};
+use crate::sample::{TitleSample, beside};
 
 /// The most words that a histogram tells apart.
 const WORDS: u64 = 12;
@@ -23,6 +24,8 @@ pub(crate) struct Emission<'a> {
     pub(crate) min_users: Option<usize>,
     /// The part of the queries that goes into the validation, whatever their rows say.
     pub(crate) validation_part: Option<f64>,
+    /// Titles that were not clicked to put beside those of a query that validates.
+    pub(crate) validation_titles: usize,
     /// What a click at each position is worth; empty: no column of weights.
     pub(crate) weights: &'a [f64],
 }
@@ -62,8 +65,9 @@ impl Emission<'_> {
         let header = if self.weights.is_empty() { "query\ttitle\tcount\n" } else { "query\ttitle\tcount\tweight\n" };
         put(self.output, training, header.as_bytes())?;
         if let (Some(path), Some(validation)) = (self.validation, &mut validation) {
-            put(path, validation, header.as_bytes())?;
+            put(path, validation, b"query\ttitle\tgrade\tcount\n")?;
         }
+        let sample = if self.validation.is_some() { self.sample(gathered)? } else { Vec::new() };
         let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
         let mut titles = Distinct::default();
         let mut counts = [Counts::default(); 2];
@@ -81,23 +85,31 @@ impl Emission<'_> {
                 };
                 let counts = &mut counts[usize::from(is_validation)];
                 counts.queries += 1;
-                for (title, cells, clicks) in found {
+                for (title, cells, clicks) in &found {
                     counts.pairs += 1;
                     counts.clicks += clicks;
                     titles.add(xxh3_64(title));
                     report.title_words.add_single(words(title), WORDS);
                     row.clear();
-                    row.extend_from_slice(&group.query);
-                    row.push(b'\t');
-                    row.extend_from_slice(title);
-                    row.push(b'\t');
-                    row.extend_from_slice(clicks.to_string().as_bytes());
-                    if !self.weights.is_empty() {
-                        row.push(b'\t');
-                        row.extend_from_slice(format!("{:.6}", self.weight(cells, part, clicks)).as_bytes());
+                    push(&mut row, &[&group.query, title]);
+                    if is_validation {
+                        row.extend_from_slice(b"\t1");
+                    }
+                    row.extend_from_slice(format!("\t{clicks}").as_bytes());
+                    if !is_validation && !self.weights.is_empty() {
+                        row.extend_from_slice(format!("\t{:.6}", self.weight(cells, part, *clicks)).as_bytes());
                     }
                     row.push(b'\n');
                     put(path, target, &row)?;
+                }
+                if is_validation {
+                    let clicked: Vec<&[u8]> = found.iter().map(|&(title, ..)| title).collect();
+                    for title in beside(&sample, &group.query, &clicked, self.validation_titles) {
+                        row.clear();
+                        push(&mut row, &[&group.query, title]);
+                        row.extend_from_slice(b"\t0\t0\n");
+                        put(path, target, &row)?;
+                    }
                 }
             }
         }
@@ -108,6 +120,19 @@ impl Emission<'_> {
             return Err(Error::NothingLeft(why_nothing(report)));
         }
         Ok(())
+    }
+
+    /// Titles that are written, to choose from.
+    fn sample(&self, gathered: &Gathered) -> Result<Vec<Vec<u8>>> {
+        let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
+        let mut sample = TitleSample::default();
+        while reader.next(&mut group)? {
+            for part in 0..2 {
+                let found = self.query(&group, part, &mut Report::default());
+                found.into_iter().flatten().for_each(|(title, ..)| sample.add(title));
+            }
+        }
+        Ok(sample.finish())
     }
 
     /// The titles of a query that stay, in one part, if any do.
@@ -165,6 +190,10 @@ fn is_drawn(query: &[u8], share: f64) -> bool {
     drawn < share
 }
 
+fn push(row: &mut Vec<u8>, fields: &[&[u8]]) {
+    row.extend_from_slice(&fields.join(&b'\t'));
+}
+
 fn words(text: &[u8]) -> u64 {
     text.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).count() as u64
 }
@@ -185,7 +214,10 @@ fn why_nothing(report: &Report) -> String {
         (left.without_item, "without an item or title".to_owned()),
         (left.without_title, "of items without a title (--titles)".to_owned()),
         (left.count_zero, "with a count of 0".to_owned()),
-        (report.too_few_users.clicks, format!("clicks of queries of fewer than {} users (--min-users)", report.min_users.unwrap_or(0))),
+        (
+            report.too_few_users.clicks,
+            format!("clicks of queries of fewer than {} users (--min-users)", report.min_users.unwrap_or(0)),
+        ),
         (report.too_few_clicks.clicks, format!("clicks of pairs with fewer than {} (--min-count)", report.min_count)),
     ];
     reasons.retain(|&(count, _)| count > 0);

@@ -102,7 +102,9 @@ pub enum TableFault {
     #[error("expected tabs or commas in the header, found neither; name the format with --format")]
     UnknownFormat,
     /// Parquet, but this program cannot read it.
-    #[error("expected CSV, TSV or JSON lines, found Parquet, which this program was built without; build it with `cargo build --release --features parquet`")]
+    #[error(
+        "expected CSV, TSV or JSON lines, found Parquet, which this program was built without; build it with `cargo build --release --features parquet`"
+    )]
     NoParquet,
     /// Parquet that cannot be read where it is.
     #[error("expected Parquet in a plain file, found it {place}; Parquet is read from its end, so name a plain file")]
@@ -136,10 +138,14 @@ pub enum Asked {
         column: &'static str,
     },
     /// The log has columns, but nothing to fit in them.
-    #[error("`--correct-position-bias` needs queries that showed a title at several positions; found {0}; run without it")]
+    #[error(
+        "`--correct-position-bias` needs queries that showed a title at several positions; found {0}; run without it"
+    )]
     NoPositions(String),
     /// The columns say which item was clicked, and nothing says what it is called.
-    #[error("expected --titles FILE, a table that gives each item its title, since the log has only items; or --item-as-title if items are titles")]
+    #[error(
+        "expected --titles FILE, a table that gives each item its title, since the log has only items; or --item-as-title if items are titles"
+    )]
     NoTitles,
     /// A log that is read twice comes from a pipe.
     #[error("{what} is read twice, so it cannot come from standard input; name a file")]

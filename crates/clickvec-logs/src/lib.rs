@@ -15,6 +15,7 @@ pub mod preset;
 pub mod privacy;
 pub mod report;
 pub mod robots;
+mod sample;
 pub mod table;
 pub mod text;
 pub mod time;

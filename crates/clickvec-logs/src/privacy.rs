@@ -124,10 +124,12 @@ fn number(text: &str, start: usize, end: usize, cut: &mut Vec<(usize, usize)>, r
     // Where a number may begin, and where it may end: with a group of digits.
     let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
     let begins = |place: usize| {
-        matches!(bytes[place], b'+' | b'(') && !digit(place.wrapping_sub(1)) || digit(place) && (place == 0 || !digit(place - 1))
+        matches!(bytes[place], b'+' | b'(') && !digit(place.wrapping_sub(1))
+            || digit(place) && (place == 0 || !digit(place - 1))
     };
     let begins: Vec<usize> = (0..bytes.len()).filter(|&place| begins(place)).take(MOST_GROUPS).collect();
-    let ends: Vec<usize> = (1..=bytes.len()).filter(|&place| digit(place - 1) && !digit(place)).take(MOST_GROUPS).collect();
+    let ends: Vec<usize> =
+        (1..=bytes.len()).filter(|&place| digit(place - 1) && !digit(place)).take(MOST_GROUPS).collect();
     let mut from = 0;
     for &begin in &begins {
         if begin < from {
@@ -217,7 +219,8 @@ fn is_phone(text: &[u8]) -> bool {
     if text.contains(&b'+') || text.contains(&b'/') && !text.starts_with(b"0") {
         return false;
     }
-    let north = |digits: &[u8]| digits.len() == 10 && (b'2'..=b'9').contains(&digits[0]) && (b'2'..=b'9').contains(&digits[3]);
+    let north =
+        |digits: &[u8]| digits.len() == 10 && (b'2'..=b'9').contains(&digits[0]) && (b'2'..=b'9').contains(&digits[3]);
     let sizes: Vec<usize> = groups.map(<[u8]>::len).collect();
     match digits.as_slice() {
         [b'1', rest @ ..] if north(rest) => separators == 0 || sizes.ends_with(&[3, 3, 4]),

@@ -55,7 +55,7 @@ struct Entry {
 
 impl UserCounts {
     /// Counts within `budget` bytes.
-    pub fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
+    pub(crate) fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
         UserCounts { limits, counts: Map::default(), budget, folder: folder.to_owned(), partitions: Vec::new() }
     }
 
@@ -64,7 +64,7 @@ impl UserCounts {
     /// # Errors
     ///
     /// [`Error::File`] if memory is full and the disk is too.
-    pub fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
+    pub(crate) fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
         if self.limits.day.is_some()
             && let Some(day) = day
         {
@@ -81,7 +81,8 @@ impl UserCounts {
 
     fn count(&mut self, user: u64, day: i64, query: u64) {
         let key = key(user, day);
-        let entry = self.counts.entry(key).or_insert(Entry { user, queries: 0, last: !query, is_day: day != WHOLE_LOG });
+        let entry =
+            self.counts.entry(key).or_insert(Entry { user, queries: 0, last: !query, is_day: day != WHOLE_LOG });
         if entry.last != query {
             entry.last = query;
             entry.queries += 1;
@@ -93,7 +94,7 @@ impl UserCounts {
     /// # Errors
     ///
     /// [`Error::File`].
-    pub fn robots(mut self) -> Result<Robots> {
+    pub(crate) fn robots(mut self) -> Result<Robots> {
         let mut robots = Robots::default();
         if self.partitions.is_empty() {
             self.counts.values().for_each(|entry| self.limits.judge(entry, &mut robots));
@@ -177,7 +178,7 @@ mod tests {
     fn those_over_a_limit_whatever_the_memory() {
         for budget in [usize::MAX, 20 * ENTRY_BYTES] {
             let none = Limits { day: None, log: None };
-            assert_eq!(robots(none, budget), []);
+            assert!(robots(none, budget).is_empty());
             assert_eq!(robots(Limits { day: Some(90), ..none }, budget), [46, 47, 48, 49]);
             assert_eq!(robots(Limits { log: Some(191), ..none }, budget), [48, 49]);
         }

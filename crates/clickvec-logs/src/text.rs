@@ -20,7 +20,8 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
         }
         return;
     }
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}').filter(|word| !word.is_empty())
+    for word in
+        text.split(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}').filter(|word| !word.is_empty())
     {
         if !out.is_empty() {
             out.push(' ');

@@ -73,7 +73,8 @@ fn plain(text: &str) -> Option<Time> {
     }
     // Years begin in March, so that the leap day is the last.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 1 - 719_468;
+    let days =
+        y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 1 - 719_468;
     Some(Time(days * DAY + seconds))
 }
 
@@ -139,8 +140,18 @@ mod tests {
 
     #[test]
     fn what_is_no_time() {
-        for text in ["", "soon", "2024-13-01", "2024-02-30", "2023-02-29 00:00:00", "2024-05-17 25:00:00", "-5", "NaN", "99999999999999999999", "20241399"]
-        {
+        for text in [
+            "",
+            "soon",
+            "2024-13-01",
+            "2024-02-30",
+            "2023-02-29 00:00:00",
+            "2024-05-17 25:00:00",
+            "-5",
+            "NaN",
+            "99999999999999999999",
+            "20241399",
+        ] {
             assert_eq!(Time::parse(text), None, "{text}");
         }
     }

@@ -68,6 +68,10 @@ fn train_takes_what_prepare_wrote() {
     };
     let held = queries("held.tsv");
     assert!(queries("prepared.tsv").iter().all(|query| !held.contains(query)));
+    // Of each held query three clicked titles, and ten others.
+    let grades =
+        |grade: &str| folder.read("held.tsv").lines().filter(|line| line.split('\t').nth(2) == Some(grade)).count();
+    assert_eq!((grades("1"), grades("0")), (held.len() / 13 * 3, held.len() / 13 * 10));
     folder
         .run(&["train", "--clicks", "prepared.tsv", "--output", "m.safetensors", "--cells", "8", "--epochs", "1"])
         .code(0);
@@ -122,7 +126,7 @@ fn queries_of_few_users_are_left_out_of_both_files() {
         let _ = writeln!(log, "q{query}\tt{query}\t\t2024-05-01");
     }
     folder.write("log.tsv", log);
-    let split = ["--validation", "held.tsv", "--validation-after", "2024-06-01"];
+    let split = ["--validation", "held.tsv", "--validation-after", "2024-06-01", "--validation-titles", "0"];
     let queries = |name: &str| -> Vec<String> {
         folder.read(name).lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     };

@@ -189,7 +189,10 @@ impl Texts {
 
     #[inline]
     fn bytes(&self) -> usize {
-        self.bytes.capacity() + self.starts.capacity() * 8 + self.hashes.capacity() * 8 + self.places.capacity() * TABLE_BYTES
+        self.bytes.capacity()
+            + self.starts.capacity() * 8
+            + self.hashes.capacity() * 8
+            + self.places.capacity() * TABLE_BYTES
     }
 
     /// For each text its place in the order of bytes.

@@ -64,6 +64,8 @@ pub struct Config {
     pub limits: Limits,
     /// Which rows validate.
     pub split: Split,
+    /// Titles that were not clicked to put beside those of each query that validates.
+    pub validation_titles: usize,
     /// The largest weight of a click, if clicks are weighted by how often their position is looked at.
     pub position_clip: Option<f64>,
     /// The part of the rows that may be broken, 0 to 1.
@@ -179,6 +181,7 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
             Split::Part(part) => Some(part),
             Split::None | Split::After(_) => None,
         },
+        validation_titles: config.validation_titles,
         weights: &weights,
     };
     emission.write(&gathered, &mut report)?;

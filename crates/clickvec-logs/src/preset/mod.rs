@@ -74,9 +74,7 @@ impl Preset {
             Preset::Ubi => return events_of(options, Extract::Ubi),
             Preset::Ga4 => return events_of(options, Extract::Ga4),
             Preset::Snowplow => return events_of(options, Extract::Snowplow),
-            Preset::Orcas => {
-                (Some(&["qid", "query", "did", "url"]), &[(Role::Query, "query"), (Role::Item, "did")])
-            }
+            Preset::Orcas => (Some(&["qid", "query", "did", "url"]), &[(Role::Query, "query"), (Role::Item, "did")]),
             Preset::MsmarcoPassage | Preset::MsmarcoDocument => (
                 Some(&["qid", "0", "docid", "relevance"]),
                 &[(Role::Key, "qid"), (Role::Item, "docid"), (Role::Clicked, "relevance")],

@@ -181,7 +181,12 @@ impl Table {
         let mut lines = Lines::new(source);
         if format == Format::Json {
             let (reader, found) = json::Reader::new(path, lines, options)?;
-            return Ok(Table { path: path.to_owned(), source: Source::Json(reader), has: found.has, names: found.names });
+            return Ok(Table {
+                path: path.to_owned(),
+                source: Source::Json(reader),
+                has: found.has,
+                names: found.names,
+            });
         }
         let mut header = Vec::new();
         let names = match &options.header {
@@ -262,7 +267,8 @@ fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Co
     let mut found = Columned { has: [false; ROLES], names, wanted: Vec::new() };
     for role in ALL {
         let Some(name) = columns.of(role) else { continue };
-        let mut places = found.names.iter().enumerate().filter(|(_, other)| other.trim().eq_ignore_ascii_case(name.trim()));
+        let mut places =
+            found.names.iter().enumerate().filter(|(_, other)| other.trim().eq_ignore_ascii_case(name.trim()));
         match (places.next(), places.next()) {
             (Some((place, _)), None) => {
                 found.has[role as usize] = true;

@@ -37,7 +37,10 @@ fn fault(name: &str, bytes: &[u8]) -> String {
 fn formats_read_alike() {
     let expected = ["red shoes|Shoes, red", "sofa|Couch"];
     assert_eq!(texts("log.tsv", b"query\ttitle\nred shoes\tShoes, red\nsofa\tCouch\n"), expected);
-    assert_eq!(texts("log", b"\xef\xbb\xbfday\ttitle\tQuery \r\n1\tShoes, red\tred shoes\r\n\r\n1\tCouch\tsofa"), expected);
+    assert_eq!(
+        texts("log", b"\xef\xbb\xbfday\ttitle\tQuery \r\n1\tShoes, red\tred shoes\r\n\r\n1\tCouch\tsofa"),
+        expected
+    );
     assert_eq!(texts("log.csv", b"query,title\nred shoes,\"Shoes, red\"\nsofa,Couch\n"), expected);
     assert_eq!(texts("log.csv", b"query;title\r\nred shoes;Shoes, red\r\nsofa;\"Couch\"\r\n"), expected);
     let json = b"{\"query\":\"red shoes\",\"title\":\"Shoes, red\"}\n\n{\"title\":\"Couch\",\"query\":\"sofa\"}\n";
@@ -93,12 +96,28 @@ fn files_that_are_refused() {
     for (name, bytes, expected) in [
         ("a.tsv", &b""[..], "a.tsv: expected a header line, found nothing; see docs/prepare.md"),
         ("a", b"\n\n", "a: expected a header line, found nothing; see docs/prepare.md"),
-        ("a.tsv", b"\xff\xfeq\0", "a.tsv: expected UTF-8, found UTF-16; save the log as UTF-8 text (iconv -f UTF-16 -t UTF-8)"),
-        ("a.tsv", b"query\xff\ttitle\n", "a.tsv: expected a header in UTF-8, found other bytes; save the log as UTF-8 text"),
+        (
+            "a.tsv",
+            b"\xff\xfeq\0",
+            "a.tsv: expected UTF-8, found UTF-16; save the log as UTF-8 text (iconv -f UTF-16 -t UTF-8)",
+        ),
+        (
+            "a.tsv",
+            b"query\xff\ttitle\n",
+            "a.tsv: expected a header in UTF-8, found other bytes; save the log as UTF-8 text",
+        ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither; name the format with --format"),
-        ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; take it apart first (jq -c '.[]')"),
+        (
+            "a.json",
+            b"[{}]\n",
+            "a.json: expected one JSON object a line, found an array; take it apart first (jq -c '.[]')",
+        ),
         ("a.csv", b"q,title\n", "a.csv: expected a column `query`, found `q`, `title`; name it with --query-column"),
-        ("a.csv", b"query,title,QUERY\n", "a.csv: expected one column `query` in the header, found several; rename all but one"),
+        (
+            "a.csv",
+            b"query,title,QUERY\n",
+            "a.csv: expected one column `query` in the header, found several; rename all but one",
+        ),
     ] {
         assert_eq!(fault(name, bytes), expected);
     }

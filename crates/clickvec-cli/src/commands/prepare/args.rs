@@ -81,7 +81,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What stays")]
     max_queries: u64,
 
-    /// Where the rows go that validate.
+    /// Where the rows go that validate: a table with the columns query, title, grade and count, for `train --validation`.
     #[arg(long, value_name = "FILE", help_heading = "Validation")]
     validation: Option<PathBuf>,
 
@@ -92,6 +92,10 @@ pub(crate) struct Args {
     /// This part of the queries validates; no query is in both.
     #[arg(long, value_name = "PART", value_parser = part, conflicts_with = "validation_after", help_heading = "Validation")]
     validation_part: Option<f64>,
+
+    /// Titles to put beside the clicked ones of each query that validates, chosen by chance, with grade 0.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), help_heading = "Validation")]
+    validation_titles: u16,
 
     /// Weigh clicks by how rarely their position is looked at, which a click model learns from the log. Needs positions and
     /// rows of what was shown and not clicked.
@@ -253,6 +257,7 @@ impl Args {
             min_users: self.min_users.map(usize::from),
             limits: Limits { day: limit(self.max_queries_per_day), log: limit(self.max_queries) },
             split: self.split()?,
+            validation_titles: usize::from(self.validation_titles),
             position_clip: self.correct_position_bias.then_some(self.position_clip),
             max_bad: self.max_bad,
             memory: self.memory,
