@@ -2,7 +2,7 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 7] = ["train", "evaluate", "embed", "index", "search", "inspect", "completions"];
+const COMMANDS: [&str; 8] = ["prepare", "train", "evaluate", "embed", "index", "search", "inspect", "completions"];
 
 #[test]
 fn alone_it_shows_what_to_do_first() {

@@ -92,7 +92,7 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     if let Some(preset) = config.preset {
         preset.log(&mut options)?;
     }
-    let folder = files::folder_of(&config.output);
+    let folder = temporary_folder(config)?;
     for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
         files::remove_abandoned(output);
     }
@@ -186,6 +186,22 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     };
     emission.write(&gathered, &mut report)?;
     Ok(report)
+}
+
+/// Where temporary files go: beside the output, or here if that is a pipe or a device. What would keep the outputs from
+/// being written is said now, not when all is read.
+fn temporary_folder(config: &Config) -> Result<PathBuf> {
+    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
+        let folder = files::folder_of(output);
+        if !folder.is_dir() {
+            return Err(clickvec::Error::NoFolder { path: folder }.into());
+        }
+        if output.is_dir() {
+            return Err(clickvec::Error::IsFolder { path: output.clone() }.into());
+        }
+    }
+    let is_special = config.output.metadata().is_ok_and(|metadata| !metadata.is_file());
+    Ok(if is_special { PathBuf::from(".") } else { files::folder_of(&config.output) })
 }
 
 /// That the log has what it takes.
