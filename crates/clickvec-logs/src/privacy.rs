@@ -225,7 +225,8 @@ fn is_phone(text: &[u8]) -> bool {
     match digits.as_slice() {
         [b'1', rest @ ..] if north(rest) => separators == 0 || sizes.ends_with(&[3, 3, 4]),
         all if north(all) => separators == 0 || sizes == [3, 3, 4],
-        [b'0', ..] if separators > 0 => (9..=12).contains(&digits.len()) && sizes.len() <= 5,
+        [b'0', ..] if sizes == [2; 5] => true,
+        [b'0', ..] if separators > 0 => (9..=12).contains(&digits.len()) && sizes.len() <= 4 && sizes[0] >= 3,
         [b'0', ..] => (10..=11).contains(&digits.len()),
         _ => false,
     }
@@ -254,6 +255,7 @@ mod tests {
             ("555.234.5678", "", [0, 1, 0]),
             ("5552345678", "", [0, 1, 0]),
             ("030 1234567", "", [0, 1, 0]),
+            ("01 23 45 67 89", "", [0, 1, 0]),
             ("4111 1111 1111 1111", "", [0, 0, 1]),
             ("visa 4111111111111111 x", "visa x", [0, 0, 1]),
             ("5500-0000-0000-0004", "", [0, 0, 1]),

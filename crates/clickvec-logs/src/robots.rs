@@ -74,7 +74,7 @@ impl UserCounts {
             self.count(user, WHOLE_LOG, query);
         }
         if self.counts.len() * ENTRY_BYTES > self.budget {
-            self.spill().map_err(|source| Error::io(&self.folder, "write a temporary file in", source))?;
+            self.spill(Some(user)).map_err(|source| Error::io(&self.folder, "write a temporary file in", source))?;
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl UserCounts {
     }
 
     fn finish(&mut self, robots: &mut Robots) -> io::Result<()> {
-        self.spill()?;
+        self.spill(None)?;
         for partition in std::mem::take(&mut self.partitions) {
             let mut file = partition.into_inner().map_err(io::IntoInnerError::into_error)?;
             let mut left = file.stream_position()? / 32;
@@ -126,7 +126,9 @@ impl UserCounts {
         Ok(())
     }
 
-    fn spill(&mut self) -> io::Result<()> {
+    /// Writes all counts. What `current` asked last stays known, since more rows of it may follow.
+    fn spill(&mut self, current: Option<u64>) -> io::Result<()> {
+        let mut stay = Vec::new();
         while self.partitions.len() < PARTITIONS {
             self.partitions.push(BufWriter::new(tempfile::tempfile_in(&self.folder)?));
         }
@@ -134,7 +136,11 @@ impl UserCounts {
             let file = &mut self.partitions[(key >> 58) as usize];
             let record = [key, entry.user, entry.queries, u64::from(entry.is_day)].map(u64::to_le_bytes);
             file.write_all(record.as_flattened())?;
+            if Some(entry.user) == current {
+                stay.push((key, Entry { queries: 0, ..entry }));
+            }
         }
+        self.counts.extend(stay);
         Ok(())
     }
 }

@@ -80,7 +80,9 @@ pub struct Gatherer {
     memory: Memory,
     /// The most that [`Gatherer::memory`] may take.
     budget: usize,
-    runs: Vec<Run>,
+    /// Runs by how often they were merged: never, once …
+    levels: Vec<Vec<Run>>,
+    spills: usize,
     folder: PathBuf,
 }
 
@@ -88,7 +90,7 @@ impl Gatherer {
     /// Counts within `budget` bytes; what does not fit goes into unnamed files in `folder`, which vanish with the
     /// process. Of each query at most `users` users are told apart.
     pub fn new(budget: usize, folder: &Path, users: usize) -> Gatherer {
-        Gatherer { memory: Memory::new(users), budget, runs: Vec::new(), folder: folder.to_owned() }
+        Gatherer { memory: Memory::new(users), budget, levels: Vec::new(), spills: 0, folder: folder.to_owned() }
     }
 
     /// Counts a row.
@@ -107,7 +109,7 @@ impl Gatherer {
 
     /// How often memory was full.
     pub fn spills(&self) -> usize {
-        self.runs.len()
+        self.spills
     }
 
     /// All that was counted, in order.
@@ -116,18 +118,17 @@ impl Gatherer {
     ///
     /// [`crate::Error::File`].
     pub fn finish(mut self) -> Result<Gathered> {
-        if !self.memory.is_empty() || self.runs.is_empty() {
+        if !self.memory.is_empty() || self.levels.is_empty() {
             self.spill()?;
         }
         let users = self.memory.users();
         drop(self.memory);
-        let mut runs = self.runs;
+        let mut runs: Vec<Run> = self.levels.into_iter().flatten().collect();
         while runs.len() > 1 {
             let rest = runs.split_off(runs.len().min(MERGED_AT_ONCE));
-            let mut writer = RunWriter::new(&self.folder)?;
-            merge(runs, users, |group| writer.write(group))?;
+            let merged = merged(runs, users, &self.folder)?;
             runs = rest;
-            runs.push(writer.finish()?);
+            runs.push(merged);
         }
         match runs.pop() {
             Some(run) => Ok(Gathered { run }),
@@ -138,9 +139,29 @@ impl Gatherer {
     fn spill(&mut self) -> Result<()> {
         let mut writer = RunWriter::new(&self.folder)?;
         self.memory.drain(|group| writer.write(group))?;
-        self.runs.push(writer.finish()?);
+        let mut run = writer.finish()?;
+        self.spills += 1;
+        // As many open files as a process may have: full levels are merged at once.
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(run);
+            if self.levels[level].len() < MERGED_AT_ONCE {
+                break;
+            }
+            let full = std::mem::take(&mut self.levels[level]);
+            run = merged(full, self.memory.users(), &self.folder)?;
+        }
         Ok(())
     }
+}
+
+/// One run of many.
+fn merged(runs: Vec<Run>, users: usize, folder: &Path) -> Result<Run> {
+    let mut writer = RunWriter::new(folder)?;
+    merge(runs, users, |group| writer.write(group))?;
+    writer.finish()
 }
 
 /// All that was counted: one run, which can be read as often as needed.

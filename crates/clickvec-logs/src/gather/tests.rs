@@ -1,3 +1,5 @@
+//! Counts do not depend on the memory they have.
+
 use super::*;
 
 /// A small log with queries, titles and users that repeat.

@@ -160,8 +160,8 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     report.items = inputs.has(Role::Item).then(|| Count::from(&found.items));
     report.items_without_title = titles.is_some().then(|| Count::from(&found.without_title));
     report.days = found.times.map(|(first, last)| (first.date(), last.date()));
-    report.spills = gatherer.spills();
     drop((titles, searches, robots));
+    report.spills = gatherer.spills();
 
     let gathered = gatherer.finish()?;
     let weights = match config.position_clip {

@@ -43,7 +43,8 @@ impl Reader {
     ) -> Result<(Reader, Columned)> {
         let only_semicolons = header.contains(&b';') && !header.contains(&b',');
         let delimiter = options.delimiter.unwrap_or(if only_semicolons { b';' } else { b',' });
-        let mut rules = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        let mut rules =
+            csv_core::ReaderBuilder::new().delimiter(delimiter).terminator(csv_core::Terminator::Any(b'\n')).build();
         let mut fields = Fields { text: vec![0; 256], length: 0, ends: vec![0; 16], count: 0 };
         if options.header.is_none() {
             rules.reset();

@@ -1,3 +1,5 @@
+//! What every reader must do, with all that can be wrong with a log.
+
 use super::*;
 
 const CSV: &[u8] = b"query,title\n";

@@ -1,3 +1,5 @@
+//! The fit on simulated logs, whose curve is known.
+
 use super::*;
 use crate::rng;
 use rand::RngExt;
