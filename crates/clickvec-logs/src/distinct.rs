@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Hashes that are kept. Beyond, the number is an estimate with a relative standard error of 1.2 / √(half of this).
-const KEPT: usize = 1 << 18;
+const KEPT: usize = 1 << 16;
 
 /// Counts different hashes: exactly up to a bound, then from a sample, those whose first bits are 0 (Wegman's adaptive
 /// sampling; Flajolet, "On adaptive sampling", Computing 43, 1990).

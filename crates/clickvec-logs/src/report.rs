@@ -117,7 +117,7 @@ pub struct LeftOut {
 pub struct Count {
     /// How many.
     pub count: u64,
-    /// Whether this is exact; beyond 262,144 it is an estimate, 0.3 % off or so.
+    /// Whether this is exact; beyond 65,536 it is an estimate, 0.7 % off or so.
     pub exact: bool,
 }
 

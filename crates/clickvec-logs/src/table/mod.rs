@@ -7,7 +7,7 @@ mod lines;
 mod parquet;
 mod tsv;
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clickvec::files;
@@ -163,7 +163,7 @@ impl Table {
     /// Those of [`Table::open`].
     pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
         let fault = |fault| Error::table(path, fault);
-        let head = source.fill_buf().map_err(|error| Error::io(path, "read", error))?;
+        let head = first_line(&mut source).map_err(|error| Error::io(path, "read", error))?;
         if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
             return Err(fault(TableFault::Utf16));
         }
@@ -176,9 +176,9 @@ impl Table {
         }
         let format = match options.format {
             Some(format) => format,
-            None => guess(path, head).map_err(fault)?,
+            None => guess(path, &head).map_err(fault)?,
         };
-        let mut lines = Lines::new(source);
+        let mut lines = Lines::new(Box::new(Cursor::new(head).chain(source)));
         if format == Format::Json {
             let (reader, found) = json::Reader::new(path, lines, options)?;
             return Ok(Table {
@@ -292,6 +292,25 @@ fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Co
     Ok(found)
 }
 
+/// Takes what stands before the end of the first line that is not empty, bounded, and perhaps more.
+fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while head.len() < MAX_ROW_BYTES && !head.trim_ascii_start().contains(&b'\n') {
+        let available = match source.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            break;
+        }
+        head.extend_from_slice(available);
+        let used = available.len();
+        source.consume(used);
+    }
+    Ok(head)
+}
+
 /// The first line that is not empty, without byte order mark and line end.
 fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) -> Result<()> {
     loop {
@@ -315,7 +334,6 @@ fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool> {
     if path == Path::new("-") || path.is_dir() {
         return Ok(false);
     }
-    use std::io::Read;
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
     // A pipe must not lose its first bytes.
