@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does correcting position bias pay? A shop with known relevance and known bias, prepared and trained both ways.
 
-    python3 bench/position_bias.py target/release/clickvec [--queries 300] [--seeds 5]
+    python3 bench/position_bias.py target/release/clickvec [--lists 100] [--seeds 5]
 
 Users look at place k with probability 1/k and click what they look at with a probability that follows the true grade. The
 old ranker knows the thing that is asked for, not its colour, and puts one material on top: what stands there is clicked

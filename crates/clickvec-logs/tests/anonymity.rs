@@ -43,7 +43,9 @@ fn expected(rows: &[Row], part: impl Fn(&Row) -> bool, min_users: usize, min_cou
     let rows: Vec<&Row> = rows.iter().filter(|row| part(row)).collect();
     let mut users: BTreeMap<u8, BTreeSet<u8>> = BTreeMap::new();
     let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
-    rows.iter().filter(|row| row.2 > 0).for_each(|row| drop(users.entry(row.0).or_default().insert(row.2)));
+    for row in rows.iter().filter(|row| row.2 > 0) {
+        users.entry(row.0).or_default().insert(row.2);
+    }
     for row in rows {
         if min_users == 1 || users.get(&row.0).is_some_and(|users| users.len() >= min_users) {
             *counts.entry((format!("q{}", row.0), format!("t{}", row.1))).or_default() += 1;
