@@ -117,7 +117,7 @@ pub fn publish(written: &Path, path: &Path) -> Result<()> {
 /// # Errors
 ///
 /// [`Error::NoFolder`], [`Error::IsFolder`] or [`Error::NotAFile`].
-pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
+pub fn check_replaceable(path: &Path) -> Result<()> {
     let folder = folder_of(&resolved(path));
     if !folder.is_dir() {
         return Err(Error::NoFolder { path: folder });
@@ -178,7 +178,7 @@ impl Drop for Claim {
 
 /// Removes the temporary files that killed processes left behind while they wrote to `path`; one that is being written
 /// is locked and stays. What cannot be removed stays too.
-pub(crate) fn remove_abandoned(path: &Path) {
+pub fn remove_abandoned(path: &Path) {
     let (folder, prefix) = (folder_of(path), temporary_prefix(path));
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -201,7 +201,7 @@ fn temporary_prefix(path: &Path) -> String {
 }
 
 /// The folder a file lies in; `.` for a bare name.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
+pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),

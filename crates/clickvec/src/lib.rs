@@ -1,5 +1,6 @@
 //! Sentence vectors learned from a search engine's click log.
 
+pub mod click_model;
 pub mod clicks;
 pub mod collection;
 mod embedder;

@@ -5,6 +5,7 @@ mod embed;
 mod evaluate;
 mod index;
 mod inspect;
+mod prepare;
 mod search;
 mod table;
 mod train;
@@ -35,6 +36,7 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 
 #[derive(Subcommand)]
 enum Command {
+    Prepare(Box<prepare::Args>),
     Train(Box<train::Args>),
     Evaluate(evaluate::Args),
     Table(table::Args),
@@ -60,6 +62,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
     start_threads(usize::from(cli.threads))?;
     match cli.command {
         None => welcome::run(),
+        Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Evaluate(args)) => evaluate::run(args),
         Some(Command::Table(args)) => table::run(args),

@@ -11,7 +11,8 @@ clickvec learns sentence vectors from a search engine's click log and searches w
 What to do first:
 
   clickvec train --clicks clicks.tsv --output shop.safetensors
-      learn from a table with the columns query and title, one clicked pair a line
+      learn from a table with the columns query and title, one clicked pair a line;
+      `clickvec prepare` makes it from raw logs
 
   clickvec evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors
       is it better than BM25? a table with the columns query, title and grade (0 to 4) decides

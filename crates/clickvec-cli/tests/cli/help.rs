@@ -2,7 +2,8 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 8] = ["train", "evaluate", "table", "embed", "index", "search", "inspect", "completions"];
+const COMMANDS: [&str; 9] =
+    ["prepare", "train", "evaluate", "table", "embed", "index", "search", "inspect", "completions"];
 
 #[test]
 fn alone_it_shows_what_to_do_first() {

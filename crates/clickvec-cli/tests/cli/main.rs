@@ -9,6 +9,7 @@ mod help;
 mod index;
 mod inspect;
 mod pipes;
+mod prepare;
 mod resume;
 mod search;
 mod table;

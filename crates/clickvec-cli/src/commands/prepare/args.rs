@@ -1,0 +1,306 @@
+//! What `clickvec prepare` is told.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use clickvec_logs::columns::{Columns, Role};
+use clickvec_logs::preset::Preset;
+use clickvec_logs::robots::Limits;
+use clickvec_logs::table::{Format, Options};
+use clickvec_logs::time::Time;
+use clickvec_logs::{Config, Split};
+
+/// Turn raw logs into counted pairs of query and title for `train`.
+///
+/// Reads CSV, TSV, JSON lines and (if built with it) Parquet, plain, gzip or zstd, of any size; joins titles; leaves out
+/// robots, rare queries, e-mail addresses, phone and card numbers; splits off a validation set; corrects position bias.
+/// docs/prepare.md describes all of it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The logs; `-` is standard input.
+    #[arg(value_name = "LOG", required = true)]
+    pub(super) logs: Vec<PathBuf>,
+
+    /// Where the pairs go: a table with the columns query, title, count, and weight with --correct-position-bias.
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) output: PathBuf,
+
+    /// How the logs are written [default: by the name and the first bytes].
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatFlag>,
+
+    /// A log of a known form.
+    #[arg(long, value_name = "PRESET")]
+    preset: Option<PresetFlag>,
+
+    /// What separates the fields of CSV [default: a comma, or a semicolon if the header has only those].
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+
+    /// The names of the columns, for logs without a header: `query,title,-`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    header: Option<Vec<String>>,
+
+    #[command(flatten)]
+    columns: ColumnFlags,
+
+    /// A table that gives each item its title: columns id and title.
+    #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
+    pub(super) titles: Option<PathBuf>,
+
+    /// A table that gives each query's id its text: columns query_id and query.
+    #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
+    pub(super) queries: Option<PathBuf>,
+
+    /// Items are titles themselves.
+    #[arg(long, help_heading = "Titles and queries", conflicts_with = "titles")]
+    item_as_title: bool,
+
+    /// Keep upper and lower case of queries apart; otherwise all are lower-cased.
+    #[arg(long, help_heading = "What stays")]
+    keep_case: bool,
+
+    /// Keep e-mail addresses, phone and card numbers in queries; otherwise they are cut out.
+    #[arg(long, help_heading = "What stays")]
+    keep_personal: bool,
+
+    /// Leave out pairs with fewer clicks.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "What stays")]
+    min_count: u64,
+
+    /// Leave out queries for which fewer different users clicked; 1 keeps all [default: 5 if the log has users].
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "What stays")]
+    min_users: Option<u16>,
+
+    /// Leave out all rows of a user who asks more queries on some day; 0 sets no limit. Needs users and times.
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "What stays")]
+    max_queries_per_day: u64,
+
+    /// Leave out all rows of a user who asks more queries in the whole log; 0 sets no limit.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What stays")]
+    max_queries: u64,
+
+    /// Where the rows go that validate: a table with the columns query, title, grade and count, for `train --validation`.
+    #[arg(long, value_name = "FILE", help_heading = "Validation")]
+    validation: Option<PathBuf>,
+
+    /// Rows from this date or time (UTC) on validate.
+    #[arg(long, value_name = "DATE", value_parser = super::time, help_heading = "Validation")]
+    validation_after: Option<Time>,
+
+    /// This part of the queries validates; no query is in both.
+    #[arg(long, value_name = "PART", value_parser = part, conflicts_with = "validation_after", help_heading = "Validation")]
+    validation_part: Option<f64>,
+
+    /// Titles to put beside the clicked ones of each query that validates, chosen by chance, with grade 0.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), help_heading = "Validation")]
+    validation_titles: u16,
+
+    /// Weigh clicks by how rarely their position is looked at, which a click model learns from the log. Needs positions and
+    /// rows of what was shown and not clicked.
+    #[arg(long, help_heading = "Position bias")]
+    correct_position_bias: bool,
+
+    /// The most that a click may weigh.
+    #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, help_heading = "Position bias")]
+    position_clip: f64,
+
+    /// Stop if more of the rows are broken.
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
+    max_bad: f64,
+
+    /// Memory to use, in megabytes or with a unit; what does not fit goes into temporary files beside the output.
+    #[arg(long, value_name = "SIZE", default_value = "400M", value_parser = memory)]
+    memory: usize,
+
+    /// Write the report as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What columns are called. A column that is named must be there.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Columns")]
+struct ColumnFlags {
+    /// What was typed [default: query].
+    #[arg(long, value_name = "NAME")]
+    query_column: Option<String>,
+    /// The title that was clicked [default: title].
+    #[arg(long, value_name = "NAME")]
+    title_column: Option<String>,
+    /// The item that was clicked, for --titles [default: item].
+    #[arg(long, value_name = "NAME")]
+    item_column: Option<String>,
+    /// 1 for a click, 0 for what was only shown [default: clicked; without it every row is a click].
+    #[arg(long, value_name = "NAME")]
+    clicked_column: Option<String>,
+    /// How often [default: count; without it once].
+    #[arg(long, value_name = "NAME")]
+    count_column: Option<String>,
+    /// Where in the list the title stood [default: position].
+    #[arg(long, value_name = "NAME")]
+    position_column: Option<String>,
+    /// When [default: time].
+    #[arg(long, value_name = "NAME")]
+    time_column: Option<String>,
+    /// Who [default: user].
+    #[arg(long, value_name = "NAME")]
+    user_column: Option<String>,
+    /// In which visit [default: session].
+    #[arg(long, value_name = "NAME")]
+    session_column: Option<String>,
+    /// The id of the query, for --queries [default: query_id].
+    #[arg(long, value_name = "NAME")]
+    key_column: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatFlag {
+    /// Fields between tabs, nothing quoted.
+    Tsv,
+    /// Fields between commas, in quotes where they need it.
+    Csv,
+    /// One JSON object a line.
+    Json,
+    /// Apache Parquet; needs a program built with it.
+    Parquet,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PresetFlag {
+    /// User Behavior Insights: dumps of ubi_queries and ubi_events.
+    Ubi,
+    /// Events of Google Analytics 4, exported from BigQuery as JSON lines.
+    Ga4,
+    /// Enriched events of Snowplow as JSON lines.
+    Snowplow,
+    /// ORCAS; wants --titles msmarco-docs.tsv.
+    Orcas,
+    /// Qrels of MS MARCO's passages; wants --queries and --titles collection.tsv.
+    MsmarcoPassage,
+    /// Qrels of MS MARCO's documents; wants --queries and --titles msmarco-docs.tsv.
+    MsmarcoDocument,
+    /// The AOL log of 2006; wants --titles or --item-as-title.
+    Aol,
+}
+
+impl Args {
+    /// The file that the rows go to that validate.
+    pub(super) fn validation(&self) -> Option<&PathBuf> {
+        self.validation.as_ref()
+    }
+
+    /// Which rows those are.
+    pub(super) fn split(&self) -> Result<Split> {
+        Ok(match (self.validation_after, self.validation_part) {
+            (Some(after), _) => Split::After(after),
+            (None, Some(part)) => Split::Part(part),
+            (None, None) => Split::None,
+        })
+    }
+
+    /// As the library takes it.
+    pub(super) fn config(&self) -> Result<Config> {
+        let mut columns = Columns::default();
+        let flags = &self.columns;
+        for (role, name) in [
+            (Role::Query, &flags.query_column),
+            (Role::Title, &flags.title_column),
+            (Role::Item, &flags.item_column),
+            (Role::Clicked, &flags.clicked_column),
+            (Role::Count, &flags.count_column),
+            (Role::Position, &flags.position_column),
+            (Role::Time, &flags.time_column),
+            (Role::User, &flags.user_column),
+            (Role::Session, &flags.session_column),
+            (Role::Key, &flags.key_column),
+        ] {
+            if let Some(name) = name {
+                columns.name(role, name.as_str());
+            }
+        }
+        if self.queries.is_some() && !columns.is_named(Role::Key) && self.preset.is_none() {
+            columns.name(Role::Key, Role::Key.name());
+        }
+        let format = self.format.map(|format| match format {
+            FormatFlag::Tsv => Format::Tsv,
+            FormatFlag::Csv => Format::Csv,
+            FormatFlag::Json => Format::Json,
+            FormatFlag::Parquet => Format::Parquet,
+        });
+        let preset = self.preset.map(|preset| match preset {
+            PresetFlag::Ubi => Preset::Ubi,
+            PresetFlag::Ga4 => Preset::Ga4,
+            PresetFlag::Snowplow => Preset::Snowplow,
+            PresetFlag::Orcas => Preset::Orcas,
+            PresetFlag::MsmarcoPassage => Preset::MsmarcoPassage,
+            PresetFlag::MsmarcoDocument => Preset::MsmarcoDocument,
+            PresetFlag::Aol => Preset::Aol,
+        });
+        let limit = |limit: u64| (limit > 0).then_some(limit);
+        let (delimiter, header) = (self.delimiter, self.header.clone());
+        Ok(Config {
+            inputs: self.logs.clone(),
+            table: Options { format, delimiter, header, columns, extract: None, short_rows: false },
+            preset,
+            titles: self.titles.clone(),
+            queries: self.queries.clone(),
+            item_as_title: self.item_as_title,
+            keep_case: self.keep_case,
+            keep_personal: self.keep_personal,
+            min_count: self.min_count,
+            min_users: self.min_users.map(usize::from),
+            limits: Limits { day: limit(self.max_queries_per_day), log: limit(self.max_queries) },
+            split: self.split()?,
+            validation_titles: usize::from(self.validation_titles),
+            position_clip: self.correct_position_bias.then_some(self.position_clip),
+            max_bad: self.max_bad,
+            memory: self.memory,
+            output: self.output.clone(),
+            validation: self.validation.clone(),
+        })
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "\\t" | "tab" => Ok(b'\t'),
+        text => match text.as_bytes() {
+            [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
+            _ => Err("expected one ASCII character other than a quote, as in `;`".to_owned()),
+        },
+    }
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse::<f64>().ok().filter(|part| *part > 0.0 && *part < 1.0);
+    part.ok_or_else(|| "expected a number between 0 and 1, as in 0.1".to_owned())
+}
+
+fn clip(text: &str) -> Result<f64, String> {
+    let clip = text.parse::<f64>().ok().filter(|clip| *clip >= 1.0 && clip.is_finite());
+    clip.ok_or_else(|| "expected a number of 1 or more".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
+    let number = number.filter(|number| (0.0..=100.0).contains(number));
+    number.map(|number| number / 100.0).ok_or_else(|| "expected a percentage, as in 1%".to_owned())
+}
+
+fn memory(text: &str) -> Result<usize, String> {
+    let upper = text.trim().to_ascii_uppercase();
+    let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
+    let (number, shift) = match upper.strip_suffix('G') {
+        Some(number) => (number, 30),
+        None => (upper.strip_suffix('M').unwrap_or(upper), 20),
+    };
+    let size = number.trim().parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    let size = size.filter(|size| (16 << 20..=1 << 44).contains(size));
+    size.ok_or_else(|| "expected a size of 16M or more, as in 400M or 2G".to_owned())
+}

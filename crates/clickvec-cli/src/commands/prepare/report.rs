@@ -1,0 +1,201 @@
+//! What was found in the logs, for people and for programs.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clickvec_logs::Report;
+use clickvec_logs::report::{Bar, Count, Counts, Histogram};
+use serde::Serialize;
+
+use super::args::Args;
+use crate::{output, progress, table};
+
+/// The longest bar of a histogram.
+const BAR_WIDTH: usize = 40;
+
+/// What programs read.
+#[derive(Serialize)]
+pub(super) struct Object<'a> {
+    pub(super) output: &'a PathBuf,
+    pub(super) validation: Option<&'a PathBuf>,
+    #[serde(flatten)]
+    pub(super) report: &'a Report,
+}
+
+/// What people read.
+pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
+    let mut text = String::new();
+    let mut facts = table::plain();
+    for (name, value) in facts_of(report) {
+        facts.add_row([name, value]);
+    }
+    let rate = progress::rate(report.rows as f64 / time.as_secs_f64().max(1e-9));
+    let _ = writeln!(text, "read {} rows in {}, {rate} rows/s", output::count(report.rows), progress::duration(time));
+    let _ = writeln!(text, "{}", table::show(&mut facts));
+    for row in &report.first_broken {
+        let reason = output::printable(&row.reason);
+        let _ = writeln!(text, "  {}:{}: {reason}", row.path, row.line);
+    }
+    let more = report.broken - report.first_broken.len() as u64;
+    if more > 0 {
+        let _ = writeln!(text, "  and {} more", output::count(more));
+    }
+    let left = left_out(report);
+    if !left.is_empty() {
+        let mut rows = table::plain();
+        rows.set_header(["left out", ""]);
+        for (reason, what) in left {
+            rows.add_row([reason, what]);
+        }
+        let _ = writeln!(text, "\n{}", table::show(&mut rows));
+    }
+    for (name, histogram) in pictures(report) {
+        let _ = write!(text, "\n{name}\n{}", bars(histogram));
+    }
+    if let Some(positions) = &report.positions {
+        let mut rows = table::plain();
+        rows.set_header(["position", "shown", "clicks", "looked at", "± s.e.", "weight"]);
+        for position in &positions.positions {
+            rows.add_row([
+                position.position.to_string(),
+                output::count(position.shown),
+                output::count(position.clicks),
+                format!("{:.3}", position.examination),
+                format!("{:.3}", position.standard_error),
+                format!("{:.2}", position.weight),
+            ]);
+        }
+        table::align_right(&mut rows, 0..6);
+        let clip = positions.clip;
+        let _ = writeln!(text, "\n{}\nweights are 1 / looked at, at most {clip}", table::show(&mut rows));
+    }
+    let _ = writeln!(text, "\n{}: written; {}", args.output.display(), counts(&report.training));
+    if let (Some(path), Some(written)) = (args.validation(), &report.validation) {
+        let _ = writeln!(text, "{}: written; {}", path.display(), counts(written));
+    }
+    match report.min_users {
+        Some(least) => {
+            text.push_str(&format!(
+                "each written query was clicked for by {least} users or more in its file (--min-users)\n"
+            ));
+        }
+        None if report.users.is_some() => text.push_str("queries of single users may be in it (--min-users 1)\n"),
+        None => text.push_str("queries of single users may be in it: the log does not say who asked (--user-column)\n"),
+    }
+    text
+}
+
+/// Names and values, in order.
+pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
+    let mut facts = vec![("rows".to_owned(), output::count(report.rows))];
+    if report.files.len() > 1 {
+        facts.push(("files".to_owned(), output::count(report.files.len() as u64)));
+    }
+    let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
+    match report.broken {
+        0 => add("broken rows", "none".to_owned()),
+        broken => {
+            let kinds = report.broken_by_kind.iter().map(|(kind, count)| format!("{kind} {}", output::count(*count)));
+            let kinds: Vec<String> = kinds.collect();
+            add("broken rows", format!("{} ({})", output::count(broken), kinds.join(", ")));
+        }
+    }
+    add("clicks", output::count(report.clicks));
+    if let Some((first, last)) = &report.days {
+        add("days", format!("{first} to {last}"));
+    }
+    if let Some(users) = report.users {
+        add("users", about(users));
+    }
+    if let Some(robots) = report.robots {
+        add("robots", output::count(robots));
+    }
+    if let Some(items) = report.items {
+        add("items", about(items));
+    }
+    if let (Some(items), Some(without)) = (report.items, report.items_without_title) {
+        add("items without a title", format!("{} of {}", about(without), about(items)));
+    }
+    let personal = report.personal;
+    if personal.total() > 0 {
+        let [emails, phones, cards] = [personal.emails, personal.phones, personal.cards].map(output::count);
+        add("cut out of queries", format!("e-mail addresses {emails}, phone numbers {phones}, card numbers {cards}"));
+    }
+    add("titles written", about(report.titles));
+    if report.spills > 0 {
+        add("times memory was full", output::count(report.spills as u64));
+    }
+    facts
+}
+
+/// Why rows, queries and pairs were left out, and how many.
+pub(super) fn left_out(report: &Report) -> Vec<(String, String)> {
+    let left = &report.left_out;
+    let rows = [
+        ("shown, not clicked", left.not_clicked),
+        ("the header again", left.headers),
+        ("of a robot", left.robots),
+        ("no query", left.without_query),
+        ("nothing but an address or number", left.only_personal),
+        ("no search that it belongs to", left.without_search),
+        ("no item or title", left.without_item),
+        ("item without a title", left.without_title),
+        ("count of 0", left.count_zero),
+    ];
+    let rows = rows.into_iter().filter(|&(_, count)| count > 0);
+    let mut all: Vec<_> = rows.map(|(reason, count)| (reason.to_owned(), output::counted(count, "row"))).collect();
+    if report.too_few_users.queries > 0 {
+        let least = report.min_users.unwrap_or(0);
+        all.push((format!("query of fewer than {least} users"), counts(&report.too_few_users)));
+    }
+    if report.too_few_clicks.pairs > 0 {
+        all.push((format!("pair of fewer than {} clicks", report.min_count), counts(&report.too_few_clicks)));
+    }
+    all
+}
+
+/// The histograms by their names.
+pub(super) fn pictures(report: &Report) -> [(&'static str, &Histogram); 3] {
+    [
+        ("clicks of a query", &report.clicks_per_query),
+        ("words of a query", &report.query_words),
+        ("words of a title", &report.title_words),
+    ]
+}
+
+/// `262 queries, 280 pairs, 1,024 clicks`.
+pub(super) fn counts(counts: &Counts) -> String {
+    let Counts { queries, pairs, clicks } = *counts;
+    [(queries, "query"), (pairs, "pair"), (clicks, "click")]
+        .map(|(number, noun)| output::counted(number, noun))
+        .join(", ")
+}
+
+/// What a bar stands for: `3–4`, `12 or more`.
+pub(super) fn label(bar: &Bar) -> String {
+    match bar {
+        Bar { from, to, .. } if from == to => output::count(*from),
+        Bar { from, to: u64::MAX, .. } => format!("{}+", output::count(*from)),
+        Bar { from, to, .. } => format!("{}–{}", output::count(*from), output::count(*to)),
+    }
+}
+
+fn about(count: Count) -> String {
+    format!("{}{}", if count.exact { "" } else { "about " }, output::count(count.count))
+}
+
+fn bars(histogram: &Histogram) -> String {
+    let most = histogram.bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
+    let labels: Vec<String> = histogram.bars.iter().map(label).collect();
+    let counts: Vec<String> = histogram.bars.iter().map(|bar| output::count(bar.count)).collect();
+    let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    let (label_width, count_width) = (width(&labels), width(&counts));
+    let mut text = String::new();
+    for ((bar, label), count) in histogram.bars.iter().zip(labels).zip(counts) {
+        let length = (bar.count as f64 / most as f64 * BAR_WIDTH as f64).ceil() as usize;
+        let line = format!("  {label:>label_width$}  {count:>count_width$}  {}", "█".repeat(length));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}

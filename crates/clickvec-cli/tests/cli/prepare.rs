@@ -1,0 +1,427 @@
+//! `clickvec prepare`.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::harness::{Folder, Run};
+
+const LOG: &str = "query\ttitle\tuser\ttime\n\
+    Red shoes\tShoes, red\tu1\t2024-05-01 10:00:00\n\
+    red  shoes\tShoes, red\tu2\t2024-05-02 10:00:00\n\
+    red shoes\tBoots, red\tu3\t2024-05-03 10:00:00\n\
+    sofa\tCouch\tu1\t2024-05-01 11:00:00\n";
+
+fn prepare(folder: &Folder, more: &[&str]) -> Run {
+    folder.run(&[&["prepare", "log.tsv", "--output", "clicks.tsv"], more].concat())
+}
+
+#[track_caller]
+fn json(run: Run) -> Value {
+    run.code(0).json_lines().remove(0)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn pairs_are_counted_in_order() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG);
+    prepare(&folder, &["--min-users", "1"])
+        .code(0)
+        .prints_nothing()
+        .says("clicks.tsv: written; 2 queries, 3 pairs, 4 clicks");
+    let expected = "query\ttitle\tcount\nred shoes\tBoots, red\t1\nred shoes\tShoes, red\t2\nsofa\tCouch\t1\n";
+    assert_eq!(folder.read("clicks.tsv"), expected);
+    prepare(&folder, &["--min-users", "1", "--min-count", "2", "--keep-case"]).code(2).says("found none that stays");
+    assert_eq!(folder.read("clicks.tsv"), expected, "the former output stays");
+    prepare(&folder, &["--min-users", "1", "--min-count", "2"]).code(0);
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t2\n");
+}
+
+#[test]
+fn train_takes_what_prepare_wrote() {
+    let folder = Folder::with_data();
+    let run = folder.run(&[
+        "prepare",
+        "clicks.tsv",
+        "--output",
+        "prepared.tsv",
+        "--validation",
+        "held.tsv",
+        "--validation-part",
+        "0.2",
+        "--json",
+    ]);
+    let report = json(run);
+    assert_eq!(report["rows"], 144);
+    let counts = |key: &str| report[key]["queries"].as_u64().unwrap();
+    assert_eq!(counts("training") + counts("validation"), 48);
+    assert!(counts("validation") > 3);
+    let queries = |name: &str| -> Vec<String> {
+        folder.read(name).lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    let held = queries("held.tsv");
+    assert!(queries("prepared.tsv").iter().all(|query| !held.contains(query)));
+    // Of each held query three clicked titles, and ten others.
+    let grades =
+        |grade: &str| folder.read("held.tsv").lines().filter(|line| line.split('\t').nth(2) == Some(grade)).count();
+    assert_eq!((grades("1"), grades("0")), (held.len() / 13 * 3, held.len() / 13 * 10));
+    folder
+        .run(&["train", "--clicks", "prepared.tsv", "--output", "m.safetensors", "--cells", "8", "--epochs", "1"])
+        .code(0);
+}
+
+#[test]
+fn formats_files_and_pipes_give_the_same_bytes() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG);
+    prepare(&folder, &["--min-users", "1"]).code(0);
+    let expected = folder.read("clicks.tsv");
+    let csv = "\u{feff}time,user,Title,QUERY\r\n2024-05-01T10:00:00Z,u1,\"Shoes, red\",Red shoes\r\n\
+        1714644000,u2,\"Shoes, red\",red shoes\r\n2024-05-03,u3,\"Boots, red\",\" red\nshoes\"\r\n2024-05-01,u1,Couch,sofa";
+    let json = "{\"q\":{\"text\":\"Red shoes\"},\"title\":\"Shoes, red\"}\n{\"q\":{\"text\":\"red shoes\"},\"title\":\"Shoes, red\"}\n\
+        {\"q\":{\"text\":\"red\\tshoes\"},\"title\":\"Boots, red\"}\n{\"q\":{\"text\":\"sofa\"},\"title\":\"Couch\",\"other\":[1]}\n";
+    folder.write("log.csv", csv);
+    folder.write("log.csv.gz", gzip(csv.as_bytes()));
+    folder.write("noname", csv);
+    let check = |run: Run| {
+        run.code(0);
+        assert_eq!(folder.read("again.tsv"), expected);
+    };
+    for name in ["log.csv", "log.csv.gz", "noname"] {
+        check(folder.run(&["prepare", name, "-o", "again.tsv", "--min-users", "1"]));
+    }
+    check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--min-users", "1"], LOG));
+    check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--min-users", "1"], gzip(LOG.as_bytes())));
+    check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--query-column", "q.text"], json));
+    let (head, tail) = LOG.split_at(LOG.find("red  shoes").unwrap());
+    folder.write("a.tsv", head);
+    folder.write("b.tsv", format!("query\ttitle\tuser\ttime\n{tail}"));
+    check(folder.run(&["prepare", "a.tsv", "b.tsv", "-o", "again.tsv", "--min-users", "1"]));
+    folder.write("both.tsv", format!("{head}query\ttitle\tuser\ttime\n{tail}"));
+    check(folder.run(&["prepare", "both.tsv", "-o", "again.tsv", "--min-users", "1", "--memory", "16M"]));
+    folder.write("bare.csv", "sofa;x;Couch\nred shoes;x;Shoes, red\nRed Shoes;x;Shoes, red\nred shoes;x;Boots, red\n");
+    let header = ["--header", "query,-,title", "--delimiter", ";"];
+    check(folder.run(&[&["prepare", "bare.csv", "-o", "again.tsv"], &header[..]].concat()));
+}
+
+#[test]
+fn queries_of_few_users_are_left_out_of_both_files() {
+    let folder = Folder::new();
+    let mut log = "query\ttitle\tuser\ttime\n".to_owned();
+    // Query q is asked by q users before June and by as many others after.
+    for query in 1..=9 {
+        for user in 0..query {
+            for month in ["05", "06"] {
+                let _ = writeln!(log, "q{query}\tt{query}\tu{month}{user}\t2024-{month}-01");
+                let _ = writeln!(log, "q{query}\tt{query}\tu{month}{user}\t2024-{month}-02");
+            }
+        }
+        let _ = writeln!(log, "q{query}\tt{query}\t\t2024-05-01");
+    }
+    folder.write("log.tsv", log);
+    let split = ["--validation", "held.tsv", "--validation-after", "2024-06-01", "--validation-titles", "0"];
+    let queries = |name: &str| -> Vec<String> {
+        folder.read(name).lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    prepare(&folder, &split).code(0).says("query of fewer than 5 users").says("8 queries");
+    assert_eq!(queries("clicks.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
+    assert_eq!(queries("held.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
+    prepare(&folder, &[&split[..], &["--min-users", "8"]].concat()).code(0);
+    assert_eq!(
+        (queries("clicks.tsv"), queries("held.tsv")),
+        (vec!["q8".to_owned(), "q9".to_owned()], vec!["q8".to_owned(), "q9".to_owned()])
+    );
+}
+
+#[test]
+fn robots_and_what_is_personal_stay_out() {
+    let folder = Folder::new();
+    let mut log = "query\ttitle\tuser\ttime\n".to_owned();
+    for i in 0..300 {
+        let _ = writeln!(log, "q{i}\tt\trobot\t2024-05-01 00:{:02}:{:02}", i / 60, i % 60);
+        let _ = writeln!(log, "q{i}\tt\tperson{}\t2024-05-01 00:{:02}:{:02}", i % 10, i / 60, i % 60);
+    }
+    log.push_str("write to jane@example.com\tt\tperson1\t2024-05-01\n+49 30 1234567\tt\tperson1\t2024-05-01\n");
+    folder.write("log.tsv", &log);
+    let report = json(prepare(&folder, &["--min-users", "1", "--json"]));
+    assert_eq!((&report["robots"], &report["left_out"]["robots"]), (&1.into(), &300.into()));
+    assert_eq!(report["personal"], serde_json::json!({"emails": 1, "phones": 1, "cards": 0}));
+    assert_eq!(report["left_out"]["only_personal"], 1);
+    let text = folder.read("clicks.tsv");
+    assert!(text.contains("\nwrite to\tt\t1\n") && !text.contains("example.com"));
+    assert!(text.contains("\nq7\tt\t1\n"));
+    let run = prepare(&folder, &["--min-users", "1", "--max-queries-per-day", "0", "--keep-personal"]).code(0);
+    assert!(!run.stderr().contains("jane"));
+    assert!(folder.read("clicks.tsv").contains("jane@example.com"));
+    assert!(folder.read("clicks.tsv").contains("\nq7\tt\t2\n"));
+}
+
+#[test]
+fn items_get_their_titles() {
+    let folder = Folder::new();
+    folder.write("log.csv", "query,sku\nred shoes,1\nred shoes,2\nsofa,3\n");
+    folder.write("titles.tsv", "id\ttitle\n1\tShoes, red\n3\tCouch\n3\tOther\n");
+    let join = ["prepare", "log.csv", "-o", "clicks.tsv", "--item-column", "sku"];
+    folder.run(&join).code(2).says("--titles");
+    folder.run(&join[..4]).code(2).says("expected a column `title`, found `query`, `sku`").says("--item-column");
+    let run = folder.run(&[&join[..], &["--titles", "titles.tsv"]].concat()).code(0);
+    run.says("1 of 3");
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\nsofa\tCouch\t1\n");
+    folder.run(&[&join[..], &["--item-as-title"]].concat()).code(0);
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\t1\t1\nred shoes\t2\t1\nsofa\t3\t1\n");
+}
+
+#[test]
+fn presets_join_searches_and_clicks() {
+    let folder = Folder::new();
+    let click = |query: &str, action: &str, item: u32| {
+        format!(
+            "{{\"action_name\":\"{action}\",\"query_id\":\"{query}\",\"client_id\":\"c\",\"timestamp\":\"2024-05-17T08:30:09Z\",\
+             \"event_attributes\":{{\"object\":{{\"object_id\":\"{item}\"}},\"position\":{{\"ordinal\":1}}}}}}\n"
+        )
+    };
+    // Clicks may stand before their search, and in a file of their own.
+    folder
+        .write("events.ndjson", [click("a", "click", 1), click("b", "impression", 1), click("x", "click", 1)].concat());
+    folder.write(
+        "queries.ndjson",
+        "{\"query_id\":\"a\",\"user_query\":\"red shoes\",\"client_id\":\"c\"}\n{\"query_id\":\"b\",\"user_query\":\"sofa\",\"client_id\":\"c\"}\n",
+    );
+    folder.write("titles.tsv", "id\ttitle\n1\tShoes, red\n");
+    let ubi = [
+        "prepare",
+        "events.ndjson",
+        "queries.ndjson",
+        "-o",
+        "clicks.tsv",
+        "--preset",
+        "ubi",
+        "--titles",
+        "titles.tsv",
+        "--min-users",
+        "1",
+    ];
+    let report = json(folder.run(&[&ubi[..], &["--json"]].concat()));
+    assert_eq!((&report["left_out"]["without_search"], &report["left_out"]["not_clicked"]), (&1.into(), &1.into()));
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\n");
+
+    // A click belongs to the last search of the visit before it.
+    let event = |name: &str, time: u64, more: &str| {
+        format!(
+            "{{\"event_name\":\"{name}\",\"event_timestamp\":\"{time}000000\",\"user_pseudo_id\":\"u\",\
+             \"event_params\":[{{\"key\":\"ga_session_id\",\"value\":{{\"int_value\":\"5\"}}}}{more}}}\n"
+        )
+    };
+    let term = |text: &str| format!(",{{\"key\":\"search_term\",\"value\":{{\"string_value\":\"{text}\"}}}}]");
+    let item = "],\"items\":[{\"item_id\":\"1\",\"item_name\":\"Couch\"}]";
+    let events = [
+        event("select_item", 1_715_934_650, item),
+        event("view_search_results", 1_715_934_700, &term("boots")),
+        event("view_search_results", 1_715_934_600, &term("sofa")),
+        event("select_item", 1_715_934_500, item),
+    ];
+    folder.write("ga4.json", events.concat());
+    let ga4 = ["prepare", "ga4.json", "-o", "clicks.tsv", "--preset", "ga4", "--min-users", "1"];
+    assert_eq!(json(folder.run(&[&ga4[..], &["--json"]].concat()))["left_out"]["without_search"], 1);
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nsofa\tCouch\t1\n");
+    folder
+        .run(&[&ga4[..], &["--format", "csv"]].concat())
+        .code(2)
+        .says("`--preset ga4` reads json, found `--format csv`");
+}
+
+#[test]
+fn presets_of_public_collections() {
+    let folder = Folder::new();
+    folder.write("orcas.tsv", "1\tred shoes\tD1\thttp://a\n2\tsofa\tD2\thttp://b\n");
+    folder.write("docs.tsv", "D1\thttp://a\tShoes, red\tbody text\nD2\thttp://b\tCouch\tbody\n");
+    folder.run(&["prepare", "orcas.tsv", "-o", "out.tsv", "--preset", "orcas", "--titles", "docs.tsv"]).code(0);
+    let expected = "query\ttitle\tcount\nred shoes\tShoes, red\t1\nsofa\tCouch\t1\n";
+    assert_eq!(folder.read("out.tsv"), expected);
+
+    folder.write("queries.tsv", "7\tred shoes\n8\tSofa\n");
+    folder.write("collection.tsv", "1\tShoes, red\n2\tCouch\n");
+    folder.write("qrels.tsv", "7\t0\t1\t1\n8\t0\t2\t1\n");
+    let passage =
+        ["prepare", "qrels.tsv", "-o", "out.tsv", "--preset", "msmarco-passage", "--titles", "collection.tsv"];
+    folder.run(&passage).code(2).says("`--preset msmarco-passage` needs `--queries FILE`");
+    folder.run(&[&passage[..], &["--queries", "queries.tsv"]].concat()).code(0);
+    assert_eq!(folder.read("out.tsv"), expected);
+
+    folder.write("doc-qrels.tsv", "7 0 D1 1\n8 0 D2 1\n");
+    let document = [
+        "prepare",
+        "doc-qrels.tsv",
+        "-o",
+        "out.tsv",
+        "--preset",
+        "msmarco-document",
+        "--titles",
+        "docs.tsv",
+        "--queries",
+        "queries.tsv",
+    ];
+    folder.run(&document).code(0);
+    assert_eq!(folder.read("out.tsv"), expected);
+
+    let aol = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n\
+        1\tred shoes\t2006-03-01 07:17:12\t2\thttp://a\n1\tsofa\t2006-03-01 07:18:00\t\t\n2\tsofa\t2006-03-01 07:18:00\n";
+    folder.write("aol.txt", aol);
+    let report = json(folder.run(&[
+        "prepare",
+        "aol.txt",
+        "-o",
+        "out.tsv",
+        "--preset",
+        "aol",
+        "--item-as-title",
+        "--min-users",
+        "1",
+        "--json",
+    ]));
+    assert_eq!((&report["broken"], &report["left_out"]["without_item"]), (&0.into(), &2.into()));
+    assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nred shoes\thttp://a\t1\n");
+}
+
+#[test]
+fn broken_rows_are_counted_and_too_many_stop() {
+    let folder = Folder::new();
+    let rows = |broken: usize| {
+        let good = "shoes\tRed shoes\t1\n".repeat(1000 - broken);
+        format!("query\ttitle\tcount\n{}{good}", "shoes\tRed shoes\t-1\n".repeat(broken))
+    };
+    folder.write("log.tsv", rows(10));
+    let run = prepare(&folder, &[]).code(0).says("10 (bad count 10)");
+    run.says("log.tsv:2: expected a count, a whole number of 0 or more in column `count`, found `-1`")
+        .says("and 5 more");
+    let former = folder.read("clicks.tsv");
+    folder.write("log.tsv", rows(11));
+    let run = prepare(&folder, &[]).code(2).says("expected at most 1 % broken rows, found 11 of 1000 (1.10 %)");
+    run.says("log.tsv:2: ").says("--max-bad");
+    assert_eq!(folder.read("clicks.tsv"), former);
+    prepare(&folder, &["--max-bad", "2%"]).code(0);
+
+    for (log, kind) in [
+        ("query\ttitle\tcount\na\tb\tNaN\n", "bad count"),
+        ("query\ttitle\tcount\na\tb\t1.5\n", "bad count"),
+        ("query\ttitle\ttime\na\tb\tsoon\n", "bad time"),
+        ("query\ttitle\tclicked\na\tb\t2\n", "bad click"),
+        ("query\ttitle\na\n", "wrong number of columns"),
+        ("query\ttitle\na\tb\tc\n", "wrong number of columns"),
+        ("query\ttitle\na\0\tb\n", "NUL byte"),
+    ] {
+        // One good row, so that something is left.
+        let header = log.lines().next().unwrap();
+        let good = ["a", "b", "1"][..header.split('\t').count()].join("\t");
+        folder.write("log.tsv", format!("{log}{good}\n"));
+        let report = json(prepare(&folder, &["--max-bad", "100%", "--json"]));
+        assert_eq!(report["broken_by_kind"][kind], 1, "{log:?}: {report}");
+    }
+}
+
+#[test]
+fn logs_that_are_refused() {
+    let folder = Folder::new();
+    folder.write("old.tsv", "former");
+    for (log, expected) in [
+        (&b""[..], "log.tsv: expected a header line, found nothing"),
+        (b"\xff\xfeq\0u\0", "found UTF-16"),
+        (b"query\xff\ttitle\n", "expected a header in UTF-8"),
+        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with --query-column"),
+        (b"query\tquery\ttitle\na\tb\tc\n", "expected one column `query` in the header, found several"),
+        (b"query\ttitle\n", "the log has no rows"),
+        (b"query\ttitle\n\t\n", "of 1 rows: 1 without a query"),
+    ] {
+        folder.write("log.tsv", log);
+        folder.run(&["prepare", "log.tsv", "-o", "old.tsv"]).code(2).says(expected).prints_nothing();
+        assert_eq!(folder.read("old.tsv"), "former");
+    }
+    folder.write("log.tsv", LOG);
+    folder.write("other.tsv", "query\ttitle\na\tb\n");
+    for (arguments, expected) in [
+        (&["prepare", "log.tsv", "-o", "log.tsv"][..], "expected an output of its own"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--report", "out.tsv"], "a file of its own for each output"),
+        (&["prepare", "log.tsv", "other.tsv", "-o", "out.tsv"], "other.tsv: expected the columns of log.tsv"),
+        (&["prepare", "missing.tsv", "-o", "out.tsv"], "missing.tsv: cannot open"),
+        (&["prepare", ".", "-o", "out.tsv"], "expected a file, found a folder"),
+        (&["prepare", "log.tsv", "-o", "no/out.tsv"], "no: expected a folder to write into, found none"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--user-column", "who"], "expected a column `who`, found `query`"),
+        (
+            &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
+            "`--min-users` needs a column that says who asked",
+        ),
+        (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--position-column"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-after"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-part", "0.5"], "--validation FILE"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-part", "1.5"], "a number between 0 and 1"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--memory", "1M"], "16M or more"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--max-bad", "-1"], ""),
+        (&["prepare", "-", "-", "-o", "out.tsv"], "standard input"),
+    ] {
+        folder.run(arguments).code(2).says(expected);
+        assert!(!folder.path("out.tsv").exists() && !folder.path("v.tsv").exists());
+    }
+    assert_eq!(folder.read("log.tsv"), LOG);
+    folder.write("log.parquet", b"PAR1 and more");
+    let run = folder.run(&["prepare", "log.parquet", "-o", "out.tsv"]).code(2);
+    run.says(if cfg!(feature = "parquet") { "cannot read this Parquet file" } else { "--features parquet" });
+}
+
+#[test]
+fn position_bias_is_weighed_away() {
+    let folder = Folder::new();
+    // Each of two titles at both places, half as often clicked at the second.
+    let mut log = "query\ttitle\tposition\tclicked\n".to_owned();
+    for i in 0..400 {
+        for (title, place) in [("a", 1 + i % 2), ("b", 2 - i % 2)] {
+            let clicked = i % (4 * place) < 2;
+            let _ = writeln!(log, "q\t{title}\t{place}\t{}", u8::from(clicked));
+        }
+    }
+    folder.write("log.tsv", log);
+    let report = json(prepare(&folder, &["--correct-position-bias", "--json"]));
+    let examination = report["positions"]["positions"][1]["examination"].as_f64().unwrap();
+    assert!((examination - 0.5).abs() < 1e-5, "{report}");
+    // Weights times counts are as if all clicks had been at the first place.
+    for line in folder.read("clicks.tsv").lines().skip(1) {
+        let fields: Vec<f64> = line.split('\t').skip(2).map(|field| field.parse().unwrap()).collect();
+        assert!((fields[0] * fields[1] - 200.0).abs() < 0.01, "{line}");
+    }
+    let clipped = json(prepare(&folder, &["--correct-position-bias", "--position-clip", "1.5", "--json"]));
+    assert_eq!(clipped["positions"]["positions"][1]["weight"], 1.5);
+    prepare(&folder, &["--correct-position-bias"]).code(0).says("looked at");
+    folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\tb\t2\t1\n");
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two places");
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG.replace("u1", "<u>"));
+    prepare(&folder, &["--min-users", "1", "--report", "report.html"]).code(0);
+    let page = folder.read("report.html");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && page.contains("<svg"));
+    assert!(!page.contains("http") && !page.contains("<script") && !page.contains("red shoes"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG);
+    let run = folder.run(&["prepare", "log.tsv", "-o", "/dev/full", "--min-users", "1"]).code(2);
+    run.says("/dev/full: cannot write: No space left on device");
+    folder.write("held.tsv", "former");
+    let more = ["--validation", "held.tsv", "--validation-part", "0.5", "--min-users", "1"];
+    folder.run(&[&["prepare", "log.tsv", "-o", "/dev/full"], &more[..]].concat()).code(2);
+    let names: Vec<_> = std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    folder.run(&["prepare", "log.tsv", "-o", "/dev/stdout", "--min-users", "1"]).code(0).prints("sofa\tCouch\t1\n");
+}

@@ -1,0 +1,124 @@
+//! What a column of a log means, and what it is called.
+
+/// What a position should be.
+pub(crate) const A_POSITION: &str = "a position, a whole number from 0 to 65,535";
+/// What a count should be.
+pub(crate) const A_COUNT: &str = "a count, a whole number of 0 or more";
+/// What a time should be.
+pub(crate) const A_TIME: &str = "a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970)";
+/// What says whether there was a click.
+pub(crate) const A_CLICK: &str = "0 or 1 (or false, true, no, yes)";
+
+/// What a column means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(usize)]
+pub enum Role {
+    /// What was typed.
+    Query,
+    /// The title that was shown or clicked.
+    Title,
+    /// The id of what was shown or clicked.
+    Item,
+    /// Whether it was clicked; without the column every row is a click.
+    Clicked,
+    /// How often; without the column, once.
+    Count,
+    /// Where in the list it stood.
+    Position,
+    /// When.
+    Time,
+    /// Who.
+    User,
+    /// In which visit.
+    Session,
+    /// What joins a click and the query it followed, where they are different rows.
+    Key,
+}
+
+/// How many roles there are.
+pub const ROLES: usize = 10;
+
+/// All roles, in order.
+pub const ALL: [Role; ROLES] = [
+    Role::Query,
+    Role::Title,
+    Role::Item,
+    Role::Clicked,
+    Role::Count,
+    Role::Position,
+    Role::Time,
+    Role::User,
+    Role::Session,
+    Role::Key,
+];
+
+impl Role {
+    /// The column's name where none is given.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Query => "query",
+            Role::Title => "title",
+            Role::Item => "item",
+            Role::Clicked => "clicked",
+            Role::Count => "count",
+            Role::Position => "position",
+            Role::Time => "time",
+            Role::User => "user",
+            Role::Session => "session",
+            Role::Key => "query_id",
+        }
+    }
+
+    /// The option that gives another name.
+    pub fn option(self) -> &'static str {
+        match self {
+            Role::Query => "--query-column",
+            Role::Title => "--title-column",
+            Role::Item => "--item-column",
+            Role::Clicked => "--clicked-column",
+            Role::Count => "--count-column",
+            Role::Position => "--position-column",
+            Role::Time => "--time-column",
+            Role::User => "--user-column",
+            Role::Session => "--session-column",
+            Role::Key => "--key-column",
+        }
+    }
+}
+
+/// The name of each role's column.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Columns {
+    named: [Option<String>; ROLES],
+    /// A role that a preset says is not there.
+    absent: [bool; ROLES],
+}
+
+impl Columns {
+    /// Gives a role's column a name; from then on the column must be there.
+    pub fn name(&mut self, role: Role, name: impl Into<String>) {
+        self.named[role as usize] = Some(name.into());
+        self.absent[role as usize] = false;
+    }
+
+    /// Says that no column has this role, whatever it is called.
+    pub fn leave_out(&mut self, role: Role) {
+        if self.named[role as usize].is_none() {
+            self.absent[role as usize] = true;
+        }
+    }
+
+    /// Whether somebody named it.
+    pub fn is_named(&self, role: Role) -> bool {
+        self.named[role as usize].is_some()
+    }
+
+    /// The name to look for; `None` if the log has no such column.
+    pub fn of(&self, role: Role) -> Option<&str> {
+        match &self.named[role as usize] {
+            Some(name) => Some(name),
+            None if self.absent[role as usize] || role == Role::Key => None,
+            None => Some(role.name()),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! From counts to the tables that are written.
+
+use std::io::Write;
+use std::path::Path;
+
+use clickvec::files;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::distinct::Distinct;
+use crate::error::{Error, Result};
+use crate::gather::{Cell, Gathered, QueryGroup};
+use crate::report::{Count, Counts, Report};
+use crate::sample::{TitleSample, beside};
+
+/// The most words that a histogram tells apart.
+const WORDS: u64 = 12;
+
+/// What stays, and where it goes.
+pub(crate) struct Emission<'a> {
+    pub(crate) output: &'a Path,
+    pub(crate) validation: Option<&'a Path>,
+    pub(crate) min_count: u64,
+    /// `None`: any number of users.
+    pub(crate) min_users: Option<usize>,
+    /// The part of the queries that goes into the validation, whatever their rows say.
+    pub(crate) validation_part: Option<f64>,
+    /// Titles that were not clicked to put beside those of a query that validates.
+    pub(crate) validation_titles: usize,
+    /// What a click at each position is worth; empty: no column of weights.
+    pub(crate) weights: &'a [f64],
+}
+
+impl Emission<'_> {
+    /// Writes the tables, both or none.
+    pub(crate) fn write(&self, gathered: &Gathered, report: &mut Report) -> Result<()> {
+        let mut failed = None;
+        let mut keep = |result: Result<()>| {
+            result.map_err(|error| match error {
+                Error::File(error) => error,
+                other => {
+                    failed = Some(other);
+                    clickvec::Error::io(self.output, "write", std::io::Error::other("stopped"))
+                }
+            })
+        };
+        let written = files::write_atomically(self.output, |training| match self.validation {
+            None => keep(self.write_rows(gathered, training, None, report)),
+            Some(path) => files::write_atomically(path, |validation| {
+                keep(self.write_rows(gathered, training, Some(validation), report))
+            }),
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(written?),
+        }
+    }
+
+    fn write_rows(
+        &self,
+        gathered: &Gathered,
+        training: &mut dyn Write,
+        mut validation: Option<&mut dyn Write>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let header = if self.weights.is_empty() { "query\ttitle\tcount\n" } else { "query\ttitle\tcount\tweight\n" };
+        put(self.output, training, header.as_bytes())?;
+        if let (Some(path), Some(validation)) = (self.validation, &mut validation) {
+            put(path, validation, b"query\ttitle\tgrade\tcount\n")?;
+        }
+        let sample = if self.validation.is_some() { self.sample(gathered)? } else { Vec::new() };
+        let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
+        let mut titles = Distinct::default();
+        let mut counts = [Counts::default(); 2];
+        let mut row = Vec::new();
+        while reader.next(&mut group)? {
+            for part in 0..2u8 {
+                let is_validation = match self.validation_part {
+                    Some(share) => is_drawn(&group.query, share),
+                    None => part == 1,
+                };
+                let Some(found) = self.query(&group, part, report) else { continue };
+                let (path, target): (&Path, &mut dyn Write) = match (is_validation, self.validation, &mut validation) {
+                    (true, Some(path), Some(validation)) => (path, validation),
+                    _ => (self.output, training),
+                };
+                let counts = &mut counts[usize::from(is_validation)];
+                counts.queries += 1;
+                for (title, cells, clicks) in &found {
+                    counts.pairs += 1;
+                    counts.clicks += clicks;
+                    titles.add(xxh3_64(title));
+                    report.title_words.add_single(words(title), WORDS);
+                    row.clear();
+                    push(&mut row, &[&group.query, title]);
+                    if is_validation {
+                        row.extend_from_slice(b"\t1");
+                    }
+                    row.extend_from_slice(format!("\t{clicks}").as_bytes());
+                    if !is_validation && !self.weights.is_empty() {
+                        row.extend_from_slice(format!("\t{:.6}", self.weight(cells, part, *clicks)).as_bytes());
+                    }
+                    row.push(b'\n');
+                    put(path, target, &row)?;
+                }
+                if is_validation {
+                    let clicked: Vec<&[u8]> = found.iter().map(|&(title, ..)| title).collect();
+                    for title in beside(&sample, &group.query, &clicked, self.validation_titles) {
+                        row.clear();
+                        push(&mut row, &[&group.query, title]);
+                        row.extend_from_slice(b"\t0\t0\n");
+                        put(path, target, &row)?;
+                    }
+                }
+            }
+        }
+        report.titles = Count::from(&titles);
+        [report.training, _] = counts;
+        report.validation = self.validation.map(|_| counts[1]);
+        if report.training.pairs == 0 && report.validation.is_none_or(|validation| validation.pairs == 0) {
+            return Err(Error::NothingLeft(why_nothing(report)));
+        }
+        Ok(())
+    }
+
+    /// Titles that are written, to choose from.
+    fn sample(&self, gathered: &Gathered) -> Result<Vec<Vec<u8>>> {
+        let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
+        let mut sample = TitleSample::default();
+        while reader.next(&mut group)? {
+            for part in 0..2 {
+                let found = self.query(&group, part, &mut Report::default());
+                found.into_iter().flatten().for_each(|(title, ..)| sample.add(title));
+            }
+        }
+        Ok(sample.finish())
+    }
+
+    /// The titles of a query that stay, in one part, if any do.
+    fn query<'g>(
+        &self,
+        group: &'g QueryGroup,
+        part: u8,
+        report: &mut Report,
+    ) -> Option<Vec<(&'g [u8], &'g [Cell], u64)>> {
+        let clicked = group.titles.iter().map(|title| {
+            let clicks: u64 = title.cells.iter().filter(|cell| cell.part == part).map(|cell| cell.clicks).sum();
+            (title.title.as_slice(), title.cells.as_slice(), clicks)
+        });
+        let mut clicked: Vec<_> = clicked.filter(|&(_, _, clicks)| clicks > 0).collect();
+        if clicked.is_empty() {
+            return None;
+        }
+        let all: u64 = clicked.iter().map(|&(_, _, clicks)| clicks).sum();
+        if self.min_users.is_some_and(|least| group.users[usize::from(part)].len() < least) {
+            let left = &mut report.too_few_users;
+            left.queries += 1;
+            left.pairs += clicked.len() as u64;
+            left.clicks += all;
+            return None;
+        }
+        let before = clicked.len();
+        clicked.retain(|&(_, _, clicks)| clicks >= self.min_count);
+        let stay: u64 = clicked.iter().map(|&(_, _, clicks)| clicks).sum();
+        let left = &mut report.too_few_clicks;
+        left.pairs += (before - clicked.len()) as u64;
+        left.clicks += all - stay;
+        if clicked.is_empty() {
+            left.queries += 1;
+            return None;
+        }
+        report.clicks_per_query.add_doubling(stay);
+        report.query_words.add_single(words(&group.query), WORDS);
+        Some(clicked)
+    }
+
+    /// The mean of what the clicks of a pair are worth.
+    fn weight(&self, cells: &[Cell], part: u8, clicks: u64) -> f64 {
+        let worth = |cell: &Cell| {
+            let place = usize::from(cell.position).min(self.weights.len() - 1);
+            self.weights[place] * cell.clicks as f64
+        };
+        cells.iter().filter(|cell| cell.part == part).map(worth).sum::<f64>() / clicks as f64
+    }
+}
+
+/// Whether a query is among the part `share` of all queries that chance picks; it depends on nothing but the query.
+fn is_drawn(query: &[u8], share: f64) -> bool {
+    // 53 bits, as an f64 has them.
+    let drawn = (xxhash_rust::xxh3::xxh3_64_with_seed(query, 0x76_616c) >> 11) as f64 / (1u64 << 53) as f64;
+    drawn < share
+}
+
+fn push(row: &mut Vec<u8>, fields: &[&[u8]]) {
+    row.extend_from_slice(&fields.join(&b'\t'));
+}
+
+fn words(text: &[u8]) -> u64 {
+    text.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).count() as u64
+}
+
+fn put(path: &Path, target: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    target.write_all(bytes).map_err(|source| Error::io(path, "write", source))
+}
+
+/// What became of everything.
+fn why_nothing(report: &Report) -> String {
+    let left = &report.left_out;
+    let mut reasons: Vec<(u64, String)> = vec![
+        (report.broken, "broken".to_owned()),
+        (left.not_clicked, "not clicked".to_owned()),
+        (left.robots, "of robots (--max-queries-per-day)".to_owned()),
+        (left.without_query + left.only_personal, "without a query".to_owned()),
+        (left.without_search, "without the search that they belong to".to_owned()),
+        (left.without_item, "without an item or title".to_owned()),
+        (left.without_title, "of items without a title (--titles)".to_owned()),
+        (left.count_zero, "with a count of 0".to_owned()),
+        (
+            report.too_few_users.clicks,
+            format!("clicks of queries of fewer than {} users (--min-users)", report.min_users.unwrap_or(0)),
+        ),
+        (report.too_few_clicks.clicks, format!("clicks of pairs with fewer than {} (--min-count)", report.min_count)),
+    ];
+    reasons.retain(|&(count, _)| count > 0);
+    let reasons: Vec<String> = reasons.iter().map(|(count, reason)| format!("{count} {reason}")).collect();
+    match reasons.is_empty() {
+        true => "the log has no rows".to_owned(),
+        false => format!("of {} rows: {}", report.rows, reasons.join(", ")),
+    }
+}

@@ -1,0 +1,72 @@
+//! Many runs in one order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::run::{Run, RunReader};
+use super::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
+use crate::error::Result;
+
+/// Hands over the groups of all runs, those of one query as one.
+pub(super) fn merge(runs: Vec<Run>, users: usize, mut each: impl FnMut(&QueryGroup) -> Result<()>) -> Result<()> {
+    let mut readers: Vec<RunReader> = runs.iter().map(Run::read).collect::<Result<_>>()?;
+    let mut groups: Vec<QueryGroup> = readers.iter().map(|_| QueryGroup::default()).collect();
+    // The least query first, and of equal ones the earliest run.
+    let mut waiting: BinaryHeap<Reverse<(Vec<u8>, usize)>> = BinaryHeap::new();
+    for (place, reader) in readers.iter_mut().enumerate() {
+        if reader.next(&mut groups[place])? {
+            waiting.push(Reverse((std::mem::take(&mut groups[place].query), place)));
+        }
+    }
+    while let Some(Reverse((query, first))) = waiting.pop() {
+        let mut merged = std::mem::take(&mut groups[first]);
+        let mut places = vec![first];
+        while waiting.peek().is_some_and(|Reverse((other, _))| *other == query) {
+            let Some(Reverse((_, place))) = waiting.pop() else { break };
+            let group = std::mem::take(&mut groups[place]);
+            for part in 0..PARTS {
+                group.users[part].iter().for_each(|&user| add_user(&mut merged.users[part], user, users));
+            }
+            merged.titles.extend(group.titles);
+            places.push(place);
+        }
+        merged.query = query;
+        if places.len() > 1 {
+            unite(&mut merged.titles);
+        }
+        each(&merged)?;
+        for place in places {
+            if readers[place].next(&mut groups[place])? {
+                waiting.push(Reverse((std::mem::take(&mut groups[place].query), place)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts titles in order and makes one of those that are equal.
+fn unite(titles: &mut Vec<TitleGroup>) {
+    titles.sort_by(|a, b| a.title.cmp(&b.title));
+    titles.dedup_by(|later, earlier| {
+        let same = later.title == earlier.title;
+        if same {
+            earlier.cells.append(&mut later.cells);
+        }
+        same
+    });
+    for title in titles {
+        title.cells.sort_by_key(|cell| (cell.part, cell.position));
+        title.cells.dedup_by(|later, earlier| {
+            let same = (later.part, later.position) == (earlier.part, earlier.position);
+            if same {
+                add(earlier, later);
+            }
+            same
+        });
+    }
+}
+
+fn add(cell: &mut Cell, other: &Cell) {
+    cell.shown = cell.shown.saturating_add(other.shown);
+    cell.clicks = cell.clicks.saturating_add(other.clicks);
+}

@@ -1,0 +1,84 @@
+//! Queries that clicks refer to by an id or by the visit.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::columns::Role;
+use crate::error::{Error, Result, TableFault};
+use crate::table::{Next, Options, Record, Table};
+use crate::time::Time;
+
+/// Bytes that a search takes beside its texts.
+const SEARCH_BYTES: usize = 80;
+
+/// Searches by key.
+pub(crate) struct Searches {
+    /// When and what, in the order of the log; in order of time once [`Searches::sort`] was called.
+    by_key: HashMap<Box<str>, Vec<(Time, Box<str>)>>,
+    bytes: usize,
+    budget: usize,
+    by_time: bool,
+}
+
+impl Searches {
+    /// None yet, in at most `budget` bytes. `by_time`: a click belongs to the last search before it.
+    pub(crate) fn new(budget: usize, by_time: bool) -> Searches {
+        Searches { by_key: HashMap::new(), bytes: 0, budget, by_time }
+    }
+
+    /// Remembers a search. `path` is for messages.
+    pub(crate) fn add(&mut self, path: &Path, key: &str, time: Option<Time>, query: &str) -> Result<()> {
+        self.bytes += key.len() + query.len() + SEARCH_BYTES;
+        if self.bytes > self.budget {
+            return Err(Error::table(path, TableFault::TooLarge { megabytes: self.budget >> 20 }));
+        }
+        let time = time.unwrap_or(Time(i64::MIN));
+        match self.by_key.get_mut(key) {
+            Some(searches) => searches.push((time, query.into())),
+            None => drop(self.by_key.insert(key.into(), vec![(time, query.into())])),
+        }
+        Ok(())
+    }
+
+    /// To be called when all are there.
+    pub(crate) fn sort(&mut self) {
+        self.by_key.values_mut().for_each(|searches| searches.sort_by_key(|&(time, _)| time));
+    }
+
+    /// The query that a click with this key at this time followed.
+    pub(crate) fn find(&self, key: &str, time: Option<Time>) -> Option<&str> {
+        let searches = self.by_key.get(key)?;
+        if !self.by_time {
+            return searches.first().map(|(_, query)| &**query);
+        }
+        let before = searches.partition_point(|&(asked, _)| asked <= time.unwrap_or(Time(i64::MAX)));
+        searches[..before].last().map(|(_, query)| &**query)
+    }
+
+    /// Reads a table of queries with the columns `query_id` and `query`.
+    pub(crate) fn read(path: &Path, mut options: Options, budget: usize) -> Result<Searches> {
+        if !options.columns.is_named(Role::Key) {
+            options.columns.name(Role::Key, Role::Key.name());
+        }
+        let mut table = Table::open(path, &options)?;
+        table.require(Role::Key, &options.columns)?;
+        table.require(Role::Query, &options.columns)?;
+        let mut searches = Searches::new(budget, false);
+        let mut record = Record::default();
+        loop {
+            match table.next(&mut record)? {
+                Next::End => return Ok(searches),
+                Next::Header => {}
+                Next::Broken(fault) => {
+                    let first = format!("{}:{}: {fault}", path.display(), record.line);
+                    return Err(Error::TooManyBroken { broken: 1, rows: record.line, allowed: 0.0, first });
+                }
+                Next::Row => {
+                    if let (Some(key), Some(query)) = (record.get(Role::Key), record.get(Role::Query)) {
+                        searches.add(path, key.trim(), None, query)?;
+                    }
+                }
+            }
+        }
+    }
+}

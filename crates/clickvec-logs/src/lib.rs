@@ -1,0 +1,26 @@
+//! From the raw logs of a search engine to counted pairs of query and title.
+//!
+//! [`prepare`] reads logs of any size ([`table`]), finds the columns by name ([`columns`]) or by a preset ([`preset`]),
+//! cleans queries ([`text`], [`privacy`]), leaves robots out ([`robots`]), counts out of core ([`gather`]) and writes what
+//! `clickvec train` reads. Like the library, this crate never prints and never reads arguments or the environment.
+
+pub mod columns;
+mod distinct;
+mod emit;
+pub mod error;
+pub mod gather;
+mod join;
+mod prepare;
+pub mod preset;
+pub mod privacy;
+pub mod report;
+pub mod robots;
+mod sample;
+pub mod table;
+pub mod text;
+pub mod time;
+mod titles;
+
+pub use error::{Error, Result};
+pub use prepare::{Config, DEFAULT_MIN_USERS, Split, prepare};
+pub use report::Report;

@@ -1,0 +1,244 @@
+//! The whole way: logs in, tables of counted pairs out.
+
+mod positions;
+mod rows;
+
+use std::path::{Path, PathBuf};
+
+use clickvec::files;
+
+use crate::columns::Role;
+use crate::emit::Emission;
+use crate::error::{Asked, Error, Result};
+use crate::gather::Gatherer;
+use crate::join::Searches;
+use crate::preset::Preset;
+use crate::report::{Count, Report};
+use crate::robots::{Limits, Robots, UserCounts};
+use crate::table::Options;
+use crate::time::Time;
+use crate::titles::Titles;
+use rows::{Counter, Inputs};
+
+/// The part of the memory that counting pairs may take; titles, searches and users get the rest.
+const COUNTING: f64 = 0.6;
+/// The most positions that are told apart; what stands further down counts as the last.
+pub(crate) const MAX_POSITION: u16 = 100;
+
+/// Which rows validate.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Split {
+    /// None.
+    #[default]
+    None,
+    /// Those from this time on.
+    After(Time),
+    /// Those of a part of the queries, 0 to 1, that chance picks.
+    Part(f64),
+}
+
+/// What is prepared, and how.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The logs; `-` is standard input.
+    pub inputs: Vec<PathBuf>,
+    /// How they are written.
+    pub table: Options,
+    /// Whose they are.
+    pub preset: Option<Preset>,
+    /// The table that gives items their titles.
+    pub titles: Option<PathBuf>,
+    /// The table that gives queries their texts.
+    pub queries: Option<PathBuf>,
+    /// Items are titles.
+    pub item_as_title: bool,
+    /// Queries keep their case.
+    pub keep_case: bool,
+    /// Queries keep addresses and numbers.
+    pub keep_personal: bool,
+    /// A pair stays if it was clicked as often.
+    pub min_count: u64,
+    /// A query stays if as many users clicked for it; `None`: [`DEFAULT_MIN_USERS`] where the log has users.
+    pub min_users: Option<usize>,
+    /// Who asks more is a robot; without users nobody is.
+    pub limits: Limits,
+    /// Which rows validate.
+    pub split: Split,
+    /// Titles that were not clicked to put beside those of each query that validates.
+    pub validation_titles: usize,
+    /// The largest weight of a click, if clicks are weighted by how often their position is looked at.
+    pub position_clip: Option<f64>,
+    /// The part of the rows that may be broken, 0 to 1.
+    pub max_bad: f64,
+    /// Bytes of memory.
+    pub memory: usize,
+    /// Where the pairs go.
+    pub output: PathBuf,
+    /// Where those go that validate.
+    pub validation: Option<PathBuf>,
+}
+
+/// So many users must have clicked for a query, unless something else is asked for.
+pub const DEFAULT_MIN_USERS: usize = 5;
+
+/// Prepares logs: reads them, counts, and writes the tables, all of them or none. `progress` gets the number of rows
+/// read now and then.
+///
+/// # Errors
+///
+/// [`Error`]; what was at the outputs is then untouched.
+pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+    let mut options = config.table.clone();
+    if let Some(preset) = config.preset {
+        preset.log(&mut options)?;
+    }
+    let folder = temporary_folder(config)?;
+    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
+        files::remove_abandoned(output);
+    }
+    let budget = |share: f64| (config.memory as f64 * share) as usize;
+    let mut report = Report { min_count: config.min_count, ..Report::default() };
+
+    let titles = match &config.titles {
+        None => None,
+        Some(path) => {
+            let titles = Titles::read(path, config.preset.and_then(Preset::titles), budget(1.0 - COUNTING))?;
+            report.titles_read = Some(titles.len() as u64);
+            Some(titles)
+        }
+    };
+    let queries = match (&config.queries, config.preset) {
+        (Some(path), preset) => {
+            let options = preset.and_then(Preset::queries).unwrap_or_default();
+            Some(Searches::read(path, options, budget(1.0 - COUNTING))?)
+        }
+        (None, Some(preset)) if preset.queries().is_some() => {
+            let what = "the log has only the numbers of queries";
+            return Err(Asked::PresetNeeds { preset: preset.name(), option: "--queries", what }.into());
+        }
+        (None, _) => None,
+    };
+
+    let inputs = Inputs::open(config, &options, &folder)?;
+    check_columns(config, &inputs, &options, titles.is_some(), queries.is_some())?;
+    let has_users = inputs.has(Role::User);
+    let min_users = match config.min_users {
+        Some(least) if least > 1 && !has_users => {
+            let what = "a column that says who asked";
+            return Err(Asked::NeedsColumn { option: "--min-users", what, column: "--user-column" }.into());
+        }
+        Some(least) => (least > 1).then_some(least),
+        None => has_users.then_some(DEFAULT_MIN_USERS),
+    };
+    report.min_users = min_users;
+
+    // What must be known before the first row is counted.
+    let mut searches = queries;
+    let mut robots = Robots::default();
+    let limited = has_users && (config.limits.day.is_some() || config.limits.log.is_some());
+    if limited || options.extract.is_some() {
+        let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
+        let by_time = options.extract.is_some_and(|extract| extract.is_by_time());
+        let mut found = Searches::new(budget(1.0 - COUNTING) / 2, by_time);
+        inputs.scan(config, &options, limited.then_some(&mut users), options.extract.map(|_| &mut found), progress)?;
+        found.sort();
+        if options.extract.is_some() {
+            searches = Some(found);
+        }
+        robots = users.robots()?;
+    }
+    report.robots = limited.then_some(robots.len() as u64);
+
+    let mut gatherer = Gatherer::new(budget(COUNTING), &folder, min_users.unwrap_or(0));
+    let mut counter = Counter::new(config, &inputs, titles.as_ref(), searches.as_ref(), &robots);
+    inputs.count(config, &options, &mut counter, &mut gatherer, &mut report, progress)?;
+    let found = counter.finish();
+    report.left_out = found.left_out;
+    report.personal = found.personal;
+    report.clicks = found.clicks;
+    report.users = has_users.then(|| Count::from(&found.users));
+    report.items = inputs.has(Role::Item).then(|| Count::from(&found.items));
+    report.items_without_title = titles.is_some().then(|| Count::from(&found.without_title));
+    report.days = found.times.map(|(first, last)| (first.date(), last.date()));
+    drop((titles, searches, robots));
+    report.spills = gatherer.spills();
+
+    let gathered = gatherer.finish()?;
+    let weights = match config.position_clip {
+        None => Vec::new(),
+        Some(clip) => {
+            let (weights, positions) = positions::fit(&gathered, clip)?;
+            report.positions = Some(positions);
+            weights
+        }
+    };
+    let emission = Emission {
+        output: &config.output,
+        validation: config.validation.as_deref(),
+        min_count: config.min_count,
+        min_users,
+        validation_part: match config.split {
+            Split::Part(part) => Some(part),
+            Split::None | Split::After(_) => None,
+        },
+        validation_titles: config.validation_titles,
+        weights: &weights,
+    };
+    emission.write(&gathered, &mut report)?;
+    Ok(report)
+}
+
+/// Where temporary files go: beside the output, or here if that is a pipe or a device. What would keep the outputs from
+/// being written is said now, not when all is read.
+fn temporary_folder(config: &Config) -> Result<PathBuf> {
+    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
+        let folder = files::folder_of(output);
+        if !folder.is_dir() {
+            return Err(clickvec::Error::NoFolder { path: folder }.into());
+        }
+        if output.is_dir() {
+            return Err(clickvec::Error::IsFolder { path: output.clone() }.into());
+        }
+    }
+    let is_special = config.output.metadata().is_ok_and(|metadata| !metadata.is_file());
+    Ok(if is_special { PathBuf::from(".") } else { files::folder_of(&config.output) })
+}
+
+/// That the log has what it takes.
+fn check_columns(
+    config: &Config,
+    inputs: &Inputs,
+    options: &Options,
+    has_titles: bool,
+    has_queries: bool,
+) -> Result<()> {
+    if options.extract.is_none() {
+        let role = if has_queries { Role::Key } else { Role::Query };
+        inputs.require(role, &options.columns)?;
+        if has_titles || config.item_as_title {
+            inputs.require(Role::Item, &options.columns)?;
+        } else if !inputs.has(Role::Title) && inputs.has(Role::Item) {
+            return Err(Asked::NoTitles.into());
+        } else {
+            inputs.require(Role::Title, &options.columns)?;
+        }
+    }
+    let needs = |option, role: Role, what| match inputs.has(role) {
+        true => Ok(()),
+        false => Err(Error::from(Asked::NeedsColumn { option, what, column: role.option() })),
+    };
+    if let Split::After(_) = config.split {
+        needs("--validation-after", Role::Time, "a column that says when")?;
+    }
+    if config.position_clip.is_some() {
+        needs("--correct-position-bias", Role::Position, "a column that says where in the list a title stood")?;
+        let what = "a column that says whether a title was clicked, with rows for those that were not";
+        needs("--correct-position-bias", Role::Clicked, what)?;
+    }
+    Ok(())
+}
+
+/// What a message calls a file.
+pub(crate) fn named(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}

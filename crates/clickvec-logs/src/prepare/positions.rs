@@ -1,0 +1,46 @@
+//! What a click at each position is worth.
+
+use clickvec::click_model::{PositionCell, fit_positions};
+
+use crate::error::{Asked, Error, Result};
+use crate::gather::{Gathered, QueryGroup};
+use crate::report::{Position, PositionReport};
+
+/// Fits the click model to the rows to train on. Weights by position, and what to tell of them.
+pub(super) fn fit(gathered: &Gathered, clip: f64) -> Result<(Vec<f64>, PositionReport)> {
+    let model = fit_positions(|each| -> Result<()> {
+        let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
+        let (mut query, mut cells) = (0, Vec::new());
+        while reader.next(&mut group)? {
+            query += 1;
+            for title in &group.titles {
+                cells.clear();
+                let training = title.cells.iter().filter(|cell| cell.part == 0);
+                cells.extend(training.map(|cell| PositionCell {
+                    position: usize::from(cell.position),
+                    shown: cell.shown,
+                    clicks: cell.clicks,
+                }));
+                each(query, &cells);
+            }
+        }
+        Ok(())
+    })?;
+    let Some(model) = model else {
+        return Err(Error::Asked(Asked::NoPositions(
+            "no pair of query and title that was clicked and shown at two places".to_owned(),
+        )));
+    };
+    let weights = model.weights(clip);
+    let known = |place: &usize| model.examination[*place].is_some();
+    let positions = (0..weights.len()).filter(known).map(|place| Position {
+        position: place,
+        shown: model.totals[place].0,
+        clicks: model.totals[place].1,
+        examination: model.examination[place].unwrap_or_default(),
+        standard_error: model.standard_errors[place].unwrap_or_default(),
+        weight: weights[place],
+    });
+    let report = PositionReport { positions: positions.collect(), clip, iterations: model.iterations };
+    Ok((weights, report))
+}

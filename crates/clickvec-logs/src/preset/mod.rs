@@ -1,0 +1,139 @@
+//! Logs whose form is public: what their columns are called. docs/prepare.md says where each was looked up.
+
+mod events;
+
+use crate::columns::{Columns, Role};
+use crate::error::Asked;
+use crate::table::{Format, Options};
+
+pub use events::{Draft, Extract};
+
+/// A log of a known form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// User Behavior Insights 1.3.0, as OpenSearch keeps it in `ubi_queries` and `ubi_events`.
+    Ubi,
+    /// Events of Google Analytics 4, exported to BigQuery and from there as JSON lines.
+    Ga4,
+    /// Enriched events of Snowplow as JSON, with its site search and ecommerce schemas.
+    Snowplow,
+    /// ORCAS, `orcas.tsv`.
+    Orcas,
+    /// Judgments of MS MARCO's passages, `qrels.train.tsv`.
+    MsmarcoPassage,
+    /// Judgments of MS MARCO's documents, `msmarco-doctrain-qrels.tsv`.
+    MsmarcoDocument,
+    /// The log of AOL, 2006, `user-ct-test-collection-01.txt`.
+    Aol,
+}
+
+/// All of them.
+pub const ALL: [Preset; 7] = [
+    Preset::Ubi,
+    Preset::Ga4,
+    Preset::Snowplow,
+    Preset::Orcas,
+    Preset::MsmarcoPassage,
+    Preset::MsmarcoDocument,
+    Preset::Aol,
+];
+
+impl Preset {
+    /// As `--preset` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Ubi => "ubi",
+            Preset::Ga4 => "ga4",
+            Preset::Snowplow => "snowplow",
+            Preset::Orcas => "orcas",
+            Preset::MsmarcoPassage => "msmarco-passage",
+            Preset::MsmarcoDocument => "msmarco-document",
+            Preset::Aol => "aol",
+        }
+    }
+
+    /// Fills in how the log is read; what was named already stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Asked::PresetFormat`] if another format was asked for.
+    pub fn log(self, options: &mut Options) -> Result<(), Asked> {
+        let format = match self {
+            Preset::Ubi | Preset::Ga4 | Preset::Snowplow => Format::Json,
+            Preset::MsmarcoDocument => Format::Csv,
+            Preset::Orcas | Preset::MsmarcoPassage | Preset::Aol => Format::Tsv,
+        };
+        match options.format {
+            Some(found) if found != format => {
+                let (expected, found) = (format.name(), found.name());
+                return Err(Asked::PresetFormat { preset: self.name(), expected, found });
+            }
+            _ => options.format = Some(format),
+        }
+        let (header, names): (Option<&[&str]>, &[(Role, &str)]) = match self {
+            Preset::Ubi => return events_of(options, Extract::Ubi),
+            Preset::Ga4 => return events_of(options, Extract::Ga4),
+            Preset::Snowplow => return events_of(options, Extract::Snowplow),
+            Preset::Orcas => (Some(&["qid", "query", "did", "url"]), &[(Role::Query, "query"), (Role::Item, "did")]),
+            Preset::MsmarcoPassage | Preset::MsmarcoDocument => (
+                Some(&["qid", "0", "docid", "relevance"]),
+                &[(Role::Key, "qid"), (Role::Item, "docid"), (Role::Clicked, "relevance")],
+            ),
+            Preset::Aol => {
+                options.short_rows = true;
+                let names = &[
+                    (Role::User, "AnonID"),
+                    (Role::Query, "Query"),
+                    (Role::Time, "QueryTime"),
+                    (Role::Position, "ItemRank"),
+                    (Role::Item, "ClickURL"),
+                ];
+                (None, names)
+            }
+        };
+        if self == Preset::MsmarcoDocument {
+            options.delimiter = Some(b' ');
+        }
+        options.header = header.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+        name_all(&mut options.columns, names);
+        Ok(())
+    }
+
+    /// How the table of titles that belongs to it is read; `None`: like any other.
+    pub fn titles(self) -> Option<Options> {
+        let header: &[&str] = match self {
+            Preset::MsmarcoPassage => &["id", "title"],
+            Preset::Orcas | Preset::MsmarcoDocument => &["id", "url", "title", "body"],
+            _ => return None,
+        };
+        Some(headerless(header))
+    }
+
+    /// How the table of queries that belongs to it is read, if its log has only their ids.
+    pub fn queries(self) -> Option<Options> {
+        match self {
+            Preset::MsmarcoPassage | Preset::MsmarcoDocument => Some(headerless(&["query_id", "query"])),
+            _ => None,
+        }
+    }
+}
+
+fn headerless(header: &[&str]) -> Options {
+    let header = Some(header.iter().map(|&name| name.to_owned()).collect());
+    Options { format: Some(Format::Tsv), header, ..Options::default() }
+}
+
+fn events_of(options: &mut Options, extract: Extract) -> Result<(), Asked> {
+    options.extract = Some(extract);
+    Ok(())
+}
+
+/// Names the columns that have no other name yet; the rest are not there.
+fn name_all(columns: &mut Columns, names: &[(Role, &str)]) {
+    for &(role, name) in names {
+        if !columns.is_named(role) {
+            columns.name(role, name);
+        }
+    }
+    crate::columns::ALL.into_iter().for_each(|role| columns.leave_out(role));
+}

@@ -1,0 +1,262 @@
+//! What was found in a log, in numbers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::distinct::Distinct;
+use crate::privacy::Removed;
+
+/// How many broken rows are shown.
+pub const SHOWN_BROKEN: usize = 5;
+
+/// Everything that people ask of a log, and what became of each of its rows. It has no query and no title in it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Report {
+    /// What was read, file by file.
+    pub files: Vec<FileReport>,
+    /// Rows of all files, broken ones included.
+    pub rows: u64,
+    /// Broken rows.
+    pub broken: u64,
+    /// Broken rows by what is wrong with them.
+    pub broken_by_kind: BTreeMap<&'static str, u64>,
+    /// The first of them.
+    pub first_broken: Vec<BrokenRow>,
+    /// Rows that are whole and yet no click.
+    pub left_out: LeftOut,
+    /// What was cut out of queries.
+    pub personal: Removed,
+    /// Clicks that were counted.
+    pub clicks: u64,
+    /// Different users; `None` if the log has none.
+    pub users: Option<Count>,
+    /// Users who asked too much to be persons; `None` if they were not looked for.
+    pub robots: Option<u64>,
+    /// Different items; `None` if the log has none.
+    pub items: Option<Count>,
+    /// Different items without a title.
+    pub items_without_title: Option<Count>,
+    /// Titles of items that were read.
+    pub titles_read: Option<u64>,
+    /// The day of the first row, and of the last.
+    pub days: Option<(String, String)>,
+    /// A query stays if as many users clicked for it; `None`: any does.
+    pub min_users: Option<usize>,
+    /// Queries, pairs and clicks left out since too few users asked.
+    pub too_few_users: Counts,
+    /// A pair stays if it was clicked as often.
+    pub min_count: u64,
+    /// Pairs and clicks left out since they are too few; `queries` counts those that lost all.
+    pub too_few_clicks: Counts,
+    /// What was written to train on.
+    pub training: Counts,
+    /// What was written to validate with.
+    pub validation: Option<Counts>,
+    /// Different titles written.
+    pub titles: Count,
+    /// Clicks of a written query.
+    pub clicks_per_query: Histogram,
+    /// Words of a written query.
+    pub query_words: Histogram,
+    /// Words of a title of a written pair.
+    pub title_words: Histogram,
+    /// How often a place of the list is looked at.
+    pub positions: Option<PositionReport>,
+    /// How often memory was full.
+    pub spills: usize,
+}
+
+/// What was read of one file.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileReport {
+    /// Its name.
+    pub path: String,
+    /// Its format.
+    pub rows: u64,
+    /// Broken ones among them.
+    pub broken: u64,
+}
+
+/// A row that was left out since it is broken.
+#[derive(Debug, Clone, Serialize)]
+pub struct BrokenRow {
+    /// The file.
+    pub path: String,
+    /// The line, counted from 1.
+    pub line: u64,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Rows by why they were left out though they are whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Shown, not clicked (and positions were not asked for).
+    pub not_clicked: u64,
+    /// The header again.
+    pub headers: u64,
+    /// Of a robot.
+    pub robots: u64,
+    /// No query, or one of white space.
+    pub without_query: u64,
+    /// The query was nothing but an address or a number.
+    pub only_personal: u64,
+    /// The search that the click belongs to is not in the log.
+    pub without_search: u64,
+    /// No item and no title.
+    pub without_item: u64,
+    /// The item has no title.
+    pub without_title: u64,
+    /// A count of 0.
+    pub count_zero: u64,
+}
+
+/// Different things.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// How many.
+    pub count: u64,
+    /// Whether this is exact; beyond 65,536 it is an estimate, 0.7 % off or so.
+    pub exact: bool,
+}
+
+/// Queries, pairs and clicks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Different queries.
+    pub queries: u64,
+    /// Different pairs of query and title.
+    pub pairs: u64,
+    /// Clicks.
+    pub clicks: u64,
+}
+
+/// How often each place of the list is looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct PositionReport {
+    /// By place.
+    pub positions: Vec<Position>,
+    /// The largest weight of a click.
+    pub clip: f64,
+    /// Rounds until the estimate stood.
+    pub iterations: usize,
+}
+
+/// One place of the list.
+#[derive(Debug, Clone, Serialize)]
+pub struct Position {
+    /// The place.
+    pub position: usize,
+    /// Titles shown there.
+    pub shown: u64,
+    /// Clicks there.
+    pub clicks: u64,
+    /// How often it is looked at, as a part of how often the first one is.
+    pub examination: f64,
+    /// The standard error of that.
+    pub standard_error: f64,
+    /// What a click there is worth.
+    pub weight: f64,
+}
+
+/// How many things are of which size.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Histogram {
+    /// `1`, `2`, `3–4` …, and how many.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar of a histogram.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Bar {
+    /// The smallest size in it.
+    pub from: u64,
+    /// The largest.
+    pub to: u64,
+    /// How many things.
+    pub count: u64,
+}
+
+impl Histogram {
+    /// Counts a size in bars that double: 1, 2, 3–4, 5–8 …
+    pub(crate) fn add_doubling(&mut self, size: u64) {
+        let place = match size {
+            0 | 1 => 0,
+            size => 64 - (size - 1).leading_zeros() as usize,
+        };
+        let bounds = |place: usize| match place {
+            0 => (1, 1),
+            place => ((1u64 << (place - 1)) + 1, 1u64.checked_shl(place as u32).unwrap_or(u64::MAX)),
+        };
+        self.add(place, bounds);
+    }
+
+    /// Counts a size in bars of one, from 1 to `last`, the last being for all that are larger.
+    pub(crate) fn add_single(&mut self, size: u64, last: u64) {
+        let size = size.clamp(1, last);
+        self.add(size as usize - 1, |place| {
+            let from = place as u64 + 1;
+            (from, if from == last { u64::MAX } else { from })
+        });
+    }
+
+    fn add(&mut self, place: usize, bounds: impl Fn(usize) -> (u64, u64)) {
+        while self.bars.len() <= place {
+            let (from, to) = bounds(self.bars.len());
+            self.bars.push(Bar { from, to, count: 0 });
+        }
+        self.bars[place].count += 1;
+    }
+}
+
+impl From<&Distinct> for Count {
+    fn from(distinct: &Distinct) -> Count {
+        Count { count: distinct.count(), exact: distinct.is_exact() }
+    }
+}
+
+impl LeftOut {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let LeftOut {
+            not_clicked,
+            headers,
+            robots,
+            without_query,
+            only_personal,
+            without_search,
+            without_item,
+            without_title,
+            count_zero,
+        } = *self;
+        not_clicked
+            + headers
+            + robots
+            + without_query
+            + only_personal
+            + without_search
+            + without_item
+            + without_title
+            + count_zero
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_double_or_stand_for_one_size() {
+        let mut doubling = Histogram::default();
+        [1, 2, 3, 4, 5, 8, 9].into_iter().for_each(|size| doubling.add_doubling(size));
+        let bars: Vec<_> = doubling.bars.iter().map(|bar| (bar.from, bar.to, bar.count)).collect();
+        assert_eq!(bars, [(1, 1, 1), (2, 2, 1), (3, 4, 2), (5, 8, 2), (9, 16, 1)]);
+        doubling.add_doubling(u64::MAX);
+        assert_eq!(doubling.bars.len(), 65);
+        let mut single = Histogram::default();
+        [1, 3, 7].into_iter().for_each(|size| single.add_single(size, 3));
+        let bars: Vec<_> = single.bars.iter().map(|bar| (bar.from, bar.to, bar.count)).collect();
+        assert_eq!(bars, [(1, 1, 1), (2, 2, 0), (3, u64::MAX, 2)]);
+    }
+}

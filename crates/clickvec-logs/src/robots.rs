@@ -1,0 +1,192 @@
+//! Who asks too much to be a person.
+//!
+//! A query counts once for a user however many rows it has, if they follow each other: rows of one result list have the
+//! same query and time (or visit). Counts are by user and day, in memory as far as it is allowed, beyond in unnamed files.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::hash::BuildHasherDefault;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::distinct::Itself;
+use crate::error::{Error, Result};
+
+/// Files that counts are divided into when memory is full.
+const PARTITIONS: usize = 64;
+/// Bytes that an entry takes with its share of free places.
+const ENTRY_BYTES: usize = 64;
+/// The day of a count over the whole log.
+const WHOLE_LOG: i64 = i64::MIN;
+
+/// How many queries a person asks at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// In one day; `None`: any number.
+    pub day: Option<u64>,
+    /// In the whole log; `None`: any number.
+    pub log: Option<u64>,
+}
+
+/// Counts the queries of each user.
+pub(crate) struct UserCounts {
+    limits: Limits,
+    counts: Map,
+    budget: usize,
+    folder: PathBuf,
+    partitions: Vec<BufWriter<File>>,
+}
+
+type Map = HashMap<u64, Entry, BuildHasherDefault<Itself>>;
+
+/// Users by the hash of their name.
+pub(crate) type Robots = HashSet<u64, BuildHasherDefault<Itself>>;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    user: u64,
+    queries: u64,
+    /// The last query.
+    last: u64,
+    is_day: bool,
+}
+
+impl UserCounts {
+    /// Counts within `budget` bytes.
+    pub(crate) fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
+        UserCounts { limits, counts: Map::default(), budget, folder: folder.to_owned(), partitions: Vec::new() }
+    }
+
+    /// Counts a row: `query` is a hash of the query and of when or in which visit it was asked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] if memory is full and the disk is too.
+    pub(crate) fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
+        if self.limits.day.is_some()
+            && let Some(day) = day
+        {
+            self.count(user, day, query);
+        }
+        if self.limits.log.is_some() {
+            self.count(user, WHOLE_LOG, query);
+        }
+        if self.counts.len() * ENTRY_BYTES > self.budget {
+            self.spill(Some(user)).map_err(|source| Error::io(&self.folder, "write a temporary file in", source))?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, user: u64, day: i64, query: u64) {
+        let key = key(user, day);
+        let entry =
+            self.counts.entry(key).or_insert(Entry { user, queries: 0, last: !query, is_day: day != WHOLE_LOG });
+        if entry.last != query {
+            entry.last = query;
+            entry.queries += 1;
+        }
+    }
+
+    /// Those over a limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub(crate) fn robots(mut self) -> Result<Robots> {
+        let mut robots = Robots::default();
+        if self.partitions.is_empty() {
+            self.counts.values().for_each(|entry| self.limits.judge(entry, &mut robots));
+            return Ok(robots);
+        }
+        let folder = self.folder.clone();
+        self.finish(&mut robots).map_err(|source| Error::io(&folder, "read a temporary file in", source))?;
+        Ok(robots)
+    }
+
+    fn finish(&mut self, robots: &mut Robots) -> io::Result<()> {
+        self.spill(None)?;
+        for partition in std::mem::take(&mut self.partitions) {
+            let mut file = partition.into_inner().map_err(io::IntoInnerError::into_error)?;
+            let mut left = file.stream_position()? / 32;
+            file.seek(SeekFrom::Start(0))?;
+            let mut file = BufReader::new(file);
+            let mut counts = Map::default();
+            while left > 0 {
+                left -= 1;
+                let mut bytes = [[0; 8]; 4];
+                file.read_exact(bytes.as_flattened_mut())?;
+                let [key, user, queries, is_day] = bytes.map(u64::from_le_bytes);
+                let entry = Entry { user, queries: 0, last: 0, is_day: is_day != 0 };
+                counts.entry(key).or_insert(entry).queries += queries;
+            }
+            counts.values().for_each(|entry| self.limits.judge(entry, robots));
+        }
+        Ok(())
+    }
+
+    /// Writes all counts. What `current` asked last stays known, since more rows of it may follow.
+    fn spill(&mut self, current: Option<u64>) -> io::Result<()> {
+        let mut stay = Vec::new();
+        while self.partitions.len() < PARTITIONS {
+            self.partitions.push(BufWriter::new(tempfile::tempfile_in(&self.folder)?));
+        }
+        for (key, entry) in self.counts.drain() {
+            let file = &mut self.partitions[(key >> 58) as usize];
+            let record = [key, entry.user, entry.queries, u64::from(entry.is_day)].map(u64::to_le_bytes);
+            file.write_all(record.as_flattened())?;
+            if Some(entry.user) == current {
+                stay.push((key, Entry { queries: 0, ..entry }));
+            }
+        }
+        self.counts.extend(stay);
+        Ok(())
+    }
+}
+
+impl Limits {
+    fn judge(&self, entry: &Entry, robots: &mut Robots) {
+        let limit = if entry.is_day { self.day } else { self.log };
+        if limit.is_some_and(|limit| entry.queries > limit) {
+            robots.insert(entry.user);
+        }
+    }
+}
+
+fn key(user: u64, day: i64) -> u64 {
+    xxh3_64([user.to_le_bytes(), day.to_le_bytes()].as_flattened())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn robots(limits: Limits, budget: usize) -> Vec<u64> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut users = UserCounts::new(limits, budget, folder.path());
+        for round in 0..200 {
+            for user in 0..50 {
+                // User u asks a new query in every round below 4 u, on two days in turn; each has two rows.
+                if round < 4 * user {
+                    for _ in 0..2 {
+                        users.add(user, Some(round as i64 % 2), round).unwrap();
+                    }
+                }
+            }
+        }
+        let mut robots: Vec<u64> = users.robots().unwrap().into_iter().collect();
+        robots.sort_unstable();
+        robots
+    }
+
+    #[test]
+    fn those_over_a_limit_whatever_the_memory() {
+        for budget in [usize::MAX, 20 * ENTRY_BYTES] {
+            let none = Limits { day: None, log: None };
+            assert!(robots(none, budget).is_empty());
+            assert_eq!(robots(Limits { day: Some(90), ..none }, budget), [46, 47, 48, 49]);
+            assert_eq!(robots(Limits { log: Some(191), ..none }, budget), [48, 49]);
+        }
+    }
+}

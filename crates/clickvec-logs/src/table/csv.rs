@@ -1,0 +1,175 @@
+//! Comma-separated values as RFC 4180 has them; the rules of quoting are those of the `csv-core` crate.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+
+use csv_core::ReadRecordResult;
+
+use super::lines::{Found, Lines};
+use super::{Columned, MAX_ROW_BYTES, Next, Options, Record, find_columns};
+use crate::columns::Role;
+use crate::error::{Result, RowFault};
+
+pub(super) struct Reader {
+    lines: Lines,
+    rules: csv_core::Reader,
+    header: Vec<u8>,
+    columns: usize,
+    wanted: Vec<(usize, Role)>,
+    short_rows: bool,
+    /// The current line.
+    line: Vec<u8>,
+    /// Lines that were read in search of a closing quote that never came: they are read again, on their own.
+    again: VecDeque<(u64, Vec<u8>)>,
+    fields: Fields,
+}
+
+/// A record without its quotes, and where its fields end.
+struct Fields {
+    text: Vec<u8>,
+    length: usize,
+    ends: Vec<usize>,
+    count: usize,
+}
+
+impl Reader {
+    pub(super) fn new(
+        path: &Path,
+        lines: Lines,
+        header: Vec<u8>,
+        mut names: Vec<String>,
+        options: &Options,
+    ) -> Result<(Reader, Columned)> {
+        let only_semicolons = header.contains(&b';') && !header.contains(&b',');
+        let delimiter = options.delimiter.unwrap_or(if only_semicolons { b';' } else { b',' });
+        let mut rules =
+            csv_core::ReaderBuilder::new().delimiter(delimiter).terminator(csv_core::Terminator::Any(b'\n')).build();
+        let mut fields = Fields { text: vec![0; 256], length: 0, ends: vec![0; 16], count: 0 };
+        if options.header.is_none() {
+            rules.reset();
+            fields.clear();
+            fields.feed(&mut rules, &header);
+            fields.feed(&mut rules, b"\n");
+            let bytes = (0..fields.count).map(|place| fields.get(place));
+            names = bytes.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        }
+        let columns = names.len();
+        let found = find_columns(path, names, &options.columns)?;
+        let wanted = found.wanted.clone();
+        let (line, again, short_rows) = (Vec::new(), VecDeque::new(), options.short_rows);
+        Ok((Reader { lines, rules, header, columns, wanted, short_rows, line, again, fields }, found))
+    }
+
+    pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
+        record.clear();
+        let found = loop {
+            match self.next_line(&mut record.line)? {
+                Found::Line if self.line.is_empty() => {}
+                found => break found,
+            }
+        };
+        match found {
+            Found::End => return Ok(Next::End),
+            Found::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
+            Found::Line => {}
+        }
+        if self.line == self.header {
+            return Ok(Next::Header);
+        }
+        if let Some(fault) = self.read_record()? {
+            return Ok(Next::Broken(fault));
+        }
+        let (fields, text) = (&self.fields, &self.fields.text[..self.fields.length]);
+        if memchr::memchr(0, text).is_some() {
+            return Ok(Next::Broken(RowFault::Nul));
+        }
+        if fields.count > self.columns || (fields.count < self.columns && !self.short_rows) {
+            return Ok(Next::Broken(RowFault::ColumnCount { expected: self.columns, found: fields.count }));
+        }
+        match std::str::from_utf8(text) {
+            Ok(text) => record.text.push_str(text),
+            Err(error) => return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.valid_up_to() + 1 })),
+        }
+        for &(column, role) in &self.wanted {
+            if column < fields.count {
+                let start = if column == 0 { 0 } else { fields.ends[column - 1] };
+                record.spans[role as usize] = Some((start as u32, fields.ends[column] as u32));
+            }
+        }
+        Ok(Next::Row)
+    }
+
+    /// The next line, and its number.
+    fn next_line(&mut self, number: &mut u64) -> io::Result<Found> {
+        if let Some((again, line)) = self.again.pop_front() {
+            (*number, self.line) = (again, line);
+            return Ok(Found::Line);
+        }
+        let found = self.lines.next(&mut self.line)?;
+        *number = self.lines.number;
+        Ok(found)
+    }
+
+    /// Reads the record that begins in the current line, and in as many more lines as its quotes span.
+    fn read_record(&mut self) -> io::Result<Option<RowFault>> {
+        self.rules.reset();
+        self.fields.clear();
+        let mut whole = self.fields.feed(&mut self.rules, &self.line);
+        whole |= self.fields.feed(&mut self.rules, b"\n");
+        if whole {
+            return Ok(None);
+        }
+        // What is read now, if it turns out to be rows of their own.
+        let mut read: Vec<(u64, Vec<u8>)> = Vec::new();
+        let mut length = self.line.len();
+        loop {
+            let mut number = 0;
+            let found = self.next_line(&mut number)?;
+            length += self.line.len() + 1;
+            if found != Found::Line || length > MAX_ROW_BYTES {
+                if found == Found::Line {
+                    read.push((number, std::mem::take(&mut self.line)));
+                }
+                read.into_iter().rev().for_each(|line| self.again.push_front(line));
+                return Ok(Some(RowFault::OpenQuote { limit: MAX_ROW_BYTES }));
+            }
+            let mut whole = self.fields.feed(&mut self.rules, &self.line);
+            whole |= self.fields.feed(&mut self.rules, b"\n");
+            if whole {
+                return Ok(None);
+            }
+            read.push((number, std::mem::take(&mut self.line)));
+        }
+    }
+}
+
+impl Fields {
+    fn clear(&mut self) {
+        (self.length, self.count) = (0, 0);
+    }
+
+    fn get(&self, place: usize) -> &[u8] {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.text[start..self.ends[place]]
+    }
+
+    /// Takes more of the record; whether it has ended.
+    fn feed(&mut self, rules: &mut csv_core::Reader, mut input: &[u8]) -> bool {
+        while !input.is_empty() {
+            let (text, ends) = (&mut self.text[self.length..], &mut self.ends[self.count..]);
+            let (result, read, written, ended) = rules.read_record(input, text, ends);
+            input = &input[read..];
+            self.length += written;
+            self.count += ended;
+            match result {
+                ReadRecordResult::InputEmpty => return false,
+                ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::Record => return true,
+                ReadRecordResult::End => return false,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,377 @@
+//! Logs as rows of fields, whatever their format: TSV, CSV, JSON lines, Parquet.
+
+mod csv;
+mod json;
+mod lines;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod tsv;
+
+use std::io::{self, BufRead, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use clickvec::files;
+
+use crate::columns::{ALL, Columns, ROLES, Role};
+use crate::error::{Error, Result, RowFault, TableFault};
+use crate::preset::Extract;
+use lines::{Found, Lines};
+
+pub(crate) use json::{lookup, scalar};
+
+/// The longest row and the longest header that are read. A longer one is broken and is never held in memory.
+pub const MAX_ROW_BYTES: usize = 1 << 20;
+
+/// How a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Fields between tabs, nothing quoted.
+    Tsv,
+    /// RFC 4180: fields between commas, in quotes where they need it.
+    Csv,
+    /// One JSON object a line.
+    Json,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// As `--format` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Tsv => "tsv",
+            Format::Csv => "csv",
+            Format::Json => "json",
+            Format::Parquet => "parquet",
+        }
+    }
+}
+
+/// How a log is to be read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// `None`: by the name and the first bytes.
+    pub format: Option<Format>,
+    /// What separates the fields of CSV; `None` is a comma, or a semicolon if the header has only those.
+    pub delimiter: Option<u8>,
+    /// The names of the columns, for a file that has no header.
+    pub header: Option<Vec<String>>,
+    /// What the columns are called.
+    pub columns: Columns,
+    /// What reads the events of a preset out of JSON.
+    pub extract: Option<Extract>,
+    /// A row may end early: what it lacks is empty.
+    pub short_rows: bool,
+}
+
+/// One row: the fields that were asked for.
+#[derive(Debug, Default)]
+pub struct Record {
+    text: String,
+    /// Where each role's field is in `text`.
+    spans: [Option<(u32, u32)>; ROLES],
+    /// Whether the row is a query that clicks in other rows refer to.
+    pub is_search: bool,
+    /// The line that it begins in, counted from 1.
+    pub line: u64,
+}
+
+impl Record {
+    /// A role's field; `None` if the row has none. It may be empty.
+    #[inline]
+    pub fn get(&self, role: Role) -> Option<&str> {
+        let (start, end) = self.spans[role as usize]?;
+        self.text.get(start as usize..end as usize)
+    }
+
+    /// Empties it.
+    fn clear(&mut self) {
+        self.text.clear();
+        self.spans = [None; ROLES];
+        self.is_search = false;
+    }
+
+    /// Appends a field.
+    fn push(&mut self, role: Role, field: &str) {
+        let start = self.text.len() as u32;
+        self.text.push_str(field);
+        self.spans[role as usize] = Some((start, self.text.len() as u32));
+    }
+}
+
+/// What [`Table::next`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A row, now in the record.
+    Row,
+    /// The header again, as where files were concatenated.
+    Header,
+    /// A row to leave out and count; the record's line says where.
+    Broken(RowFault),
+    /// Nothing more.
+    End,
+}
+
+/// A log that is open.
+pub struct Table {
+    path: PathBuf,
+    source: Source,
+    has: [bool; ROLES],
+    names: Vec<String>,
+}
+
+enum Source {
+    Tsv(tsv::Reader),
+    Csv(csv::Reader),
+    Json(json::Reader),
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::Reader),
+}
+
+impl Table {
+    /// Opens a log, `-` for standard input, plain, gzip or zstd, and finds its columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`], and [`Error::Table`] for a file without a header, without a column that was named, or of a format
+    /// that cannot be told or read.
+    pub fn open(path: &Path, options: &Options) -> Result<Table> {
+        if looks_like_parquet(path, options)? {
+            return Table::open_parquet(path, options);
+        }
+        Table::read(path, files::open(path)?, options)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_parquet(path: &Path, options: &Options) -> Result<Table> {
+        if path == Path::new("-") {
+            return Err(Error::table(path, TableFault::ParquetNotAFile { place: "in a pipe" }));
+        }
+        let (reader, found) = parquet::Reader::open(path, options)?;
+        Ok(Table { path: path.to_owned(), source: Source::Parquet(reader), has: found.has, names: found.names })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn open_parquet(path: &Path, _: &Options) -> Result<Table> {
+        Err(Error::table(path, TableFault::NoParquet))
+    }
+
+    /// [`Table::open`] for what is already open; `path` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::open`].
+    pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
+        let fault = |fault| Error::table(path, fault);
+        let head = first_line(&mut source).map_err(|error| Error::io(path, "read", error))?;
+        if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+            return Err(fault(TableFault::Utf16));
+        }
+        if head.starts_with(b"PAR1") {
+            let place = if path == Path::new("-") { "in a pipe" } else { "compressed" };
+            return Err(fault(match cfg!(feature = "parquet") {
+                true => TableFault::ParquetNotAFile { place },
+                false => TableFault::NoParquet,
+            }));
+        }
+        let format = match options.format {
+            Some(format) => format,
+            None => guess(path, &head).map_err(fault)?,
+        };
+        let mut lines = Lines::new(Box::new(Cursor::new(head).chain(source)));
+        if format == Format::Json {
+            let (reader, found) = json::Reader::new(path, lines, options)?;
+            return Ok(Table {
+                path: path.to_owned(),
+                source: Source::Json(reader),
+                has: found.has,
+                names: found.names,
+            });
+        }
+        let mut header = Vec::new();
+        let names = match &options.header {
+            Some(names) => names.clone(),
+            None => {
+                read_header(path, &mut lines, &mut header)?;
+                Vec::new()
+            }
+        };
+        if format == Format::Csv {
+            let (reader, found) = csv::Reader::new(path, lines, header, names, options)?;
+            Ok(Table { path: path.to_owned(), source: Source::Csv(reader), has: found.has, names: found.names })
+        } else {
+            let (reader, found) = tsv::Reader::new(path, lines, header, names, options)?;
+            Ok(Table { path: path.to_owned(), source: Source::Tsv(reader), has: found.has, names: found.names })
+        }
+    }
+
+    /// The next row.
+    ///
+    /// # Errors
+    ///
+    /// [`clickvec::Error::ReadAt`] if reading fails, also where a compressed file was cut short.
+    #[inline]
+    pub fn next(&mut self, record: &mut Record) -> Result<Next> {
+        match &mut self.source {
+            Source::Tsv(reader) => reader.next(record),
+            Source::Csv(reader) => reader.next(record),
+            Source::Json(reader) => reader.next(record),
+            #[cfg(feature = "parquet")]
+            Source::Parquet(reader) => reader.next(record),
+        }
+        .map_err(|source| {
+            let line = record.line + 1;
+            Error::File(clickvec::Error::ReadAt { path: self.path.clone(), line, source })
+        })
+    }
+
+    /// Whether the log has a column of this role.
+    pub fn has(&self, role: Role) -> bool {
+        self.has[role as usize]
+    }
+
+    /// The names of all its columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// That it has a column of this role.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault::MissingColumn`].
+    pub fn require(&self, role: Role, columns: &Columns) -> Result<()> {
+        if self.has(role) {
+            return Ok(());
+        }
+        let column = columns.of(role).unwrap_or(role.name()).to_owned();
+        let found = self.names.clone();
+        Err(Error::table(&self.path, TableFault::MissingColumn { column, found, option: role.option() }))
+    }
+}
+
+/// Which roles a file has, and what its columns are called.
+struct Columned {
+    has: [bool; ROLES],
+    names: Vec<String>,
+    /// Column and role, by column.
+    wanted: Vec<(usize, Role)>,
+}
+
+/// Finds the columns of all roles. A name is compared after trimming, ASCII case ignored.
+///
+/// # Errors
+///
+/// [`TableFault::MissingColumn`] for one that somebody named, [`TableFault::DuplicateColumn`].
+fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Columned> {
+    let mut found = Columned { has: [false; ROLES], names, wanted: Vec::new() };
+    for role in ALL {
+        let Some(name) = columns.of(role) else { continue };
+        let mut places =
+            found.names.iter().enumerate().filter(|(_, other)| other.trim().eq_ignore_ascii_case(name.trim()));
+        match (places.next(), places.next()) {
+            (Some((place, _)), None) => {
+                found.has[role as usize] = true;
+                found.wanted.push((place, role));
+            }
+            (Some(_), Some(_)) => {
+                return Err(Error::table(path, TableFault::DuplicateColumn { column: name.to_owned() }));
+            }
+            (None, _) if columns.is_named(role) => {
+                let fault = TableFault::MissingColumn {
+                    column: name.to_owned(),
+                    found: found.names.clone(),
+                    option: role.option(),
+                };
+                return Err(Error::table(path, fault));
+            }
+            (None, _) => {}
+        }
+    }
+    found.wanted.sort_by_key(|&(place, role)| (place, role as usize));
+    Ok(found)
+}
+
+/// Takes what stands before the end of the first line that is not empty, bounded, and perhaps more.
+fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while head.len() < MAX_ROW_BYTES && !head.trim_ascii_start().contains(&b'\n') {
+        let available = match source.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            break;
+        }
+        head.extend_from_slice(available);
+        let used = available.len();
+        source.consume(used);
+    }
+    Ok(head)
+}
+
+/// The first line that is not empty, without byte order mark and line end.
+fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) -> Result<()> {
+    loop {
+        match lines.next(header).map_err(|error| Error::io(path, "read", error))? {
+            Found::End => return Err(Error::table(path, TableFault::Empty)),
+            Found::TooLong => return Err(Error::table(path, TableFault::HeaderTooLong { limit: MAX_ROW_BYTES })),
+            Found::Line if header.is_empty() => {}
+            Found::Line if std::str::from_utf8(header).is_err() => {
+                return Err(Error::table(path, TableFault::HeaderNotUtf8));
+            }
+            Found::Line => return Ok(()),
+        }
+    }
+}
+
+/// Whether a file's name or its own first bytes say that it is Parquet.
+fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool> {
+    if let Some(format) = options.format {
+        return Ok(format == Format::Parquet);
+    }
+    if path == Path::new("-") || path.is_dir() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
+    // A pipe must not lose its first bytes.
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(false);
+    }
+    file.take(4).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
+    Ok(head == b"PAR1")
+}
+
+/// The format by the name, then by the first bytes.
+fn guess(path: &Path, head: &[u8]) -> Result<Format, TableFault> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    for packed in [".gz", ".zst"] {
+        name = name.strip_suffix(packed).unwrap_or(&name).to_owned();
+    }
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    let Some(first) = first else { return Err(TableFault::Empty) };
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "tsv" | "tab" => return Ok(Format::Tsv),
+        "csv" => return Ok(Format::Csv),
+        "jsonl" | "ndjson" | "json" if *first == b'[' => return Err(TableFault::JsonArray),
+        "jsonl" | "ndjson" | "json" => return Ok(Format::Json),
+        _ => {}
+    }
+    match first {
+        b'{' => return Ok(Format::Json),
+        b'[' => return Err(TableFault::JsonArray),
+        _ => {}
+    }
+    let line = head.split(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
+    match line {
+        line if line.contains(&b'\t') => Ok(Format::Tsv),
+        line if line.contains(&b',') || line.contains(&b';') => Ok(Format::Csv),
+        _ => Err(TableFault::UnknownFormat),
+    }
+}
+
+#[cfg(test)]
+mod tests;

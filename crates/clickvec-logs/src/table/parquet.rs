@@ -1,0 +1,113 @@
+//! Apache Parquet, row by row; only the columns that are needed are read. A nested column is a path, `a.b`.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::reader::RowIter;
+use ::parquet::record::{Field, Row};
+use ::parquet::schema::types::Type;
+
+use super::{Columned, Next, Options, Record};
+use crate::columns::{ALL, ROLES, Role};
+use crate::error::{Error, Result, TableFault};
+
+pub(super) struct Reader {
+    rows: RowIter<'static>,
+    paths: Vec<(Role, Vec<String>)>,
+    row: u64,
+}
+
+impl Reader {
+    pub(super) fn open(path: &Path, options: &Options) -> Result<(Reader, Columned)> {
+        let fault = |error: ::parquet::errors::ParquetError| Error::table(path, TableFault::Parquet(error.to_string()));
+        let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
+        let reader = SerializedFileReader::new(file).map_err(fault)?;
+        let schema = reader.metadata().file_metadata().schema().clone();
+        let mut found = Columned { has: [false; ROLES], names: Vec::new(), wanted: Vec::new() };
+        found.names = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
+        let mut paths = Vec::new();
+        let mut needed: Vec<Arc<Type>> = Vec::new();
+        for role in ALL {
+            let Some(name) = options.columns.of(role) else { continue };
+            let whole = |field: &&Arc<Type>| field.name().trim().eq_ignore_ascii_case(name.trim());
+            let first = name.split('.').next().unwrap_or_default();
+            let outer = |field: &&Arc<Type>| name.contains('.') && field.name() == first;
+            let fields = schema.get_fields();
+            let (field, rest) = match (fields.iter().find(whole), fields.iter().find(outer)) {
+                (Some(field), _) => (field, Vec::new()),
+                (None, Some(field)) => (field, name.split('.').skip(1).map(str::to_owned).collect()),
+                (None, None) if options.columns.is_named(role) => {
+                    let (column, option) = (name.to_owned(), role.option());
+                    let missing = TableFault::MissingColumn { column, found: found.names, option };
+                    return Err(Error::table(path, missing));
+                }
+                (None, None) => continue,
+            };
+            found.has[role as usize] = true;
+            paths.push((role, [vec![field.name().to_owned()], rest].concat()));
+            if !needed.iter().any(|other| other.name() == field.name()) {
+                needed.push(Arc::clone(field));
+            }
+        }
+        // Without any column there is nothing to project; the caller will say what is missing.
+        let projection = match needed.is_empty() {
+            true => None,
+            false => Some(Type::group_type_builder(schema.name()).with_fields(needed).build().map_err(fault)?),
+        };
+        let rows = RowIter::from_file_into(Box::new(reader)).project(projection).map_err(fault)?;
+        Ok((Reader { rows, paths, row: 0 }, found))
+    }
+
+    pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
+        record.clear();
+        let Some(row) = self.rows.next() else { return Ok(Next::End) };
+        let row = row.map_err(io::Error::other)?;
+        self.row += 1;
+        record.line = self.row;
+        for (role, path) in &self.paths {
+            if let Some(text) = lookup(&row, path).and_then(scalar) {
+                record.push(*role, &text);
+            }
+        }
+        Ok(Next::Row)
+    }
+}
+
+fn lookup<'a>(row: &'a Row, path: &[String]) -> Option<&'a Field> {
+    let (first, rest) = path.split_first()?;
+    let (_, field) = row.get_column_iter().find(|(name, _)| *name == first)?;
+    match (field, rest) {
+        (field, []) => Some(field),
+        (Field::Group(inner), rest) => lookup(inner, rest),
+        _ => None,
+    }
+}
+
+/// A value as text logs write it; `None` for null and for what is no single value.
+fn scalar(field: &Field) -> Option<String> {
+    let time = |time: Result<jiff::Timestamp, jiff::Error>| time.ok().map(|time| time.to_string());
+    match field {
+        Field::Null | Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => None,
+        Field::Str(text) => Some(text.clone()),
+        Field::Bytes(bytes) => std::str::from_utf8(bytes.data()).ok().map(str::to_owned),
+        Field::Bool(value) => Some(value.to_string()),
+        Field::Byte(number) => Some(number.to_string()),
+        Field::Short(number) => Some(number.to_string()),
+        Field::Int(number) => Some(number.to_string()),
+        Field::Long(number) => Some(number.to_string()),
+        Field::UByte(number) => Some(number.to_string()),
+        Field::UShort(number) => Some(number.to_string()),
+        Field::UInt(number) => Some(number.to_string()),
+        Field::ULong(number) => Some(number.to_string()),
+        Field::Float(number) => Some(number.to_string()),
+        Field::Double(number) => Some(number.to_string()),
+        Field::Date(days) => time(jiff::Timestamp::from_second(i64::from(*days) * 86_400)),
+        Field::TimestampMillis(millis) => time(jiff::Timestamp::from_millisecond(*millis)),
+        Field::TimestampMicros(micros) => time(jiff::Timestamp::from_microsecond(*micros)),
+        // Times of day, decimals, half floats: as the crate shows them.
+        other => Some(other.to_string()),
+    }
+}

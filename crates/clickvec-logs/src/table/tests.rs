@@ -1,0 +1,128 @@
+//! What every reader must do, with all that can be wrong with a log.
+
+use super::*;
+
+const CSV: &[u8] = b"query,title\n";
+
+/// Reads all rows as query and title, `!` and the kind for a broken one, with line numbers.
+fn rows(name: &str, bytes: &[u8]) -> Vec<(u64, String)> {
+    let source: Box<dyn BufRead + Send> = Box::new(std::io::Cursor::new(bytes.to_vec()));
+    let mut table = Table::read(Path::new(name), source, &Options::default()).unwrap();
+    let mut record = Record::default();
+    let mut rows = Vec::new();
+    loop {
+        let text = match table.next(&mut record).unwrap() {
+            Next::End => return rows,
+            Next::Header => "header".to_owned(),
+            Next::Broken(fault) => format!("!{}", fault.kind()),
+            Next::Row => [Role::Query, Role::Title].map(|role| record.get(role).unwrap_or("-")).join("|"),
+        };
+        rows.push((record.line, text));
+    }
+}
+
+fn texts(name: &str, bytes: &[u8]) -> Vec<String> {
+    rows(name, bytes).into_iter().map(|(_, text)| text).collect()
+}
+
+fn fault(name: &str, bytes: &[u8]) -> String {
+    let source: Box<dyn BufRead + Send> = Box::new(std::io::Cursor::new(bytes.to_vec()));
+    let table = Table::read(Path::new(name), source, &Options::default());
+    let table = table.and_then(|table| {
+        let columns = Columns::default();
+        table.require(Role::Query, &columns).and_then(|()| table.require(Role::Title, &columns))
+    });
+    table.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn formats_read_alike() {
+    let expected = ["red shoes|Shoes, red", "sofa|Couch"];
+    assert_eq!(texts("log.tsv", b"query\ttitle\nred shoes\tShoes, red\nsofa\tCouch\n"), expected);
+    assert_eq!(
+        texts("log", b"\xef\xbb\xbfday\ttitle\tQuery \r\n1\tShoes, red\tred shoes\r\n\r\n1\tCouch\tsofa"),
+        expected
+    );
+    assert_eq!(texts("log.csv", b"query,title\nred shoes,\"Shoes, red\"\nsofa,Couch\n"), expected);
+    assert_eq!(texts("log.csv", b"query;title\r\nred shoes;Shoes, red\r\nsofa;\"Couch\"\r\n"), expected);
+    let json = b"{\"query\":\"red shoes\",\"title\":\"Shoes, red\"}\n\n{\"title\":\"Couch\",\"query\":\"sofa\"}\n";
+    assert_eq!(texts("log", json), expected);
+}
+
+#[test]
+fn quotes_span_lines_and_are_doubled() {
+    let bytes = b"query,title\na,\"one\ntwo\"\nb,\"5\"\" screen\"\nc,5\" screen\n";
+    assert_eq!(
+        rows("log.csv", bytes),
+        [(2, "a|one\ntwo".to_owned()), (4, "b|5\" screen".to_owned()), (5, "c|5\" screen".to_owned())]
+    );
+}
+
+#[test]
+fn a_quote_that_is_never_closed_costs_one_line() {
+    let found = rows("log.csv", b"query,title\na,one\n\"b,two\nc,three\n");
+    let expected = [(2, "a|one"), (3, "!quote not closed"), (4, "c|three")];
+    assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
+    let many: Vec<u8> = [CSV, b"a,\"open\n", &b"b,fine\n".repeat(300_000)].concat();
+    let found = rows("log.csv", &many);
+    assert_eq!((found.len(), found[0].1.as_str(), found[300_000].0), (300_001, "!quote not closed", 300_002));
+}
+
+#[test]
+fn rows_that_are_broken() {
+    for (bytes, expected) in [
+        (&b"query\ttitle\na\n"[..], "!wrong number of columns"),
+        (b"query\ttitle\na\tb\tc\n", "!wrong number of columns"),
+        (b"query\ttitle\na\xff\tb\n", "!not UTF-8"),
+        (b"query\ttitle\na\0\tb\n", "!NUL byte"),
+        (b"query,title\na\n", "!wrong number of columns"),
+        (b"query,title\na\xff,b\n", "!not UTF-8"),
+        (b"query,title\na\0,b\n", "!NUL byte"),
+        (b"{\"query\":\"a\"}\n{\"query\":\n", "!not a JSON object"),
+        (b"{\"query\":\"a\"}\n7\n", "!not a JSON object"),
+        (b"{\"query\":\"a\"}\n{\"query\":\"\xff\"}\n", "!not UTF-8"),
+        (b"query\ttitle\nquery\ttitle\n", "header"),
+        (b"query,title\nquery,title\n", "header"),
+    ] {
+        assert_eq!(texts("log", bytes).last().unwrap(), expected, "{}", String::from_utf8_lossy(bytes));
+    }
+    for name in ["log.tsv", "log.csv"] {
+        let header = if name == "log.tsv" { &b"query\ttitle\n"[..] } else { CSV };
+        let bytes = [header, &vec![b'x'; MAX_ROW_BYTES + 1], b"\n"].concat();
+        assert_eq!(texts(name, &bytes), ["!too long"]);
+    }
+}
+
+#[test]
+fn files_that_are_refused() {
+    for (name, bytes, expected) in [
+        ("a.tsv", &b""[..], "a.tsv: expected a header line, found nothing; see docs/prepare.md"),
+        ("a", b"\n\n", "a: expected a header line, found nothing; see docs/prepare.md"),
+        (
+            "a.tsv",
+            b"\xff\xfeq\0",
+            "a.tsv: expected UTF-8, found UTF-16; save the log as UTF-8 text (iconv -f UTF-16 -t UTF-8)",
+        ),
+        (
+            "a.tsv",
+            b"query\xff\ttitle\n",
+            "a.tsv: expected a header in UTF-8, found other bytes; save the log as UTF-8 text",
+        ),
+        ("a", b"word\n", "a: expected tabs or commas in the header, found neither; name the format with --format"),
+        (
+            "a.json",
+            b"[{}]\n",
+            "a.json: expected one JSON object a line, found an array; take it apart first (jq -c '.[]')",
+        ),
+        ("a.csv", b"q,title\n", "a.csv: expected a column `query`, found `q`, `title`; name it with --query-column"),
+        (
+            "a.csv",
+            b"query,title,QUERY\n",
+            "a.csv: expected one column `query` in the header, found several; rename all but one",
+        ),
+    ] {
+        assert_eq!(fault(name, bytes), expected);
+    }
+    assert!(fault("a.csv", b"query,sku\n").contains("--item-column"));
+    assert!(fault("a", b"PAR1").contains("Parquet"));
+}

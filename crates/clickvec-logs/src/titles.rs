@@ -1,0 +1,62 @@
+//! What items are called.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::columns::Role;
+use crate::error::{Error, Result, TableFault};
+use crate::table::{Next, Options, Record, Table};
+use crate::text;
+
+/// Bytes that a title takes beside its texts.
+const TITLE_BYTES: usize = 64;
+
+/// Titles by item.
+pub(crate) struct Titles {
+    by_item: HashMap<Box<str>, Box<str>>,
+    /// Rows that are broken, empty, or name an item again.
+    pub(crate) left_out: u64,
+}
+
+impl Titles {
+    /// Reads a table with the columns `id` (or `item`) and `title`; of an item's titles the first counts.
+    pub(crate) fn read(path: &Path, options: Option<Options>, budget: usize) -> Result<Titles> {
+        let mut options = options.unwrap_or_default();
+        options.columns.name(Role::Title, "title");
+        options.columns.name(Role::Item, "id");
+        let mut table = Table::open(path, &options)?;
+        let mut titles = Titles { by_item: HashMap::new(), left_out: 0 };
+        let (mut record, mut title, mut bytes) = (Record::default(), String::new(), 0);
+        loop {
+            match table.next(&mut record)? {
+                Next::End => break,
+                Next::Header | Next::Broken(_) => titles.left_out += 1,
+                Next::Row => {
+                    text::clean(record.get(Role::Title).unwrap_or_default(), false, &mut title);
+                    let item = record.get(Role::Item).unwrap_or_default().trim();
+                    if item.is_empty() || title.is_empty() || titles.by_item.contains_key(item) {
+                        titles.left_out += 1;
+                        continue;
+                    }
+                    bytes += item.len() + title.len() + TITLE_BYTES;
+                    if bytes > budget {
+                        return Err(Error::table(path, TableFault::TooLarge { megabytes: budget >> 20 }));
+                    }
+                    titles.by_item.insert(item.into(), title.as_str().into());
+                }
+            }
+        }
+        Ok(titles)
+    }
+
+    /// An item's title.
+    #[inline]
+    pub(crate) fn get(&self, item: &str) -> Option<&str> {
+        self.by_item.get(item).map(|title| &**title)
+    }
+
+    /// How many items have one.
+    pub(crate) fn len(&self) -> usize {
+        self.by_item.len()
+    }
+}

@@ -1,0 +1,112 @@
+//! Random logs beside a plain count of them: no written query has fewer users than asked for, in either file, and nothing
+//! that has enough is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clickvec_logs::robots::Limits;
+use clickvec_logs::table::Options;
+use clickvec_logs::time::Time;
+use clickvec_logs::{Config, Error, Split, prepare};
+use proptest::prelude::*;
+
+/// Query, title, user (0: unknown), day of May.
+type Row = (u8, u8, u8, u8);
+
+fn config(folder: &Path, split: Split, min_users: usize, min_count: u64) -> Config {
+    Config {
+        inputs: vec![folder.join("log.tsv")],
+        table: Options::default(),
+        preset: None,
+        titles: None,
+        queries: None,
+        item_as_title: false,
+        keep_case: false,
+        keep_personal: false,
+        min_count,
+        min_users: Some(min_users),
+        limits: Limits::default(),
+        split,
+        validation_titles: 0,
+        position_clip: None,
+        max_bad: 0.0,
+        // So little that runs are written now and then.
+        memory: 20_000,
+        output: folder.join("clicks.tsv"),
+        validation: (split != Split::None).then(|| folder.join("held.tsv")),
+    }
+}
+
+/// Pairs and counts of the rows that `part` holds, those of queries with too few users left out.
+fn expected(rows: &[Row], part: impl Fn(&Row) -> bool, min_users: usize, min_count: u64) -> Vec<(String, String, u64)> {
+    let rows: Vec<&Row> = rows.iter().filter(|row| part(row)).collect();
+    let mut users: BTreeMap<u8, BTreeSet<u8>> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.2 > 0) {
+        users.entry(row.0).or_default().insert(row.2);
+    }
+    for row in rows {
+        if min_users == 1 || users.get(&row.0).is_some_and(|users| users.len() >= min_users) {
+            *counts.entry((format!("q{}", row.0), format!("t{}", row.1))).or_default() += 1;
+        }
+    }
+    let enough = counts.into_iter().filter(|&(_, count)| count >= min_count);
+    enough.map(|((query, title), count)| (query, title, count)).collect()
+}
+
+/// Query, title and count of a written file; of a validation's the count is behind the grade.
+fn written(path: &Path, count: usize) -> Vec<(String, String, u64)> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Vec::new() };
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        (fields[0].to_owned(), fields[1].to_owned(), fields[count].parse().unwrap())
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_written_query_has_fewer_users(
+        rows in prop::collection::vec((0u8..30, 0u8..4, 0u8..12, 1u8..5), 1..400),
+        min_users in 1usize..7,
+        min_count in 1u64..3,
+        split in 0u8..3,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = "query\ttitle\tuser\ttime\n".to_owned();
+        for (query, title, user, day) in &rows {
+            let user = if *user == 0 { String::new() } else { format!("u{user}") };
+            let _ = writeln!(log, "Q{query}\tt{title}\t{user}\t2024-05-{day:02}");
+        }
+        std::fs::write(folder.path().join("log.tsv"), log).unwrap();
+        let split = match split {
+            0 => Split::None,
+            1 => Split::After(Time::parse("2024-05-03").unwrap()),
+            _ => Split::Part(0.3),
+        };
+        let config = config(folder.path(), split, min_users, min_count);
+        match prepare(&config, &mut |_| {}) {
+            Ok(_) | Err(Error::NothingLeft(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+        let (training, held) = (written(&config.output, 2), written(&folder.path().join("held.tsv"), 3));
+        let all = |part: &dyn Fn(&Row) -> bool| expected(&rows, part, min_users, min_count);
+        match split {
+            Split::None => prop_assert_eq!(training, all(&|_| true)),
+            Split::After(_) => {
+                prop_assert_eq!(training, all(&|row| row.3 < 3));
+                prop_assert_eq!(held, all(&|row| row.3 >= 3));
+            }
+            Split::Part(_) => {
+                let queries = |rows: &[(String, String, u64)]| rows.iter().map(|row| row.0.clone()).collect::<BTreeSet<_>>();
+                prop_assert!(queries(&training).is_disjoint(&queries(&held)));
+                let mut both = [training, held].concat();
+                both.sort();
+                prop_assert_eq!(both, all(&|_| true));
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The fit on simulated logs, whose curve is known.
+
+use super::*;
+use crate::rng;
+use rand::RngExt;
+
+const CURVE: [f64; 8] = [1.0, 0.62, 0.45, 0.33, 0.26, 0.2, 0.17, 0.14];
+
+type Log = Vec<(u64, Vec<PositionCell>)>;
+
+/// A log of `queries` queries with eight titles each, shown `lists` times in an order that follows their attraction with
+/// some noise: as in a shop, what attracts stands on top.
+fn simulate(queries: u64, lists: usize, seed: u64) -> Log {
+    let mut random = rng::stream(seed, "test", queries << 32 | lists as u64);
+    let mut log = Vec::new();
+    for query in 0..queries {
+        let alpha: Vec<f64> = (0..CURVE.len()).map(|_| random.random::<f64>().powi(2)).collect();
+        let mut cells = vec![[(0, 0); CURVE.len()]; CURVE.len()];
+        for _ in 0..lists {
+            let mut order: Vec<(f64, usize)> =
+                alpha.iter().enumerate().map(|(title, alpha)| (alpha + 0.5 * random.random::<f64>(), title)).collect();
+            order.sort_by(|a, b| b.0.total_cmp(&a.0));
+            for (place, &(_, title)) in order.iter().enumerate() {
+                let clicked = random.random::<f64>() < CURVE[place] * alpha[title];
+                cells[title][place].0 += 1;
+                cells[title][place].1 += u64::from(clicked);
+            }
+        }
+        for title in cells {
+            let cells = title.iter().enumerate().filter(|(_, (shown, _))| *shown > 0);
+            let cells = cells.map(|(position, &(shown, clicks))| PositionCell { position, shown, clicks });
+            log.push((query, cells.collect()));
+        }
+    }
+    log
+}
+
+fn fit(log: &Log) -> Option<PositionModel> {
+    let replay = |each: &mut dyn FnMut(u64, &[PositionCell])| -> Result<(), ()> {
+        log.iter().for_each(|(query, cells)| each(*query, cells));
+        Ok(())
+    };
+    fit_positions(replay).unwrap()
+}
+
+/// How many standard errors each place is off.
+fn deviations(model: &PositionModel) -> Vec<f64> {
+    let places = 1..CURVE.len();
+    places.map(|k| (model.examination[k].unwrap() - CURVE[k]) / model.standard_errors[k].unwrap()).collect()
+}
+
+#[test]
+fn the_true_curve_is_found_however_few_showings_a_pair_has() {
+    for (queries, lists) in [(20_000, 2), (4_000, 10), (200, 300)] {
+        let model = fit(&simulate(queries, lists, 1)).unwrap();
+        let deviations = deviations(&model);
+        let largest = deviations.iter().fold(0.0_f64, |largest, z| largest.max(z.abs()));
+        assert!(largest < 3.0, "{queries} × {lists}: {deviations:?}");
+        let widest = model.standard_errors.iter().flatten().fold(0.0_f64, |widest, &error| widest.max(error));
+        assert!(widest < 0.02, "{queries} × {lists}: the test could not fail, {:?}", model.standard_errors);
+        assert_eq!((model.reference, model.examination[0]), (0, Some(1.0)));
+        assert!(model.log_likelihood.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9 * pair[0].abs()));
+        assert!(model.iterations < MAX_ITERATIONS, "{}", model.iterations);
+        // What the places' bare click rates say is far off.
+        let rate = |place: usize| model.totals[place].1 as f64 / model.totals[place].0 as f64;
+        assert!(rate(7) / rate(0) < 0.5 * CURVE[7]);
+    }
+}
+
+/// Over many logs the deviations in standard errors must look like a standard normal number: mean 0, variance 1.
+#[test]
+fn standard_errors_are_as_large_as_the_error() {
+    let logs = 60;
+    let all: Vec<f64> = (0..logs).flat_map(|seed| deviations(&fit(&simulate(400, 8, seed + 10)).unwrap())).collect();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let square = all.iter().map(|z| z * z).sum::<f64>() / all.len() as f64;
+    // Deviations of one log hang together: as if there were but one in it.
+    let error = 1.0 / (logs as f64).sqrt();
+    assert!(mean.abs() < 3.0 * error, "{mean}");
+    assert!((square - 1.0).abs() < 3.0 * error * 2f64.sqrt(), "{square}");
+}
+
+#[test]
+fn what_the_log_does_not_say_is_not_made_up() {
+    let cell = |position, shown, clicks| PositionCell { position, shown, clicks };
+    assert_eq!(fit(&vec![]), None);
+    // Every pair at one place only.
+    assert_eq!(fit(&vec![(0, vec![cell(0, 9, 5)]), (0, vec![cell(1, 9, 2)])]), None);
+    assert_eq!(fit(&vec![(0, vec![cell(0, 9, 0), cell(1, 9, 0)])]), None);
+    // Places 0 and 1 are linked, 2 stands alone, 3 has no clicks.
+    let log = vec![
+        (0, vec![cell(0, 10, 8), cell(1, 10, 4)]),
+        (1, vec![cell(2, 5, 5)]),
+        (2, vec![cell(0, 4, 2), cell(3, 4, 0)]),
+    ];
+    let model = fit(&log).unwrap();
+    assert_eq!(model.examination[0], Some(1.0));
+    assert!((model.examination[1].unwrap() - 0.5).abs() < 1e-6);
+    assert_eq!(model.examination[2..], [None, None]);
+    assert_eq!(model.totals, [(14, 10), (10, 4), (5, 5), (4, 0)]);
+    for (weight, expected) in model.weights(10.0).into_iter().zip([1.0, 2.0, 2.0, 2.0]) {
+        assert!((weight - expected).abs() < 1e-5);
+    }
+    assert_eq!(model.weights(1.5)[1], 1.5);
+    // More clicks than showings: as many showings.
+    let lost = fit(&vec![(0, vec![cell(0, 1, 3), cell(1, 3, 3)])]).unwrap();
+    assert!((lost.examination[1].unwrap() - 1.0).abs() < 1e-6);
+}
