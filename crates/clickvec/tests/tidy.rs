@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
     "error",
     "rng",
     "files",
@@ -13,6 +13,7 @@ const ORDER: [&str; 21] = [
     "encoder",
     "optimizer",
     "clicks",
+    "simulate",
     "settings",
     "tensor_file",
     "embedder",

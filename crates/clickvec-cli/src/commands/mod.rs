@@ -6,6 +6,7 @@ mod evaluate;
 mod index;
 mod inspect;
 mod search;
+mod simulate;
 mod table;
 mod train;
 mod welcome;
@@ -42,6 +43,7 @@ enum Command {
     Index(index::Args),
     Search(search::Args),
     Inspect(inspect::Args),
+    Simulate(simulate::Args),
     Completions(completions::Args),
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),
         Some(Command::Inspect(args)) => inspect::run(args),
+        Some(Command::Simulate(args)) => simulate::run(args),
         Some(Command::Completions(args)) => completions::run(args),
     }
 }

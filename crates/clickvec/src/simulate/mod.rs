@@ -1,0 +1,98 @@
+//! Click logs whose truth is known: users with intents look at ranked titles and click.
+//!
+//! What users want and how they say it comes from a small world of our own, or from somebody's own titles. Whether a
+//! title is clicked follows the position-based model: a rank is examined with a probability of its own, and what is
+//! examined is clicked with a probability that the title's true grade decides (Richardson et al. 2007; the forms of both
+//! are those of Joachims et al. 2017 and Ai et al. 2018).
+
+mod collection;
+mod days;
+mod folder;
+mod judged;
+mod market;
+mod misspelling;
+mod query;
+mod users;
+mod world;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::error::Error;
+pub use folder::check_output;
+pub use market::Kind;
+
+/// What is simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SimulateConfig {
+    /// Rows of `clicks.tsv`.
+    pub pairs: u64,
+    /// Titles of the world; of no meaning with titles of one's own.
+    pub titles: u32,
+    /// Judged queries of each kind.
+    pub judged: u32,
+    /// Queries of the validation set.
+    pub validation: u32,
+    /// How many queries of 1 are misspelt.
+    pub misspelt: f64,
+    /// η: the title at rank r, from 1, is examined with probability r^−η.
+    pub position_bias: f64,
+    /// ε: how often an examined title that is of no use at all is clicked.
+    pub click_noise: f64,
+    /// Same seed, same bytes.
+    pub seed: u64,
+    /// Whether every impression is written.
+    pub impressions: bool,
+}
+
+impl Default for SimulateConfig {
+    fn default() -> SimulateConfig {
+        SimulateConfig {
+            pairs: 200_000,
+            titles: 20_000,
+            judged: 100,
+            validation: 200,
+            misspelt: 0.2,
+            position_bias: 1.0,
+            click_noise: 0.1,
+            seed: 1,
+            impressions: false,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rows of `clicks.tsv`: a query and a title that was clicked for it on one day.
+    pub pairs: u64,
+    /// Clicks of these rows.
+    pub clicks: u64,
+    /// Clicks on titles of grade 3 or 4.
+    pub relevant_clicks: u64,
+    /// Lists that were shown.
+    pub impressions: u64,
+    /// Of these, with a misspelt query.
+    pub misspelt: u64,
+    /// Days of the log.
+    pub days: u64,
+    /// Titles that can be shown.
+    pub titles: u64,
+    /// Rows of `judged.tsv`.
+    pub judged: u64,
+    /// Rows of `validation.tsv`.
+    pub validation: u64,
+}
+
+/// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
+///
+/// # Errors
+///
+/// Those of [`check_output`], [`Error::InUse`] and [`Error::Io`]. What was at `output` is then untouched.
+pub fn simulate(config: &SimulateConfig, output: &Path, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary, Error> {
+    let world = world::World::new();
+    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+    folder::write(config, &market, output, on_pairs)
+}
