@@ -1,6 +1,7 @@
 //! The command line, and one file a command: each parses its `Args`, then runs.
 
 mod completions;
+mod demo;
 mod embed;
 mod evaluate;
 mod index;
@@ -36,6 +37,7 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Train(Box<train::Args>),
     Evaluate(evaluate::Args),
     Table(table::Args),
@@ -62,6 +64,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
     start_threads(usize::from(cli.threads))?;
     match cli.command {
         None => welcome::run(),
+        Some(Command::Demo(args)) => demo::run(args),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Evaluate(args)) => evaluate::run(args),
         Some(Command::Table(args)) => table::run(args),

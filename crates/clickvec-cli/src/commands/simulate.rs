@@ -9,7 +9,7 @@ use clickvec::simulate::{self, SimulateConfig, Summary};
 use serde::Serialize;
 
 use super::Answer;
-use crate::{output, progress};
+use crate::{input, output, progress};
 
 /// Write a click log whose truth is known, with judged titles.
 ///
@@ -29,6 +29,15 @@ pub(crate) struct Args {
     /// Write every list that was shown, too: log.tsv, with users, sessions, positions and times.
     #[arg(long)]
     impressions: bool,
+
+    /// Let users look for these titles, by some of their words, instead of the invented web: a table with the columns id
+    /// and title; also .gz and .zst; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "collection")]
+    titles: Option<PathBuf>,
+
+    /// Write so many documents of running text, too: text.txt, a sentence a line, for `evaluate --contiguous`.
+    #[arg(long, value_name = "DOCUMENTS", num_args = 0..=1, default_value_t = 0, default_missing_value = "20000")]
+    contiguous: u64,
 
     /// Titles of the invented web; there is at least one for everything that can be looked for.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().titles, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -94,10 +103,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         click_noise: args.click_noise,
         seed: args.seed,
         impressions: args.impressions,
+        documents: args.contiguous,
     };
+    simulate::check_output(&args.output)?;
+    let titles = args.titles.as_deref().map(input::titles).transpose()?;
     let started = Instant::now();
     let bar = progress::bar(config.pairs, "simulating", "pairs");
-    let summary = simulate::simulate(&config, &args.output, &mut |pairs| bar.set_position(pairs));
+    let summary = simulate::simulate(&config, titles, &args.output, &mut |pairs| bar.set_position(pairs));
     bar.finish_and_clear();
     let summary = summary?;
     let seconds = started.elapsed();
@@ -111,11 +123,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let folder = args.output.display();
     let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
     output::note(format_args!(
-        "{folder}: written after {}; {} from {} of {} and {} shown, {}",
+        "{folder}: written after {}; {} from {} in {} shown, {}",
         progress::duration(seconds),
         output::counted(summary.pairs, "pair"),
         output::counted(summary.clicks, "click"),
-        output::counted(summary.days, "day"),
         output::counted(summary.impressions, "list"),
         output::counted(summary.titles, "title"),
     ));

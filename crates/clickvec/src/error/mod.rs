@@ -106,6 +106,12 @@ pub enum Error {
         /// What there is.
         found: String,
     },
+    /// A simulation without anything that could be clicked.
+    #[error("expected {missing}, found none")]
+    NothingToClick {
+        /// What there is not.
+        missing: &'static str,
+    },
     /// A file was to be written into a folder that is not there.
     #[error("{}: expected a folder to write into, found none; make it first", path.display())]
     NoFolder {

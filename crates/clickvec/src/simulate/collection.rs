@@ -252,6 +252,18 @@ impl Market for WorldMarket<'_> {
         }
     }
 
+    fn near(&self, want: &Want, rng: &mut Rng) -> Want {
+        match *want {
+            // The same thing, but something else of it.
+            Want::Thing { thing, .. } => {
+                let aspects = self.world.topics[self.world.things[thing].topic].aspects.len();
+                Want::Thing { thing, aspect: rng.random_range(0..=aspects), quality: 0 }
+            }
+            Want::Ordered { .. } => *want,
+            Want::Site { site, .. } => Want::Site { site, page: rng.random_range(0..self.world.pages.len()) },
+        }
+    }
+
     fn ask(&self, want: &Want, rng: &mut Rng, text: &mut String) -> Kind {
         query::ask(self.world, *want, None, rng, text)
     }
@@ -295,7 +307,7 @@ impl Market for WorldMarket<'_> {
     }
 
     fn candidates(&self, want: &Want, rng: &mut Rng, found: &mut Vec<u32>) {
-        self.some_of(want.without_quality(), 5, rng, found);
+        self.some_of(want.without_quality(), 3, rng, found);
         match *want {
             Want::Thing { thing, aspect, .. } => self.near_thing(thing, aspect, rng, found),
             Want::Ordered { frame, a, b } => self.near_ordered(frame, (a, b), rng, found),
@@ -326,8 +338,9 @@ fn popularity(slots: &[Slot], seed: u64) -> Vec<f64> {
     let mut weights = vec![0.0; slots.len()];
     for (number, share) in SHARES.into_iter().enumerate() {
         let is_first = |want: Want| !matches!(want, Want::Ordered { a, b, .. } if a >= b);
-        let mut members: Vec<usize> =
-            (0..slots.len()).filter(|&place| group(slots[place].want) == number && is_first(slots[place].want)).collect();
+        let mut members: Vec<usize> = (0..slots.len())
+            .filter(|&place| group(slots[place].want) == number && is_first(slots[place].want))
+            .collect();
         members.shuffle(&mut rng::stream(seed, "popularity", number as u64));
         let sum: f64 = (0..members.len()).map(zipf).sum();
         for (rank, &place) in members.iter().enumerate() {

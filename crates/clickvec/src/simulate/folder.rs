@@ -8,6 +8,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::contiguous::{DOCUMENTS, Sentences};
 use super::days::{Days, SESSIONS};
 use super::judged::{Judged, judge};
 use super::market::Market;
@@ -149,6 +150,8 @@ pub(super) fn write<M: Market>(
         let of_kind = judged.iter().filter(|judged| judged.kind == kind);
         write_judged(&mut writer, &format!("judged-{}.tsv", kind.name()), market, of_kind)?;
     }
+    write_text(&mut writer, config, market)?;
+    summary.documents = config.documents;
     let truth = Truth {
         format: FORMAT,
         kind: KIND,
@@ -203,10 +206,35 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
             sum.days += 1;
             on_pairs(sum.pairs);
         }
+        if sum.pairs == 0 {
+            let missing = "a query that is not judged; there are too few titles for so many judged queries";
+            return Err(Error::NothingToClick { missing });
+        }
     }
     writer.close(clicks)?;
     log.map_or(Ok(()), |log| writer.close(log))?;
     Ok(sum)
+}
+
+/// Writes running text, if it is asked for.
+fn write_text<M: Market>(writer: &mut Writer<'_>, config: &SimulateConfig, market: &M) -> Result<()> {
+    if config.documents == 0 {
+        return Ok(());
+    }
+    let sentences = Sentences::new();
+    writer.file("text.txt", |file| {
+        let runs = config.documents.div_ceil(DOCUMENTS);
+        let at_once = rayon::current_num_threads() as u64;
+        for first in (0..runs).step_by(at_once as usize) {
+            let run = |number: u64| {
+                let count = DOCUMENTS.min(config.documents - number * DOCUMENTS);
+                sentences.documents(market, config.seed, number, count)
+            };
+            let made: Vec<String> = (first..runs.min(first + at_once)).into_par_iter().map(run).collect();
+            made.iter().try_for_each(|text| file.write_all(text.as_bytes()))?;
+        }
+        Ok(())
+    })
 }
 
 /// Writes judged queries and returns their rows.
@@ -229,4 +257,3 @@ fn write_judged<'a, M: Market>(
     })?;
     Ok(rows)
 }
-

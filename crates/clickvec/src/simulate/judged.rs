@@ -92,7 +92,8 @@ fn is_fit<M: Market>(market: &M, kind: Kind, query: &str, titles: &[(u32, u8)]) 
         return true;
     }
     let asked: HashSet<String> = words(query).into_iter().collect();
-    titles.iter().filter(relevant).all(|&(title, _)| {
-        words(&market.titles()[title as usize].title).iter().all(|word| !asked.contains(word))
-    })
+    titles
+        .iter()
+        .filter(relevant)
+        .all(|&(title, _)| words(&market.titles()[title as usize].title).iter().all(|word| !asked.contains(word)))
 }

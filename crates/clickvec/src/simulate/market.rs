@@ -67,6 +67,9 @@ pub(super) trait Market: Sync {
     /// A way to ask for it that is of this kind, spelt right.
     fn ask_for(&self, kind: Kind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
 
+    /// Something that has to do with it; perhaps itself.
+    fn near(&self, intent: &Self::Intent, rng: &mut Rng) -> Self::Intent;
+
     /// How good a title is for it, 0 to 4.
     fn grade(&self, intent: &Self::Intent, title: u32) -> u8;
 

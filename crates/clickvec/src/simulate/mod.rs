@@ -6,11 +6,13 @@
 //! are those of Joachims et al. 2017 and Ai et al. 2018).
 
 mod collection;
+mod contiguous;
 mod days;
 mod folder;
 mod judged;
 mod market;
 mod misspelling;
+mod own_titles;
 mod query;
 mod users;
 mod world;
@@ -19,8 +21,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::Result;
-use crate::error::Error;
+use crate::clicks::Title;
+use crate::error::{Error, Result};
 pub use folder::check_output;
 pub use market::Kind;
 
@@ -29,7 +31,7 @@ pub use market::Kind;
 pub struct SimulateConfig {
     /// Rows of `clicks.tsv`.
     pub pairs: u64,
-    /// Titles of the world; of no meaning with titles of one's own.
+    /// Titles of the world at least; with titles of one's own they are all there is.
     pub titles: u32,
     /// Judged queries of each kind.
     pub judged: u32,
@@ -45,6 +47,8 @@ pub struct SimulateConfig {
     pub seed: u64,
     /// Whether every impression is written.
     pub impressions: bool,
+    /// Documents of running text.
+    pub documents: u64,
 }
 
 impl Default for SimulateConfig {
@@ -59,6 +63,7 @@ impl Default for SimulateConfig {
             click_noise: 0.1,
             seed: 1,
             impressions: false,
+            documents: 0,
         }
     }
 }
@@ -84,15 +89,35 @@ pub struct Summary {
     pub judged: u64,
     /// Rows of `validation.tsv`.
     pub validation: u64,
+    /// Documents of `text.txt`.
+    pub documents: u64,
 }
 
 /// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
 ///
+/// Users look for what is in the world of this program, or, if there are `titles`, for these.
+///
 /// # Errors
 ///
-/// Those of [`check_output`], [`Error::InUse`] and [`Error::Io`]. What was at `output` is then untouched.
-pub fn simulate(config: &SimulateConfig, output: &Path, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary, Error> {
-    let world = world::World::new();
-    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
-    folder::write(config, &market, output, on_pairs)
+/// Those of [`check_output`], [`Error::InUse`], [`Error::NothingToClick`] and [`Error::Io`]. What was at `output` is then
+/// untouched.
+pub fn simulate(
+    config: &SimulateConfig,
+    titles: Option<Vec<Title>>,
+    output: &Path,
+    on_pairs: &mut dyn FnMut(u64),
+) -> Result<Summary> {
+    check_output(output)?;
+    match titles {
+        None => {
+            let world = world::World::new();
+            let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+            folder::write(config, &market, output, on_pairs)
+        }
+        Some(titles) => {
+            let market = own_titles::OwnMarket::new(titles, config.seed);
+            let market = market.ok_or(Error::NothingToClick { missing: "a title with a word" })?;
+            folder::write(config, &market, output, on_pairs)
+        }
+    }
 }

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
 
-pub(crate) use self::report::probability;
+pub(crate) use self::report::{probability, systems_table, tests_table};
 pub(crate) use self::systems::corpus;
 use super::Answer;
 use crate::{input, output};

@@ -48,7 +48,6 @@ pub(super) struct Thing {
 /// A subject.
 #[derive(Debug)]
 pub(super) struct Topic {
-    pub(super) name: String,
     /// Places in the world's sites.
     pub(super) sites: Vec<usize>,
     /// Places in the world's things.
@@ -111,8 +110,7 @@ impl World {
             ("quality", None) => self.qualities.push(patterns(rest)),
             ("page", None) => self.pages.push(patterns(rest)),
             ("topic", _) => {
-                let name = rest.to_owned();
-                self.topics.push(Topic { name, sites: Vec::new(), things: Vec::new(), aspects: Vec::new() });
+                self.topics.push(Topic { sites: Vec::new(), things: Vec::new(), aspects: Vec::new() });
             }
             ("sites", Some(topic)) => {
                 for site in parts(rest) {

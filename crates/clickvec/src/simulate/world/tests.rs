@@ -28,7 +28,7 @@ fn words_that_only_queries_have_stand_in_no_title_of_their_topic() {
         let asked = words_of(asked.chain(topic.aspects.iter().flat_map(|aspect| of_patterns(&aspect.asked))));
         let both: Vec<_> = asked.intersection(&titles).collect();
         if !both.is_empty() {
-            faults.push(format!("{}: {both:?}", topic.name));
+            faults.push(format!("with {}: {both:?}", world.sites[topic.sites[0]]));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
