@@ -1,6 +1,7 @@
 //! The program as its users meet it: one binary, temporary folders, exit codes and messages.
 
 mod bad_input;
+mod demo;
 mod embed;
 mod evaluate;
 mod harness;
@@ -10,5 +11,6 @@ mod inspect;
 mod pipes;
 mod resume;
 mod search;
+mod simulate;
 mod table;
 mod train;

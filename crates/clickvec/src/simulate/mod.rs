@@ -22,7 +22,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::clicks::Title;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 pub use folder::check_output;
 pub use market::Kind;
 
@@ -99,8 +99,8 @@ pub struct Summary {
 ///
 /// # Errors
 ///
-/// Those of [`check_output`], [`Error::InUse`], [`Error::NothingToClick`] and [`Error::Io`]. What was at `output` is then
-/// untouched.
+/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NothingToClick`], [`Error::InUse`] and [`Error::Io`]. What was
+/// at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,
     titles: Option<Vec<Title>>,
@@ -115,6 +115,10 @@ pub fn simulate(
             folder::write(config, &market, output, on_pairs)
         }
         Some(titles) => {
+            let breaks = |text: &&String| text.contains(['\t', '\n', '\r']);
+            if let Some(found) = titles.iter().flat_map(|title| [&title.id, &title.title]).find(breaks) {
+                return Err(Error::BadTitle { found: shortened(found) });
+            }
             let market = own_titles::OwnMarket::new(titles, config.seed);
             let market = market.ok_or(Error::NothingToClick { missing: "a title with a word" })?;
             folder::write(config, &market, output, on_pairs)
