@@ -16,20 +16,17 @@ pub(super) struct Match {
     pub(super) alike: Vec<(String, String)>,
     /// Words of the query that nothing in the title looks like.
     pub(super) without: Vec<String>,
-    /// Whether the shared words, if there are several, stand in the same order.
-    pub(super) same_order: bool,
+    /// The same words in the title's order.
+    pub(super) in_title: Vec<String>,
 }
 
 impl Match {
     /// Of a query and a title.
     pub(super) fn new(query: &str, title: &str) -> Match {
         let (query, title) = (words(query), words(title));
-        let mut found = Match { same_order: true, ..Match::default() };
-        let mut last = 0;
+        let mut found = Match::default();
         for word in query {
-            if let Some(place) = title.iter().position(|other| *other == word) {
-                found.same_order &= place >= last;
-                last = place;
+            if title.contains(&word) {
                 found.words.push(word);
                 continue;
             }
@@ -45,6 +42,9 @@ impl Match {
                 _ => found.without.push(word),
             }
         }
+        let place = |word: &String| title.iter().position(|other| other == word);
+        found.in_title = found.words.clone();
+        found.in_title.sort_by_key(place);
         found
     }
 
@@ -52,10 +52,10 @@ impl Match {
     pub(super) fn explanation(&self) -> String {
         let mut parts = Vec::new();
         if !self.words.is_empty() {
-            let order = match (self.words.len(), self.same_order) {
-                (1, _) => "",
-                (_, true) => ", in this order",
-                (_, false) => ", in another order",
+            let order = match self.words.len() {
+                1 => String::new(),
+                _ if self.words == self.in_title => " in this order".to_owned(),
+                _ => format!(" as \"{}\"", self.in_title.join(" ")),
             };
             parts.push(format!("shares {}{order}", self.words.join(" ")));
         }
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn words_letters_and_order_are_told() {
         let explained = |query, title| Match::new(query, title).explanation();
-        assert_eq!(explained("paris rome", "Flights from Paris to Rome"), "shares paris rome, in this order");
-        assert_eq!(explained("rome paris", "Flights from Paris to Rome"), "shares rome paris, in another order");
+        assert_eq!(explained("paris rome", "Flights from Paris to Rome"), "shares paris rome in this order");
+        assert_eq!(explained("rome paris", "Flights from Paris to Rome"), "shares rome paris as \"paris rome\"");
         assert_eq!(explained("pizza recpie", "Pizza Recipe | Tastely"), "shares pizza; letters of recpie ≈ recipe");
         assert_eq!(explained("settee lease", "Rent a Couch"), "meaning alone: no word in common");
         assert_eq!(explained("turkey places to stay", "Turkey Hotels"), "shares turkey; not places to stay");

@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     check_page(&args.output)?;
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
-    output::note("clickvec demo: a search engine is made up, its clicks are learnt, the result is judged\n");
+    output::note("clickvec demo: a made-up search engine, its clicks learnt, the result judged\n");
     let mut report = steps::run(&args, folder.path())?;
     report.seconds = started.elapsed().as_secs_f64();
     let page = page::page(&report);

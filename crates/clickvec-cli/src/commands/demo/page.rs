@@ -95,10 +95,10 @@ fn search(search: &Search) -> String {
         _ => list(&search.bm25),
     };
     format!(
-        "<article><p class=query>{}</p><p class=kind>{}</p><div class=two><div><h4>LSTM</h4>{}</div>\
+        "<article><p class=kind>{}</p><p class=query>{}</p><div class=two><div><h4>LSTM</h4>{}</div>\
          <div><h4>BM25</h4>{bm25}</div></div></article>\n",
-        escaped(&search.query),
         search.kind,
+        escaped(&search.query),
         list(&search.lstm)
     )
 }

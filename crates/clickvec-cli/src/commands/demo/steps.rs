@@ -21,9 +21,9 @@ use crate::{input, output, progress};
 fn about(kind: Kind) -> &'static str {
     match kind {
         Kind::Plain => "words of the titles",
-        Kind::Synonym => "no word of any title that it means",
-        Kind::Sense => "a word with two senses, and a hint",
-        Kind::Order => "the order decides",
+        Kind::Synonym => "no word of its titles",
+        Kind::Sense => "a word with two senses",
+        Kind::Order => "the order of words",
         Kind::Misspelt => "a typing error",
         Kind::Navigational => "a web site, not a thing",
     }
