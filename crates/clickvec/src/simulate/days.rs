@@ -76,6 +76,9 @@ impl<M: Market> Days<'_, M> {
             let user = (rng.random::<f64>().powi(2) * USERS as f64) as u64;
             let mut second = session * SECONDS_PER_DAY / SESSIONS;
             for _ in 0..MOST_QUERIES {
+                if pairs.rows.len() as u64 >= most {
+                    break;
+                }
                 let Some(misspelt) = self.ask(&intent, &mut rng, &mut query) else { break };
                 candidates.clear();
                 self.market.candidates(&intent, &mut rng, &mut candidates);
@@ -84,8 +87,10 @@ impl<M: Market> Days<'_, M> {
                 day.summary.misspelt += u64::from(misspelt);
                 let mut found = false;
                 for (place, &(title, grade)) in list.iter().enumerate() {
-                    let open = (pairs.rows.len() as u64) < most;
-                    let clicked = self.model.clicks(place, grade, &mut rng) && open;
+                    if pairs.rows.len() as u64 >= most {
+                        break;
+                    }
+                    let clicked = self.model.clicks(place, grade, &mut rng);
                     if clicked {
                         pairs.add(&query, title);
                         day.summary.clicks += 1;

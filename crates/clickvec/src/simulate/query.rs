@@ -11,7 +11,7 @@ const ASKED: f64 = 0.4;
 /// How often a word that says little is left out.
 const LEAVES_OUT: f64 = 0.6;
 /// Words that say little; where order decides, they stay.
-const SMALL_WORDS: [&str; 16] =
+pub(super) const SMALL_WORDS: [&str; 16] =
     ["how", "to", "in", "of", "a", "for", "the", "what", "is", "your", "on", "with", "as", "from", "do", "|"];
 
 /// Appends a query for what is wanted, of this kind if one is given, and returns its kind.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::simulate::query::SMALL_WORDS;
 use crate::text::words;
 
 fn words_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
@@ -26,7 +27,7 @@ fn words_that_only_queries_have_stand_in_no_title_of_their_topic() {
         titles.extend(common.clone());
         let asked = things.flat_map(|names| names.asked.iter().map(String::as_str));
         let asked = words_of(asked.chain(topic.aspects.iter().flat_map(|aspect| of_patterns(&aspect.asked))));
-        let both: Vec<_> = asked.intersection(&titles).collect();
+        let both: Vec<_> = asked.intersection(&titles).filter(|word| !SMALL_WORDS.contains(&word.as_str())).collect();
         if !both.is_empty() {
             faults.push(format!("with {}: {both:?}", world.sites[topic.sites[0]]));
         }
