@@ -29,6 +29,15 @@ pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
     styled(0, &format!("{verb}: {{human_pos}} {noun}"))
 }
 
+/// A step of something longer: its name and how much of it is done.
+pub(crate) fn step(name: &str) -> ProgressBar {
+    let bar = styled(1, "  {msg} {wide_bar} {percent}%, {eta} left");
+    bar.set_message(name.to_owned());
+    // Drawn before the first part is done.
+    bar.tick();
+    bar
+}
+
 fn styled(length: u64, template: &str) -> ProgressBar {
     let target = match is_watched() {
         true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),

@@ -17,6 +17,7 @@ pub mod optimizer;
 pub mod ranker;
 pub mod rng;
 pub mod settings;
+pub mod simulate;
 mod tensor_file;
 pub mod text;
 pub mod train;

@@ -14,6 +14,7 @@ const ORDER: [&str; 22] = [
     "optimizer",
     "click_model",
     "clicks",
+    "simulate",
     "settings",
     "tensor_file",
     "embedder",

@@ -1,12 +1,14 @@
 //! The command line, and one file a command: each parses its `Args`, then runs.
 
 mod completions;
+mod demo;
 mod embed;
 mod evaluate;
 mod index;
 mod inspect;
 mod prepare;
 mod search;
+mod simulate;
 mod table;
 mod train;
 mod welcome;
@@ -36,6 +38,7 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Prepare(Box<prepare::Args>),
     Train(Box<train::Args>),
     Evaluate(evaluate::Args),
@@ -44,6 +47,7 @@ enum Command {
     Index(index::Args),
     Search(search::Args),
     Inspect(inspect::Args),
+    Simulate(simulate::Args),
     Completions(completions::Args),
 }
 
@@ -62,6 +66,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
     start_threads(usize::from(cli.threads))?;
     match cli.command {
         None => welcome::run(),
+        Some(Command::Demo(args)) => demo::run(args),
         Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Evaluate(args)) => evaluate::run(args),
@@ -70,6 +75,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),
         Some(Command::Inspect(args)) => inspect::run(args),
+        Some(Command::Simulate(args)) => simulate::run(args),
         Some(Command::Completions(args)) => completions::run(args),
     }
 }

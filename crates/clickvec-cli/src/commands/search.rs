@@ -123,7 +123,8 @@ pub(super) fn encode(model: &Model, titles: &Path, field: &str) -> Result<Collec
     Ok(collection)
 }
 
-fn scale_to_unit(vector: &mut [f32]) {
+/// Scales a vector to length 1, if it has any.
+pub(super) fn scale_to_unit(vector: &mut [f32]) {
     let length = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);

@@ -10,6 +10,9 @@ clickvec learns sentence vectors from a search engine's click log and searches w
 
 What to do first:
 
+  clickvec demo
+      everything once, on a search engine that is made up: a minute, no data needed
+
   clickvec train --clicks clicks.tsv --output shop.safetensors
       learn from a table with the columns query and title, one clicked pair a line;
       `clickvec prepare` makes it from raw logs

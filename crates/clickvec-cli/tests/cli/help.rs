@@ -2,13 +2,13 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 9] =
-    ["prepare", "train", "evaluate", "table", "embed", "index", "search", "inspect", "completions"];
+const COMMANDS: [&str; 11] =
+    ["demo", "prepare", "train", "evaluate", "table", "embed", "index", "search", "inspect", "simulate", "completions"];
 
 #[test]
 fn alone_it_shows_what_to_do_first() {
     let run = Folder::new().run(&[]).code(0);
-    for command in ["clickvec train", "clickvec evaluate", "clickvec search"] {
+    for command in ["clickvec demo", "clickvec train", "clickvec evaluate", "clickvec search"] {
         assert!(run.stdout().contains(command), "{}", run.stdout());
     }
 }

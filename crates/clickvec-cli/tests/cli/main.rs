@@ -1,6 +1,7 @@
 //! The program as its users meet it: one binary, temporary folders, exit codes and messages.
 
 mod bad_input;
+mod demo;
 mod embed;
 mod evaluate;
 mod field;
@@ -12,5 +13,6 @@ mod pipes;
 mod prepare;
 mod resume;
 mod search;
+mod simulate;
 mod table;
 mod train;

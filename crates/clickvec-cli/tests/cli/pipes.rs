@@ -8,11 +8,13 @@ use crate::harness::{Folder, program};
 fn a_reader_that_has_enough_is_success() {
     let folder = Folder::with_model();
     let base = "search --model model.safetensors --titles titles.tsv -k 144".split(' ').chain(["red", "blue", "green"]);
-    let commands: [Vec<&str>; 4] = [
+    let commands: [Vec<&str>; 6] = [
         base.collect(),
         "evaluate --judged judged.tsv --ranker bm25".split(' ').collect(),
         "embed --model model.safetensors --side title titles.tsv".split(' ').collect(),
         "completions bash".split(' ').collect(),
+        "simulate --pairs 100 --judged 2 --output log --json".split(' ').collect(),
+        "demo --pairs 500 --epochs 1".split(' ').collect(),
     ];
     for arguments in commands {
         let mut child = Command::new(program())

@@ -96,6 +96,22 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// What stands at an output is something else, and would be lost.
+    #[error("{}: expected {what} to replace, or nothing, found {found}; name another output", path.display())]
+    NotReplaceable {
+        /// The output.
+        path: PathBuf,
+        /// What is replaced.
+        what: &'static str,
+        /// What there is.
+        found: String,
+    },
+    /// A simulation without anything that could be clicked.
+    #[error("expected {missing}, found none")]
+    NothingToClick {
+        /// What there is not.
+        missing: &'static str,
+    },
     /// A file was to be written into a folder that is not there.
     #[error("{}: expected a folder to write into, found none; make it first", path.display())]
     NoFolder {

@@ -7,5 +7,6 @@ mod files;
 mod gradients;
 mod indexes;
 mod optimizers;
+mod simulation;
 mod support;
 mod training;

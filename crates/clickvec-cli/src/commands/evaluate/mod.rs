@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use clickvec::clicks::TITLE;
 use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
 
-pub(crate) use self::report::probability;
+pub(crate) use self::report::{probability, systems_table, tests_table};
 pub(crate) use self::systems::corpus;
 use super::Answer;
 use crate::{input, output};

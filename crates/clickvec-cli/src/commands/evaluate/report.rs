@@ -72,7 +72,8 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     text
 }
 
-fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
+/// One row a system.
+pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let mut table = table::plain();
     let heads = ["", "system"].into_iter().chain(COLUMNS.iter().map(|&(_, head)| head));
     table.set_header(heads);
@@ -91,7 +92,7 @@ fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
 }
 
 /// One row a pair of systems, with the difference and its probability for each metric.
-fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
+pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let mut table = table::plain();
     table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);
     let label = |name: &str| match systems.iter().position(|system| system.name == name) {

@@ -1,0 +1,126 @@
+//! `clickvec demo`: everything once, on a search engine that is made up.
+
+mod matches;
+mod page;
+mod searches;
+mod steps;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use clickvec::eval::{Comparison, Evaluation};
+use clickvec::files;
+use clickvec::simulate::SimulateConfig;
+use clickvec::train::TrainConfig;
+
+use self::searches::Search;
+use super::Answer;
+use crate::{output, progress};
+
+/// Show everything once: invent a search engine, learn from its clicks, judge what was learnt, and search.
+///
+/// Needs no data and takes about a minute on two cores. The report is printed, and written as one HTML page.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The page to write.
+    #[arg(long, short, value_name = "PAGE", default_value = "clickvec-demo.html")]
+    output: PathBuf,
+
+    /// Keep the log and the models in this folder, which must be empty or not there, to try things with.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+
+    /// Pairs of a query and a clicked title to learn from.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
+    pairs: u64,
+
+    /// Times that the pairs are gone through.
+    #[arg(long, value_name = "N", default_value_t = TrainConfig::default().epochs, value_parser = clap::value_parser!(u32).range(1..))]
+    epochs: u32,
+
+    /// Another seed is another search engine.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().seed)]
+    seed: u64,
+}
+
+/// All that there is to tell.
+struct Report {
+    pairs: u64,
+    titles: u64,
+    queries: usize,
+    /// BM25, DSSM, LSTM; on all judged queries.
+    systems: Vec<Evaluation>,
+    tests: Vec<Comparison>,
+    /// The same, kind by kind.
+    kinds: Vec<OfKind>,
+    searches: Vec<Search>,
+    /// What was done, and how long it took, in seconds.
+    steps: Vec<(String, f64)>,
+    seconds: f64,
+}
+
+/// Judged queries of a kind.
+struct OfKind {
+    name: &'static str,
+    /// What is hard about them.
+    about: &'static str,
+    /// One of them.
+    example: String,
+    queries: usize,
+    systems: Vec<Evaluation>,
+    tests: Vec<Comparison>,
+}
+
+/// Runs it all.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    check_page(&args.output)?;
+    let folder = Folder::new(args.keep.as_deref())?;
+    let started = Instant::now();
+    output::note("clickvec demo: a made-up search engine, its clicks learnt, the result judged\n");
+    let mut report = steps::run(&args, folder.path())?;
+    report.seconds = started.elapsed().as_secs_f64();
+    let page = page::page(&report);
+    files::write_bytes_atomically(&args.output, page.as_bytes())?;
+    output::note(format_args!("  done in {}\n", progress::duration(started.elapsed())));
+    output::print(text::text(&report, &args.output, args.keep.as_deref()))?;
+    Ok(Answer::Done)
+}
+
+/// That there will be a place for the page: better told before than after the work.
+fn check_page(page: &Path) -> Result<()> {
+    ensure!(!page.is_dir(), "{}: expected a file, found a folder; name a file inside it", page.display());
+    let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+        bail!("{}: expected a folder to write into, found none; make it first", parent.display());
+    }
+    Ok(())
+}
+
+/// Where the log and the models are.
+enum Folder {
+    /// For as long as the program runs.
+    Temporary(tempfile::TempDir),
+    Kept(PathBuf),
+}
+
+impl Folder {
+    fn new(keep: Option<&Path>) -> Result<Folder> {
+        let Some(path) = keep else {
+            let folder = tempfile::Builder::new().prefix("clickvec-demo-").tempdir();
+            return Ok(Folder::Temporary(folder.context("cannot make a temporary folder")?));
+        };
+        let is_free = !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        ensure!(is_free, "{}: expected an empty folder, or nothing; name another one", path.display());
+        files::create_folder(path)?;
+        Ok(Folder::Kept(path.to_owned()))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Folder::Temporary(folder) => folder.path(),
+            Folder::Kept(path) => path,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The report as one HTML page, which needs nothing else: no script, no font, no picture.
+
+use std::fmt::Write as _;
+
+use clickvec::eval::{Comparison, Evaluation, Metric};
+
+use super::searches::{Found, Search};
+use super::text::NEXT;
+use super::{OfKind, Report};
+use crate::commands::evaluate::probability;
+use crate::superscripts::{SIGNIFICANT, beaten, letter};
+use crate::{output, progress};
+
+const PAGE: &str = include_str!("page.html");
+
+/// The whole page.
+pub(super) fn page(report: &Report) -> String {
+    let [lexical, .., learnt] = report.systems.as_slice() else { return String::new() };
+    let one = |system: &Evaluation| format!("{:.2}", system.mean.get(Metric::Ndcg1));
+    let time = std::time::Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
+    let steps = report.steps.iter().fold(String::new(), |mut rows, (name, seconds)| {
+        let _ = writeln!(rows, "<tr><td>{}</td><td class=n>{seconds:.1} s</td></tr>", escaped(name));
+        rows
+    });
+    let next = NEXT.iter().fold(String::new(), |mut text, (what, command)| {
+        let _ = writeln!(text, "<p>{}</p><pre>{}</pre>", escaped(what), escaped(command));
+        text
+    });
+    PAGE.replace("{{pairs}}", &output::count(report.pairs))
+        .replace("{{titles}}", &output::count(report.titles))
+        .replace("{{queries}}", &output::count(report.queries as u64))
+        .replace("{{time}}", &progress::duration(time))
+        .replace("{{lexical}}", &one(lexical))
+        .replace("{{learnt}}", &one(learnt))
+        .replace("{{systems}}", &systems(&report.systems, &report.tests))
+        .replace("{{tests}}", &tests(&report.tests))
+        .replace("{{kinds}}", &report.kinds.iter().map(kind).collect::<String>())
+        .replace("{{searches}}", &report.searches.iter().map(search).collect::<String>())
+        .replace("{{steps}}", &steps)
+        .replace("{{next}}", &next)
+        .replace("{{version}}", env!("CARGO_PKG_VERSION"))
+}
+
+fn systems(systems: &[Evaluation], tests: &[Comparison]) -> String {
+    let mut rows = String::new();
+    for (place, system) in systems.iter().enumerate() {
+        let _ = write!(rows, "<tr><td>{}</td><td class=name>{}</td>", letter(place), label(&system.name));
+        for metric in Metric::NDCG {
+            let better: Vec<String> =
+                beaten(systems, place, metric, tests, |test| test.test.p).into_iter().map(letter).collect();
+            let _ = write!(rows, "<td class=n>{:.3}<sup>{}</sup></td>", system.mean.get(metric), better.join(" "));
+        }
+        rows.push_str("</tr>\n");
+    }
+    rows
+}
+
+fn tests(tests: &[Comparison]) -> String {
+    let mut rows = String::new();
+    for test in tests.iter().filter(|test| test.metric == Metric::Ndcg1) {
+        let verdict = if test.test.p < SIGNIFICANT { "" } else { " (not significant)" };
+        let (a, b, p) = (label(&test.a), label(&test.b), escaped(&probability(test.test.p)));
+        let _ = writeln!(
+            rows,
+            "<tr><td>{a} − {b}</td><td class=n>{:+.3}</td><td class=n>{p}</td><td>{verdict}</td></tr>",
+            test.test.difference
+        );
+    }
+    rows
+}
+
+fn kind(kind: &OfKind) -> String {
+    let mut bars = String::new();
+    for system in &kind.systems {
+        let value = system.mean.get(Metric::Ndcg1);
+        let (name, width) = (label(&system.name), 100.0 * value);
+        let _ = write!(
+            bars,
+            "<div class=row><span>{name}</span><div class=track><div class=\"bar {}\" style=\"width:{width:.1}%\"></div>\
+             </div><b>{value:.2}</b></div>",
+            escaped(&system.name)
+        );
+    }
+    let (name, about, example) = (kind.name, escaped(kind.about), escaped(&kind.example));
+    format!("<article><h3>{name}</h3><p>{about}</p><p class=query>{example}</p>{bars}</article>\n")
+}
+
+fn search(search: &Search) -> String {
+    let bm25 = match search.bm25.len() {
+        0 => "<p>nothing: no title has a word of it</p>".to_owned(),
+        shown if search.bm25_equals > shown => {
+            let equals = output::count(search.bm25_equals as u64);
+            format!("{}<p>{equals} titles have the first one’s score</p>", list(&search.bm25))
+        }
+        _ => list(&search.bm25),
+    };
+    format!(
+        "<article><p class=kind>{}</p><p class=query>{}</p><div class=two><div><h4>LSTM</h4>{}</div>\
+         <div><h4>BM25</h4>{bm25}</div></div></article>\n",
+        search.kind,
+        escaped(&search.query),
+        list(&search.lstm)
+    )
+}
+
+fn list(found: &[Found]) -> String {
+    let item = |found: &Found| format!("<li>{}<small>{}</small></li>", escaped(&found.title), escaped(&found.why));
+    format!("<ol>{}</ol>", found.iter().map(item).collect::<String>())
+}
+
+/// What the page calls a system.
+fn label(name: &str) -> String {
+    escaped(&name.to_uppercase())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

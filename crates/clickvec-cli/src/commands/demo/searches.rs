@@ -1,0 +1,57 @@
+//! Searches among all titles, and what each result has in common with its query.
+
+use anyhow::Result;
+use clickvec::collection::Collection;
+use clickvec::index::SearchScratch;
+use clickvec::model::{Model, Side};
+use clickvec::ranker::Ranker;
+
+use super::matches::Match;
+use crate::commands::search::scale_to_unit;
+
+/// Results that are shown.
+const TOP: usize = 3;
+
+/// What a search found.
+pub(super) struct Search {
+    pub(super) kind: &'static str,
+    pub(super) query: String,
+    pub(super) lstm: Vec<Found>,
+    /// Empty if no title has a word of the query.
+    pub(super) bm25: Vec<Found>,
+    /// Titles with the first one's score in BM25: among equals, the order means nothing.
+    pub(super) bm25_equals: usize,
+}
+
+/// A title, and why.
+pub(super) struct Found {
+    pub(super) title: String,
+    pub(super) why: String,
+}
+
+/// What searches.
+pub(super) struct Engines<'a> {
+    pub(super) model: &'a Model,
+    pub(super) collection: &'a Collection,
+    pub(super) bm25: &'a dyn Ranker,
+    pub(super) titles: &'a [&'a str],
+}
+
+/// Asks both engines.
+pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str) -> Result<Search> {
+    let found = |title: &str| Found { title: title.to_owned(), why: Match::new(query, title).explanation() };
+    let mut vector = engines.model.embedder(Side::Query).embed(&[query]).to_vec();
+    scale_to_unit(&mut vector);
+    let mut scratch = SearchScratch::default();
+    let hits = engines.collection.search(&vector, TOP, &mut scratch)?;
+    let lstm = hits.iter().filter_map(|hit| engines.collection.title(hit.position)).map(|(_, title)| found(title));
+    let lstm = lstm.collect();
+
+    let scores = engines.bm25.score(query, engines.titles);
+    let mut order: Vec<usize> = (0..scores.len()).filter(|&title| scores[title] > 0.0).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+    let bm25_equals =
+        order.first().map_or(0, |&best| order.iter().filter(|&&title| scores[title] == scores[best]).count());
+    let bm25 = order.iter().take(TOP).map(|&title| found(engines.titles[title])).collect();
+    Ok(Search { kind, query: query.to_owned(), lstm, bm25, bm25_equals })
+}

@@ -1,0 +1,142 @@
+//! What the demo does, step by step: it calls what the other commands call.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+use clickvec::clicks::Title;
+use clickvec::collection::Collection;
+use clickvec::encoder::EncoderConfig;
+use clickvec::eval::{self, EvaluateOptions, Judgments};
+use clickvec::model::Model;
+use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
+use clickvec::simulate::{self, Kind, SimulateConfig};
+use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
+
+use super::searches::{self, Engines};
+use super::{Args, OfKind, Report};
+use crate::{input, output, progress};
+
+/// What is hard about queries of each kind.
+fn about(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Plain => "words of the titles",
+        Kind::Synonym => "no word of its titles",
+        Kind::Sense => "a word with two senses",
+        Kind::Order => "the order of words",
+        Kind::Misspelt => "a typing error",
+        Kind::Navigational => "a web site, not a thing",
+    }
+}
+
+/// Does everything in `folder`.
+pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
+    let mut steps = Steps::default();
+    let log = folder.join("log");
+    let summary = steps.step("inventing a search engine and its users", |_| simulated(args, &log))?;
+    let judgments = input::judgments(&log.join("judged.tsv"))?;
+    let titles = input::titles(&log.join("titles.tsv"))?;
+
+    let mut config = TrainConfig { epochs: args.epochs, keep: Keep::Best, ..TrainConfig::default() };
+    let lstm = steps.step("training the LSTM-DSSM", |bar| trained("lstm", &config, folder, bar))?;
+    config.encoder = EncoderConfig::Dssm { layers: vec![288, 96] };
+    let dssm = steps.step("training the DSSM, which sees no order", |bar| trained("dssm", &config, folder, bar))?;
+
+    let collection = steps.step("encoding all titles", |bar| {
+        bar.set_length(titles.len() as u64);
+        Ok(Collection::encode(&lstm, titles.clone(), &mut |done| bar.set_position(done as u64))?)
+    })?;
+    let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
+    let rankers: [Box<dyn Ranker>; 3] = [
+        bm25(&titles, &judgments)?,
+        Box::new(Neural::new("dssm".to_owned(), dssm)),
+        Box::new(Neural::new("lstm".to_owned(), lstm)),
+    ];
+    let (systems, tests, kinds) = steps.step("judging them beside BM25", |_| {
+        let (systems, tests) = judged(&rankers, &judgments)?;
+        let mut kinds = Vec::new();
+        for kind in Kind::ALL {
+            let judgments = input::judgments(&log.join(format!("judged-{}.tsv", kind.name())))?;
+            let (systems, tests) = judged(&rankers, &judgments)?;
+            let (queries, example) = (judgments.queries.len(), judgments.queries[0].text.clone());
+            kinds.push(OfKind { name: kind.name(), about: about(kind), example, queries, systems, tests });
+        }
+        Ok((systems, tests, kinds))
+    })?;
+    let searches = steps.step("searching", |_| {
+        let lstm = Model::load(&folder.join("lstm.safetensors"))?;
+        let engines = Engines { model: &lstm, collection: &collection, bm25: rankers[0].as_ref(), titles: &texts };
+        let asked =
+            kinds.iter().filter(|kind| kind.name != Kind::Plain.name() && kind.name != Kind::Navigational.name());
+        asked.map(|kind| searches::search(&engines, kind.name, &kind.example)).collect()
+    })?;
+    let queries = judgments.queries.len();
+    let (pairs, titles) = (summary.pairs, summary.titles);
+    Ok(Report { pairs, titles, queries, systems, tests, kinds, searches, steps: steps.done, seconds: 0.0 })
+}
+
+type Judged = (Vec<eval::Evaluation>, Vec<eval::Comparison>);
+
+fn judged(rankers: &[Box<dyn Ranker>], judgments: &Judgments) -> Result<Judged> {
+    let options = EvaluateOptions::default();
+    let systems: Vec<_> = rankers.iter().map(|ranker| eval::evaluate(ranker.as_ref(), judgments, &options)).collect();
+    let tests = eval::compare_all(&systems).map_err(clickvec::Error::from)?;
+    Ok((systems, tests))
+}
+
+fn simulated(args: &Args, log: &Path) -> Result<simulate::Summary> {
+    let config = SimulateConfig { pairs: args.pairs, seed: args.seed, ..SimulateConfig::default() };
+    Ok(simulate::simulate(&config, None, log, &mut |_| ())?)
+}
+
+fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
+    let mut corpus = Corpus::default();
+    titles.iter().for_each(|title| corpus.add_title(&title.title));
+    judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
+    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
+    let spec: RankerSpec = "bm25".parse().map_err(clickvec::Error::from)?;
+    let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
+    let values = system.values(&spec).map_err(clickvec::Error::from)?;
+    Ok(system.train(&values, &resources, &mut |_| ())?)
+}
+
+fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::ProgressBar) -> Result<Model> {
+    let judgments = input::judgments(&folder.join("log/validation.tsv"))?;
+    let output = folder.join(format!("{name}.safetensors"));
+    let options = TrainOptions {
+        clicks: &folder.join("log/clicks.tsv"),
+        validation: Some(&judgments),
+        output: &output,
+        checkpoint_every: None,
+        resume: false,
+    };
+    let mut done = 0;
+    train(config, &options, &mut |event| match event {
+        Event::Log { statistics, .. } => bar.set_length(statistics.pairs * u64::from(config.epochs)),
+        Event::Minibatch { pairs, .. } => {
+            done += pairs;
+            bar.set_position(done);
+        }
+        _ => {}
+    })?;
+    Ok(Model::load(&output)?)
+}
+
+/// What was done, and how long it took.
+#[derive(Default)]
+struct Steps {
+    done: Vec<(String, f64)>,
+}
+
+impl Steps {
+    fn step<T>(&mut self, name: &str, work: impl FnOnce(&indicatif::ProgressBar) -> Result<T>) -> Result<T> {
+        let started = Instant::now();
+        let bar = progress::step(name);
+        let result = work(&bar);
+        bar.finish_and_clear();
+        let result = result?;
+        output::note(format_args!("  {name:<44}{:>12}", progress::duration(started.elapsed())));
+        self.done.push((name.to_owned(), started.elapsed().as_secs_f64()));
+        Ok(result)
+    }
+}

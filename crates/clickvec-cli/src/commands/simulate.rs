@@ -1,0 +1,139 @@
+//! `clickvec simulate`: a click log whose truth is known.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Result;
+use clickvec::simulate::{self, SimulateConfig, Summary};
+use serde::Serialize;
+
+use super::Answer;
+use crate::{input, output, progress};
+
+/// Write a click log whose truth is known, with judged titles.
+///
+/// Users of an invented search engine look for things, misspell them, and click on what they are shown, the first titles
+/// most. The folder has the clicks, judged queries that the clicks do not have, the titles, and how users clicked.
+/// docs/simulate.md describes it all.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder to write; a simulation that is there is replaced, nothing else ever is.
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Rows of the click log: a query, a title that was clicked for it, and how often on one day.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
+    pairs: u64,
+
+    /// Write every list that was shown, too: log.tsv, with users, sessions, positions and times.
+    #[arg(long)]
+    impressions: bool,
+
+    /// Let users look for these titles, by some of their words, instead of the invented web: a table with the columns id
+    /// and title; also .gz and .zst; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "collection")]
+    titles: Option<PathBuf>,
+
+    /// Write so many documents of running text, too: text.txt, a sentence a line, for `evaluate --contiguous`.
+    #[arg(long, value_name = "DOCUMENTS", num_args = 0..=1, default_value_t = 0, default_missing_value = "20000")]
+    contiguous: u64,
+
+    /// Titles of the invented web; there is at least one for everything that can be looked for.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().titles, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    collection: u32,
+
+    /// Judged queries of each kind.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().judged)]
+    judged: u32,
+
+    /// Queries of the validation set.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().validation)]
+    validation: u32,
+
+    /// The share of queries that are misspelt, 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().misspelt, value_parser = share)]
+    misspelt: f64,
+
+    /// η: the title at rank r is looked at with probability r^−η; 0 is no bias.
+    #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
+    position_bias: f64,
+
+    /// How often a title of no use is clicked that is looked at, 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().click_noise, value_parser = share)]
+    click_noise: f64,
+
+    /// Same seed, same bytes.
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().seed)]
+    seed: u64,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn bias(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=10.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 10".to_owned())
+}
+
+/// What programs read.
+#[derive(Serialize)]
+struct Report<'a> {
+    simulation: &'a Path,
+    seconds: f64,
+    #[serde(flatten)]
+    summary: &'a Summary,
+}
+
+/// Simulates and says what was written.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let config = SimulateConfig {
+        pairs: args.pairs,
+        titles: args.collection,
+        judged: args.judged,
+        validation: args.validation,
+        misspelt: args.misspelt,
+        position_bias: args.position_bias,
+        click_noise: args.click_noise,
+        seed: args.seed,
+        impressions: args.impressions,
+        documents: args.contiguous,
+    };
+    simulate::check_output(&args.output)?;
+    let titles = args.titles.as_deref().map(input::titles).transpose()?;
+    let started = Instant::now();
+    let bar = progress::bar(config.pairs, "simulating", "pairs");
+    let summary = simulate::simulate(&config, titles, &args.output, &mut |pairs| bar.set_position(pairs));
+    bar.finish_and_clear();
+    let summary = summary?;
+    let seconds = started.elapsed();
+    if args.json {
+        let mut out = output::stdout();
+        let report = Report { simulation: &args.output, seconds: seconds.as_secs_f64(), summary: &summary };
+        output::json_line(&mut out, &report)?;
+        output::written(out.flush())?;
+        return Ok(Answer::Done);
+    }
+    let folder = args.output.display();
+    let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+    output::note(format_args!(
+        "{folder}: written after {}; {} from {} in {} shown, {}",
+        progress::duration(seconds),
+        output::counted(summary.pairs, "pair"),
+        output::counted(summary.clicks, "click"),
+        output::counted(summary.impressions, "list"),
+        output::counted(summary.titles, "title"),
+    ));
+    output::note(format_args!(
+        "{:.0} % of the queries are misspelt, {:.0} % of the clicks are on titles of grade 3 or 4",
+        percent(summary.misspelt, summary.impressions),
+        percent(summary.relevant_clicks, summary.clicks),
+    ));
+    Ok(Answer::Done)
+}

@@ -1,0 +1,105 @@
+//! `clickvec simulate`.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::harness::{Folder, program};
+
+const SIMULATE: [&str; 9] =
+    ["simulate", "--output", "log", "--pairs", "2000", "--collection", "2000", "--judged", "10"];
+
+fn names(folder: &Folder, path: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path(path)).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_log_can_be_learnt_from_and_judged_by() {
+    let folder = Folder::new();
+    let run = folder.run(&[&SIMULATE[..], &["--impressions", "--contiguous", "50"]].concat()).code(0).prints_nothing();
+    let said = run.stderr();
+    assert!(said.starts_with("log: written after ") && said.contains("; 2,000 pairs from "), "{said}");
+    let log = folder.read("log/log.tsv");
+    assert!(log.starts_with("query\ttitle\tid\tposition\tclicked\tuser\tsession\ttime\tgrade\n"));
+    let learn = "train --clicks log/clicks.tsv --validation log/validation.tsv --cells 8 --epochs 1 --output model";
+    folder.run(&learn.split(' ').collect::<Vec<_>>()).code(0).says("log/clicks.tsv: 2,000 pairs");
+    let judge = "evaluate --judged log/judged-order.tsv --titles log/titles.tsv --ranker bm25 --model model --json";
+    let [judged] = folder.run(&judge.split(' ').collect::<Vec<_>>()).code(0).json_lines().try_into().unwrap();
+    assert_eq!(judged["queries"], 10);
+    assert_eq!(folder.read("log/text.txt").split("\n\n").filter(|document| !document.is_empty()).count(), 50);
+}
+
+#[test]
+fn json_says_what_was_written_and_threads_change_nothing() {
+    let folder = Folder::new();
+    let [made] = folder.run(&[&SIMULATE[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    assert_eq!(
+        (&made["simulation"], &made["pairs"], &made["validation"].is_u64()),
+        (&"log".into(), &2000.into(), &true)
+    );
+    let clicks = folder.read("log/clicks.tsv");
+    assert_eq!(clicks.lines().count(), 2001);
+    folder.run(&[&SIMULATE[..], &["--threads", "1"]].concat()).code(0);
+    assert_eq!(folder.read("log/clicks.tsv"), clicks);
+    folder.run(&[&SIMULATE[..], &["--seed", "2"]].concat()).code(0);
+    assert_ne!(folder.read("log/clicks.tsv"), clicks);
+}
+
+#[test]
+fn only_a_simulation_is_replaced() {
+    let folder = Folder::new();
+    folder.run(&SIMULATE).code(0);
+    folder.write("log/notes.txt", "mine");
+    let refused = "log: expected a simulation to replace, or nothing, found one with `notes.txt` in it";
+    folder.run(&SIMULATE).code(2).says(refused);
+    assert_eq!(folder.read("log/notes.txt"), "mine");
+    folder.write("file", "mine");
+    let to = |output: &str| folder.run(&[&SIMULATE[..1], &["--output", output], &SIMULATE[3..]].concat()).code(2);
+    to("file").says("file: expected a simulation to replace, or nothing, found a file");
+    to(".").says("found a folder that is none");
+    to("no/log").says("expected a folder to write into, found none");
+    assert_eq!(names(&folder, ""), ["file", "log"]);
+}
+
+#[test]
+fn bad_arguments_and_titles() {
+    let folder = Folder::new();
+    let with = |more: &[&str]| folder.run(&[&SIMULATE[..5], more].concat()).code(2).prints_nothing();
+    with(&["--misspelt", "1.5"]).says("expected a number from 0 to 1");
+    with(&["--position-bias", "-1"]).says("expected a number from 0 to 10");
+    with(&["--collection", "0"]).says("--collection");
+    with(&["--titles", "none.tsv"]).says("none.tsv: cannot open");
+    folder.write("titles.tsv", "id\ttitle\n");
+    with(&["--titles", "titles.tsv"]).says("titles.tsv: expected titles below the header, found none");
+    folder.write("titles.tsv", "id\ttitle\na\t!!!\n");
+    with(&["--titles", "titles.tsv"]).says("expected a title with a word, found none");
+    folder.run(&["simulate", "--output", "log", "--pairs", "0"]).code(2).says("--pairs");
+    assert_eq!(names(&folder, ""), ["titles.tsv"]);
+}
+
+#[test]
+fn own_titles_are_searched_for() {
+    let folder = Folder::with_data();
+    let run = folder.run(&[&SIMULATE[..5], &["--titles", "titles.tsv", "--judged", "5"]].concat()).code(0);
+    assert!(run.stderr().contains("144 titles"), "{}", run.stderr());
+    assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
+}
+
+#[test]
+fn killed_half_way_it_leaves_nothing_that_looks_whole() {
+    let folder = Folder::new();
+    folder.run(&SIMULATE).code(0);
+    let before = folder.read("log/clicks.tsv");
+    let large = ["simulate", "--output", "log", "--pairs", "20000000", "--impressions"];
+    let mut child =
+        Command::new(program()).args(large).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it ended before it was killed");
+    assert_eq!(folder.read("log/clicks.tsv"), before);
+    // The next one removes what the killed one left.
+    folder.run(&SIMULATE).code(0);
+    assert_eq!(names(&folder, ""), ["log"]);
+}

@@ -1,0 +1,259 @@
+//! A simulation as a folder of files, which appears whole or not at all.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::contiguous::{DOCUMENTS, Sentences};
+use super::days::{Days, SESSIONS};
+use super::judged::{Judged, judge};
+use super::market::Market;
+use super::users::ClickModel;
+use super::{SimulateConfig, Summary};
+use crate::error::{Error, Result, shortened};
+use crate::files::{self, Claim};
+
+/// The version of the form; `format` in the truth.
+const FORMAT: u32 = 1;
+const KIND: &str = "simulation";
+const TRUTH: &str = "truth.json";
+/// A truth has a few thousand bytes.
+const MAX_TRUTH_BYTES: u64 = 1 << 20;
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// `truth.json`.
+#[derive(Serialize)]
+struct Truth<'a> {
+    format: u32,
+    kind: &'static str,
+    version: &'static str,
+    config: &'a SimulateConfig,
+    #[serde(flatten)]
+    model: &'a ClickModel,
+    summary: &'a Summary,
+    files: Vec<String>,
+}
+
+/// What every version of it has.
+#[derive(Deserialize)]
+struct Known {
+    kind: String,
+    files: Vec<String>,
+}
+
+/// Whether a simulation may be written to `path`: there is nothing, an empty folder, or a simulation with nothing else
+/// in it.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+pub fn check_output(path: &Path) -> Result<()> {
+    let path = &files::resolved(path);
+    let parent = files::folder_of(path);
+    if !parent.is_dir() {
+        return Err(Error::NoFolder { path: parent });
+    }
+    let refused = |found: String| Err(Error::NotReplaceable { path: path.to_owned(), what: "a simulation", found });
+    let entries = match fs::metadata(path) {
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(metadata) if !metadata.is_dir() => return refused("a file".to_owned()),
+        _ => fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>),
+    };
+    let entries = entries.map_err(|source| Error::io(path, "read", source))?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let Some(known) = read_truth(&path.join(TRUTH)).filter(|known| known.kind == KIND) else {
+        return refused("a folder that is none".to_owned());
+    };
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder || name != TRUTH && !known.files.contains(&name) {
+            return refused(format!("one with `{}` in it, which would be lost", shortened(&name)));
+        }
+    }
+    Ok(())
+}
+
+fn read_truth(path: &Path) -> Option<Known> {
+    let length = fs::metadata(path).ok()?.len();
+    let bytes = (length <= MAX_TRUTH_BYTES).then(|| fs::read(path).ok())??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// A folder that is being written.
+struct Writer<'a> {
+    /// Where it will be.
+    output: &'a Path,
+    /// Where it is.
+    folder: &'a Path,
+    files: Vec<String>,
+}
+
+impl Writer<'_> {
+    fn open(&mut self, name: &str) -> Result<BufWriter<File>> {
+        self.files.push(name.to_owned());
+        let file = File::create_new(self.folder.join(name)).map_err(|source| self.failed(source))?;
+        Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
+    }
+
+    fn close(&self, file: BufWriter<File>) -> Result<()> {
+        let file = file.into_inner().map_err(|error| self.failed(error.into_error()))?;
+        file.sync_all().map_err(|source| self.failed(source))
+    }
+
+    fn file(&mut self, name: &str, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+        let mut file = self.open(name)?;
+        write(&mut file).map_err(|source| self.failed(source))?;
+        self.close(file)
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::io(self.output, "write", source)
+    }
+}
+
+/// Writes everything.
+pub(super) fn write<M: Market>(
+    config: &SimulateConfig,
+    market: &M,
+    output: &Path,
+    on_pairs: &mut dyn FnMut(u64),
+) -> Result<Summary> {
+    let target = files::resolved(output);
+    check_output(&target)?;
+    let _claim = Claim::new(&target)?;
+    files::remove_abandoned(&target);
+    let failed = |source| Error::io(output, "write", source);
+    let temporary = files::new_temporary_folder(&target).map_err(failed)?;
+    let mut writer = Writer { output, folder: temporary.path(), files: Vec::new() };
+
+    let (judged, validation) = judge(config, market);
+    let held_out: HashSet<String> = judged.iter().chain(&validation).map(|judged| judged.query.clone()).collect();
+    let model = ClickModel::new(config.position_bias, config.click_noise);
+    let days = Days { config, market, model: &model, held_out: &held_out };
+    let mut summary = write_log(&mut writer, &days, on_pairs)?;
+
+    writer.file("titles.tsv", |file| {
+        writeln!(file, "id\ttitle")?;
+        market.titles().iter().try_for_each(|title| writeln!(file, "{}\t{}", title.id, title.title))
+    })?;
+    summary.titles = market.titles().len() as u64;
+    summary.validation = write_judged(&mut writer, "validation.tsv", market, validation.iter())?;
+    summary.judged = write_judged(&mut writer, "judged.tsv", market, judged.iter())?;
+    for &kind in market.kinds() {
+        let of_kind = judged.iter().filter(|judged| judged.kind == kind);
+        write_judged(&mut writer, &format!("judged-{}.tsv", kind.name()), market, of_kind)?;
+    }
+    write_text(&mut writer, config, market)?;
+    summary.documents = config.documents;
+    let truth = Truth {
+        format: FORMAT,
+        kind: KIND,
+        version: env!("CARGO_PKG_VERSION"),
+        config,
+        model: &model,
+        summary: &summary,
+        files: writer.files.clone(),
+    };
+    writer.file(TRUTH, |file| {
+        serde_json::to_writer_pretty(&mut *file, &truth)?;
+        writeln!(file)
+    })?;
+    // Much may have happened since.
+    check_output(&target)?;
+    temporary.publish(&target).map_err(failed)?;
+    Ok(summary)
+}
+
+/// Writes the clicks, and the log if it is asked for: as many days at once as there are threads.
+fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary> {
+    let config = days.config;
+    let mut clicks = writer.open("clicks.tsv")?;
+    let mut log = if config.impressions { Some(writer.open("log.tsv")?) } else { None };
+    writeln!(clicks, "query\ttitle\tcount").map_err(|source| writer.failed(source))?;
+    if let Some(log) = &mut log {
+        writeln!(log, "query\ttitle\tid\tposition\tclicked\tuser\tsession\ttime\tgrade")
+            .map_err(|source| writer.failed(source))?;
+    }
+    let mut sum = Summary::default();
+    while sum.pairs < config.pairs {
+        let left = (config.pairs - sum.pairs).div_ceil(SESSIONS / 2).max(1);
+        let at_once = left.min(rayon::current_num_threads() as u64);
+        let made: Vec<_> = (0..at_once).into_par_iter().map(|i| days.day(sum.days + i, u64::MAX)).collect();
+        for mut day in made {
+            let left = config.pairs - sum.pairs;
+            if left == 0 {
+                break;
+            }
+            if day.summary.pairs > left {
+                day = days.day(sum.days, left);
+            }
+            clicks.write_all(day.clicks.as_bytes()).map_err(|source| writer.failed(source))?;
+            if let Some(log) = &mut log {
+                log.write_all(day.log.as_bytes()).map_err(|source| writer.failed(source))?;
+            }
+            sum.pairs += day.summary.pairs;
+            sum.clicks += day.summary.clicks;
+            sum.relevant_clicks += day.summary.relevant_clicks;
+            sum.impressions += day.summary.impressions;
+            sum.misspelt += day.summary.misspelt;
+            sum.days += 1;
+            on_pairs(sum.pairs);
+        }
+        if sum.pairs == 0 {
+            let missing = "a query that is not judged; there are too few titles for so many judged queries";
+            return Err(Error::NothingToClick { missing });
+        }
+    }
+    writer.close(clicks)?;
+    log.map_or(Ok(()), |log| writer.close(log))?;
+    Ok(sum)
+}
+
+/// Writes running text, if it is asked for.
+fn write_text<M: Market>(writer: &mut Writer<'_>, config: &SimulateConfig, market: &M) -> Result<()> {
+    if config.documents == 0 {
+        return Ok(());
+    }
+    let sentences = Sentences::new();
+    writer.file("text.txt", |file| {
+        let runs = config.documents.div_ceil(DOCUMENTS);
+        let at_once = rayon::current_num_threads() as u64;
+        for first in (0..runs).step_by(at_once as usize) {
+            let run = |number: u64| {
+                let count = DOCUMENTS.min(config.documents - number * DOCUMENTS);
+                sentences.documents(market, config.seed, number, count)
+            };
+            let made: Vec<String> = (first..runs.min(first + at_once)).into_par_iter().map(run).collect();
+            made.iter().try_for_each(|text| file.write_all(text.as_bytes()))?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes judged queries and returns their rows.
+fn write_judged<'a, M: Market>(
+    writer: &mut Writer<'_>,
+    name: &str,
+    market: &M,
+    judged: impl Iterator<Item = &'a Judged>,
+) -> Result<u64> {
+    let mut rows = 0;
+    writer.file(name, |file| {
+        writeln!(file, "query\ttitle\tgrade\tkind")?;
+        for Judged { query, kind, titles } in judged {
+            for &(title, grade) in titles {
+                writeln!(file, "{query}\t{}\t{grade}\t{}", market.titles()[title as usize].title, kind.name())?;
+                rows += 1;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}

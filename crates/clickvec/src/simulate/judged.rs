@@ -1,0 +1,99 @@
+//! Judged queries, which no user asks.
+
+use std::collections::HashSet;
+
+use rand::seq::SliceRandom as _;
+
+use super::SimulateConfig;
+use super::market::{Kind, Market, Rng};
+use super::misspelling::misspell;
+use crate::rng;
+use crate::text::words;
+
+/// Titles that are judged for a query, if there are so many.
+const MOST_TITLES: usize = 15;
+/// Times that titles are looked for.
+const LOOKS: usize = 2;
+/// Tries to find another query of a kind, before there are no more.
+const TRIES: u32 = 10_000;
+/// From this grade on, a title is what was meant.
+const RELEVANT: u8 = 3;
+
+/// A query with graded titles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub(super) query: String,
+    pub(super) kind: Kind,
+    /// Titles and their grades, in random order.
+    pub(super) titles: Vec<(u32, u8)>,
+}
+
+/// The judged and the validation queries, kind by kind; all different.
+pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> (Vec<Judged>, Vec<Judged>) {
+    let mut rng = rng::stream(config.seed, "judged", 0);
+    let mut known = HashSet::new();
+    let (mut judged, mut validation) = (Vec::new(), Vec::new());
+    let kinds = market.kinds();
+    for (place, &kind) in kinds.iter().enumerate() {
+        some(market, kind, config.judged, &mut known, &mut rng, &mut judged);
+        let (place, all, kinds) = (place as u32, config.validation, kinds.len() as u32);
+        let share = all / kinds + u32::from(place < all % kinds);
+        some(market, kind, share, &mut known, &mut rng, &mut validation);
+    }
+    (judged, validation)
+}
+
+/// Adds `count` queries of a kind, or as many as there are.
+fn some<M: Market>(
+    market: &M,
+    kind: Kind,
+    count: u32,
+    known: &mut HashSet<String>,
+    rng: &mut Rng,
+    judged: &mut Vec<Judged>,
+) {
+    let (mut found, mut tries) = (0, 0);
+    while found < count && tries < TRIES {
+        tries += 1;
+        let intent = market.draw_for(kind, rng);
+        let mut query = String::new();
+        market.ask_for(kind, &intent, rng, &mut query);
+        let spelt = kind != Kind::Misspelt || misspell(&mut query, rng);
+        if !spelt || query.is_empty() || known.contains(&query) {
+            continue;
+        }
+        let titles = titles_of(market, &intent, rng);
+        if is_fit(market, kind, &query, &titles) {
+            known.insert(query.clone());
+            judged.push(Judged { query, kind, titles });
+            (found, tries) = (found + 1, 0);
+        }
+    }
+}
+
+fn titles_of<M: Market>(market: &M, intent: &M::Intent, rng: &mut Rng) -> Vec<(u32, u8)> {
+    let mut found = Vec::new();
+    (0..LOOKS).for_each(|_| market.candidates(intent, rng, &mut found));
+    found.sort_unstable();
+    found.dedup();
+    found.shuffle(rng);
+    found.truncate(MOST_TITLES);
+    found.into_iter().map(|title| (title, market.grade(intent, title))).collect()
+}
+
+/// Whether there is something to find, and something else; and a synonym shares no word with what is to be found.
+fn is_fit<M: Market>(market: &M, kind: Kind, query: &str, titles: &[(u32, u8)]) -> bool {
+    let relevant = |&&(_, grade): &&(u32, u8)| grade >= RELEVANT;
+    let good = titles.iter().filter(relevant).count();
+    if good == 0 || good == titles.len() {
+        return false;
+    }
+    if kind != Kind::Synonym {
+        return true;
+    }
+    let asked: HashSet<String> = words(query).into_iter().collect();
+    titles
+        .iter()
+        .filter(relevant)
+        .all(|&(title, _)| words(&market.titles()[title as usize].title).iter().all(|word| !asked.contains(word)))
+}

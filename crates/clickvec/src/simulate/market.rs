@@ -1,0 +1,79 @@
+//! What a simulation needs of the things that users look for.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+
+use crate::clicks::Title;
+
+/// A random stream.
+pub(super) type Rng = Xoshiro256PlusPlus;
+
+/// What is hard about a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Nothing: it is made of words of its titles.
+    Plain,
+    /// No title that it means has one of its words.
+    Synonym,
+    /// Its thing is called like another one, and what stands beside it has no word of the titles.
+    Sense,
+    /// The same words in another order mean something else.
+    Order,
+    /// A letter is wrong.
+    Misspelt,
+    /// It means a web site, not a thing.
+    Navigational,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 6] =
+        [Kind::Plain, Kind::Synonym, Kind::Sense, Kind::Order, Kind::Misspelt, Kind::Navigational];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Plain => "plain",
+            Kind::Synonym => "synonym",
+            Kind::Sense => "sense",
+            Kind::Order => "order",
+            Kind::Misspelt => "misspelt",
+            Kind::Navigational => "navigational",
+        }
+    }
+}
+
+/// What users can look for, the titles they can find, and the truth about both.
+pub(super) trait Market: Sync {
+    /// What somebody wants.
+    type Intent: Clone + Send;
+
+    /// All titles.
+    fn titles(&self) -> &[Title];
+
+    /// The kinds of queries there are.
+    fn kinds(&self) -> &[Kind];
+
+    /// What the next user wants.
+    fn draw(&self, rng: &mut Rng) -> Self::Intent;
+
+    /// Something that is wanted, and can be asked for by a query of this kind.
+    fn draw_for(&self, kind: Kind, rng: &mut Rng) -> Self::Intent;
+
+    /// One of the ways to ask for it, in lower case and spelt right; appended to `text`.
+    fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> Kind;
+
+    /// A way to ask for it that is of this kind, spelt right.
+    fn ask_for(&self, kind: Kind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
+
+    /// Something that has to do with it; perhaps itself.
+    fn near(&self, intent: &Self::Intent, rng: &mut Rng) -> Self::Intent;
+
+    /// How good a title is for it, 0 to 4.
+    fn grade(&self, intent: &Self::Intent, title: u32) -> u8;
+
+    /// Titles of all grades that have something to do with it, for a list of results: at least 10 if there are so many,
+    /// perhaps one several times; appended to `found`.
+    fn candidates(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
+}

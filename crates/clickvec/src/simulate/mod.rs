@@ -1,0 +1,127 @@
+//! Click logs whose truth is known: users with intents look at ranked titles and click.
+//!
+//! What users want and how they say it comes from a small world of our own, or from somebody's own titles. Whether a
+//! title is clicked follows the position-based model: a rank is examined with a probability of its own, and what is
+//! examined is clicked with a probability that the title's true grade decides (Richardson et al. 2007; the forms of both
+//! are those of Joachims et al. 2017 and Ai et al. 2018).
+
+mod collection;
+mod contiguous;
+mod days;
+mod folder;
+mod judged;
+mod market;
+mod misspelling;
+mod own_titles;
+mod query;
+mod users;
+mod world;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::clicks::Title;
+use crate::error::{Error, Result, shortened};
+pub use folder::check_output;
+pub use market::Kind;
+
+/// What is simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SimulateConfig {
+    /// Rows of `clicks.tsv`.
+    pub pairs: u64,
+    /// Titles of the world at least; with titles of one's own they are all there is.
+    pub titles: u32,
+    /// Judged queries of each kind.
+    pub judged: u32,
+    /// Queries of the validation set.
+    pub validation: u32,
+    /// How many queries of 1 are misspelt.
+    pub misspelt: f64,
+    /// η: the title at rank r, from 1, is examined with probability r^−η.
+    pub position_bias: f64,
+    /// ε: how often an examined title that is of no use at all is clicked.
+    pub click_noise: f64,
+    /// Same seed, same bytes.
+    pub seed: u64,
+    /// Whether every impression is written.
+    pub impressions: bool,
+    /// Documents of running text.
+    pub documents: u64,
+}
+
+impl Default for SimulateConfig {
+    fn default() -> SimulateConfig {
+        SimulateConfig {
+            pairs: 200_000,
+            titles: 20_000,
+            judged: 100,
+            validation: 200,
+            misspelt: 0.2,
+            position_bias: 1.0,
+            click_noise: 0.1,
+            seed: 1,
+            impressions: false,
+            documents: 0,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rows of `clicks.tsv`: a query and a title that was clicked for it on one day.
+    pub pairs: u64,
+    /// Clicks of these rows.
+    pub clicks: u64,
+    /// Clicks on titles of grade 3 or 4.
+    pub relevant_clicks: u64,
+    /// Lists that were shown.
+    pub impressions: u64,
+    /// Of these, with a misspelt query.
+    pub misspelt: u64,
+    /// Days of the log.
+    pub days: u64,
+    /// Titles that can be shown.
+    pub titles: u64,
+    /// Rows of `judged.tsv`.
+    pub judged: u64,
+    /// Rows of `validation.tsv`.
+    pub validation: u64,
+    /// Documents of `text.txt`.
+    pub documents: u64,
+}
+
+/// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
+///
+/// Users look for what is in the world of this program, or, if there are `titles`, for these.
+///
+/// # Errors
+///
+/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NothingToClick`], [`Error::InUse`] and [`Error::Io`]. What was
+/// at `output` is then untouched.
+pub fn simulate(
+    config: &SimulateConfig,
+    titles: Option<Vec<Title>>,
+    output: &Path,
+    on_pairs: &mut dyn FnMut(u64),
+) -> Result<Summary> {
+    check_output(output)?;
+    match titles {
+        None => {
+            let world = world::World::new();
+            let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+            folder::write(config, &market, output, on_pairs)
+        }
+        Some(titles) => {
+            let breaks = |text: &&String| text.contains(['\t', '\n', '\r']);
+            if let Some(found) = titles.iter().flat_map(|title| [&title.id, &title.title]).find(breaks) {
+                return Err(Error::BadTitle { found: shortened(found) });
+            }
+            let market = own_titles::OwnMarket::new(titles, config.seed);
+            let market = market.ok_or(Error::NothingToClick { missing: "a title with a word" })?;
+            folder::write(config, &market, output, on_pairs)
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Somebody's own titles as what users look for: a query is made of words of the title that is wanted.
+
+use std::collections::HashMap;
+
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+
+use super::market::{Kind, Market, Rng};
+use crate::clicks::Title;
+use crate::rng::Permutation;
+use crate::text::words;
+
+/// How often a query has 1, 2, 3, 4 words, summed.
+const LENGTHS: [f64; 4] = [0.1, 0.5, 0.85, 1.0];
+/// Added to a rank in Zipf's law.
+const ZIPF_SHIFT: f64 = 50.0;
+/// A word of more than this share of all titles says little, and is typed seldom; likewise numbers, single letters, and
+/// words that only one title has.
+const COMMON: f64 = 0.2;
+/// How much less often such words are typed.
+const SELDOM: f64 = 0.15;
+/// How often words are typed in another order than the title's.
+const SHUFFLED: f64 = 0.25;
+/// A title with this share of what a query says has grade 1, 2, 3, 4.
+const COVERED: [f64; 4] = [0.25, 0.5, 0.75, 0.999];
+/// Titles of a list that have nothing to do with the query.
+const ANY: usize = 4;
+
+/// What is wanted: a title, by some of its words.
+#[derive(Debug, Clone)]
+pub(super) struct OwnWant {
+    title: u32,
+    /// In the title's order.
+    words: Vec<u32>,
+}
+
+/// The titles and their words.
+pub(super) struct OwnMarket {
+    titles: Vec<Title>,
+    words: Vec<String>,
+    /// The distinct words of each title, as they come.
+    of_titles: Vec<Vec<u32>>,
+    /// The titles of each word.
+    of_words: Vec<Vec<u32>>,
+    /// Titles with words; what is wanted most often first, by way of `order`.
+    usable: Vec<u32>,
+    order: Permutation,
+}
+
+impl OwnMarket {
+    /// Nothing if no title has a word.
+    pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
+        let (mut numbers, mut all) = (HashMap::new(), Vec::new());
+        let (mut of_titles, mut of_words, mut usable) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::new());
+        for (place, title) in (0u32..).zip(&titles) {
+            let mut own = Vec::new();
+            for word in words(&title.title) {
+                let number = *numbers.entry(word).or_insert_with_key(|word| {
+                    all.push(word.clone());
+                    of_words.push(Vec::new());
+                    (all.len() - 1) as u32
+                });
+                if !own.contains(&number) {
+                    own.push(number);
+                    of_words[number as usize].push(place);
+                }
+            }
+            if !own.is_empty() {
+                usable.push(place);
+            }
+            of_titles.push(own);
+        }
+        if usable.is_empty() {
+            return None;
+        }
+        let order = Permutation::new(usable.len() as u64, seed, "popularity", 0);
+        Some(OwnMarket { titles, words: all, of_titles, of_words, usable, order })
+    }
+
+    fn weight(&self, word: u32) -> f64 {
+        let text = &self.words[word as usize];
+        let found = self.of_words[word as usize].len();
+        let says_little = found == 1
+            || found as f64 > COMMON * self.titles.len() as f64
+            || text.chars().count() == 1
+            || text.chars().all(|c| c.is_ascii_digit());
+        if says_little { SELDOM } else { 1.0 }
+    }
+
+    /// How much a word says.
+    fn information(&self, word: u32) -> f64 {
+        (1.0 + self.titles.len() as f64 / self.of_words[word as usize].len() as f64).ln()
+    }
+
+    /// Some words of a title, each at most once.
+    fn choose(&self, title: u32, rng: &mut Rng) -> Vec<u32> {
+        let own = &self.of_titles[title as usize];
+        let at = rng.random::<f64>();
+        let wanted = LENGTHS.iter().position(|&sum| at < sum).unwrap_or(0) + 1;
+        let mut chosen: Vec<usize> = Vec::new();
+        while chosen.len() < wanted.min(own.len()) {
+            let left = (0..own.len()).filter(|place| !chosen.contains(place));
+            let weights: Vec<(usize, f64)> = left.map(|place| (place, self.weight(own[place]))).collect();
+            let mut rest = rng.random::<f64>() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
+            let found = weights.iter().find(|(_, weight)| {
+                rest -= weight;
+                rest < 0.0
+            });
+            chosen.extend(found.or(weights.last()).map(|&(place, _)| place));
+        }
+        chosen.sort_unstable();
+        chosen.into_iter().map(|place| own[place]).collect()
+    }
+}
+
+impl Market for OwnMarket {
+    type Intent = OwnWant;
+
+    fn titles(&self) -> &[Title] {
+        &self.titles
+    }
+
+    fn kinds(&self) -> &[Kind] {
+        &[Kind::Plain, Kind::Misspelt]
+    }
+
+    fn draw(&self, rng: &mut Rng) -> OwnWant {
+        // A rank with probability ∝ 1 / (rank + shift), by the inverse of its distribution.
+        let n = self.usable.len() as f64;
+        let rank = ZIPF_SHIFT * ((1.0 + n / ZIPF_SHIFT).powf(rng.random()) - 1.0);
+        let rank = (rank as u64).min(self.usable.len() as u64 - 1);
+        let title = self.usable[self.order.at(rank) as usize];
+        OwnWant { title, words: self.choose(title, rng) }
+    }
+
+    fn draw_for(&self, _: Kind, rng: &mut Rng) -> OwnWant {
+        self.draw(rng)
+    }
+
+    fn near(&self, want: &OwnWant, rng: &mut Rng) -> OwnWant {
+        OwnWant { title: want.title, words: self.choose(want.title, rng) }
+    }
+
+    fn ask(&self, want: &OwnWant, rng: &mut Rng, text: &mut String) -> Kind {
+        let mut asked = want.words.clone();
+        if rng.random_bool(SHUFFLED) {
+            asked.shuffle(rng);
+        }
+        for (place, &word) in asked.iter().enumerate() {
+            if place > 0 {
+                text.push(' ');
+            }
+            text.push_str(&self.words[word as usize]);
+        }
+        Kind::Plain
+    }
+
+    fn ask_for(&self, _: Kind, want: &OwnWant, rng: &mut Rng, text: &mut String) {
+        self.ask(want, rng, text);
+    }
+
+    fn grade(&self, want: &OwnWant, title: u32) -> u8 {
+        let own = &self.of_titles[title as usize];
+        let (mut all, mut covered) = (0.0, 0.0);
+        for &word in &want.words {
+            let information = self.information(word);
+            all += information;
+            covered += if own.contains(&word) { information } else { 0.0 };
+        }
+        COVERED.iter().filter(|&&share| covered >= share * all).count() as u8
+    }
+
+    fn candidates(&self, want: &OwnWant, rng: &mut Rng, found: &mut Vec<u32>) {
+        found.push(want.title);
+        let mut by_rarity = want.words.clone();
+        by_rarity.sort_by_key(|&word| self.of_words[word as usize].len());
+        // Titles with several of the words, as far as a look at the rarest word's titles finds them.
+        let grade_of = |title: u32| self.grade(want, title);
+        let some_of = |word: u32, count: usize, rng: &mut Rng| -> Vec<u32> {
+            let titles = &self.of_words[word as usize];
+            let start = rng.random_range(0..titles.len());
+            (0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]).collect()
+        };
+        let mut looked_at = some_of(by_rarity[0], 40, rng);
+        looked_at.sort_by_key(|&title| std::cmp::Reverse(grade_of(title)));
+        looked_at.truncate(5);
+        found.extend(looked_at);
+        for &word in &by_rarity {
+            found.extend(some_of(word, 3, rng));
+        }
+        found.extend((0..ANY).map(|_| rng.random_range(0..self.titles.len() as u32)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+
+    fn market() -> OwnMarket {
+        let mut titles: Vec<Title> = ["Oak shelf", "Oak table", "Pine shelf 3 ft", "!!!", "Steel lamp"]
+            .iter()
+            .enumerate()
+            .map(|(place, title)| Title { id: place.to_string(), title: (*title).to_owned() })
+            .collect();
+        titles.push(Title { id: "x".to_owned(), title: "Oak shelf oak".to_owned() });
+        OwnMarket::new(titles, 3).unwrap()
+    }
+
+    #[test]
+    fn grades_follow_how_much_of_the_query_a_title_covers() {
+        let market = market();
+        let number = |word: &str| market.words.iter().position(|known| known == word).unwrap() as u32;
+        let want = OwnWant { title: 0, words: vec![number("oak"), number("shelf")] };
+        let grades: Vec<u8> = (0..6).map(|title| market.grade(&want, title)).collect();
+        assert_eq!(grades, [4, 2, 2, 0, 0, 4]);
+    }
+
+    #[test]
+    fn queries_are_words_of_the_title_that_is_wanted() {
+        let market = market();
+        let mut rng = rng::stream(1, "own", 0);
+        let mut lengths = [0; 5];
+        for _ in 0..500 {
+            let want = market.draw(&mut rng);
+            let mut text = String::new();
+            market.ask(&want, &mut rng, &mut text);
+            let own = words(&market.titles[want.title as usize].title);
+            assert!(words(&text).iter().all(|word| own.contains(word)), "{text}: {own:?}");
+            assert_eq!(market.grade(&want, want.title), 4);
+            lengths[words(&text).len()] += 1;
+        }
+        assert!(lengths[0] == 0 && lengths[1] > 20 && lengths[2] > 200, "{lengths:?}");
+    }
+
+    #[test]
+    fn without_words_there_is_nothing_to_look_for() {
+        let titles = vec![Title { id: "a".to_owned(), title: "—".to_owned() }];
+        assert!(OwnMarket::new(titles, 1).is_none());
+    }
+}

@@ -1,0 +1,227 @@
+//! Simulated logs: what is true of them, and what can be learnt from them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+use clickvec::clicks::{Title, read_judged_rows, read_titles};
+use clickvec::encoder::EncoderConfig;
+use clickvec::error::Error;
+use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
+use clickvec::model::Model;
+use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
+use clickvec::simulate::{Kind, SimulateConfig, simulate};
+use clickvec::text::words;
+use clickvec::train::{TrainConfig, TrainOptions, train};
+
+fn small() -> SimulateConfig {
+    SimulateConfig { pairs: 30_000, titles: 3_000, judged: 40, validation: 30, ..SimulateConfig::default() }
+}
+
+fn simulated(config: &SimulateConfig, titles: Option<Vec<Title>>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(config, titles, &folder.path().join("log"), &mut |_| ()).unwrap();
+    folder
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder.join("log")).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+fn rows(folder: &Path, name: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(folder.join("log").join(name)).unwrap();
+    text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}
+
+fn judgments(path: &Path) -> Judgments {
+    let mut builder = JudgmentsBuilder::new(path);
+    read_judged_rows(path, |row| builder.push(row)).unwrap();
+    builder.finish()
+}
+
+#[test]
+fn same_seed_same_bytes_at_any_number_of_threads() {
+    let config = SimulateConfig { impressions: true, documents: 2_500, ..small() };
+    let on = |threads: usize, seed: u64| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| files(simulated(&SimulateConfig { seed, ..config.clone() }, None).path()))
+    };
+    let one = on(1, 1);
+    assert!(one == on(3, 1));
+    let other = on(1, 2);
+    for name in ["clicks.tsv", "log.tsv", "judged.tsv", "titles.tsv", "text.txt"] {
+        assert!(one[name] != other[name], "{name}");
+    }
+}
+
+#[test]
+fn clicks_follow_the_model_that_the_truth_names() {
+    let folder = simulated(&SimulateConfig { impressions: true, ..small() }, None);
+    let truth: serde_json::Value = serde_json::from_slice(&files(folder.path())["truth.json"]).unwrap();
+    let number = |name: &str, place: usize| truth[name][place].as_f64().unwrap();
+    let mut seen = HashMap::<(usize, usize), [f64; 2]>::new();
+    for row in rows(folder.path(), "log.tsv") {
+        let (place, clicked, grade): (usize, f64, usize) =
+            (row[3].parse().unwrap(), row[4].parse().unwrap(), row[8].parse().unwrap());
+        let counts = seen.entry((place - 1, grade)).or_default();
+        *counts = [counts[0] + 1.0, counts[1] + clicked];
+    }
+    let (mut checked, mut debiased, mut naive) = (0, [0.0; 5], [[0.0; 2]; 5]);
+    for (&(place, grade), &[shown, clicked]) in &seen {
+        let expected = number("examination", place) * number("attraction", grade);
+        let error = (expected * (1.0 - expected) / shown).sqrt();
+        if shown > 300.0 {
+            assert!((clicked / shown - expected).abs() <= 4.5 * error, "rank {place}, grade {grade}");
+            checked += 1;
+        }
+        debiased[grade] += clicked / number("examination", place);
+        naive[grade] = [naive[grade][0] + shown, naive[grade][1] + clicked];
+    }
+    assert!(checked >= 30, "{checked}");
+    // Weighted by the inverse of the examination, clicks say how good titles are; counted plainly, they do not.
+    for grade in 0..5 {
+        let (truth, shown) = (number("attraction", grade), naive[grade][0]);
+        assert!((debiased[grade] / shown - truth).abs() < 0.03, "grade {grade}");
+        assert!(naive[grade][1] / shown < 0.75 * truth, "grade {grade}");
+    }
+}
+
+#[test]
+fn queries_are_as_they_should_be() {
+    let folder = simulated(&SimulateConfig { impressions: true, ..small() }, None);
+    let log = rows(folder.path(), "log.tsv");
+    let clicks = rows(folder.path(), "clicks.tsv");
+    let clicked = log.iter().filter(|row| row[4] == "1").count() as u64;
+    assert_eq!(clicks.iter().map(|row| row[2].parse::<u64>().unwrap()).sum::<u64>(), clicked);
+    assert_eq!(clicks.len(), 30_000);
+    let asked: HashSet<&String> = clicks.iter().map(|row| &row[0]).chain(log.iter().map(|row| &row[0])).collect();
+    for name in ["judged.tsv", "validation.tsv"] {
+        assert!(rows(folder.path(), name).iter().all(|row| !asked.contains(&row[0])), "{name}");
+    }
+    // Zipf's law: few queries make up much of the log, and many come once.
+    let mut counts = HashMap::<&String, u64>::new();
+    log.iter().filter(|row| row[3] == "1").for_each(|row| *counts.entry(&row[0]).or_default() += 1);
+    let mut sorted: Vec<u64> = counts.values().copied().collect();
+    sorted.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+    let all: u64 = sorted.iter().sum();
+    let share = |count: usize| sorted.iter().take(count).sum::<u64>() as f64 / all as f64;
+    assert!(share(sorted.len() / 100) > 0.1, "{}", share(sorted.len() / 100));
+    let once = sorted.iter().filter(|&&count| count == 1).count() as f64 / sorted.len() as f64;
+    assert!(once > 0.4, "{once}");
+    let truth: serde_json::Value = serde_json::from_slice(&files(folder.path())["truth.json"]).unwrap();
+    let of = |name: &str| truth["summary"][name].as_f64().unwrap();
+    let misspelt = of("misspelt") / of("impressions");
+    assert!((0.17..0.21).contains(&misspelt), "{misspelt}");
+}
+
+#[test]
+fn kinds_are_what_they_are_called() {
+    let folder = simulated(&small(), None);
+    let path = |kind: Kind| folder.path().join(format!("log/judged-{}.tsv", kind.name()));
+    for kind in Kind::ALL {
+        let judged = judgments(&path(kind));
+        assert_eq!(judged.queries.len(), 40, "{kind:?}");
+        let mut reversed = 0;
+        for query in &judged.queries {
+            let own: HashSet<String> = words(&query.text).into_iter().collect();
+            let mut best = Vec::new();
+            for title in &query.titles {
+                let shared = words(&title.text).iter().filter(|word| own.contains(*word)).count();
+                assert!(kind != Kind::Synonym || title.grade < 3 || shared == 0, "{}: {}", query.text, title.text);
+                if title.grade == 4 {
+                    best.push(shared);
+                }
+            }
+            let most = best.iter().copied().max().unwrap_or(0);
+            // Titles that share as much, and mean the other way.
+            reversed += usize::from(query.titles.iter().any(|title| {
+                let shared = words(&title.text).iter().filter(|word| own.contains(*word)).count();
+                title.grade <= 1 && shared >= most
+            }));
+        }
+        if kind == Kind::Order {
+            assert!(reversed >= 36, "{reversed}");
+        }
+    }
+}
+
+/// Mean NDCG@1 of queries of each kind.
+fn by_kind(ranker: &dyn Ranker, log: &Path) -> HashMap<Kind, f64> {
+    let of = |kind: Kind| {
+        let judged = judgments(&log.join(format!("judged-{}.tsv", kind.name())));
+        evaluate(ranker, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
+    };
+    Kind::ALL.map(|kind| (kind, of(kind))).into_iter().collect()
+}
+
+#[test]
+fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_both() {
+    let config = SimulateConfig { pairs: 100_000, titles: 20_000, ..small() };
+    let folder = simulated(&config, None);
+    let log = folder.path().join("log");
+    let trained = |encoder: EncoderConfig| {
+        let config = TrainConfig { encoder, epochs: 3, ..TrainConfig::default() };
+        let output = folder.path().join("model");
+        let options = TrainOptions {
+            clicks: &log.join("clicks.tsv"),
+            validation: None,
+            output: &output,
+            checkpoint_every: None,
+            resume: false,
+        };
+        train(&config, &options, &mut |_| ()).unwrap();
+        by_kind(&Neural::new("model".to_owned(), Model::load(&output).unwrap()), &log)
+    };
+    let lstm = trained(TrainConfig::default().encoder);
+    let dssm = trained(EncoderConfig::Dssm { layers: vec![288, 96] });
+    let mut corpus = Corpus::default();
+    read_titles(&log.join("titles.tsv")).unwrap().0.iter().for_each(|title| corpus.add_title(&title.title));
+    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
+    let spec: RankerSpec = "bm25".parse().unwrap();
+    let system = System::named("bm25").unwrap();
+    let bm25 = system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()).unwrap();
+    let bm25 = by_kind(bm25.as_ref(), &log);
+    let told = format!("bm25 {bm25:?}\ndssm {dssm:?}\nlstm {lstm:?}");
+    assert!(bm25[&Kind::Synonym] < 0.45 && bm25[&Kind::Sense] < 0.6 && bm25[&Kind::Plain] > 0.75, "{told}");
+    assert!(dssm[&Kind::Synonym] > 0.8 && dssm[&Kind::Sense] > 0.8, "{told}");
+    assert!(dssm[&Kind::Order] < 0.7 && bm25[&Kind::Order] < 0.7, "{told}");
+    assert!(lstm.values().all(|&ndcg| ndcg > 0.8) && lstm[&Kind::Order] > 0.85, "{told}");
+}
+
+#[test]
+fn own_titles_are_looked_for_by_their_words() {
+    let title = |number: usize| {
+        let [colour, thing, size] = [number % 7, number / 7 % 11, number / 77];
+        let thing =
+            ["hammer", "ladder", "shelf", "faucet", "bracket", "carpet", "drill", "lamp", "door", "saw", "tile"][thing];
+        let colour = ["red", "blue", "green", "black", "white", "yellow", "brown"][colour];
+        Title { id: format!("p{number}"), title: format!("{colour} {thing} {size} in") }
+    };
+    let titles: Vec<Title> = (0..770).map(title).collect();
+    let config = SimulateConfig { pairs: 5_000, judged: 20, validation: 10, ..SimulateConfig::default() };
+    let folder = simulated(&config, Some(titles.clone()));
+    let names: Vec<String> = files(folder.path()).into_keys().collect();
+    let expected = [
+        "clicks.tsv",
+        "judged-misspelt.tsv",
+        "judged-plain.tsv",
+        "judged.tsv",
+        "titles.tsv",
+        "truth.json",
+        "validation.tsv",
+    ];
+    assert_eq!(names, expected);
+    let known: HashSet<&String> = titles.iter().map(|title| &title.title).collect();
+    let clicks = rows(folder.path(), "clicks.tsv");
+    assert!(clicks.len() == 5_000 && clicks.iter().all(|row| known.contains(&row[1])));
+    let shares = clicks.iter().filter(|row| words(&row[0]).iter().any(|word| words(&row[1]).contains(word))).count();
+    assert!(shares > 4_000, "{shares}");
+    assert_eq!(judgments(&folder.path().join("log/judged.tsv")).queries.len(), 40);
+
+    let output = folder.path().join("none");
+    let none = simulate(&config, Some(vec![Title { id: "a".to_owned(), title: "!".to_owned() }]), &output, &mut |_| ());
+    assert!(matches!(none, Err(Error::NothingToClick { .. })) && !output.exists());
+    let one = simulate(&config, Some(vec![titles[0].clone()]), &output, &mut |_| ());
+    assert!(one.is_ok_and(|summary| summary.pairs == 5_000 && summary.judged == 0));
+}
