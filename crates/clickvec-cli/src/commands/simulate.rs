@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
+use clickvec::clicks::TITLE;
 use clickvec::simulate::{self, SimulateConfig, Summary};
 use serde::Serialize;
 
@@ -106,7 +107,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         documents: args.contiguous,
     };
     simulate::check_output(&args.output)?;
-    let titles = args.titles.as_deref().map(input::titles).transpose()?;
+    let titles = args.titles.as_deref().map(|path| input::titles(path, TITLE)).transpose()?;
     let started = Instant::now();
     let bar = progress::bar(config.pairs, "simulating", "pairs");
     let summary = simulate::simulate(&config, titles, &args.output, &mut |pairs| bar.set_position(pairs));

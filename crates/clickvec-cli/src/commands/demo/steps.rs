@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use clickvec::clicks::Title;
+use clickvec::clicks::{TITLE, Title};
 use clickvec::collection::Collection;
 use clickvec::encoder::EncoderConfig;
 use clickvec::eval::{self, EvaluateOptions, Judgments};
@@ -34,8 +34,8 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let mut steps = Steps::default();
     let log = folder.join("log");
     let summary = steps.step("inventing a search engine and its users", |_| simulated(args, &log))?;
-    let judgments = input::judgments(&log.join("judged.tsv"))?;
-    let titles = input::titles(&log.join("titles.tsv"))?;
+    let judgments = input::judgments(&log.join("judged.tsv"), TITLE)?;
+    let titles = input::titles(&log.join("titles.tsv"), TITLE)?;
 
     let mut config = TrainConfig { epochs: args.epochs, keep: Keep::Best, ..TrainConfig::default() };
     let lstm = steps.step("training the LSTM-DSSM", |bar| trained("lstm", &config, folder, bar))?;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         let (systems, tests) = judged(&rankers, &judgments)?;
         let mut kinds = Vec::new();
         for kind in Kind::ALL {
-            let judgments = input::judgments(&log.join(format!("judged-{}.tsv", kind.name())))?;
+            let judgments = input::judgments(&log.join(format!("judged-{}.tsv", kind.name())), TITLE)?;
             let (systems, tests) = judged(&rankers, &judgments)?;
             let (queries, example) = (judgments.queries.len(), judgments.queries[0].text.clone());
             kinds.push(OfKind { name: kind.name(), about: about(kind), example, queries, systems, tests });
@@ -101,7 +101,7 @@ fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
 }
 
 fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::ProgressBar) -> Result<Model> {
-    let judgments = input::judgments(&folder.join("log/validation.tsv"))?;
+    let judgments = input::judgments(&folder.join("log/validation.tsv"), TITLE)?;
     let output = folder.join(format!("{name}.safetensors"));
     let options = TrainOptions {
         clicks: &folder.join("log/clicks.tsv"),
