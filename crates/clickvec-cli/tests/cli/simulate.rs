@@ -68,7 +68,7 @@ fn bad_arguments_and_titles() {
     let folder = Folder::new();
     let with = |more: &[&str]| folder.run(&[&SIMULATE[..5], more].concat()).code(2).prints_nothing();
     with(&["--misspelt", "1.5"]).says("expected a number from 0 to 1");
-    with(&["--position-bias", "-1"]).says("expected a number from 0 to 10");
+    with(&["--position-bias=-1"]).says("expected a number from 0 to 10");
     with(&["--collection", "0"]).says("--collection");
     with(&["--titles", "none.tsv"]).says("none.tsv: cannot open");
     folder.write("titles.tsv", "id\ttitle\n");

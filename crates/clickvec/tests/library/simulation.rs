@@ -57,7 +57,7 @@ fn same_seed_same_bytes_at_any_number_of_threads() {
 
 #[test]
 fn clicks_follow_the_model_that_the_truth_names() {
-    let folder = simulated(&SimulateConfig { impressions: true, ..small() }, None);
+    let folder = simulated(&SimulateConfig { impressions: true, titles: 20_000, ..small() }, None);
     let truth: serde_json::Value = serde_json::from_slice(&files(folder.path())["truth.json"]).unwrap();
     let number = |name: &str, place: usize| truth[name][place].as_f64().unwrap();
     let mut seen = HashMap::<(usize, usize), [f64; 2]>::new();
