@@ -122,7 +122,8 @@ pub struct Table {
 
 enum Source {
     Tsv(tsv::Reader),
-    Csv(csv::Reader),
+    // Its rules are a table.
+    Csv(Box<csv::Reader>),
     Json(json::Reader),
     #[cfg(feature = "parquet")]
     Parquet(parquet::Reader),
@@ -198,7 +199,12 @@ impl Table {
         };
         if format == Format::Csv {
             let (reader, found) = csv::Reader::new(path, lines, header, names, options)?;
-            Ok(Table { path: path.to_owned(), source: Source::Csv(reader), has: found.has, names: found.names })
+            Ok(Table {
+                path: path.to_owned(),
+                source: Source::Csv(Box::new(reader)),
+                has: found.has,
+                names: found.names,
+            })
         } else {
             let (reader, found) = tsv::Reader::new(path, lines, header, names, options)?;
             Ok(Table { path: path.to_owned(), source: Source::Tsv(reader), has: found.has, names: found.names })
