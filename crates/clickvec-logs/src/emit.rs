@@ -15,6 +15,9 @@ use crate::sample::{TitleSample, beside};
 /// The most words that a histogram tells apart.
 const WORDS: u64 = 12;
 
+/// A title, what was seen of it, and its clicks.
+type Clicked<'g> = (&'g [u8], &'g [Cell], u64);
+
 /// What stays, and where it goes.
 pub(crate) struct Emission<'a> {
     pub(crate) output: &'a Path,
@@ -136,12 +139,7 @@ impl Emission<'_> {
     }
 
     /// The titles of a query that stay, in one part, if any do.
-    fn query<'g>(
-        &self,
-        group: &'g QueryGroup,
-        part: u8,
-        report: &mut Report,
-    ) -> Option<Vec<(&'g [u8], &'g [Cell], u64)>> {
+    fn query<'g>(&self, group: &'g QueryGroup, part: u8, report: &mut Report) -> Option<Vec<Clicked<'g>>> {
         let clicked = group.titles.iter().map(|title| {
             let clicks: u64 = title.cells.iter().filter(|cell| cell.part == part).map(|cell| cell.clicks).sum();
             (title.title.as_slice(), title.cells.as_slice(), clicks)

@@ -70,7 +70,7 @@ pub enum TableFault {
         limit: usize,
     },
     /// A needed column is not there.
-    #[error("expected a column `{column}`, found {}; {}", names(found), advice(*option))]
+    #[error("expected a column `{column}`, found {}; {}", names(found), advice(option))]
     MissingColumn {
         /// The name that was looked for.
         column: String,
