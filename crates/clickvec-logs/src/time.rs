@@ -45,9 +45,11 @@ impl Time {
     }
 }
 
-/// `2024-05-17` and `2024-05-17 08:30:00` without more, which most logs have: several times as fast as the general way.
+/// `2024-05-17`, `2024-05-17 08:30:00` and the same with a `Z`, which most logs have: several times as fast as the general
+/// way.
 fn plain(text: &str) -> Option<Time> {
     let bytes = text.as_bytes();
+    let bytes = if bytes.len() == 20 { bytes.strip_suffix(b"Z")? } else { bytes };
     let two = |at: usize| {
         let (tens, ones) = (bytes[at].wrapping_sub(b'0'), bytes[at + 1].wrapping_sub(b'0'));
         (tens < 10 && ones < 10).then(|| i64::from(tens * 10 + ones))
@@ -134,7 +136,9 @@ mod tests {
         for days in (-30_000..60_000).step_by(13) {
             let seconds = days * DAY + days.rem_euclid(DAY);
             let text = jiff::Timestamp::from_second(seconds).unwrap().to_string();
-            assert_eq!(plain(text.trim_end_matches('Z')), Some(Time(seconds)), "{text}");
+            for text in [&text[..], text.trim_end_matches('Z')] {
+                assert_eq!(plain(text), Some(Time(seconds)), "{text}");
+            }
         }
     }
 
