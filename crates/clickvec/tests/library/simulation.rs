@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use clickvec::clicks::{Title, read_judged_rows, read_titles};
+use clickvec::clicks::{TITLE, Title, read_judged_rows, read_titles};
 use clickvec::encoder::EncoderConfig;
 use clickvec::error::Error;
 use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
@@ -36,7 +36,7 @@ fn rows(folder: &Path, name: &str) -> Vec<Vec<String>> {
 
 fn judgments(path: &Path) -> Judgments {
     let mut builder = JudgmentsBuilder::new(path);
-    read_judged_rows(path, |row| builder.push(row)).unwrap();
+    read_judged_rows(path, TITLE, |row| builder.push(row)).unwrap();
     builder.finish()
 }
 
@@ -176,7 +176,7 @@ fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_bot
     let lstm = trained(TrainConfig::default().encoder);
     let dssm = trained(EncoderConfig::Dssm { layers: vec![288, 96] });
     let mut corpus = Corpus::default();
-    read_titles(&log.join("titles.tsv")).unwrap().0.iter().for_each(|title| corpus.add_title(&title.title));
+    read_titles(&log.join("titles.tsv"), TITLE).unwrap().0.iter().for_each(|title| corpus.add_title(&title.title));
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
     let spec: RankerSpec = "bm25".parse().unwrap();
     let system = System::named("bm25").unwrap();
