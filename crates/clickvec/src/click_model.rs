@@ -21,6 +21,8 @@
 //!
 //! No α is kept: each round streams over the pairs and sums, so memory is a few numbers a place.
 
+use std::collections::BTreeSet;
+
 /// The most rounds.
 const MAX_ITERATIONS: usize = 500;
 /// The fit stands when no ln θ moves further in a round.
@@ -40,16 +42,17 @@ pub struct PositionCell {
 /// How often each place is looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionModel {
-    /// θ by place, as a part of the reference's, which has 1; `None` where the log does not say: the place has no clicks,
-    /// or no pair links it to the reference.
+    /// θ by place, as a part of the reference's, which has 1; `None` where the log does not say: the likelihood of what
+    /// was clicked there against the reference has no maximum, as at a place without clicks.
     pub examination: Vec<Option<f64>>,
     /// The standard error of each θ: robust, with the pairs of one query as a cluster. 0 for the reference.
     pub standard_errors: Vec<Option<f64>>,
-    /// The first place with clicks.
+    /// The place with θ = 1: the first that was shown, or else, if the log cannot compare it with any other, the first of
+    /// those places that can be compared and have the most clicks.
     pub reference: usize,
     /// How often each place showed a title, and how often it was clicked there; all pairs.
     pub totals: Vec<(u64, u64)>,
-    /// Pairs that were shown at several places and clicked: those that the fit is from.
+    /// Pairs that were shown at several of the compared places and clicked there: those that the fit is from.
     pub informative_pairs: u64,
     /// Rounds until the fit stood.
     pub iterations: usize,
@@ -60,7 +63,7 @@ pub struct PositionModel {
 /// Fits the model.
 ///
 /// `replay` goes through all pairs, those of one query side by side, and hands over the query's number and the pair's
-/// cells; it is called once a round. `None` if no pair was clicked and shown at two places.
+/// cells; it is called once a round. `None` if no two places can be compared.
 ///
 /// # Errors
 ///
@@ -68,40 +71,34 @@ pub struct PositionModel {
 pub fn fit_positions<E>(
     mut replay: impl FnMut(&mut dyn FnMut(u64, &[PositionCell])) -> Result<(), E>,
 ) -> Result<Option<PositionModel>, E> {
-    let mut groups = Groups::default();
+    let mut beaten = Beaten::default();
     let mut totals: Vec<(u64, u64)> = Vec::new();
-    let mut informative_pairs = 0;
     replay(&mut |_, cells| {
         for cell in cells {
             if totals.len() <= cell.position {
                 totals.resize(cell.position + 1, (0, 0));
             }
-            totals[cell.position].0 += cell.shown.max(cell.clicks);
-            totals[cell.position].1 += cell.clicks;
+            let (shown, clicks) = &mut totals[cell.position];
+            *shown = shown.saturating_add(cell.shown.max(cell.clicks));
+            *clicks = clicks.saturating_add(cell.clicks);
         }
-        if informative(cells) {
-            informative_pairs += 1;
-            groups.link(cells);
-        }
+        beaten.add(cells);
     })?;
-    // The places that can be compared: those linked with the most clicks behind them.
-    let Some(reference) = groups.reference(&totals) else { return Ok(None) };
-    let known: Vec<bool> =
-        (0..totals.len()).map(|place| totals[place].1 > 0 && groups.same(place, reference)).collect();
-    if known.iter().filter(|&&known| known).count() < 2 {
-        return Ok(None);
-    }
+    let Some(known) = beaten.compared(&totals) else { return Ok(None) };
+    let Some(reference) = known.iter().position(|&known| known) else { return Ok(None) };
 
     let mut theta = vec![1.0; totals.len()];
     let mut log_likelihood = Vec::new();
-    let mut iterations = 0;
+    let (mut iterations, mut informative_pairs) = (0, 0);
     while iterations < MAX_ITERATIONS {
         iterations += 1;
         let mut clicks = vec![0.0; theta.len()];
         let mut expected = vec![0.0; theta.len()];
         let mut likelihood = 0.0;
+        informative_pairs = 0;
         replay(&mut |_, cells| {
             let Some(pair) = Pair::of(cells, &theta, &known) else { return };
+            informative_pairs += 1;
             for cell in cells.iter().filter(|cell| known[cell.position]) {
                 clicks[cell.position] += cell.clicks as f64;
                 expected[cell.position] += pair.alpha * shown(cell);
@@ -138,24 +135,11 @@ pub fn fit_positions<E>(
 }
 
 impl PositionModel {
-    /// What a click at each place is worth: 1/θ, at most `clip` (inverse propensity, clipped). A place of which the log
-    /// says nothing has what the nearest known one above it has, or else the reference.
+    /// What a click at each place is worth: 1/θ, at most `clip` (inverse propensity, clipped); 1 at a place of which the
+    /// log does not say how often it is looked at.
     pub fn weights(&self, clip: f64) -> Vec<f64> {
-        let mut last = 1.0;
-        let weight = |examination: &Option<f64>| {
-            if let Some(examination) = examination {
-                last = (1.0 / examination).min(clip);
-            }
-            last
-        };
-        self.examination.iter().map(weight).collect()
+        self.examination.iter().map(|examination| examination.map_or(1.0, |theta| (1.0 / theta).min(clip))).collect()
     }
-}
-
-/// Whether θ has anything to learn from a pair.
-fn informative(cells: &[PositionCell]) -> bool {
-    cells.iter().filter(|cell| cell.shown > 0 || cell.clicks > 0).count() > 1
-        && cells.iter().any(|cell| cell.clicks > 0)
 }
 
 /// A log that lost showings has more clicks than those at a place.
@@ -173,14 +157,11 @@ struct Pair {
 
 impl Pair {
     fn of(cells: &[PositionCell], theta: &[f64], known: &[bool]) -> Option<Pair> {
-        if !informative(cells) {
-            return None;
-        }
         let (mut clicks, mut looked, mut places) = (0.0, 0.0, 0);
         for cell in cells.iter().filter(|cell| known[cell.position]) {
             clicks += cell.clicks as f64;
             looked += shown(cell) * theta[cell.position];
-            places += 1;
+            places += usize::from(shown(cell) > 0.0);
         }
         (clicks > 0.0 && places > 1).then(|| Pair { clicks, looked, alpha: clicks / looked })
     }
@@ -259,47 +240,74 @@ fn inverse(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     matrix
 }
 
-/// Places that pairs link, as a forest.
+/// Which places were clicked where others showed the same pair: by place, those others.
+///
+/// The likelihood has a finite maximum, with every θ above 0, exactly if each place leads to each other one by such steps
+/// (Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64, 1957; here a click is
+/// a win against the places that showed the pair as well). A place without clicks leads nowhere.
 #[derive(Default)]
-struct Groups {
-    parent: Vec<usize>,
+struct Beaten {
+    by_place: Vec<BTreeSet<usize>>,
 }
 
-impl Groups {
-    fn find(&self, mut place: usize) -> usize {
-        while let Some(&parent) = self.parent.get(place).filter(|&&parent| parent != place) {
-            place = parent;
-        }
-        place
-    }
-
-    fn link(&mut self, cells: &[PositionCell]) {
+impl Beaten {
+    fn add(&mut self, cells: &[PositionCell]) {
         let last = cells.iter().map(|cell| cell.position).max().unwrap_or(0);
-        (self.parent.len()..=last).for_each(|place| self.parent.push(place));
-        let mut places = cells.iter().filter(|cell| cell.shown > 0 || cell.clicks > 0).map(|cell| cell.position);
-        let Some(first) = places.next() else { return };
-        for place in places {
-            let (a, b) = (self.find(first), self.find(place));
-            // The smaller becomes the root, so that chains stay as short as places are few.
-            self.parent[a.max(b)] = a.min(b);
+        if self.by_place.len() <= last {
+            self.by_place.resize_with(last + 1, BTreeSet::new);
+        }
+        for clicked in cells.iter().filter(|cell| cell.clicks > 0) {
+            let others = cells.iter().filter(|cell| shown(cell) > 0.0 && cell.position != clicked.position);
+            self.by_place[clicked.position].extend(others.map(|cell| cell.position));
         }
     }
 
-    fn same(&self, a: usize, b: usize) -> bool {
-        self.find(a) == self.find(b)
+    /// The places that lead to each other: those that the first place shown is among, or else those with the most clicks.
+    /// `None` if there are no two such places.
+    fn compared(&self, totals: &[(u64, u64)]) -> Option<Vec<bool>> {
+        let places = self.by_place.len();
+        let mut backward = vec![BTreeSet::new(); places];
+        for (place, others) in self.by_place.iter().enumerate() {
+            for &other in others {
+                backward[other].insert(place);
+            }
+        }
+        let first = totals.iter().position(|&(shown, _)| shown > 0)?;
+        let mut seen = vec![false; places];
+        let mut best: Option<(u64, Vec<bool>)> = None;
+        for place in first..places {
+            if seen[place] || self.by_place[place].is_empty() {
+                continue;
+            }
+            let (to, from) = (reached(&self.by_place, place), reached(&backward, place));
+            let both: Vec<bool> = to.into_iter().zip(from).map(|(to, from)| to && from).collect();
+            let members = || (0..places).filter(|&place| both[place]);
+            members().for_each(|place| seen[place] = true);
+            if members().count() < 2 {
+                continue;
+            }
+            let clicks = members().fold(0u64, |sum, place| sum.saturating_add(totals[place].1));
+            if place == first {
+                return Some(both);
+            }
+            if best.as_ref().is_none_or(|&(most, _)| clicks > most) {
+                best = Some((clicks, both));
+            }
+        }
+        best.map(|(_, both)| both)
     }
+}
 
-    /// The first place with clicks of the group with the most clicks, among groups of at least two such places.
-    fn reference(&self, totals: &[(u64, u64)]) -> Option<usize> {
-        let clicked = || (0..totals.len().min(self.parent.len())).filter(|&place| totals[place].1 > 0);
-        let clicks = |root: usize| -> u64 {
-            clicked().filter(|&place| self.find(place) == root).map(|place| totals[place].1).sum()
-        };
-        let linked = |root: usize| clicked().filter(|&place| self.find(place) == root).count() > 1;
-        let roots = clicked().map(|place| self.find(place)).filter(|&root| linked(root));
-        let root = roots.max_by_key(|&root| (clicks(root), std::cmp::Reverse(root)))?;
-        clicked().find(|&place| self.find(place) == root)
+/// The places that `place` leads to, itself among them.
+fn reached(steps: &[BTreeSet<usize>], place: usize) -> Vec<bool> {
+    let mut reached = vec![false; steps.len()];
+    let mut waiting = vec![place];
+    while let Some(place) = waiting.pop() {
+        if !std::mem::replace(&mut reached[place], true) {
+            waiting.extend(steps[place].iter().filter(|&&next| !reached[next]));
+        }
     }
+    reached
 }
 
 #[cfg(test)]

@@ -78,24 +78,87 @@ pub fn create_folder(path: &Path) -> Result<()> {
 /// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be made. The temporary file
 /// is then removed, and what was at `path` is untouched.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
-    let failed = |source| Error::io(path, "write", source);
-    let target = match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
-            return Err(Error::IsFolder { path: path.to_owned() });
+    let mut pending = Pending::new(path)?;
+    write(&mut pending.file)?;
+    pending.seal()?.publish()
+}
+
+/// A file that is being written under a temporary name. Dropped before it is published it is removed, and what was at its
+/// path is untouched.
+#[derive(Debug)]
+pub struct Pending {
+    path: PathBuf,
+    target: PathBuf,
+    file: BufWriter<File>,
+    /// `None` for what is no ordinary file.
+    temporary: Option<tempfile::TempPath>,
+}
+
+/// A file that is written and synced, and still has its temporary name.
+#[derive(Debug)]
+pub struct Sealed {
+    path: PathBuf,
+    target: PathBuf,
+    // Its lock says that the temporary file is not abandoned.
+    _file: File,
+    temporary: Option<tempfile::TempPath>,
+}
+
+impl Pending {
+    /// Begins a file as [`write_atomically`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IsFolder`], [`Error::Io`].
+    pub fn new(path: &Path) -> Result<Pending> {
+        let failed = |source| Error::io(path, "write", source);
+        let (file, temporary, target) = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => return Err(Error::IsFolder { path: path.to_owned() }),
+            Ok(metadata) if !metadata.is_file() => {
+                (File::options().write(true).open(path).map_err(failed)?, None, path.to_owned())
+            }
+            _ => {
+                let target = resolved(path);
+                let (file, temporary) = new_temporary(&folder_of(&target), &target).map_err(failed)?.into_parts();
+                (file, Some(temporary), target)
+            }
+        };
+        Ok(Pending { path: path.to_owned(), target, file: BufWriter::with_capacity(BUFFER_BYTES, file), temporary })
+    }
+
+    /// Where to write.
+    pub fn writer(&mut self) -> &mut BufWriter<File> {
+        &mut self.file
+    }
+
+    /// Writes and syncs what is left in buffers: from then on a full disk can do no harm.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn seal(self) -> Result<Sealed> {
+        let Pending { path, target, file, temporary } = self;
+        let failed = |source| Error::io(&path, "write", source);
+        let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+        if temporary.is_some() {
+            file.sync_all().map_err(failed)?;
         }
-        Ok(metadata) if !metadata.is_file() => {
-            let file = File::options().write(true).open(path).map_err(failed)?;
-            return write_through(file, path, write).map(drop);
-        }
-        _ => resolved(path),
-    };
-    let folder = folder_of(&target);
-    let (file, temporary) = new_temporary(&folder, &target).map_err(failed)?.into_parts();
-    let file = write_through(file, path, write)?;
-    file.sync_all().map_err(failed)?;
-    drop(file);
-    temporary.persist(&target).map_err(|error| failed(error.error))?;
-    sync_folder(&folder).map_err(failed)
+        Ok(Sealed { path, target, _file: file, temporary })
+    }
+}
+
+impl Sealed {
+    /// Gives it its name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn publish(self) -> Result<()> {
+        let failed = |source| Error::io(&self.path, "write", source);
+        let Some(temporary) = self.temporary else { return Ok(()) };
+        temporary.persist(&self.target).map_err(|error| failed(error.error))?;
+        sync_folder(&folder_of(&self.target)).map_err(failed)
+    }
 }
 
 /// Makes a file that is already written the one at `path`: synced, then renamed.
@@ -130,7 +193,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
 }
 
 /// Where a path leads in the end, also if there is nothing there yet.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     // `index/` names what `index` names, but its link could not be read.
     let mut path: PathBuf = path.components().collect();
     // As many links as the system itself would follow.
@@ -145,7 +208,7 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 
 /// A claim to an output, for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub struct Claim {
     path: PathBuf,
     _lock: File,
 }
@@ -156,7 +219,7 @@ impl Claim {
     /// # Errors
     ///
     /// [`Error::InUse`] if another process holds it; [`Error::Io`].
-    pub(crate) fn new(path: &Path) -> Result<Claim> {
+    pub fn new(path: &Path) -> Result<Claim> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{name}.lock"));
         let failed = |source| Error::io(&beside, "write", source);
@@ -179,7 +242,8 @@ impl Drop for Claim {
 /// Removes the temporary files that killed processes left behind while they wrote to `path`; one that is being written
 /// is locked and stays. What cannot be removed stays too.
 pub fn remove_abandoned(path: &Path) {
-    let (folder, prefix) = (folder_of(path), temporary_prefix(path));
+    let target = resolved(path);
+    let (folder, prefix) = (folder_of(&target), temporary_prefix(&target));
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -217,12 +281,6 @@ pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, |file| file.write_all(bytes).map_err(|source| Error::io(path, "write", source)))
 }
 
-fn write_through(file: File, path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<File> {
-    let mut buffered = BufWriter::with_capacity(BUFFER_BYTES, file);
-    write(&mut buffered)?;
-    buffered.into_inner().map_err(|error| Error::io(path, "write", error.into_error()))
-}
-
 fn new_temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     let prefix = temporary_prefix(target);
@@ -230,10 +288,15 @@ fn new_temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTemp
     // tempfile's 0600 would make a model unreadable to the server that runs as somebody else; the umask still applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let temporary = builder.tempfile_in(folder)?;
+    let temporary = builder.tempfile_in(folder).map_err(without_name)?;
     // The lock goes with the process: it says that the file is not abandoned. Where there are no locks, none is.
     let _ = temporary.as_file().try_lock();
     Ok(temporary)
+}
+
+/// The error without the temporary name that `tempfile` puts into it, which says nothing to a user.
+fn without_name(error: io::Error) -> io::Error {
+    if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }
 
 /// A folder that is being written, under a temporary name; removed with all that is in it unless it is published.

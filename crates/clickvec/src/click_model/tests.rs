@@ -98,11 +98,36 @@ fn what_the_log_does_not_say_is_not_made_up() {
     assert!((model.examination[1].unwrap() - 0.5).abs() < 1e-6);
     assert_eq!(model.examination[2..], [None, None]);
     assert_eq!(model.totals, [(14, 10), (10, 4), (5, 5), (4, 0)]);
-    for (weight, expected) in model.weights(10.0).into_iter().zip([1.0, 2.0, 2.0, 2.0]) {
+    for (weight, expected) in model.weights(10.0).into_iter().zip([1.0, 2.0, 1.0, 1.0]) {
         assert!((weight - expected).abs() < 1e-5);
     }
     assert_eq!(model.weights(1.5)[1], 1.5);
     // More clicks than showings: as many showings.
     let lost = fit(&vec![(0, vec![cell(0, 1, 3), cell(1, 3, 3)])]).unwrap();
     assert!((lost.examination[1].unwrap() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_place_that_cannot_be_compared_gives_no_infinite_weight() {
+    let cell = |position, shown, clicks| PositionCell { position, shown, clicks };
+    // The first place has clicks, but none in a pair that was shown elsewhere too: compared are 1 and 2.
+    let log = vec![
+        (0, vec![cell(0, 9, 5)]),
+        (1, vec![cell(0, 4, 0), cell(1, 4, 4), cell(2, 4, 2)]),
+        // Place 3 was clicked beside 1 and never lost to it: its θ would be infinite.
+        (2, vec![cell(1, 4, 0), cell(3, 4, 4)]),
+        // Places 4 and 5 hang together only by a place without clicks.
+        (3, vec![cell(4, 4, 4), cell(6, 4, 0)]),
+        (4, vec![cell(5, 4, 4), cell(6, 4, 0)]),
+    ];
+    let model = fit(&log).unwrap();
+    assert_eq!(model.reference, 1);
+    assert_eq!(model.examination[1], Some(1.0));
+    assert!((model.examination[2].unwrap() - 0.5).abs() < 1e-6);
+    for place in [0, 3, 4, 5, 6] {
+        assert_eq!((model.examination[place], model.weights(10.0)[place]), (None, 1.0), "{place}");
+    }
+    assert!(model.standard_errors.iter().flatten().all(|error| error.is_finite()));
+    // Nothing but a place without clicks between them.
+    assert_eq!(fit(&log[3..].to_vec()), None);
 }
