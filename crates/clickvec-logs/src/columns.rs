@@ -9,6 +9,65 @@ pub(crate) const A_TIME: &str = "a time (2024-05-17, 2024-05-17 08:30:00, RFC 33
 /// What says whether there was a click.
 pub(crate) const A_CLICK: &str = "0 or 1 (or false, true, no, yes)";
 
+/// Whether a column's name says that it may hold who asked.
+pub(crate) fn looks_like_user(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["user", "visitor", "client_id", "clientid"].iter().any(|part| name.contains(part))
+        && !name.contains("agent")
+        && !name.contains("query")
+}
+
+/// Whether a text looks like the name of a column, and not like something that was typed.
+pub(crate) fn looks_like_name(name: &str) -> bool {
+    let name = name.trim();
+    (1..=40).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-$:".contains(&byte))
+        && !name.bytes().all(|byte| !byte.is_ascii_alphabetic())
+}
+
+/// Parts that names of columns are made of, by which a header is told from a first row.
+const PARTS_OF_NAMES: [&str; 30] = [
+    "query",
+    "title",
+    "item",
+    "clicked",
+    "click",
+    "count",
+    "position",
+    "rank",
+    "time",
+    "timestamp",
+    "date",
+    "user",
+    "session",
+    "id",
+    "url",
+    "sku",
+    "name",
+    "term",
+    "keyword",
+    "search",
+    "clicks",
+    "docid",
+    "product",
+    "doc",
+    "grade",
+    "text",
+    "q",
+    "relevance",
+    "event",
+    "day",
+];
+
+/// Whether these are names of columns and not the first row of a log without a header.
+pub(crate) fn is_header(names: &[String]) -> bool {
+    let known = |name: &String| {
+        let name = name.to_ascii_lowercase();
+        name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PARTS_OF_NAMES.contains(&part))
+    };
+    names.iter().all(|name| looks_like_name(name)) && names.iter().any(known)
+}
+
 /// What a column means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(usize)]
@@ -120,5 +179,11 @@ impl Columns {
             None if self.absent[role as usize] || role == Role::Key => None,
             None => Some(role.name()),
         }
+    }
+
+    /// The names to look for, the likeliest first.
+    pub fn names_of(&self, role: Role) -> impl Iterator<Item = &str> {
+        let other = (role == Role::User && !self.is_named(role) && !self.absent[role as usize]).then_some("user_id");
+        self.of(role).into_iter().chain(other)
     }
 }

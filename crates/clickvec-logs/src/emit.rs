@@ -1,14 +1,15 @@
 //! From counts to the tables that are written.
 
-use std::io::Write;
+use std::io::{BufWriter, Stdout, Write};
 use std::path::Path;
 
-use clickvec::files;
+use clickvec::files::{Pending, Sealed};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Distinct;
 use crate::error::{Error, Result};
 use crate::gather::{Cell, Gathered, QueryGroup};
+use crate::prepare::is_standard_output;
 use crate::report::{Count, Counts, Report};
 use crate::sample::{TitleSample, beside};
 
@@ -33,29 +34,51 @@ pub(crate) struct Emission<'a> {
     pub(crate) weights: &'a [f64],
 }
 
-impl Emission<'_> {
-    /// Writes the tables, both or none.
-    pub(crate) fn write(&self, gathered: &Gathered, report: &mut Report) -> Result<()> {
-        let mut failed = None;
-        let mut keep = |result: Result<()>| {
-            result.map_err(|error| match error {
-                Error::File(error) => error,
-                other => {
-                    failed = Some(other);
-                    clickvec::Error::io(self.output, "write", std::io::Error::other("stopped"))
-                }
-            })
-        };
-        let written = files::write_atomically(self.output, |training| match self.validation {
-            None => keep(self.write_rows(gathered, training, None, report)),
-            Some(path) => files::write_atomically(path, |validation| {
-                keep(self.write_rows(gathered, training, Some(validation), report))
-            }),
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(written?),
+/// Where a table goes.
+enum Target {
+    File(Box<Pending>),
+    StandardOutput(BufWriter<Stdout>),
+}
+
+impl Target {
+    fn new(path: &Path) -> Result<Target> {
+        Ok(match is_standard_output(path) {
+            true => Target::StandardOutput(BufWriter::new(std::io::stdout())),
+            false => Target::File(Box::new(Pending::new(path)?)),
+        })
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Target::File(pending) => pending.writer(),
+            Target::StandardOutput(writer) => writer,
         }
+    }
+
+    fn seal(self, path: &Path) -> Result<Option<Sealed>> {
+        match self {
+            Target::File(pending) => Ok(Some(pending.seal()?)),
+            Target::StandardOutput(mut writer) => {
+                writer.flush().map_err(|source| Error::io(path, "write", source))?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Emission<'_> {
+    /// Writes the tables, both or none: both are whole and on disk before either gets its name.
+    pub(crate) fn write(&self, gathered: &Gathered, report: &mut Report) -> Result<()> {
+        let mut training = Target::new(self.output)?;
+        let mut validation = self.validation.map(Target::new).transpose()?;
+        let other = validation.as_mut().map(Target::writer);
+        self.write_rows(gathered, training.writer(), other, report)?;
+        let training = training.seal(self.output)?;
+        let validation = validation.map(|target| target.seal(self.output)).transpose()?;
+        for sealed in [Some(training), validation].into_iter().flatten().flatten() {
+            sealed.publish()?;
+        }
+        Ok(())
     }
 
     fn write_rows(
@@ -78,7 +101,7 @@ impl Emission<'_> {
         while reader.next(&mut group)? {
             for part in 0..2u8 {
                 let is_validation = match self.validation_part {
-                    Some(share) => is_drawn(&group.query, share),
+                    Some(share) => is_drawn(&seen(&group.query), share),
                     None => part == 1,
                 };
                 let Some(found) = self.query(&group, part, report) else { continue };
@@ -90,7 +113,7 @@ impl Emission<'_> {
                 counts.queries += 1;
                 for (title, cells, clicks) in &found {
                     counts.pairs += 1;
-                    counts.clicks += clicks;
+                    counts.clicks = counts.clicks.saturating_add(*clicks);
                     titles.add(xxh3_64(title));
                     report.title_words.add_single(words(title), WORDS);
                     row.clear();
@@ -106,7 +129,9 @@ impl Emission<'_> {
                     put(path, target, &row)?;
                 }
                 if is_validation {
-                    let clicked: Vec<&[u8]> = found.iter().map(|&(title, ..)| title).collect();
+                    // Also those that were clicked too seldom to be written, or in the other part of the log.
+                    let any = group.titles.iter().filter(|title| title.cells.iter().any(|cell| cell.clicks > 0));
+                    let clicked: Vec<&[u8]> = any.map(|title| title.title.as_slice()).collect();
                     for title in beside(&sample, &group.query, &clicked, self.validation_titles) {
                         row.clear();
                         push(&mut row, &[&group.query, title]);
@@ -141,27 +166,27 @@ impl Emission<'_> {
     /// The titles of a query that stay, in one part, if any do.
     fn query<'g>(&self, group: &'g QueryGroup, part: u8, report: &mut Report) -> Option<Vec<Clicked<'g>>> {
         let clicked = group.titles.iter().map(|title| {
-            let clicks: u64 = title.cells.iter().filter(|cell| cell.part == part).map(|cell| cell.clicks).sum();
+            let clicks = sum(title.cells.iter().filter(|cell| cell.part == part).map(|cell| cell.clicks));
             (title.title.as_slice(), title.cells.as_slice(), clicks)
         });
         let mut clicked: Vec<_> = clicked.filter(|&(_, _, clicks)| clicks > 0).collect();
         if clicked.is_empty() {
             return None;
         }
-        let all: u64 = clicked.iter().map(|&(_, _, clicks)| clicks).sum();
+        let all = sum(clicked.iter().map(|&(_, _, clicks)| clicks));
         if self.min_users.is_some_and(|least| group.users[usize::from(part)].len() < least) {
             let left = &mut report.too_few_users;
             left.queries += 1;
             left.pairs += clicked.len() as u64;
-            left.clicks += all;
+            left.clicks = left.clicks.saturating_add(all);
             return None;
         }
         let before = clicked.len();
         clicked.retain(|&(_, _, clicks)| clicks >= self.min_count);
-        let stay: u64 = clicked.iter().map(|&(_, _, clicks)| clicks).sum();
+        let stay = sum(clicked.iter().map(|&(_, _, clicks)| clicks));
         let left = &mut report.too_few_clicks;
         left.pairs += (before - clicked.len()) as u64;
-        left.clicks += all - stay;
+        left.clicks = left.clicks.saturating_add(all - stay);
         if clicked.is_empty() {
             left.queries += 1;
             return None;
@@ -179,6 +204,17 @@ impl Emission<'_> {
         };
         cells.iter().filter(|cell| cell.part == part).map(worth).sum::<f64>() / clicks as f64
     }
+}
+
+/// A sum that stays at the largest number there is.
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// A query as models see it, its words, so that queries which are one to them fall on one side.
+fn seen(query: &[u8]) -> Vec<u8> {
+    let words = std::str::from_utf8(query).map(clickvec::text::words).unwrap_or_default();
+    if words.is_empty() { query.to_vec() } else { words.join(" ").into_bytes() }
 }
 
 /// Whether a query is among the part `share` of all queries that chance picks; it depends on nothing but the query.
@@ -212,6 +248,7 @@ fn why_nothing(report: &Report) -> String {
         (left.without_item, "without an item or title".to_owned()),
         (left.without_title, "of items without a title (--titles)".to_owned()),
         (left.count_zero, "with a count of 0".to_owned()),
+        (left.other_events, "of no known event".to_owned()),
         (
             report.too_few_users.clicks,
             format!("clicks of queries of fewer than {} users (--min-users)", report.min_users.unwrap_or(0)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How much of a field a message repeats.
+/// How much of a name a message repeats.
 const SHOWN_CHARACTERS: usize = 40;
 /// How many names of a header a message repeats.
 const SHOWN_NAMES: usize = 20;
@@ -95,6 +95,21 @@ pub enum TableFault {
         /// The columns of this file that are used.
         found: Vec<String>,
     },
+    /// A column that only later lines have.
+    #[error(
+        "expected the columns that the first {lines} lines have, found a column `{column}` in line {line}; say what it is \
+         with {option}, or give it another name"
+    )]
+    LateColumn {
+        /// The column.
+        column: String,
+        /// Where.
+        line: u64,
+        /// Lines that were looked at first.
+        lines: usize,
+        /// The option that names it.
+        option: &'static str,
+    },
     /// A JSON array instead of lines.
     #[error("expected one JSON object a line, found an array; take it apart first (jq -c '.[]')")]
     JsonArray,
@@ -163,6 +178,26 @@ pub enum Asked {
         /// What the file is.
         what: &'static str,
     },
+    /// A preset knows its columns.
+    #[error("`--preset {preset}` knows the columns of its log; leave --header out")]
+    PresetHeader {
+        /// The preset.
+        preset: &'static str,
+    },
+    /// An output is a file that the shell has opened.
+    #[error("{}: expected a file, a pipe or standard output, found a redirection to a file; name the file itself", path.display())]
+    Redirection {
+        /// The output.
+        path: PathBuf,
+    },
+    /// One query has more titles than memory allows.
+    #[error(
+        "expected the titles of one query to fit into {megabytes} MB of memory, found more; give more with --memory"
+    )]
+    QueryTooLarge {
+        /// The bound.
+        megabytes: usize,
+    },
     /// A preset fixes the format.
     #[error("`--preset {preset}` reads {expected}, found `--format {found}`; leave --format out")]
     PresetFormat {
@@ -215,13 +250,13 @@ pub enum RowFault {
         found: String,
     },
     /// A value of a kind that this column cannot have.
-    #[error("expected {expected} in column `{column}`, found `{found}`")]
+    #[error("expected {expected} in column `{column}`, found {found}")]
     BadValue {
         /// The column.
         column: String,
         /// What it should be.
         expected: &'static str,
-        /// The field, shortened.
+        /// What is there instead: a short number itself, otherwise only what it is.
         found: String,
     },
 }
@@ -253,6 +288,16 @@ impl Error {
         Error::Table { path: path.to_owned(), fault }
     }
 
+    /// The same with advice for a table beside the log, whose columns no option names.
+    pub(crate) fn advise(self, option: &'static str) -> Error {
+        match self {
+            Error::Table { path, fault: TableFault::MissingColumn { column, found, .. } } => {
+                Error::Table { path, fault: TableFault::MissingColumn { column, found, option } }
+            }
+            other => other,
+        }
+    }
+
     /// The operating system failed at `action` on `path`.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         Error::File(clickvec::Error::io(path, action, source))
@@ -275,9 +320,24 @@ pub(crate) fn shown(field: &str) -> String {
     text
 }
 
+/// What a field has instead of what it should, without what somebody may have typed: a field can be shifted.
+pub(crate) fn what(field: &str) -> String {
+    let field = field.trim();
+    match field.chars().count() {
+        0 => "nothing".to_owned(),
+        1..=8 if field.bytes().all(|byte| byte.is_ascii_digit() || b"+-.".contains(&byte)) => format!("`{field}`"),
+        length => format!("other text ({length} characters)"),
+    }
+}
+
 fn names(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
+    }
+    // The first line of a log without a header is something that people typed.
+    if !crate::columns::is_header(names) {
+        let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
+        return format!("{columns} whose names are not shown, since the first line may be no header (--header)");
     }
     let list: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{}`", shown(name))).collect();
     let more = names.len().saturating_sub(SHOWN_NAMES);
@@ -289,6 +349,8 @@ fn advice(option: &str) -> String {
         "--title-column" => "name it with --title-column, or name the column of item ids with --item-column and the \
                              table of their titles with --titles"
             .to_owned(),
+        "--titles" => "the table of --titles has the columns id and title".to_owned(),
+        "--queries" => "the table of --queries has the columns query_id and query".to_owned(),
         option => format!("name it with {option}"),
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::columns::Role;
 use crate::error::{Error, Result, TableFault};
+use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::time::Time;
 
@@ -56,29 +57,37 @@ impl Searches {
     }
 
     /// Reads a table of queries with the columns `query_id` and `query`.
-    pub(crate) fn read(path: &Path, mut options: Options, budget: usize) -> Result<Searches> {
+    pub(crate) fn read(
+        path: &Path,
+        mut options: Options,
+        budget: usize,
+        max_bad: f64,
+    ) -> Result<(Searches, SideTable)> {
         if !options.columns.is_named(Role::Key) {
             options.columns.name(Role::Key, Role::Key.name());
         }
-        let mut table = Table::open(path, &options)?;
-        table.require(Role::Key, &options.columns)?;
-        table.require(Role::Query, &options.columns)?;
+        let advise = |error: Error| error.advise("--queries");
+        let mut table = Table::open(path, &options).map_err(advise)?;
+        table.require(Role::Key, &options.columns).map_err(advise)?;
+        table.require(Role::Query, &options.columns).map_err(advise)?;
+        let mut read = SideTable::new(path);
         let mut searches = Searches::new(budget, false);
         let mut record = Record::default();
         loop {
             match table.next(&mut record)? {
-                Next::End => return Ok(searches),
-                Next::Header => {}
-                Next::Broken(fault) => {
-                    let first = format!("{}:{}: {fault}", path.display(), record.line);
-                    return Err(Error::TooManyBroken { broken: 1, rows: record.line, allowed: 0.0, first });
-                }
+                Next::End => break,
+                Next::Header | Next::Other => read.rows += 1,
+                Next::Broken(fault) => read.broken(record.line, &fault),
                 Next::Row => {
+                    read.rows += 1;
                     if let (Some(key), Some(query)) = (record.get(Role::Key), record.get(Role::Query)) {
                         searches.add(path, key.trim(), None, query)?;
                     }
                 }
             }
         }
+        table.check_named(&options.columns).map_err(advise)?;
+        read.judge(max_bad)?;
+        Ok((searches, read))
     }
 }

@@ -30,10 +30,31 @@ impl Removed {
     }
 }
 
-/// Cuts what is personal out of a query, which may then be empty. Returns what was cut out.
+/// Cuts what is personal out of a query, which may then be empty: a rest without letter or digit is left out too. Returns
+/// what was cut out.
 pub fn remove_personal(query: &mut String) -> Removed {
     let mut removed = Removed::default();
-    let (mut digits, mut at) = (0, false);
+    // What is left may have come together to something personal again.
+    for _ in 0..MOST_ROUNDS {
+        let found = cut_once(query);
+        if found.total() == 0 {
+            break;
+        }
+        removed.add(found);
+    }
+    let more = removed.total() > 0 && cut_once(&mut query.clone()).total() > 0;
+    if removed.total() > 0 && (more || !query.chars().any(char::is_alphanumeric)) {
+        query.clear();
+    }
+    removed
+}
+
+/// Nobody types what takes more rounds; the whole query is left out then.
+const MOST_ROUNDS: usize = 4;
+
+fn cut_once(query: &mut String) -> Removed {
+    let mut removed = Removed::default();
+    let (mut digits, mut at) = (0u32, false);
     for byte in query.bytes() {
         digits += u32::from(byte.is_ascii_digit());
         at |= byte == b'@';
@@ -93,11 +114,10 @@ fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
 /// Runs of digits with what separates their groups.
 fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut Removed) {
     let bytes = text.as_bytes();
+    let emails = cut.len();
     let mut start = 0;
     while start < bytes.len() {
-        let opens = bytes[start].is_ascii_digit() || matches!(bytes[start], b'+' | b'(');
-        let follows = start > 0 && (bytes[start - 1].is_ascii_alphanumeric() || bytes[start - 1] >= 0x80);
-        if !opens || (follows && bytes[start].is_ascii_digit()) {
+        if !bytes[start].is_ascii_digit() && !matches!(bytes[start], b'+' | b'(') {
             start += 1;
             continue;
         }
@@ -109,17 +129,31 @@ fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut Removed) {
         while end > start && !bytes[end - 1].is_ascii_digit() {
             end -= 1;
         }
-        let letter_follows = bytes.get(end).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80);
-        let inside = cut.iter().any(|&(from, to)| start < to && from < end);
-        if end > start && !letter_follows && !inside {
-            number(text, start, end, cut, removed);
+        let after = cut[..emails].partition_point(|&(_, to)| to <= start);
+        let inside = cut[..emails].get(after).is_some_and(|&(from, _)| from < end);
+        if end > start && !inside {
+            // A letter beside digits makes them an article's number, unless their form leaves no doubt.
+            let letter_before = text[..start].chars().next_back().is_some_and(char::is_alphanumeric);
+            let letter_after = text[end..].chars().next().is_some_and(char::is_alphanumeric);
+            number(text, start, end, [letter_before, letter_after], cut, removed);
         }
         start = next.max(start + 1);
     }
 }
 
-/// One run, which may have a number of a person anywhere in it: groups at its beginning or end may be others.
-fn number(text: &str, start: usize, end: usize, cut: &mut Vec<(usize, usize)>, removed: &mut Removed) {
+/// The longest number of a person, with what separates its groups.
+const MOST_BYTES: usize = 40;
+
+/// One run, which may have numbers of persons anywhere in it: groups at its beginning or end may be others. `letters`:
+/// whether one stands before it, and behind it.
+fn number(
+    text: &str,
+    start: usize,
+    end: usize,
+    letters: [bool; 2],
+    cut: &mut Vec<(usize, usize)>,
+    removed: &mut Removed,
+) {
     let bytes = &text.as_bytes()[start..end];
     // Where a number may begin, and where it may end: with a group of digits.
     let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
@@ -127,35 +161,42 @@ fn number(text: &str, start: usize, end: usize, cut: &mut Vec<(usize, usize)>, r
         matches!(bytes[place], b'+' | b'(') && !digit(place.wrapping_sub(1))
             || digit(place) && (place == 0 || !digit(place - 1))
     };
-    let begins: Vec<usize> = (0..bytes.len()).filter(|&place| begins(place)).take(MOST_GROUPS).collect();
-    let ends: Vec<usize> =
-        (1..=bytes.len()).filter(|&place| digit(place - 1) && !digit(place)).take(MOST_GROUPS).collect();
-    let mut from = 0;
-    for &begin in &begins {
-        if begin < from {
+    let mut begin = 0;
+    while begin < bytes.len() {
+        if !begins(begin) {
+            begin += 1;
             continue;
         }
         // The longest that is one.
-        for &stop in ends.iter().rev().filter(|&&stop| stop > begin) {
+        let last = bytes.len().min(begin + MOST_BYTES);
+        let ends = (begin + 1..=last).rev().filter(|&stop| digit(stop - 1) && !digit(stop));
+        let mut found = None;
+        for stop in ends {
             let candidate = &bytes[begin..stop];
-            let kind = match () {
-                () if is_card(candidate) => &mut removed.cards,
-                () if is_phone(candidate) => &mut removed.phones,
-                () => continue,
-            };
-            *kind += 1;
-            cut.push((start + begin, start + stop));
-            from = stop;
+            let touches = letters[0] && begin == 0 || letters[1] && stop == bytes.len();
+            let grouped = candidate.iter().any(|byte| !byte.is_ascii_digit());
+            if is_card(candidate) {
+                removed.cards += 1;
+            } else if is_phone(candidate) && (!touches || grouped) {
+                removed.phones += 1;
+            } else {
+                continue;
+            }
+            found = Some(stop);
             break;
+        }
+        match found {
+            Some(stop) => {
+                cut.push((start + begin, start + stop));
+                begin = stop;
+            }
+            None => begin += 1,
         }
     }
 }
 
-/// More groups of digits than this in one run are a table, not a number.
-const MOST_GROUPS: usize = 64;
-
 /// 14 to 19 digits with the first digits of a card's issuer and a valid check digit, in one run or in groups of at least
-/// three that single spaces or hyphens separate.
+/// three that single spaces, hyphens or full stops separate.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
@@ -168,7 +209,7 @@ fn is_card(text: &[u8]) -> bool {
                 count += 1;
                 group += 1;
             }
-            b' ' | b'-' if group >= 3 => group = 0,
+            b' ' | b'-' | b'.' if group >= 3 => group = 0,
             _ => return false,
         }
     }
@@ -262,8 +303,23 @@ mod tests {
             ("340000000000009", "", [0, 0, 1]),
             ("me@example.com 4111111111111111 555-234-5678", "", [1, 1, 1]),
             ("grün@größe.de", "", [1, 0, 0]),
+            ("tel+49301234567x", "tel x", [0, 1, 0]),
+            ("€4111111111111111", "", [0, 0, 1]),
+            ("nr4111111111111111b", "nr b", [0, 0, 1]),
+            ("4111.1111.1111.1111", "", [0, 0, 1]),
+            ("(555) a@b.de 234-5678", "", [1, 1, 0]),
+            ("<jane@example.com>!", "", [1, 0, 0]),
         ] {
             assert_eq!(cut(text), (left.to_owned(), counts), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_lines_take_no_longer_than_they_are_long() {
+        for part in ["1 ", "a@", "a@b.de ", "12345 ", "+1-", "(1)"] {
+            let started = std::time::Instant::now();
+            cut(&part.repeat(300_000));
+            assert!(started.elapsed().as_secs() < 20, "{part}");
         }
     }
 

@@ -1,10 +1,13 @@
 //! What was found in a log, in numbers.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 
 use crate::distinct::Distinct;
+use crate::error::{Error, Result, RowFault};
+use crate::prepare::named;
 use crate::privacy::Removed;
 
 /// How many broken rows are shown.
@@ -15,6 +18,10 @@ pub const SHOWN_BROKEN: usize = 5;
 pub struct Report {
     /// What was read, file by file.
     pub files: Vec<FileReport>,
+    /// What was read of tables beside the logs: of titles, of queries.
+    pub side_tables: Vec<SideTable>,
+    /// Columns whose names say that they may hold who asked, in a log in which nothing else does.
+    pub looks_like_user: Vec<String>,
     /// Rows of all files, broken ones included.
     pub rows: u64,
     /// Broken rows.
@@ -72,10 +79,58 @@ pub struct Report {
 pub struct FileReport {
     /// Its name.
     pub path: String,
-    /// Its format.
+    /// Its rows.
     pub rows: u64,
     /// Broken ones among them.
     pub broken: u64,
+}
+
+/// What was read of a table beside the logs.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideTable {
+    /// Its name.
+    pub path: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Broken ones among them.
+    pub broken: u64,
+    /// The first of them.
+    pub first_broken: Vec<BrokenRow>,
+}
+
+impl SideTable {
+    pub(crate) fn new(path: &Path) -> SideTable {
+        SideTable { path: named(path), rows: 0, broken: 0, first_broken: Vec::new() }
+    }
+
+    /// Counts a broken row.
+    pub(crate) fn broken(&mut self, line: u64, fault: &RowFault) {
+        self.rows += 1;
+        self.broken += 1;
+        if self.first_broken.len() < SHOWN_BROKEN {
+            self.first_broken.push(BrokenRow { path: self.path.clone(), line, reason: fault.to_string() });
+        }
+    }
+
+    /// That no more rows are broken than may be.
+    pub(crate) fn judge(&self, max_bad: f64) -> Result<()> {
+        judge(self.rows, self.broken, &self.first_broken, max_bad)
+    }
+}
+
+/// That no more rows are broken than the part `max_bad` of all.
+pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad: f64) -> Result<()> {
+    if broken as f64 <= max_bad * rows as f64 {
+        return Ok(());
+    }
+    let line = |row: &BrokenRow| format!("\n  {}:{}: {}", row.path, row.line, row.reason);
+    let mut first: String = first_broken.iter().map(line).collect();
+    let more = broken - first_broken.len() as u64;
+    if more > 0 {
+        first.push_str(&format!("\n  and {more} more"));
+    }
+    first.push('\n');
+    Err(Error::TooManyBroken { broken, rows, allowed: 100.0 * max_bad, first })
 }
 
 /// A row that was left out since it is broken.
@@ -110,6 +165,8 @@ pub struct LeftOut {
     pub without_title: u64,
     /// A count of 0.
     pub count_zero: u64,
+    /// Of a preset's log, no event that is known.
+    pub other_events: u64,
 }
 
 /// Different things.
@@ -137,6 +194,8 @@ pub struct Counts {
 pub struct PositionReport {
     /// By place.
     pub positions: Vec<Position>,
+    /// The place that others are compared with: the first, if the log can compare it.
+    pub reference: usize,
     /// The largest weight of a click.
     pub clip: f64,
     /// Rounds until the estimate stood.
@@ -152,10 +211,10 @@ pub struct Position {
     pub shown: u64,
     /// Clicks there.
     pub clicks: u64,
-    /// How often it is looked at, as a part of how often the first one is.
-    pub examination: f64,
+    /// How often it is looked at, as a part of how often the reference is; `None` if the log cannot say.
+    pub examination: Option<f64>,
     /// The standard error of that.
-    pub standard_error: f64,
+    pub standard_error: Option<f64>,
     /// What a click there is worth.
     pub weight: f64,
 }
@@ -229,6 +288,7 @@ impl LeftOut {
             without_item,
             without_title,
             count_zero,
+            other_events,
         } = *self;
         not_clicked
             + headers
@@ -239,6 +299,7 @@ impl LeftOut {
             + without_item
             + without_title
             + count_zero
+            + other_events
     }
 }
 

@@ -6,23 +6,31 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Titles that are kept to choose from.
 const KEPT: usize = 4_096;
+/// Bytes of them.
+const KEPT_BYTES: usize = 8 << 20;
 
 /// A sample of different titles: those whose hashes are smallest, so that it depends on nothing but the titles.
 #[derive(Debug, Default)]
 pub(crate) struct TitleSample {
     kept: BTreeMap<u64, Vec<u8>>,
+    bytes: usize,
+    /// Only smaller hashes are kept, once some had to go.
+    below: Option<u64>,
 }
 
 impl TitleSample {
     /// Sees a title.
     pub(crate) fn add(&mut self, title: &[u8]) {
         let hash = xxh3_64(title);
-        if self.kept.len() == KEPT && self.kept.last_key_value().is_some_and(|(&last, _)| last <= hash) {
+        if self.below.is_some_and(|below| hash >= below) || self.kept.contains_key(&hash) {
             return;
         }
-        self.kept.entry(hash).or_insert_with(|| title.to_vec());
-        if self.kept.len() > KEPT {
-            self.kept.pop_last();
+        self.bytes += title.len();
+        self.kept.insert(hash, title.to_vec());
+        while self.kept.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some((last, title)) = self.kept.pop_last() else { break };
+            self.bytes -= title.len();
+            self.below = Some(last);
         }
     }
 

@@ -1,5 +1,8 @@
 //! Queries and titles as one line of a table can hold them.
 
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
+
 /// Writes `text` into `out` with each run of white space and control characters as one space, none at the ends;
 /// lower-cased if `lower`.
 ///
@@ -33,6 +36,34 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
     }
 }
 
+/// Writes a query into `out` as models see it, as far as that shows no difference to people: NFKC, without characters of
+/// the category Cf (zero-width ones, soft hyphens, direction marks) and variation selectors, every dash a hyphen, then
+/// [`clean`]; lower-cased if `lower`.
+pub fn clean_query(text: &str, lower: bool, out: &mut String) {
+    if text.is_ascii() {
+        return clean(text, lower, out);
+    }
+    let seen = |c: char| match c.general_category() {
+        GeneralCategory::Format => None,
+        GeneralCategory::DashPunctuation => Some('-'),
+        _ => match c {
+            '\u{2212}' | '\u{2043}' => Some('-'),
+            '\u{34F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
+                None
+            }
+            c => Some(c),
+        },
+    };
+    let mut normal: String = text.nfkc().filter_map(seen).collect();
+    if lower {
+        // Σ has two lower-case forms; people type either.
+        normal = normal.to_lowercase().replace('ς', "σ");
+    }
+    // What was dropped, and lower case (İ is i and a mark then), can undo the normal form.
+    let normal: String = normal.nfkc().collect();
+    clean(&normal, false, out);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +95,24 @@ mod tests {
         assert_eq!(cleaned("Red SHOES", true), "red shoes");
         assert_eq!(cleaned("Rote  SCHUHE GRÜN", true), "rote schuhe grün");
         assert_eq!(cleaned("Red", false), "Red");
+    }
+
+    #[test]
+    fn queries_that_look_alike_are_one() {
+        let mut out = String::new();
+        for text in [
+            "t-shirt café",
+            "T-Shirt  Cafe\u{301}",
+            "t\u{2011}shirt café",
+            "ｔ－ｓｈｉｒｔ café",
+            "t\u{2212}sh\u{ad}irt \u{200e}ca\u{200b}fé\u{feff}",
+        ] {
+            clean_query(text, true, &mut out);
+            assert_eq!(out, "t-shirt café", "{text:?}");
+        }
+        clean_query("Größe\u{3000}XL", false, &mut out);
+        assert_eq!(out, "Größe XL");
+        clean_query("\u{200b}\u{ad}", true, &mut out);
+        assert_eq!(out, "");
     }
 }

@@ -2,43 +2,57 @@
 
 use jiff::civil;
 
+/// Microseconds in a second.
+const SECOND: i64 = 1_000_000;
 /// Seconds in a day.
 const DAY: i64 = 86_400;
 /// 2200-01-01 in seconds: a larger number of seconds is one of a smaller unit.
 const LATEST: i64 = 7_258_118_400;
 
-/// Seconds since 1970-01-01 UTC.
+/// Microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub i64);
 
 impl Time {
-    /// Reads a time: a date, a date and a time of day with or without an offset (UTC if without), or a whole number of
-    /// seconds, milli-, micro- or nanoseconds since 1970, told apart by its size; eight digits are a date, `20240517`.
+    /// Reads a time: a date, a date and a time of day with or without an offset (UTC if without), or seconds (with or
+    /// without a fraction), milli-, micro- or nanoseconds since 1970, told apart by their size; 8, 12 and 14 digits are
+    /// `20240517`, `202405170830` and `20240517083000`.
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return number(text);
         }
         if let Some(time) = plain(text) {
             return Some(time);
         }
-        // BigQuery writes ` UTC`.
+        // BigQuery writes ` UTC`, others a blank before the offset, or slashes.
         let text = text.strip_suffix(" UTC").unwrap_or(text);
+        let text = text.replacen(" +", "+", 1).replacen(" -", "-", 1);
+        let text = match text.as_bytes() {
+            [_, _, _, _, b'/', ..] => text.replacen('/', "-", 2),
+            _ => text,
+        };
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
-            return Some(Time(time.as_second()));
+            return Some(Time(time.as_microsecond()));
         }
         let time: civil::DateTime = text.parse().ok()?;
         of(time)
     }
 
-    /// Days since 1970-01-01 UTC.
-    pub fn day(self) -> i64 {
-        self.0.div_euclid(DAY)
+    /// Whether a text is a bare number too small to be a time that somebody means, as the year `2024` alone.
+    pub fn is_small_number(text: &str) -> bool {
+        let text = text.trim();
+        text.len() != 8 && text.parse::<f64>().is_ok_and(|number| number.abs() < 1e8)
     }
 
-    /// `2024-05-17`; for years beyond 9999 the number of seconds.
+    /// Days since 1970-01-01 UTC.
+    pub fn day(self) -> i64 {
+        self.0.div_euclid(DAY * SECOND)
+    }
+
+    /// `2024-05-17`; for years beyond 9999 the number of microseconds.
     pub fn date(self) -> String {
-        match jiff::Timestamp::from_second(self.0) {
+        match jiff::Timestamp::from_microsecond(self.0) {
             Ok(time) => time.to_string().chars().take(10).collect(),
             Err(_) => self.0.to_string(),
         }
@@ -65,7 +79,7 @@ fn plain(text: &str) -> Option<Time> {
         }
         _ => return None,
     };
-    if bytes[4] != b'-' || bytes[7] != b'-' {
+    if bytes[4] != bytes[7] || !matches!(bytes[4], b'-' | b'/') {
         return None;
     }
     let (year, month, day) = (two(0)? * 100 + two(2)?, two(5)?, two(8)?);
@@ -77,7 +91,7 @@ fn plain(text: &str) -> Option<Time> {
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days =
         y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 1 - 719_468;
-    Some(Time(days * DAY + seconds))
+    Some(Time((days * DAY + seconds) * SECOND))
 }
 
 fn is_leap(year: i64) -> bool {
@@ -85,24 +99,32 @@ fn is_leap(year: i64) -> bool {
 }
 
 fn number(text: &str) -> Option<Time> {
-    let number: i64 = text.parse().ok()?;
-    if text.len() == 8 {
-        let date = civil::Date::new((number / 10_000) as i16, (number / 100 % 100) as i8, (number % 100) as i8).ok()?;
-        return of(date.at(0, 0, 0, 0));
-    }
-    let mut seconds = number;
-    for _ in 0..3 {
-        if seconds < LATEST {
-            return Some(Time(seconds));
+    if let Some((seconds, fraction)) = text.split_once('.') {
+        let seconds: i64 = seconds.parse().ok().filter(|&seconds| seconds < LATEST)?;
+        if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
         }
-        seconds /= 1000;
+        let digits: String = fraction.chars().chain("000000".chars()).take(6).collect();
+        return Some(Time(seconds * SECOND + digits.parse::<i64>().ok()?));
     }
-    (seconds < LATEST).then_some(Time(seconds))
+    let number: i64 = text.parse().ok()?;
+    if matches!(text.len(), 8 | 12 | 14) {
+        let two = |at: usize| text.get(at..at + 2).map_or(Some(0), |digits| digits.parse::<i8>().ok());
+        let year: i16 = text[..4].parse().ok()?;
+        return of(civil::DateTime::new(year, two(4)?, two(6)?, two(8)?, two(10)?, two(12)?, 0).ok()?);
+    }
+    // Seconds, milliseconds, microseconds: microseconds each.
+    for (unit, per_second) in [(SECOND, 1), (1_000, 1_000), (1, SECOND)] {
+        if number / per_second < LATEST {
+            return Some(Time(number * unit));
+        }
+    }
+    (number / (1_000 * SECOND) < LATEST).then_some(Time(number / 1_000))
 }
 
 fn of(time: civil::DateTime) -> Option<Time> {
     let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(Time(zoned.timestamp().as_second()))
+    Some(Time(zoned.timestamp().as_microsecond()))
 }
 
 #[cfg(test)]
@@ -111,20 +133,35 @@ mod tests {
 
     #[test]
     fn times_as_logs_write_them() {
-        let expected = Some(Time(1_715_934_600));
+        let expected = Time(1_715_934_600 * SECOND);
         for text in [
             "2024-05-17 08:30:00",
             "2024-05-17T08:30:00",
             "2024-05-17T08:30:00Z",
             "2024-05-17 10:30:00+02:00",
-            "2024-05-17T08:30:00.250Z",
-            "2024-05-17 08:30:00.123456 UTC",
+            "2024-05-17 10:30:00 +02:00",
+            "2024/05/17 08:30:00",
+            "20240517083000",
+            "202405170830",
             "1715934600",
-            "1715934600123",
-            "1715934600123456",
-            "1715934600123456789",
         ] {
-            assert_eq!(Time::parse(text), expected, "{text}");
+            assert_eq!(Time::parse(text), Some(expected), "{text}");
+        }
+        for (text, more) in [
+            ("2024-05-17T08:30:00.250Z", 250_000),
+            ("2024-05-17 08:30:00.123456 UTC", 123_456),
+            ("1715934600.25", 250_000),
+            ("1715934600123", 123_000),
+            ("1715934600123456", 123_456),
+            ("1715934600123456789", 123_456),
+        ] {
+            assert_eq!(Time::parse(text), Some(Time(expected.0 + more)), "{text}");
+        }
+        assert_eq!(Time::parse("2024-05-17"), Time::parse("2024/05/17"));
+        for (text, small) in
+            [("2024", true), ("17", true), ("20240517", false), ("1715934600", false), ("2024-05", false)]
+        {
+            assert_eq!(Time::is_small_number(text), small, "{text}");
         }
         assert_eq!(Time::parse("2024-05-17"), Time::parse("20240517"));
         assert_eq!(Time::parse("2024-05-17").unwrap().date(), "2024-05-17");
@@ -137,7 +174,7 @@ mod tests {
             let seconds = days * DAY + days.rem_euclid(DAY);
             let text = jiff::Timestamp::from_second(seconds).unwrap().to_string();
             for text in [&text[..], text.trim_end_matches('Z')] {
-                assert_eq!(plain(text), Some(Time(seconds)), "{text}");
+                assert_eq!(plain(text), Some(Time(seconds * SECOND)), "{text}");
             }
         }
     }
@@ -155,6 +192,10 @@ mod tests {
             "NaN",
             "99999999999999999999",
             "20241399",
+            "20240517253000",
+            "1715934600.x",
+            "1.2.3",
+            ".",
         ] {
             assert_eq!(Time::parse(text), None, "{text}");
         }

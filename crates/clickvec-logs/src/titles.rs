@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::columns::Role;
 use crate::error::{Error, Result, TableFault};
+use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::text;
 
@@ -14,28 +15,29 @@ const TITLE_BYTES: usize = 64;
 /// Titles by item.
 pub(crate) struct Titles {
     by_item: HashMap<Box<str>, Box<str>>,
-    /// Rows that are broken, empty, or name an item again.
-    pub(crate) left_out: u64,
+    /// What was read.
+    pub(crate) table: SideTable,
 }
 
 impl Titles {
     /// Reads a table with the columns `id` (or `item`) and `title`; of an item's titles the first counts.
-    pub(crate) fn read(path: &Path, options: Option<Options>, budget: usize) -> Result<Titles> {
+    pub(crate) fn read(path: &Path, options: Option<Options>, budget: usize, max_bad: f64) -> Result<Titles> {
         let mut options = options.unwrap_or_default();
         options.columns.name(Role::Title, "title");
         options.columns.name(Role::Item, "id");
-        let mut table = Table::open(path, &options)?;
-        let mut titles = Titles { by_item: HashMap::new(), left_out: 0 };
+        let mut table = Table::open(path, &options).map_err(|error| error.advise("--titles"))?;
+        let mut titles = Titles { by_item: HashMap::new(), table: SideTable::new(path) };
         let (mut record, mut title, mut bytes) = (Record::default(), String::new(), 0);
         loop {
             match table.next(&mut record)? {
                 Next::End => break,
-                Next::Header | Next::Broken(_) => titles.left_out += 1,
+                Next::Header | Next::Other => titles.table.rows += 1,
+                Next::Broken(fault) => titles.table.broken(record.line, &fault),
                 Next::Row => {
+                    titles.table.rows += 1;
                     text::clean(record.get(Role::Title).unwrap_or_default(), false, &mut title);
                     let item = record.get(Role::Item).unwrap_or_default().trim();
                     if item.is_empty() || title.is_empty() || titles.by_item.contains_key(item) {
-                        titles.left_out += 1;
                         continue;
                     }
                     bytes += item.len() + title.len() + TITLE_BYTES;
@@ -46,6 +48,8 @@ impl Titles {
                 }
             }
         }
+        table.check_named(&options.columns).map_err(|error| error.advise("--titles"))?;
+        titles.table.judge(max_bad)?;
         Ok(titles)
     }
 

@@ -27,6 +27,7 @@ fn config(folder: &Path, split: Split, min_users: usize, min_count: u64) -> Conf
         min_count,
         min_users: Some(min_users),
         limits: Limits::default(),
+        day_limit_asked: false,
         split,
         validation_titles: 0,
         position_clip: None,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Run};
+use crate::harness::{Folder, Run, program};
 
 const LOG: &str = "query\ttitle\tuser\ttime\n\
     Red shoes\tShoes, red\tu1\t2024-05-01 10:00:00\n\
@@ -418,10 +418,213 @@ fn a_full_disk_is_an_error() {
     folder.write("log.tsv", LOG);
     let run = folder.run(&["prepare", "log.tsv", "-o", "/dev/full", "--min-users", "1"]).code(2);
     run.says("/dev/full: cannot write: No space left on device");
-    folder.write("held.tsv", "former");
-    let more = ["--validation", "held.tsv", "--validation-part", "0.5", "--min-users", "1"];
-    folder.run(&[&["prepare", "log.tsv", "-o", "/dev/full"], &more[..]].concat()).code(2);
+    for (output, validation) in [("/dev/full", "held.tsv"), ("clicks.tsv", "/dev/full")] {
+        folder.write("held.tsv", "former");
+        folder.write("clicks.tsv", "former");
+        let split = ["--validation", validation, "--validation-after", "2024-05-03", "--min-users", "1"];
+        folder.run(&[&["prepare", "log.tsv", "-o", output], &split[..]].concat()).code(2).says("No space left");
+        assert_eq!((folder.read("held.tsv"), folder.read("clicks.tsv")), ("former".to_owned(), "former".to_owned()));
+    }
     let names: Vec<_> = std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "{names:?}");
-    folder.run(&["prepare", "log.tsv", "-o", "/dev/stdout", "--min-users", "1"]).code(0).prints("sofa\tCouch\t1\n");
+    assert_eq!(names.len(), 3, "{names:?}");
+    for name in ["/dev/stdout", "-"] {
+        folder.run(&["prepare", "log.tsv", "-o", name, "--min-users", "1"]).code(0).prints("sofa\tCouch\t1\n");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_by_name_loses_nothing() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG);
+    prepare(&folder, &["--min-users", "1"]).code(0);
+    let expected = folder.read("clicks.tsv");
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
+    assert!(made.success());
+    let path = folder.path("pipe");
+    let writer = std::thread::spawn(move || std::fs::write(path, LOG).unwrap());
+    folder.run(&["prepare", "pipe", "-o", "again.tsv", "--min-users", "1"]).code(0);
+    writer.join().unwrap();
+    assert_eq!(folder.read("again.tsv"), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_are_told_apart_by_where_they_lead() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG);
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    std::os::unix::fs::symlink("out.tsv", folder.path("link.tsv")).unwrap();
+    for other in ["./out.tsv", "sub/../out.tsv", "link.tsv"] {
+        let split = ["--validation-part", "0.5", "--validation", other];
+        let run = folder.run(&[&["prepare", "log.tsv", "-o", "out.tsv"], &split[..]].concat());
+        run.code(2).says("a file of its own for each output");
+        folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", other]).code(2).says("a file of its own");
+        assert!(!folder.path("out.tsv").exists());
+    }
+    folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", "no/r.html"]).code(2).says("no: expected a folder");
+    folder.run(&["prepare", "log.tsv", "-o", "-", "--json"]).code(2).says("standard output");
+    // What standard output is redirected to is appended to, not replaced.
+    folder.write("target", "before\n");
+    let target = std::fs::File::options().append(true).open(folder.path("target")).unwrap();
+    let mut command = std::process::Command::new(program());
+    command
+        .current_dir(folder.path("."))
+        .args(["prepare", "log.tsv", "-o", "/dev/stdout", "--min-users", "1"])
+        .stdout(target);
+    assert!(command.status().unwrap().success());
+    let text = folder.read("target");
+    assert!(text.starts_with("before\nquery\ttitle\tcount\n") && text.ends_with("sofa\tCouch\t1\n"), "{text}");
+}
+
+#[test]
+fn columns_of_json_come_in_any_row() {
+    let folder = Folder::new();
+    // Who asked is not in the first line, and k-anonymity is on all the same.
+    let row = |more: &str| format!("{{\"query\":\"a\",\"title\":\"t\"{more}}}\n");
+    folder.write("log.json", [row(""), row(",\"user\":\"u1\"")].concat());
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
+    run.says("clicks of queries of fewer than 5 users");
+    // A row that does not say whether there was a click is none.
+    folder.write("log.json", [row(",\"clicked\":1"), row(""), row(",\"clicked\":null")].concat());
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
+    run.says("bad click 2").says("1 pair, 1 click");
+    folder.write("log.json", row("").repeat(3));
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--user-column", "who"]).code(2);
+    run.says("expected a column `who`, found `query`, `title`");
+    folder.write("log.json", row("").repeat(1500) + &row(",\"user\":\"u\""));
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
+    run.says("found a column `user` in line 1501").says("--user-column");
+}
+
+#[test]
+fn what_was_clicked_is_never_a_bad_answer() {
+    let folder = Folder::new();
+    // Each query clicks all titles, one of them only before the split, one only once.
+    let mut log = "query\ttitle\ttime\n".to_owned();
+    for query in 0..20 {
+        for title in 0..8 {
+            let (days, times) = if title == 0 { (1..2, 2) } else { (1..4, if title == 1 { 1 } else { 2 }) };
+            for day in days {
+                (0..times).for_each(|_| writeln!(log, "q{query}\tt{title}\t2024-05-0{day}").unwrap());
+            }
+        }
+    }
+    folder.write("log.tsv", log);
+    let split = ["--validation", "held.tsv", "--validation-after", "2024-05-03", "--min-count", "2"];
+    prepare(&folder, &split).code(0);
+    let held = folder.read("held.tsv");
+    assert!(held.lines().count() > 20);
+    assert!(held.lines().skip(1).all(|line| line.split('\t').nth(2) == Some("1")), "{held}");
+}
+
+#[test]
+fn queries_that_models_cannot_tell_apart_are_on_one_side() {
+    let folder = Folder::new();
+    let mut log = "query\ttitle\n".to_owned();
+    for i in 0..60 {
+        for form in ["Red-Shoes", "red shoes", "RED\u{2011}shoes", "r\u{ad}ed\u{200b} ｓhoes"] {
+            let _ = writeln!(log, "{form} {i}\tt{i}");
+        }
+    }
+    folder.write("log.tsv", log);
+    for more in [&["--keep-case"][..], &[]] {
+        let split = ["--validation", "held.tsv", "--validation-part", "0.5", "--validation-titles", "0"];
+        prepare(&folder, &[&split[..], more].concat()).code(0);
+        let numbers = |name: &str| -> Vec<String> {
+            let text = folder.read(name);
+            let number = |line: &str| line.split('\t').next().unwrap().rsplit(' ').next().unwrap().to_owned();
+            text.lines().skip(1).map(number).collect()
+        };
+        let (training, held) = (numbers("clicks.tsv"), numbers("held.tsv"));
+        assert!(held.len() > 20 && held.iter().all(|number| !training.contains(number)), "{held:?}");
+    }
+}
+
+#[test]
+fn placeholders_are_no_users_and_letter_case_makes_no_other() {
+    let folder = Folder::new();
+    let users = ["null", "-", "(not set)", "undefined", "None", "N/A", "Jane", "jane", " JANE "];
+    let rows: String = users.iter().map(|user| format!("a\tt\t{user}\n")).collect();
+    folder.write("log.tsv", format!("query\ttitle\tuser_id\n{rows}"));
+    prepare(&folder, &["--min-users", "2"]).code(2).says("of fewer than 2 users");
+    folder.write("log.tsv", format!("query\ttitle\tvisitor\n{rows}"));
+    prepare(&folder, &[]).code(0).says("warning: `visitor` may say who asked and is not used");
+}
+
+#[test]
+fn messages_repeat_nothing_that_was_typed() {
+    let folder = Folder::new();
+    folder.write("log.tsv", "secret illness\tpills\t1\n");
+    let run = prepare(&folder, &[]).code(2);
+    assert!(!run.stderr().contains("illness") && !run.stderr().contains("pills"), "{}", run.stderr());
+    folder.write("log.tsv", "query\ttitle\tcount\nshoes\tt\tsecret illness\nshoes\tt\t1\n");
+    let run = prepare(&folder, &["--max-bad", "100%"]).code(0).says("found other text (14 characters)");
+    assert!(!run.stderr().contains("illness"));
+    folder.write("log.json", "{\"query\":\"a\",\"title\":\"t\"}\n\"secret illness\"\n");
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
+    assert!(!run.says("found a text").stderr().contains("illness"));
+}
+
+#[test]
+fn limits_that_cannot_be_held_are_an_error() {
+    let folder = Folder::new();
+    folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu\n");
+    prepare(&folder, &["--max-queries-per-day", "9"])
+        .code(2)
+        .says("`--max-queries-per-day` needs a column that says when");
+    folder.write("log.tsv", "query\ttitle\na\tt\n");
+    prepare(&folder, &["--max-queries", "9"]).code(2).says("`--max-queries` needs a column that says who asked");
+    let split = ["--validation", "held.tsv", "--validation-after", "2024"];
+    prepare(&folder, &split).code(2).says("a year needs month and day");
+    // A file without rows is no success.
+    let split = ["--validation", "held.tsv", "--validation-part", "0.000001"];
+    prepare(&folder, &split).code(1).says("warning: held.tsv has no rows below its header");
+}
+
+#[test]
+fn robots_are_known_by_the_ids_of_queries() {
+    let folder = Folder::new();
+    let (mut log, mut queries) = ("query_id\ttitle\tuser\ttime\n".to_owned(), "query_id\tquery\n".to_owned());
+    for i in 0..20 {
+        let _ = writeln!(log, "{i}\tt\trobot \t2024-05-01");
+        let _ = writeln!(queries, "{i}\tq{i}");
+    }
+    log.push_str("3\tt\tperson\t2024-05-01\n");
+    folder.write("log.tsv", log);
+    folder.write("queries.tsv", format!("{queries}broken\n"));
+    let more = ["--queries", "queries.tsv", "--max-queries-per-day", "9", "--min-users", "1"];
+    prepare(&folder, &more).code(2).says("queries.tsv:22: expected 2 columns");
+    prepare(&folder, &[&more[..], &["--max-bad", "10%"]].concat()).code(0).says("left out 1 broken of 21 rows");
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nq3\tt\t1\n");
+}
+
+#[test]
+fn judgments_have_grades_and_blanks_or_tabs() {
+    let folder = Folder::new();
+    folder.write("queries.tsv", "7\tred shoes\n8\tsofa\n");
+    folder.write("collection.tsv", "1\tShoes, red\n2\tCouch\n");
+    let tables = ["--titles", "collection.tsv", "--queries", "queries.tsv"];
+    for qrels in ["7 0 1 2\n8 0 2 0\n", "7\t0\t1\t3\n8\t0\t2\t-1\n"] {
+        folder.write("qrels.tsv", qrels);
+        let run = ["prepare", "qrels.tsv", "-o", "out.tsv", "--preset", "msmarco-passage"];
+        folder.run(&[&run[..], &tables[..]].concat()).code(0);
+        assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\n");
+        folder
+            .run(&[&run[..], &tables[..], &["--header", "a,b"]].concat())
+            .code(2)
+            .says("knows the columns of its log; leave --header out");
+    }
+    folder.write("titles.tsv", "sku\ttitle\n1\tShoes\n");
+    folder.write("log.tsv", "query\titem\na\t1\n");
+    prepare(&folder, &["--titles", "titles.tsv"]).code(2).says("the table of --titles has the columns id and title");
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed() {
+    let folder = Folder::new();
+    folder.write("log.tsv", LOG);
+    folder.write(".clickvec-clicks.tsv-abcdef.tmp", "half");
+    prepare(&folder, &["--min-users", "1"]).code(0);
+    assert!(!folder.path(".clickvec-clicks.tsv-abcdef.tmp").exists());
 }

@@ -5,10 +5,15 @@ use std::collections::BinaryHeap;
 
 use super::run::{Run, RunReader};
 use super::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
-use crate::error::Result;
+use crate::error::{Asked, Result};
 
 /// Hands over the groups of all runs, those of one query as one.
-pub(super) fn merge(runs: Vec<Run>, users: usize, mut each: impl FnMut(&QueryGroup) -> Result<()>) -> Result<()> {
+pub(super) fn merge(
+    runs: Vec<Run>,
+    users: usize,
+    most_bytes: usize,
+    mut each: impl FnMut(&QueryGroup) -> Result<()>,
+) -> Result<()> {
     let mut readers: Vec<RunReader> = runs.iter().map(Run::read).collect::<Result<_>>()?;
     let mut groups: Vec<QueryGroup> = readers.iter().map(|_| QueryGroup::default()).collect();
     // The least query first, and of equal ones the earliest run.
@@ -29,6 +34,14 @@ pub(super) fn merge(runs: Vec<Run>, users: usize, mut each: impl FnMut(&QueryGro
             }
             merged.titles.extend(group.titles);
             places.push(place);
+            // Most of them may be equal.
+            if bytes_of(&merged) > most_bytes {
+                unite(&mut merged.titles);
+                let megabytes = most_bytes >> 20;
+                if bytes_of(&merged) > most_bytes {
+                    return Err(Asked::QueryTooLarge { megabytes }.into());
+                }
+            }
         }
         merged.query = query;
         if places.len() > 1 {
@@ -42,6 +55,13 @@ pub(super) fn merge(runs: Vec<Run>, users: usize, mut each: impl FnMut(&QueryGro
         }
     }
     Ok(())
+}
+
+fn bytes_of(group: &QueryGroup) -> usize {
+    let bytes = |title: &TitleGroup| {
+        size_of::<TitleGroup>() + title.title.capacity() + title.cells.capacity() * size_of::<Cell>()
+    };
+    group.titles.iter().map(bytes).sum()
 }
 
 /// Puts titles in order and makes one of those that are equal.

@@ -20,6 +20,9 @@ pub use run::RunReader;
 /// Runs that are merged at once: each needs a buffer and an open file.
 const MERGED_AT_ONCE: usize = 64;
 
+/// A query may have titles of so many bytes, however little memory there is.
+const LEAST_BYTES: usize = 8 << 20;
+
 /// Which output a row belongs to.
 pub const PARTS: usize = 2;
 
@@ -80,6 +83,8 @@ pub struct Gatherer {
     memory: Memory,
     /// The most that [`Gatherer::memory`] may take.
     budget: usize,
+    /// The most that one query may take where runs are merged.
+    most_bytes: usize,
     /// Runs by how often they were merged: never, once …
     levels: Vec<Vec<Run>>,
     spills: usize,
@@ -90,7 +95,15 @@ impl Gatherer {
     /// Counts within `budget` bytes; what does not fit goes into unnamed files in `folder`, which vanish with the
     /// process. Of each query at most `users` users are told apart.
     pub fn new(budget: usize, folder: &Path, users: usize) -> Gatherer {
-        Gatherer { memory: Memory::new(users), budget, levels: Vec::new(), spills: 0, folder: folder.to_owned() }
+        let most_bytes = budget.max(LEAST_BYTES);
+        Gatherer {
+            memory: Memory::new(users),
+            budget,
+            most_bytes,
+            levels: Vec::new(),
+            spills: 0,
+            folder: folder.to_owned(),
+        }
     }
 
     /// Counts a row.
@@ -126,7 +139,7 @@ impl Gatherer {
         let mut runs: Vec<Run> = self.levels.into_iter().flatten().collect();
         while runs.len() > 1 {
             let rest = runs.split_off(runs.len().min(MERGED_AT_ONCE));
-            let merged = merged(runs, users, &self.folder)?;
+            let merged = merged(runs, users, self.most_bytes, &self.folder)?;
             runs = rest;
             runs.push(merged);
         }
@@ -151,16 +164,16 @@ impl Gatherer {
                 break;
             }
             let full = std::mem::take(&mut self.levels[level]);
-            run = merged(full, self.memory.users(), &self.folder)?;
+            run = merged(full, self.memory.users(), self.most_bytes, &self.folder)?;
         }
         Ok(())
     }
 }
 
 /// One run of many.
-fn merged(runs: Vec<Run>, users: usize, folder: &Path) -> Result<Run> {
+fn merged(runs: Vec<Run>, users: usize, most_bytes: usize, folder: &Path) -> Result<Run> {
     let mut writer = RunWriter::new(folder)?;
-    merge(runs, users, |group| writer.write(group))?;
+    merge(runs, users, most_bytes, |group| writer.write(group))?;
     writer.finish()
 }
 

@@ -5,7 +5,7 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use clickvec::files;
+use clickvec::files::{self, Claim};
 
 use crate::columns::Role;
 use crate::emit::Emission;
@@ -62,6 +62,8 @@ pub struct Config {
     pub min_users: Option<usize>,
     /// Who asks more is a robot; without users nobody is.
     pub limits: Limits,
+    /// Whether the limit of a day was asked for, so that a log without users or times is an error.
+    pub day_limit_asked: bool,
     /// Which rows validate.
     pub split: Split,
     /// Titles that were not clicked to put beside those of each query that validates.
@@ -72,7 +74,7 @@ pub struct Config {
     pub max_bad: f64,
     /// Bytes of memory.
     pub memory: usize,
-    /// Where the pairs go.
+    /// Where the pairs go; `-` is standard output.
     pub output: PathBuf,
     /// Where those go that validate.
     pub validation: Option<PathBuf>,
@@ -92,9 +94,14 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     if let Some(preset) = config.preset {
         preset.log(&mut options)?;
     }
+    refuse_redirections(config)?;
     let folder = temporary_folder(config)?;
+    let mut claims = Vec::new();
     for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
-        files::remove_abandoned(output);
+        if !is_special(output) {
+            claims.push(Claim::new(&files::resolved(output))?);
+            files::remove_abandoned(output);
+        }
     }
     let budget = |share: f64| (config.memory as f64 * share) as usize;
     let mut report = Report { min_count: config.min_count, ..Report::default() };
@@ -102,7 +109,9 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     let titles = match &config.titles {
         None => None,
         Some(path) => {
-            let titles = Titles::read(path, config.preset.and_then(Preset::titles), budget(1.0 - COUNTING))?;
+            let titles =
+                Titles::read(path, config.preset.and_then(Preset::titles), budget(1.0 - COUNTING), config.max_bad)?;
+            report.side_tables.push(titles.table.clone());
             report.titles_read = Some(titles.len() as u64);
             Some(titles)
         }
@@ -110,7 +119,9 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     let queries = match (&config.queries, config.preset) {
         (Some(path), preset) => {
             let options = preset.and_then(Preset::queries).unwrap_or_default();
-            Some(Searches::read(path, options, budget(1.0 - COUNTING))?)
+            let (searches, table) = Searches::read(path, options, budget(1.0 - COUNTING), config.max_bad)?;
+            report.side_tables.push(table);
+            Some(searches)
         }
         (None, Some(preset)) if preset.queries().is_some() => {
             let what = "the log has only the numbers of queries";
@@ -131,6 +142,7 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
         None => has_users.then_some(DEFAULT_MIN_USERS),
     };
     report.min_users = min_users;
+    report.looks_like_user = inputs.look_like_user();
 
     // What must be known before the first row is counted.
     let mut searches = queries;
@@ -188,11 +200,26 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
     Ok(report)
 }
 
+/// That no output is the file behind a redirection: replacing it would leave who opened it with the old one.
+fn refuse_redirections(config: &Config) -> Result<()> {
+    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
+        let named = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| output.starts_with(folder));
+        let is_file = output.metadata().is_ok_and(|metadata| metadata.is_file());
+        if (named || output == Path::new("/dev/stderr")) && !is_standard_output(output) && is_file {
+            return Err(Asked::Redirection { path: output.clone() }.into());
+        }
+    }
+    Ok(())
+}
+
 /// Where temporary files go: beside the output, or here if that is a pipe or a device. What would keep the outputs from
 /// being written is said now, not when all is read.
 fn temporary_folder(config: &Config) -> Result<PathBuf> {
     for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
-        let folder = files::folder_of(output);
+        if is_special(output) {
+            continue;
+        }
+        let folder = files::folder_of(&files::resolved(output));
         if !folder.is_dir() {
             return Err(clickvec::Error::NoFolder { path: folder }.into());
         }
@@ -200,8 +227,18 @@ fn temporary_folder(config: &Config) -> Result<PathBuf> {
             return Err(clickvec::Error::IsFolder { path: output.clone() }.into());
         }
     }
-    let is_special = config.output.metadata().is_ok_and(|metadata| !metadata.is_file());
-    Ok(if is_special { PathBuf::from(".") } else { files::folder_of(&config.output) })
+    let here = PathBuf::from(".");
+    Ok(if is_special(&config.output) { here } else { files::folder_of(&files::resolved(&config.output)) })
+}
+
+/// Whether an output is a pipe, a device or standard output, which nothing can replace.
+fn is_special(output: &Path) -> bool {
+    is_standard_output(output) || output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Whether a path is standard output. The file that it may be redirected to is written on, and never replaced.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// That the log has what it takes.
@@ -229,6 +266,14 @@ fn check_columns(
     };
     if let Split::After(_) = config.split {
         needs("--validation-after", Role::Time, "a column that says when")?;
+    }
+    let who = "a column that says who asked";
+    if config.limits.log.is_some() {
+        needs("--max-queries", Role::User, who)?;
+    }
+    if config.day_limit_asked && config.limits.day.is_some() {
+        needs("--max-queries-per-day", Role::User, who)?;
+        needs("--max-queries-per-day", Role::Time, "a column that says when")?;
     }
     if config.position_clip.is_some() {
         needs("--correct-position-bias", Role::Position, "a column that says where in the list a title stood")?;

@@ -28,19 +28,24 @@ pub(super) fn fit(gathered: &Gathered, clip: f64) -> Result<(Vec<f64>, PositionR
     })?;
     let Some(model) = model else {
         return Err(Error::Asked(Asked::NoPositions(
-            "no pair of query and title that was clicked and shown at two places".to_owned(),
+            "no two positions that clicked pairs of query and title, shown at two places, compare".to_owned(),
         )));
     };
     let weights = model.weights(clip);
-    let known = |place: &usize| model.examination[*place].is_some();
+    let known = |place: &usize| model.totals[*place].0 > 0;
     let positions = (0..weights.len()).filter(known).map(|place| Position {
         position: place,
         shown: model.totals[place].0,
         clicks: model.totals[place].1,
-        examination: model.examination[place].unwrap_or_default(),
-        standard_error: model.standard_errors[place].unwrap_or_default(),
+        examination: model.examination[place],
+        standard_error: model.standard_errors[place],
         weight: weights[place],
     });
-    let report = PositionReport { positions: positions.collect(), clip, iterations: model.iterations };
+    let report = PositionReport {
+        positions: positions.collect(),
+        reference: model.reference,
+        clip,
+        iterations: model.iterations,
+    };
     Ok((weights, report))
 }

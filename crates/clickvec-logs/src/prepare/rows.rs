@@ -10,13 +10,13 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::{Config, MAX_POSITION, Split, named};
 use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Columns, Role};
 use crate::distinct::Distinct;
-use crate::error::{Asked, Error, Result, RowFault, TableFault, shown};
+use crate::error::{Asked, Error, Result, RowFault, TableFault, what};
 use crate::gather::{Gatherer, Sighting};
 use crate::join::Searches;
 use crate::privacy::{self, Removed};
-use crate::report::{BrokenRow, FileReport, LeftOut, Report, SHOWN_BROKEN};
+use crate::report::{BrokenRow, FileReport, LeftOut, Report, SHOWN_BROKEN, judge};
 use crate::robots::{Robots, UserCounts};
-use crate::table::{Next, Options, Record, Table};
+use crate::table::{Next, Options, Record, Table, is_stream};
 use crate::text;
 use crate::time::Time;
 use crate::titles::Titles;
@@ -26,11 +26,14 @@ const PROGRESS_ROWS: u64 = 1 << 16;
 /// Rows after which too many broken ones end the reading at once.
 const FIRST_JUDGED: u64 = 10_000;
 
+/// Copies of standard input and of pipes, by their paths.
+type Copied = Vec<(PathBuf, File)>;
+
 /// The logs, open, with what is known of their columns.
 pub(super) struct Inputs {
     paths: Vec<PathBuf>,
-    /// Standard input, copied, where it is read twice.
-    copied: Option<File>,
+    /// What can be read only once, copied.
+    copied: Copied,
     has: Vec<Role>,
     first: Table,
 }
@@ -38,17 +41,16 @@ pub(super) struct Inputs {
 impl Inputs {
     /// Opens all logs once, so that what is wrong with the last one is said before the first is read.
     pub(super) fn open(config: &Config, options: &Options, folder: &Path) -> Result<Inputs> {
-        let is_pipe = |path: &&PathBuf| path.as_path() == Path::new("-");
-        if config.inputs.iter().filter(is_pipe).count() > 1 {
-            return Err(Asked::ReadTwice { what: "the same log" }.into());
+        let mut copied = Copied::new();
+        for path in config.inputs.iter().filter(|path| is_stream(path)) {
+            if copied.iter().any(|(other, _)| other == path) {
+                return Err(Asked::ReadTwice { what: "the same log" }.into());
+            }
+            copied.push((path.clone(), copy(path, folder)?));
         }
-        let copied = match config.inputs.iter().find(is_pipe) {
-            Some(path) => Some(copy(path, folder)?),
-            None => None,
-        };
         let mut first: Option<(Table, Vec<Role>)> = None;
         for path in &config.inputs {
-            let table = open(path, copied.as_ref(), options)?;
+            let table = open(path, &copied, options)?;
             let has: Vec<Role> = crate::columns::ALL.into_iter().filter(|&role| table.has(role)).collect();
             match &first {
                 None => first = Some((table, has)),
@@ -77,6 +79,13 @@ impl Inputs {
         self.first.require(role, columns)
     }
 
+    /// Columns that look as if they said who asked, if none is taken for that.
+    pub(super) fn look_like_user(&self) -> Vec<String> {
+        let names = self.first.names().iter();
+        let found = names.filter(|name| crate::columns::looks_like_name(name) && crate::columns::looks_like_user(name));
+        found.filter(|_| !self.has(Role::User)).cloned().collect()
+    }
+
     /// Reads all rows before they are counted: who asks how much, and the searches that clicks belong to.
     pub(super) fn scan(
         &self,
@@ -88,23 +97,24 @@ impl Inputs {
     ) -> Result<()> {
         let mut report = Report::default();
         self.each(config, options, &mut report, progress, |path, record| {
-            let query = record.get(Role::Query).unwrap_or_default();
+            let own = record.get(Role::Query).filter(|query| !query.trim().is_empty());
+            let query = own.or(record.get(Role::Key)).unwrap_or_default();
             let time = record.get(Role::Time);
             if let Some(searches) = &mut searches
                 && record.is_search
                 && let Some(key) = record.get(Role::Key)
             {
-                searches.add(path, key, time.and_then(Time::parse), query)?;
+                searches.add(path, key.trim(), time.and_then(Time::parse), own.unwrap_or_default())?;
             }
             // Where searches are rows of their own, only they are queries.
             if let Some(users) = &mut users
                 && record.is_search == options.extract.is_some()
-                && let Some(user) = record.get(Role::User).filter(|user| !user.is_empty())
+                && let Some(user) = who(record)
             {
                 let visit = time.or(record.get(Role::Session)).unwrap_or_default();
                 let asked = xxh3_64_with_seed(query.as_bytes(), xxh3_64(visit.as_bytes()));
                 let day = time.and_then(Time::parse).map(Time::day);
-                users.add(xxh3_64(user.as_bytes()), day, asked)?;
+                users.add(user, day, asked)?;
             }
             Ok(None)
         })
@@ -122,6 +132,7 @@ impl Inputs {
     ) -> Result<()> {
         self.each(config, options, report, progress, |_, record| counter.row(record, gatherer, options))?;
         counter.found.left_out.headers = report.left_out.headers;
+        counter.found.left_out.other_events = report.left_out.other_events;
         Ok(())
     }
 
@@ -136,7 +147,7 @@ impl Inputs {
     ) -> Result<()> {
         let mut record = Record::default();
         for path in &self.paths {
-            let mut table = open(path, self.copied.as_ref(), options)?;
+            let mut table = open(path, &self.copied, options)?;
             let mut file = FileReport { path: named(path), rows: 0, broken: 0 };
             record.line = 0;
             loop {
@@ -146,6 +157,10 @@ impl Inputs {
                     Next::Broken(fault) => Some(fault),
                     Next::Header => {
                         report.left_out.headers += 1;
+                        None
+                    }
+                    Next::Other => {
+                        report.left_out.other_events += 1;
                         None
                     }
                 };
@@ -158,21 +173,22 @@ impl Inputs {
                 if report.rows.is_multiple_of(PROGRESS_ROWS) {
                     progress(report.rows);
                     if report.rows >= FIRST_JUDGED {
-                        judge(config, report)?;
+                        judge(report.rows, report.broken, &report.first_broken, config.max_bad)?;
                     }
                 }
             }
+            table.check_named(&options.columns)?;
             report.files.push(file);
         }
         progress(report.rows);
-        judge(config, report)
+        judge(report.rows, report.broken, &report.first_broken, config.max_bad)
     }
 }
 
-fn open(path: &Path, copied: Option<&File>, options: &Options) -> Result<Table> {
-    match copied.filter(|_| path == Path::new("-")) {
+fn open(path: &Path, copied: &Copied, options: &Options) -> Result<Table> {
+    match copied.iter().find(|(other, _)| other == path) {
         None => Table::open(path, options),
-        Some(copied) => {
+        Some((_, copied)) => {
             let failed = |source| Error::io(path, "read", source);
             let mut file = copied.try_clone().map_err(failed)?;
             file.seek(SeekFrom::Start(0)).map_err(failed)?;
@@ -181,12 +197,14 @@ fn open(path: &Path, copied: Option<&File>, options: &Options) -> Result<Table> 
     }
 }
 
-/// Standard input, decompressed, in an unnamed file.
+/// A stream, decompressed, in an unnamed file.
 fn copy(path: &Path, folder: &Path) -> Result<File> {
     let mut source = files::open(path)?;
     let failed = |source| Error::io(folder, "write a temporary file in", source);
     let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
-    std::io::copy(&mut source, &mut file).map_err(failed)?;
+    // What fails is the disk or the stream; who knows which says so in the message.
+    std::io::copy(&mut source, &mut file)
+        .map_err(|source| Error::io(path, "copy to a temporary file beside the output", source))?;
     file.flush().map_err(failed)?;
     Ok(file)
 }
@@ -197,22 +215,6 @@ fn broken(report: &mut Report, path: &str, line: u64, fault: &RowFault) {
     if report.first_broken.len() < SHOWN_BROKEN {
         report.first_broken.push(BrokenRow { path: path.to_owned(), line, reason: fault.to_string() });
     }
-}
-
-/// That no more rows are broken than may be.
-fn judge(config: &Config, report: &Report) -> Result<()> {
-    if report.broken as f64 <= config.max_bad * report.rows as f64 {
-        return Ok(());
-    }
-    let line = |row: &BrokenRow| format!("\n  {}:{}: {}", row.path, row.line, row.reason);
-    let mut first: String = report.first_broken.iter().map(line).collect();
-    let more = report.broken - report.first_broken.len() as u64;
-    if more > 0 {
-        first.push_str(&format!("\n  and {more} more"));
-    }
-    first.push('\n');
-    let (broken, rows) = (report.broken, report.rows);
-    Err(Error::TooManyBroken { broken, rows, allowed: 100.0 * config.max_bad, first })
 }
 
 /// What was seen while counting.
@@ -234,6 +236,8 @@ pub(super) struct Counter<'a> {
     searches: Option<&'a Searches>,
     robots: &'a Robots,
     has_time: bool,
+    has_clicked: bool,
+    has_count: bool,
     found: Found,
     query: String,
     title: String,
@@ -248,8 +252,9 @@ impl<'a> Counter<'a> {
         robots: &'a Robots,
     ) -> Counter<'a> {
         let has_time = inputs.has(Role::Time);
+        let (has_clicked, has_count) = (inputs.has(Role::Clicked), inputs.has(Role::Count));
         let (found, query, title) = (Found::default(), String::new(), String::new());
-        Counter { config, titles, searches, robots, has_time, found, query, title }
+        Counter { config, titles, searches, robots, has_time, has_clicked, has_count, found, query, title }
     }
 
     pub(super) fn finish(self) -> Found {
@@ -271,8 +276,7 @@ impl<'a> Counter<'a> {
             let (first, last) = self.found.times.unwrap_or((time, time));
             self.found.times = Some((first.min(time), last.max(time)));
         }
-        let user = record.get(Role::User).map(str::trim).filter(|user| !user.is_empty());
-        let user = user.map(|user| xxh3_64(user.as_bytes()));
+        let user = who(record);
         if let Some(user) = user {
             self.found.users.add(user);
             if !self.robots.is_empty() && self.robots.contains(&user) {
@@ -292,7 +296,7 @@ impl<'a> Counter<'a> {
             return Ok(None);
         }
         // A click names its query, or what leads to it.
-        let own = record.get(Role::Query).filter(|query| !query.is_empty());
+        let own = record.get(Role::Query).filter(|query| !query.trim().is_empty());
         let query = match (own, self.searches, record.get(Role::Key)) {
             (Some(query), _, _) => query,
             (None, Some(searches), Some(key)) => match searches.find(key.trim(), values.time) {
@@ -304,7 +308,7 @@ impl<'a> Counter<'a> {
             },
             (None, _, _) => "",
         };
-        text::clean(query, !self.config.keep_case, &mut self.query);
+        text::clean_query(query, !self.config.keep_case, &mut self.query);
         if self.query.is_empty() {
             left.without_query += 1;
             return Ok(None);
@@ -343,7 +347,7 @@ impl<'a> Counter<'a> {
             left.without_item += 1;
             return Ok(None);
         }
-        self.found.clicks += values.clicks;
+        self.found.clicks = self.found.clicks.saturating_add(values.clicks);
         let part = match (self.config.split, values.time) {
             (Split::After(after), Some(time)) => u8::from(time >= after),
             _ => 0,
@@ -363,15 +367,17 @@ impl<'a> Counter<'a> {
     fn values(&self, record: &Record, options: &Options) -> Result<Values, RowFault> {
         let bad = |role: Role, expected, found: &str| {
             let column = options.columns.of(role).unwrap_or(role.name()).to_owned();
-            RowFault::BadValue { column, expected, found: shown(found) }
+            RowFault::BadValue { column, expected, found: what(found) }
         };
         let count = match record.get(Role::Count) {
+            None if self.has_count => return Err(bad(Role::Count, A_COUNT, "")),
             None => 1,
             Some(text) => text.trim().parse::<u64>().map_err(|_| bad(Role::Count, A_COUNT, text))?,
         };
         let (shown, clicks) = match record.get(Role::Clicked) {
+            None if self.has_clicked => return Err(bad(Role::Clicked, A_CLICK, "")),
             None => (count, count),
-            Some(text) => match clicked(text.trim()) {
+            Some(text) => match clicked(text.trim(), options.judgments) {
                 Some(Clicked::No) => (count, 0),
                 Some(Clicked::Yes) => (count, count),
                 Some(Clicked::Event) => (0, count),
@@ -398,6 +404,21 @@ impl<'a> Counter<'a> {
     }
 }
 
+/// What logs write for somebody whom they do not know.
+const NOBODY: [&str; 10] = ["", "null", "-", "(not set)", "undefined", "none", "n/a", "nan", "nil", "unknown"];
+
+/// A hash of who asked; `None` if nobody knows. Letter case and white space around it make no other user.
+fn who(record: &Record) -> Option<u64> {
+    let user = record.get(Role::User)?.trim();
+    if NOBODY.iter().any(|nobody| user.eq_ignore_ascii_case(nobody)) {
+        return None;
+    }
+    if user.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        return Some(xxh3_64(user.as_bytes()));
+    }
+    Some(xxh3_64(user.to_lowercase().as_bytes()))
+}
+
 struct Values {
     shown: u64,
     clicks: u64,
@@ -412,12 +433,16 @@ enum Clicked {
     Event,
 }
 
-fn clicked(text: &str) -> Option<Clicked> {
+fn clicked(text: &str, judgments: bool) -> Option<Clicked> {
     match text {
         "0" => return Some(Clicked::No),
         "1" => return Some(Clicked::Yes),
         "click" => return Some(Clicked::Event),
         _ => {}
+    }
+    if judgments {
+        let grade = text.parse::<i64>().ok()?;
+        return Some(if grade >= 1 { Clicked::Yes } else { Clicked::No });
     }
     let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     match () {

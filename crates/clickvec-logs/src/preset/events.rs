@@ -86,11 +86,13 @@ impl Draft {
 /// A document of `ubi_queries` or `ubi_events`, bare or as a dump wraps it, in `_source`.
 fn ubi(event: &Value, rows: &mut VecDeque<Draft>) {
     let event = event.get("_source").filter(|source| source.is_object()).unwrap_or(event);
+    let known = |value: &&Value| scalar(value).is_some_and(|text| !text.trim().is_empty());
+    let user = event.get("user_id").filter(known).or(event.get("client_id"));
     let common = |draft: Draft| {
         draft
             .with(Role::Key, event.get("query_id"))
             .with(Role::Time, event.get("timestamp"))
-            .with(Role::User, event.get("client_id"))
+            .with(Role::User, user)
             .with(Role::Session, event.get("session_id"))
     };
     let Some(action) = event.get("action_name") else {

@@ -56,14 +56,19 @@ impl Preset {
     ///
     /// # Errors
     ///
-    /// [`Asked::PresetFormat`] if another format was asked for.
+    /// [`Asked::PresetFormat`] if another format was asked for, [`Asked::PresetHeader`] if a header was.
     pub fn log(self, options: &mut Options) -> Result<(), Asked> {
+        if options.header.is_some() && self != Preset::Aol {
+            return Err(Asked::PresetHeader { preset: self.name() });
+        }
+        options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument);
         let format = match self {
             Preset::Ubi | Preset::Ga4 | Preset::Snowplow => Format::Json,
             Preset::MsmarcoDocument => Format::Csv,
             Preset::Orcas | Preset::MsmarcoPassage | Preset::Aol => Format::Tsv,
         };
         match options.format {
+            Some(Format::Csv | Format::Tsv) if options.judgments => {}
             Some(found) if found != format => {
                 let (expected, found) = (format.name(), found.name());
                 return Err(Asked::PresetFormat { preset: self.name(), expected, found });
@@ -91,10 +96,9 @@ impl Preset {
                 (None, names)
             }
         };
-        if self == Preset::MsmarcoDocument {
-            options.delimiter = Some(b' ');
+        if let Some(names) = header {
+            options.header = Some(names.iter().map(|&name| name.to_owned()).collect());
         }
-        options.header = header.map(|names| names.iter().map(|&name| name.to_owned()).collect());
         name_all(&mut options.columns, names);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! JSON lines: one object a line; a column is a key, or a path of keys, `event_attributes.object.object_id`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
@@ -9,93 +9,168 @@ use serde_json::Value;
 use super::lines::{Found, Lines};
 use super::{Columned, MAX_ROW_BYTES, Next, Options, Record};
 use crate::columns::{ALL, ROLES, Role};
-use crate::error::{Error, Result, RowFault, TableFault, shown};
+use crate::error::{Error, Result, RowFault, TableFault};
 use crate::preset::{Draft, Extract};
+
+/// Lines that are looked at to learn the columns.
+const FIRST_LINES: usize = 1_000;
+/// Bytes of them.
+const FIRST_BYTES: usize = 4 << 20;
 
 pub(super) struct Reader {
     lines: Lines,
     line: Vec<u8>,
-    /// The first line was read to learn the columns.
-    first: bool,
+    /// The first lines, which were read to learn the columns.
+    first: VecDeque<(u64, Found, Vec<u8>)>,
+    looked_at: usize,
     paths: Vec<(Role, String)>,
+    /// Columns that the first lines lack; one that comes later would change what was done with the rows before it.
+    late: Vec<(Role, String)>,
+    seen: [bool; ROLES],
     extract: Option<Extract>,
     /// What one line held, if a preset finds more than one row in it.
     drafts: VecDeque<Draft>,
 }
 
+/// Why there is no next row.
+pub(super) enum Failed {
+    Table(TableFault),
+    Reading(io::Error),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed::Reading(error)
+    }
+}
+
 impl Reader {
     pub(super) fn new(path: &Path, mut lines: Lines, options: &Options) -> Result<(Reader, Columned)> {
-        let mut line = Vec::new();
-        let mut first = lines.next(&mut line).map_err(|error| Error::io(path, "read", error))?;
-        while first == Found::Line && line.iter().all(u8::is_ascii_whitespace) {
-            first = lines.next(&mut line).map_err(|error| Error::io(path, "read", error))?;
+        let mut first = VecDeque::new();
+        let (mut bytes, mut objects) = (0, Vec::new());
+        let mut names = BTreeSet::new();
+        while first.len() < FIRST_LINES && bytes < FIRST_BYTES {
+            let mut line = Vec::new();
+            let found = lines.next(&mut line).map_err(|error| Error::io(path, "read", error))?;
+            match found {
+                Found::End => break,
+                Found::Line if line.iter().all(u8::is_ascii_whitespace) => continue,
+                Found::Line if first.is_empty() && line.starts_with(b"[") => {
+                    return Err(Error::table(path, TableFault::JsonArray));
+                }
+                _ => {}
+            }
+            bytes += line.len();
+            // A broken line says nothing of the columns.
+            if let Ok(Value::Object(object)) = serde_json::from_slice(&line) {
+                for name in object.keys().filter(|name| !names.contains(*name)).cloned().collect::<Vec<_>>() {
+                    names.insert(name);
+                }
+                if options.extract.is_none() {
+                    objects.push(Value::Object(object));
+                }
+            }
+            first.push_back((lines.number, found, line));
         }
-        match first {
-            Found::End => return Err(Error::table(path, TableFault::Empty)),
-            Found::Line if line.starts_with(b"[") => return Err(Error::table(path, TableFault::JsonArray)),
-            _ => {}
+        if first.is_empty() {
+            return Err(Error::table(path, TableFault::Empty));
         }
-        let object: Option<Value> = serde_json::from_slice(&line).ok().filter(Value::is_object);
-        let mut found = Columned { has: [false; ROLES], names: Vec::new(), wanted: Vec::new() };
-        if let Some(Value::Object(fields)) = &object {
-            found.names = fields.keys().cloned().collect();
-        }
-        let mut paths = Vec::new();
+        let mut found = Columned { has: [false; ROLES], names: names.into_iter().collect(), wanted: Vec::new() };
+        let (mut paths, mut late) = (Vec::new(), Vec::new());
         for role in ALL {
             if let Some(extract) = options.extract {
                 found.has[role as usize] = extract.roles().contains(&role);
                 continue;
             }
-            let Some(name) = options.columns.of(role) else { continue };
-            let here = object.as_ref().is_some_and(|object| lookup(object, name).is_some());
-            // A broken first line says nothing of the columns.
-            if here || options.columns.is_named(role) || object.is_none() {
-                found.has[role as usize] = true;
-                paths.push((role, name.to_owned()));
+            let is = |name: &&str| objects.iter().any(|object| lookup(object, name).is_some());
+            match (options.columns.names_of(role).find(is), options.columns.of(role)) {
+                (Some(name), _) => paths.push((role, name.to_owned())),
+                (None, Some(name)) if options.columns.is_named(role) || objects.is_empty() => {
+                    paths.push((role, name.to_owned()));
+                }
+                (None, _) => {
+                    let matters = matches!(role, Role::User | Role::Clicked | Role::Count | Role::Time);
+                    let names = options.columns.names_of(role).filter(|_| matters);
+                    late.extend(names.map(|name| (role, name.to_owned())));
+                    continue;
+                }
             }
+            found.has[role as usize] = true;
         }
-        Ok((Reader { lines, line, first: true, paths, extract: options.extract, drafts: VecDeque::new() }, found))
+        let looked_at = first.len();
+        let (line, seen, extract, drafts) = (Vec::new(), [false; ROLES], options.extract, VecDeque::new());
+        Ok((Reader { lines, line, first, looked_at, paths, late, seen, extract, drafts }, found))
     }
 
-    pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
+    /// Whether a row had this column.
+    pub(super) fn saw(&self, role: Role) -> bool {
+        self.extract.is_some() || self.seen[role as usize]
+    }
+
+    pub(super) fn next(&mut self, record: &mut Record) -> Result<Next, Failed> {
+        record.clear();
+        if let Some(draft) = self.drafts.pop_front() {
+            draft.fields.iter().for_each(|(role, text)| record.push(*role, text));
+            record.is_search = draft.is_search;
+            return Ok(Next::Row);
+        }
         loop {
-            record.clear();
-            if let Some(draft) = self.drafts.pop_front() {
-                draft.fields.iter().for_each(|(role, text)| record.push(*role, text));
-                record.is_search = draft.is_search;
-                return Ok(Next::Row);
-            }
-            let found = if std::mem::take(&mut self.first) { Found::Line } else { self.lines.next(&mut self.line)? };
-            record.line = self.lines.number;
+            let found = match self.first.pop_front() {
+                Some((number, found, line)) => {
+                    (record.line, self.line) = (number, line);
+                    found
+                }
+                None => {
+                    let found = self.lines.next(&mut self.line)?;
+                    record.line = self.lines.number;
+                    found
+                }
+            };
             match found {
                 Found::End => return Ok(Next::End),
                 Found::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
-                Found::Line if self.line.iter().all(u8::is_ascii_whitespace) => continue,
-                Found::Line => {}
+                Found::Line if self.line.iter().all(u8::is_ascii_whitespace) => {}
+                Found::Line => break,
             }
-            if self.line.len() > MAX_ROW_BYTES {
-                return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES }));
-            }
-            if let Err(error) = std::str::from_utf8(&self.line) {
-                return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.valid_up_to() + 1 }));
-            }
-            let value: Value = match serde_json::from_slice(&self.line) {
-                Ok(value @ Value::Object(_)) => value,
-                Ok(other) => {
-                    return Ok(Next::Broken(RowFault::NotJson { found: format!("`{}`", shown(&other.to_string())) }));
-                }
-                Err(error) => return Ok(Next::Broken(RowFault::NotJson { found: error.to_string() })),
-            };
-            let Some(extract) = self.extract else {
-                for (role, path) in &self.paths {
-                    if let Some(text) = lookup(&value, path).and_then(scalar) {
-                        record.push(*role, &text);
-                    }
-                }
-                return Ok(Next::Row);
-            };
-            extract.read(&value, &mut self.drafts);
         }
+        if let Err(error) = std::str::from_utf8(&self.line) {
+            return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.valid_up_to() + 1 }));
+        }
+        let value: Value = match serde_json::from_slice(&self.line) {
+            Ok(value @ Value::Object(_)) => value,
+            Ok(other) => return Ok(Next::Broken(RowFault::NotJson { found: kind(&other).to_owned() })),
+            Err(error) => return Ok(Next::Broken(RowFault::NotJson { found: error.to_string() })),
+        };
+        if let Some(extract) = self.extract {
+            extract.read(&value, &mut self.drafts);
+            let Some(draft) = self.drafts.pop_front() else { return Ok(Next::Other) };
+            draft.fields.iter().for_each(|(role, text)| record.push(*role, text));
+            record.is_search = draft.is_search;
+            return Ok(Next::Row);
+        }
+        for (role, path) in &self.paths {
+            let Some(found) = lookup(&value, path) else { continue };
+            self.seen[*role as usize] = true;
+            if let Some(text) = scalar(found) {
+                record.push(*role, &text);
+            }
+        }
+        if let Some((role, column)) = self.late.iter().find(|(_, path)| lookup(&value, path).is_some()) {
+            let (line, lines, option) = (record.line, self.looked_at, role.option());
+            return Err(Failed::Table(TableFault::LateColumn { column: column.clone(), line, lines, option }));
+        }
+        Ok(Next::Row)
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
 }
 

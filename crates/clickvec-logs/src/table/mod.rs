@@ -62,6 +62,8 @@ pub struct Options {
     pub extract: Option<Extract>,
     /// A row may end early: what it lacks is empty.
     pub short_rows: bool,
+    /// TREC's form of judgments: fields between tabs or single blanks, and every grade from 1 on is a click.
+    pub judgments: bool,
 }
 
 /// One row: the fields that were asked for.
@@ -106,6 +108,8 @@ pub enum Next {
     Row,
     /// The header again, as where files were concatenated.
     Header,
+    /// Of a preset's log, an event that is none of those it knows.
+    Other,
     /// A row to leave out and count; the record's line says where.
     Broken(RowFault),
     /// Nothing more.
@@ -145,7 +149,7 @@ impl Table {
 
     #[cfg(feature = "parquet")]
     fn open_parquet(path: &Path, options: &Options) -> Result<Table> {
-        if path == Path::new("-") {
+        if is_stream(path) {
             return Err(Error::table(path, TableFault::ParquetNotAFile { place: "in a pipe" }));
         }
         let (reader, found) = parquet::Reader::open(path, options)?;
@@ -169,7 +173,7 @@ impl Table {
             return Err(fault(TableFault::Utf16));
         }
         if head.starts_with(b"PAR1") {
-            let place = if path == Path::new("-") { "in a pipe" } else { "compressed" };
+            let place = if is_stream(path) { "in a pipe" } else { "compressed" };
             return Err(fault(match cfg!(feature = "parquet") {
                 true => TableFault::ParquetNotAFile { place },
                 false => TableFault::NoParquet,
@@ -179,6 +183,14 @@ impl Table {
             Some(format) => format,
             None => guess(path, &head).map_err(fault)?,
         };
+        // Judgments are written with tabs or with blanks.
+        let first = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let (format, delimiter) = match options.judgments {
+            true if first.contains(&b'\t') => (Format::Tsv, None),
+            true => (Format::Csv, Some(b' ')),
+            false => (format, options.delimiter),
+        };
+        let options = &Options { format: Some(format), delimiter, ..options.clone() };
         let mut lines = Lines::new(Box::new(Cursor::new(head).chain(source)));
         if format == Format::Json {
             let (reader, found) = json::Reader::new(path, lines, options)?;
@@ -221,7 +233,11 @@ impl Table {
         match &mut self.source {
             Source::Tsv(reader) => reader.next(record),
             Source::Csv(reader) => reader.next(record),
-            Source::Json(reader) => reader.next(record),
+            Source::Json(reader) => match reader.next(record) {
+                Err(json::Failed::Table(fault)) => return Err(Error::table(&self.path, fault)),
+                Err(json::Failed::Reading(source)) => Err(source),
+                Ok(next) => Ok(next),
+            },
             #[cfg(feature = "parquet")]
             Source::Parquet(reader) => reader.next(record),
         }
@@ -234,6 +250,19 @@ impl Table {
     /// Whether the log has a column of this role.
     pub fn has(&self, role: Role) -> bool {
         self.has[role as usize]
+    }
+
+    /// That every column that somebody named came in some row: JSON has no header that could say so.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFault::MissingColumn`].
+    pub fn check_named(&self, columns: &Columns) -> Result<()> {
+        let Source::Json(reader) = &self.source else { return Ok(()) };
+        match ALL.into_iter().find(|&role| columns.is_named(role) && !reader.saw(role)) {
+            None => Ok(()),
+            Some(role) => Err(self.missing(role, columns)),
+        }
     }
 
     /// The names of all its columns.
@@ -250,9 +279,13 @@ impl Table {
         if self.has(role) {
             return Ok(());
         }
+        Err(self.missing(role, columns))
+    }
+
+    fn missing(&self, role: Role, columns: &Columns) -> Error {
         let column = columns.of(role).unwrap_or(role.name()).to_owned();
         let found = self.names.clone();
-        Err(Error::table(&self.path, TableFault::MissingColumn { column, found, option: role.option() }))
+        Error::table(&self.path, TableFault::MissingColumn { column, found, option: role.option() })
     }
 }
 
@@ -272,7 +305,8 @@ struct Columned {
 fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Columned> {
     let mut found = Columned { has: [false; ROLES], names, wanted: Vec::new() };
     for role in ALL {
-        let Some(name) = columns.of(role) else { continue };
+        let is = |name: &str| found.names.iter().any(|other| other.trim().eq_ignore_ascii_case(name.trim()));
+        let Some(name) = columns.names_of(role).find(|name| is(name)).or(columns.of(role)) else { continue };
         let mut places =
             found.names.iter().enumerate().filter(|(_, other)| other.trim().eq_ignore_ascii_case(name.trim()));
         match (places.next(), places.next()) {
@@ -332,20 +366,22 @@ fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) -> Result<(
     }
 }
 
+/// Whether a path is standard input or anything else that can be read only once.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
 /// Whether a file's name or its own first bytes say that it is Parquet.
 fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool> {
     if let Some(format) = options.format {
         return Ok(format == Format::Parquet);
     }
-    if path == Path::new("-") || path.is_dir() {
+    // A pipe must not lose its first bytes, nor be opened and closed again.
+    if path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
     }
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
-    // A pipe must not lose its first bytes.
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(false);
-    }
     file.take(4).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
     Ok(head == b"PAR1")
 }

@@ -31,8 +31,10 @@ impl Reader {
         let mut paths = Vec::new();
         let mut needed: Vec<Arc<Type>> = Vec::new();
         for role in ALL {
-            let Some(name) = options.columns.of(role) else { continue };
-            let whole = |field: &&Arc<Type>| field.name().trim().eq_ignore_ascii_case(name.trim());
+            let is = |field: &&Arc<Type>, name: &str| field.name().trim().eq_ignore_ascii_case(name.trim());
+            let there = |name: &&str| schema.get_fields().iter().any(|field| is(&field, name));
+            let Some(name) = options.columns.names_of(role).find(there).or(options.columns.of(role)) else { continue };
+            let whole = |field: &&Arc<Type>| is(field, name);
             let first = name.split('.').next().unwrap_or_default();
             let outer = |field: &&Arc<Type>| name.contains('.') && field.name() == first;
             let fields = schema.get_fields();

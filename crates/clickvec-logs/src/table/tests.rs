@@ -14,6 +14,7 @@ fn rows(name: &str, bytes: &[u8]) -> Vec<(u64, String)> {
         let text = match table.next(&mut record).unwrap() {
             Next::End => return rows,
             Next::Header => "header".to_owned(),
+            Next::Other => "other".to_owned(),
             Next::Broken(fault) => format!("!{}", fault.kind()),
             Next::Row => [Role::Query, Role::Title].map(|role| record.get(role).unwrap_or("-")).join("|"),
         };

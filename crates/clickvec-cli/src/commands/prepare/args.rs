@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec_logs::columns::{Columns, Role};
 use clickvec_logs::preset::Preset;
@@ -10,6 +10,9 @@ use clickvec_logs::robots::Limits;
 use clickvec_logs::table::{Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, Split};
+
+/// The most queries that a person asks in a day.
+const DEFAULT_PER_DAY: u64 = 200;
 
 /// Turn raw logs into counted pairs of query and title for `train`.
 ///
@@ -22,7 +25,8 @@ pub(crate) struct Args {
     #[arg(value_name = "LOG", required = true)]
     pub(super) logs: Vec<PathBuf>,
 
-    /// Where the pairs go: a table with the columns query, title, count, and weight with --correct-position-bias.
+    /// Where the pairs go, `-` for standard output: a table with the columns query, title, count, and weight with
+    /// --correct-position-bias.
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 
@@ -35,7 +39,7 @@ pub(crate) struct Args {
     preset: Option<PresetFlag>,
 
     /// What separates the fields of CSV [default: a comma, or a semicolon if the header has only those].
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter, conflicts_with = "preset")]
     delimiter: Option<u8>,
 
     /// The names of the columns, for logs without a header: `query,title,-`.
@@ -73,9 +77,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "What stays")]
     min_users: Option<u16>,
 
-    /// Leave out all rows of a user who asks more queries on some day; 0 sets no limit. Needs users and times.
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "What stays")]
-    max_queries_per_day: u64,
+    /// Leave out all rows of a user who asks more queries on some day; 0 sets no limit. Needs users and times [default: 200
+    /// if the log has them].
+    #[arg(long, value_name = "N", help_heading = "What stays")]
+    max_queries_per_day: Option<u64>,
 
     /// Leave out all rows of a user who asks more queries in the whole log; 0 sets no limit.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What stays")]
@@ -233,6 +238,13 @@ impl Args {
             FormatFlag::Json => Format::Json,
             FormatFlag::Parquet => Format::Parquet,
         });
+        let format = match (format, self.delimiter) {
+            (None, Some(_)) => Some(Format::Csv),
+            (Some(found), Some(_)) if found != Format::Csv => {
+                bail!("`--delimiter` is for CSV, found `--format {}`; leave one of them out", found.name());
+            }
+            (format, _) => format,
+        };
         let preset = self.preset.map(|preset| match preset {
             PresetFlag::Ubi => Preset::Ubi,
             PresetFlag::Ga4 => Preset::Ga4,
@@ -246,7 +258,7 @@ impl Args {
         let (delimiter, header) = (self.delimiter, self.header.clone());
         Ok(Config {
             inputs: self.logs.clone(),
-            table: Options { format, delimiter, header, columns, extract: None, short_rows: false },
+            table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
             preset,
             titles: self.titles.clone(),
             queries: self.queries.clone(),
@@ -255,7 +267,11 @@ impl Args {
             keep_personal: self.keep_personal,
             min_count: self.min_count,
             min_users: self.min_users.map(usize::from),
-            limits: Limits { day: limit(self.max_queries_per_day), log: limit(self.max_queries) },
+            limits: Limits {
+                day: limit(self.max_queries_per_day.unwrap_or(DEFAULT_PER_DAY)),
+                log: limit(self.max_queries),
+            },
+            day_limit_asked: self.max_queries_per_day.is_some(),
             split: self.split()?,
             validation_titles: usize::from(self.validation_titles),
             position_clip: self.correct_position_bias.then_some(self.position_clip),

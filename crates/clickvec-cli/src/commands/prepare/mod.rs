@@ -5,6 +5,7 @@ mod page;
 mod report;
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
@@ -48,7 +49,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     } else {
         output::note(report::text(&args, &report, started.elapsed()).trim_end());
     }
-    Ok(Answer::Done)
+    let counts =
+        [(&args.output, Some(report.training)), (args.validation().unwrap_or(&args.output), report.validation)];
+    let mut answer = Answer::Done;
+    for (path, _) in counts.into_iter().filter(|(_, counts)| counts.is_some_and(|counts| counts.pairs == 0)) {
+        output::note(format_args!("warning: {} has no rows below its header", path.display()));
+        answer = Answer::No;
+    }
+    Ok(answer)
 }
 
 /// What flags cannot say by themselves.
@@ -58,10 +66,24 @@ fn check(args: &Args) -> Result<()> {
     for (place, path) in written.iter().enumerate() {
         input::refuse_overwriting(path, read.clone())?;
         ensure!(
-            !written[..place].contains(path),
+            !written[..place].iter().any(|other| identity(other) == identity(path)),
             "expected a file of its own for each output, found `{}` twice",
             path.display()
         );
+    }
+    let standard_input = args.logs.iter().chain(&args.titles).chain(&args.queries);
+    ensure!(
+        standard_input.filter(|path| path.as_path() == Path::new("-")).count() < 2,
+        "expected standard input, `-`, once, found it several times; name files"
+    );
+    ensure!(
+        !args.json || written.iter().all(|path| identity(path) != Path::new(STANDARD_OUTPUT)),
+        "`--json` prints to standard output, where a table goes as well; name a file for it"
+    );
+    if let Some(report) = &args.report {
+        let folder = files::folder_of(&identity(report));
+        ensure!(folder.is_dir(), "{}: expected a folder to write into, found none; make it first", folder.display());
+        ensure!(!report.is_dir(), "{}: expected a file, found a folder", report.display());
     }
     if args.validation().is_some() && args.split()? == Split::None {
         bail!(
@@ -74,7 +96,29 @@ fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// What standard output is called, however it is named.
+const STANDARD_OUTPUT: &str = "-";
+
+/// Where a path leads in the end: two that lead to one place are one output.
+fn identity(path: &Path) -> PathBuf {
+    if ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name)) {
+        return PathBuf::from(STANDARD_OUTPUT);
+    }
+    let target = files::resolved(path);
+    match (target.canonicalize(), files::folder_of(&target).canonicalize(), target.file_name()) {
+        (Ok(target), ..) => target,
+        (Err(_), Ok(folder), Some(name)) => folder.join(name),
+        _ => target,
+    }
+}
+
 /// A time, as `--validation-after` has it.
 fn time(text: &str) -> Result<Time, String> {
+    if Time::is_small_number(text) {
+        return Err(
+            "expected a date or a time, as in 2024-05-17, found a number that is none; a year needs month and day"
+                .to_owned(),
+        );
+    }
     Time::parse(text).ok_or_else(|| "expected a date or a time, as in 2024-05-17 or 2024-05-17T08:30:00Z".to_owned())
 }

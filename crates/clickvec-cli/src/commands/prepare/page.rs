@@ -94,12 +94,12 @@ fn picture(page: &mut String, name: &str, histogram: &Histogram) {
 fn curve(page: &mut String, report: &PositionReport) {
     let _ = writeln!(
         page,
-        "<h2>How often a position is looked at</h2>\n<p>Of the first one's; lines are two standard errors to each side. A \
-         click weighs 1 by this, at most {}.</p>",
-        report.clip
+        "<h2>How often a position is looked at</h2>\n<p>Of position {}'s; lines are two standard errors to each side. A \
+         click weighs 1 by this, at most {}. What the log cannot compare is left out, and weighs 1.</p>",
+        report.reference, report.clip
     );
     let (width, height) = (LABEL + BAR + 110, report.positions.len() * ROW);
-    let most = report.positions.iter().map(|position| position.examination).fold(1.0, f64::max);
+    let most = report.positions.iter().filter_map(|position| position.examination).fold(1.0, f64::max);
     let _ = writeln!(
         page,
         "<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"examination by position\">"
@@ -107,10 +107,8 @@ fn curve(page: &mut String, report: &PositionReport) {
     for (place, position) in report.positions.iter().enumerate() {
         let at = |value: f64| LABEL as f64 + value.clamp(0.0, most) / most * BAR as f64;
         let (y, text_y) = (place * ROW + 3, place * ROW + 16);
-        let (from, to) = (
-            position.examination - 2.0 * position.standard_error,
-            position.examination + 2.0 * position.standard_error,
-        );
+        let (Some(examination), Some(error)) = (position.examination, position.standard_error) else { continue };
+        let (from, to) = (examination - 2.0 * error, examination + 2.0 * error);
         let _ = writeln!(
             page,
             "<text x=\"{}\" y=\"{text_y}\" text-anchor=\"end\">{}</text><rect x=\"{LABEL}\" y=\"{y}\" width=\"{:.1}\" \
@@ -118,14 +116,14 @@ fn curve(page: &mut String, report: &PositionReport) {
              <text x=\"{}\" y=\"{text_y}\">{:.3}</text>",
             LABEL - 8,
             position.position,
-            at(position.examination) - LABEL as f64,
+            at(examination) - LABEL as f64,
             ROW - 6,
             at(from),
             at(to),
             y + 8,
             y + 8,
             LABEL + BAR + 8,
-            position.examination
+            examination
         );
     }
     page.push_str("</svg>\n");

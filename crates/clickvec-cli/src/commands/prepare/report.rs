@@ -41,6 +41,13 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     if more > 0 {
         let _ = writeln!(text, "  and {} more", output::count(more));
     }
+    for table in report.side_tables.iter().filter(|table| table.broken > 0) {
+        let (broken, rows) = (output::count(table.broken), output::counted(table.rows, "row"));
+        let _ = writeln!(text, "{}: left out {broken} broken of {rows}", table.path);
+        for row in &table.first_broken {
+            let _ = writeln!(text, "  {}:{}: {}", row.path, row.line, output::printable(&row.reason));
+        }
+    }
     let left = left_out(report);
     if !left.is_empty() {
         let mut rows = table::plain();
@@ -61,14 +68,21 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
                 position.position.to_string(),
                 output::count(position.shown),
                 output::count(position.clicks),
-                format!("{:.3}", position.examination),
-                format!("{:.3}", position.standard_error),
+                position.examination.map_or("not measured".to_owned(), |theta| format!("{theta:.3}")),
+                position.standard_error.map_or(String::new(), |error| format!("{error:.3}")),
                 format!("{:.2}", position.weight),
             ]);
         }
         table::align_right(&mut rows, 0..6);
-        let clip = positions.clip;
-        let _ = writeln!(text, "\n{}\nweights are 1 / looked at, at most {clip}", table::show(&mut rows));
+        let (clip, reference) = (positions.clip, positions.reference);
+        let _ = writeln!(
+            text,
+            "\n{}\nlooked at: of how often position {reference} is; weights are 1 / looked at, at most {clip}",
+            table::show(&mut rows)
+        );
+        if positions.positions.first().is_some_and(|first| first.position != reference) {
+            let _ = writeln!(text, "warning: the log cannot compare the first position with any other");
+        }
     }
     let _ = writeln!(text, "\n{}: written; {}", args.output.display(), counts(&report.training));
     if let (Some(path), Some(written)) = (args.validation(), &report.validation) {
@@ -82,6 +96,14 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         }
         None if report.users.is_some() => text.push_str("queries of single users may be in it (--min-users 1)\n"),
         None => text.push_str("queries of single users may be in it: the log does not say who asked (--user-column)\n"),
+    }
+    if !report.looks_like_user.is_empty() {
+        let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(
+            text,
+            "warning: {} may say who asked and is not used; name it with --user-column",
+            output::printable(&names.join(", "))
+        );
     }
     text
 }
@@ -142,6 +164,7 @@ pub(super) fn left_out(report: &Report) -> Vec<(String, String)> {
         ("no item or title", left.without_item),
         ("item without a title", left.without_title),
         ("count of 0", left.count_zero),
+        ("no event that the preset knows", left.other_events),
     ];
     let rows = rows.into_iter().filter(|&(_, count)| count > 0);
     let mut all: Vec<_> = rows.map(|(reason, count)| (reason.to_owned(), output::counted(count, "row"))).collect();
