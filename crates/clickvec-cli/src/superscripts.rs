@@ -4,7 +4,7 @@ use clickvec::eval::{Comparison, Evaluation, Metric};
 
 /// A difference is significant below this probability.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
-/// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a″.
+/// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a′′.
 const LETTERS: [(char, char); 25] = [
     ('a', 'ᵃ'),
     ('b', 'ᵇ'),
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn more_systems_than_letters() {
-        assert_eq!([24, 25, 49, 50].map(letter), ["z", "a′", "z′", "a″"]);
-        assert_eq!(marks(&[0, 25, 50]), "ᵃᵃ′ᵃ″");
+        assert_eq!([24, 25, 49, 50].map(letter), ["z", "a′", "z′", "a′′"]);
+        assert_eq!(marks(&[0, 25, 50]), "ᵃᵃ′ᵃ′′");
         assert_eq!(marks(&[23, 24, 25, 26, 30]), "ʸ⁻ᵇ′ᶠ′");
     }
 }

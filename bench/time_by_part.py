@@ -2,7 +2,7 @@
 """Which part of a training run takes how much of the processor's time, by sampling.
 
     RUSTFLAGS="-C symbol-mangling-version=v0" cargo build --profile profiling --target-dir target/profiling
-    python3 bench/profile.py --clickvec target/profiling/profiling/clickvec LOG.tsv
+    python3 bench/time_by_part.py --clickvec target/profiling/profiling/clickvec LOG.tsv
 
 Needs Linux with `perf`. One thread, `--preset paper`, LSTM 96, minibatches of 1,024. Two runs, of one epoch and of three:
 their difference is two epochs of minibatches, and reading, hashing and setting up are what is left of the first.
@@ -69,7 +69,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         one, three = (samples(options.clickvec, options.log, epochs, folder) for epochs in (1, 3))
     if not any("Moving" in symbol for symbol in one):
-        sys.exit("expected symbols with their types, found none; build as `python3 bench/profile.py --help` says")
+        sys.exit("expected symbols with their types, found none; build as `python3 bench/time_by_part.py --help` says")
     loop = {symbol: (three.get(symbol, 0.0) - one.get(symbol, 0.0)) / 2 for symbol in three | one}
     before = {symbol: one.get(symbol, 0.0) - loop[symbol] for symbol in loop}
     loop, before = by_part(loop), by_part(before)
