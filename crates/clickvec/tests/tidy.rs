@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 23] = [
     "error",
     "rng",
     "files",

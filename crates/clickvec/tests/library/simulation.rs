@@ -201,7 +201,7 @@ fn the_truth_of_judged_queries_can_be_asked_for() {
     };
     assert_eq!(grades.len(), titles.len());
     let place = |text: &str| titles.iter().position(|title| title.title == text).unwrap();
-    assert!(query.titles.iter().all(|title| grades[place(&title.text)] == title.grade as u8));
+    assert!(query.titles.iter().all(|title| grades[place(&title.text)] == title.grade));
     // The judged list is a sample.
     assert!(grades.iter().filter(|&&grade| grade > 0).count() > query.titles.len());
 }
