@@ -16,7 +16,7 @@ pub(crate) fn is_watched() -> bool {
 /// A bar of `length` things with the time that is left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`; hidden where
 /// nobody looks.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
-    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{eta}} left"))
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s{{left}}"))
 }
 
 /// A bar whose message says the rest.
@@ -31,7 +31,7 @@ pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
 
 /// A step of something longer: its name and how much of it is done.
 pub(crate) fn step(name: &str) -> ProgressBar {
-    let bar = styled(1, "  {msg} {wide_bar} {percent}%, {eta} left");
+    let bar = styled(1, "  {msg} {wide_bar} {percent}%{left}");
     bar.set_message(name.to_owned());
     // Drawn before the first part is done.
     bar.tick();
@@ -46,9 +46,16 @@ fn styled(length: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), target);
     // The templates above are fixed but for their words: if indicatif refuses one, its own form will do.
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of));
+        bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of).with_key("left", left));
     }
     bar
+}
+
+/// The time that is left, once something is done that tells it.
+fn left(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
+    if state.pos() > 0 {
+        let _ = write!(out, ", {:#} left", indicatif::HumanDuration(state.eta()));
+    }
 }
 
 fn rate_of(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {

@@ -10,7 +10,8 @@ use crate::{Error, Result};
 const BUFFER_BYTES: usize = 256 * 1024;
 /// How a temporary file's name begins, so that one left behind by a kill can be recognised and removed.
 pub const TEMPORARY_PREFIX: &str = ".clickvec-";
-const TEMPORARY_SUFFIX: &str = ".tmp";
+/// How it ends.
+pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -189,6 +190,24 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
         Ok(metadata) if metadata.is_dir() => Err(Error::IsFolder { path: path.to_owned() }),
         Ok(metadata) if !metadata.is_file() => Err(Error::NotAFile { path: path.to_owned() }),
         _ => Ok(()),
+    }
+}
+
+/// Whether a file could be written to `path`, found out by making its temporary sibling and removing it again.
+///
+/// # Errors
+///
+/// [`Error::Io`] or [`Error::IsFolder`]; what is at `path` is untouched.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let failed = |source| Error::io(path, "write", source);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(Error::IsFolder { path: path.to_owned() }),
+        // A pipe would wait for its reader here.
+        Ok(metadata) if !metadata.is_file() => Ok(()),
+        _ => {
+            let target = resolved(path);
+            new_temporary(&folder_of(&target), &target).map(drop).map_err(failed)
+        }
     }
 }
 

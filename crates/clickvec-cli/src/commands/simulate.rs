@@ -136,5 +136,19 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         percent(summary.misspelt, summary.impressions),
         percent(summary.relevant_clicks, summary.clicks),
     ));
+    for fewer in &summary.fewer_judged {
+        let (kind, wanted) = (fewer.kind.name(), config.judged);
+        output::note(match fewer.found {
+            0 => format!("no judged queries of the kind {kind} were found: there is no judged-{kind}.tsv"),
+            found => format!("only {found} of {wanted} judged queries of the kind {kind} were found"),
+        });
+    }
+    if let Some(found) = summary.fewer_validation {
+        let wanted = config.validation;
+        output::note(match found {
+            0 => "no queries for validation were found: there is no validation.tsv".to_owned(),
+            found => format!("only {found} of {wanted} queries for validation were found"),
+        });
+    }
     Ok(Answer::Done)
 }

@@ -112,6 +112,17 @@ pub enum Error {
         /// What there is not.
         missing: &'static str,
     },
+    /// A simulation of so few titles that its log would never be as long as wanted.
+    #[error(
+        "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; lower --pairs, or give \
+         more titles"
+    )]
+    TooFewPairs {
+        /// Pairs of the log.
+        wanted: u64,
+        /// Different pairs that a day has.
+        pairs_a_day: u64,
+    },
     /// A file was to be written into a folder that is not there.
     #[error("{}: expected a folder to write into, found none; make it first", path.display())]
     NoFolder {

@@ -6,10 +6,11 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
 use super::market::{Kind, Market, Rng};
-use super::query;
+use super::query::{self, SMALL_WORDS};
 use super::world::World;
 use crate::clicks::Title;
 use crate::rng;
+use crate::text::words;
 
 /// How often users want something to do with a thing, an ordered pair, a site.
 const SHARES: [f64; 3] = [0.62, 0.28, 0.10];
@@ -97,10 +98,10 @@ impl<'a> WorldMarket<'a> {
         for number in 0..(count as usize).max(real.len()) {
             let slot = real[number % real.len()];
             let mut want = self.slots[slot].want;
-            if let Want::Thing { quality, .. } = &mut want
+            if let Want::Thing { thing, quality, .. } = &mut want
                 && rng.random_bool(TITLE_WITH_QUALITY)
             {
-                *quality = rng.random_range(0..self.world.qualities.len()) + 1;
+                *quality = self.some_quality(*thing, &mut rng);
             }
             let (mut title, site) = self.write_title(want, &mut rng);
             let mut copy = 2;
@@ -152,6 +153,23 @@ impl<'a> WorldMarket<'a> {
         let form = pick(&world.forms, rng);
         let named = form.contains('@').then_some(site);
         (form.replace('@', &world.sites[site]).replace('*', &text), named)
+    }
+
+    /// A quality that fits a thing, one more than its place; 0 if none does.
+    fn some_quality(&self, thing: usize, rng: &mut Rng) -> usize {
+        match self.world.topics[self.world.things[thing].topic].qualities.as_slice() {
+            [] => 0,
+            fitting => *pick(fitting, rng) + 1,
+        }
+    }
+
+    /// Words of all titles about a thing.
+    fn words_about(&self, thing: usize) -> HashSet<String> {
+        let first = self.first[0][thing];
+        let aspects = self.world.topics[self.world.things[thing].topic].aspects.len() + 1;
+        let slots = &self.slots[first..first + aspects];
+        let titles = slots.iter().flat_map(|slot| &slot.titles);
+        titles.flat_map(|&title| words(&self.titles[title as usize].title)).collect()
     }
 
     fn slot_of(&self, want: Want) -> &Slot {
@@ -227,7 +245,7 @@ impl Market for WorldMarket<'_> {
     fn draw(&self, rng: &mut Rng) -> Want {
         match self.draw_slot(rng) {
             Want::Thing { thing, aspect, .. } if rng.random_bool(WITH_QUALITY) => {
-                Want::Thing { thing, aspect, quality: rng.random_range(0..self.world.qualities.len()) + 1 }
+                Want::Thing { thing, aspect, quality: self.some_quality(thing, rng) }
             }
             other => other,
         }
@@ -250,6 +268,19 @@ impl Market for WorldMarket<'_> {
                 return want;
             }
         }
+    }
+
+    fn is_fit(&self, kind: Kind, want: &Want, query: &str) -> bool {
+        let (Kind::Sense, Want::Thing { thing, .. }) = (kind, *want) else { return true };
+        // What stands beside the shared name must be a word of neither sense's titles.
+        let it = &self.world.things[thing];
+        let shared = it.names.said.iter().zip(&it.namesakes).filter(|(_, others)| !others.is_empty());
+        let shared: HashSet<String> = shared.flat_map(|(name, _)| words(name)).collect();
+        let says = |word: &String| !shared.contains(word) && !SMALL_WORDS.contains(&word.as_str());
+        let hints: Vec<String> = words(query).into_iter().filter(says).collect();
+        let senses = it.namesakes.iter().flatten().copied().chain([thing]);
+        !hints.is_empty()
+            && senses.map(|sense| self.words_about(sense)).all(|said| hints.iter().all(|hint| !said.contains(hint)))
     }
 
     fn near(&self, want: &Want, rng: &mut Rng) -> Want {
@@ -283,10 +314,11 @@ impl Market for WorldMarket<'_> {
                     let topic = |thing: usize| self.world.things[thing].topic;
                     return u8::from(aspect > 0 && aspect == its_aspect && topic(thing) == topic(other));
                 }
-                let lacks_quality = u8::from(quality > 0 && quality != its_quality);
+                // Lacked, another one, or one that nobody asked for.
+                let quality_differs = u8::from(quality != its_quality);
                 match its_aspect {
-                    same if same == aspect => 4 - lacks_quality,
-                    _ if aspect == 0 => 3 - lacks_quality,
+                    same if same == aspect => 4 - quality_differs,
+                    _ if aspect == 0 => 3 - quality_differs,
                     0 => 2,
                     _ => 1,
                 }

@@ -67,6 +67,8 @@ impl<M: Market> Days<'_, M> {
         let mut rng = rng::stream(self.config.seed, "day", number);
         let (mut day, mut pairs) = (Day::default(), Pairs::default());
         let (mut query, mut candidates, mut list) = (String::new(), Vec::new(), Vec::new());
+        // When each list was shown, and where it begins in the log.
+        let mut shown_at = Vec::new();
         for session in 0..SESSIONS {
             if pairs.rows.len() as u64 >= most {
                 break;
@@ -86,6 +88,7 @@ impl<M: Market> Days<'_, M> {
                 day.summary.impressions += 1;
                 day.summary.misspelt += u64::from(misspelt);
                 let mut found = false;
+                shown_at.push((second, day.log.len()));
                 for (place, &(title, grade)) in list.iter().enumerate() {
                     if pairs.rows.len() as u64 >= most {
                         break;
@@ -105,9 +108,10 @@ impl<M: Market> Days<'_, M> {
                 if found || !rng.random_bool(ASKS_AGAIN) {
                     break;
                 }
-                second += rng.random_range(5..60);
+                second = (second + rng.random_range(5..60)).min(SECONDS_PER_DAY - 1);
             }
         }
+        day.log = in_time_order(&day.log, &shown_at);
         day.summary.pairs = pairs.rows.len() as u64;
         day.summary.days = 1;
         for (query, title, count) in pairs.rows {
@@ -138,6 +142,15 @@ impl<M: Market> Days<'_, M> {
         push_time(log, second);
         let _ = writeln!(log, "\t{grade}");
     }
+}
+
+/// The lists of a log, each with its time and its beginning, the earliest first.
+fn in_time_order(log: &str, shown_at: &[(u64, usize)]) -> String {
+    let ends = shown_at.iter().skip(1).map(|&(_, start)| start).chain([log.len()]);
+    let mut lists: Vec<(u64, &str)> =
+        shown_at.iter().zip(ends).map(|(&(second, start), end)| (second, &log[start..end])).collect();
+    lists.sort_by_key(|&(second, _)| second);
+    lists.into_iter().map(|(_, lines)| lines).collect()
 }
 
 struct Shown {

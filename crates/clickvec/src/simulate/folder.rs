@@ -13,7 +13,7 @@ use super::days::{Days, SESSIONS};
 use super::judged::{Judged, judge};
 use super::market::Market;
 use super::users::ClickModel;
-use super::{SimulateConfig, Summary};
+use super::{Fewer, SimulateConfig, Summary};
 use crate::error::{Error, Result, shortened};
 use crate::files::{self, Claim};
 
@@ -24,6 +24,9 @@ const TRUTH: &str = "truth.json";
 /// A truth has a few thousand bytes.
 const MAX_TRUTH_BYTES: u64 = 1 << 20;
 const BUFFER_BYTES: usize = 256 * 1024;
+/// A log that has fewer pairs a day than this after so many days would take for ever.
+const LEAST_PAIRS_A_DAY: u64 = 100;
+const DAYS_BEFORE: u64 = 4;
 
 /// `truth.json`.
 #[derive(Serialize)]
@@ -144,10 +147,23 @@ pub(super) fn write<M: Market>(
         market.titles().iter().try_for_each(|title| writeln!(file, "{}\t{}", title.id, title.title))
     })?;
     summary.titles = market.titles().len() as u64;
-    summary.validation = write_judged(&mut writer, "validation.tsv", market, validation.iter())?;
-    summary.judged = write_judged(&mut writer, "judged.tsv", market, judged.iter())?;
+    // A table with nothing below its header would be an error to whoever reads it.
+    if !validation.is_empty() {
+        summary.validation = write_judged(&mut writer, "validation.tsv", market, validation.iter())?;
+    }
+    if !judged.is_empty() {
+        summary.judged = write_judged(&mut writer, "judged.tsv", market, judged.iter())?;
+    }
+    summary.fewer_validation = (validation.len() < config.validation as usize).then_some(validation.len() as u64);
     for &kind in market.kinds() {
         let of_kind = judged.iter().filter(|judged| judged.kind == kind);
+        let found = of_kind.clone().count() as u64;
+        if found < u64::from(config.judged) {
+            summary.fewer_judged.push(Fewer { kind, found });
+        }
+        if found == 0 {
+            continue;
+        }
         write_judged(&mut writer, &format!("judged-{}.tsv", kind.name()), market, of_kind)?;
     }
     write_text(&mut writer, config, market)?;
@@ -205,15 +221,24 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
             sum.misspelt += day.summary.misspelt;
             sum.days += 1;
             on_pairs(sum.pairs);
-        }
-        if sum.pairs == 0 {
-            let missing = "a query that is not judged; there are too few titles for so many judged queries";
-            return Err(Error::NothingToClick { missing });
+            check_enough(&sum, config.pairs)?;
         }
     }
     writer.close(clicks)?;
     log.map_or(Ok(()), |log| writer.close(log))?;
     Ok(sum)
+}
+
+/// Whether the log will reach its length in sensible time.
+fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
+    let pairs_a_day = sum.pairs / sum.days.max(1);
+    match sum.days >= DAYS_BEFORE && sum.pairs < wanted && pairs_a_day < LEAST_PAIRS_A_DAY {
+        true if sum.pairs == 0 => Err(Error::NothingToClick {
+            missing: "a query that is not judged; give more titles, or lower --judged and --validation",
+        }),
+        true => Err(Error::TooFewPairs { wanted, pairs_a_day }),
+        false => Ok(()),
+    }
 }
 
 /// Writes running text, if it is asked for.
@@ -242,12 +267,15 @@ fn write_judged<'a, M: Market>(
     writer: &mut Writer<'_>,
     name: &str,
     market: &M,
-    judged: impl Iterator<Item = &'a Judged>,
-) -> Result<u64> {
+    judged: impl Iterator<Item = &'a Judged<M::Intent>>,
+) -> Result<u64>
+where
+    M::Intent: 'a,
+{
     let mut rows = 0;
     writer.file(name, |file| {
         writeln!(file, "query\ttitle\tgrade\tkind")?;
-        for Judged { query, kind, titles } in judged {
+        for Judged { query, kind, titles, .. } in judged {
             for &(title, grade) in titles {
                 writeln!(file, "{query}\t{}\t{grade}\t{}", market.titles()[title as usize].title, kind.name())?;
                 rows += 1;

@@ -21,15 +21,20 @@ const RELEVANT: u8 = 3;
 
 /// A query with graded titles.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct Judged<I> {
     pub(super) query: String,
     pub(super) kind: Kind,
+    /// What is meant.
+    pub(super) intent: I,
     /// Titles and their grades, in random order.
     pub(super) titles: Vec<(u32, u8)>,
 }
 
+/// Judged and validation queries.
+pub(super) type Both<I> = (Vec<Judged<I>>, Vec<Judged<I>>);
+
 /// The judged and the validation queries, kind by kind; all different.
-pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> (Vec<Judged>, Vec<Judged>) {
+pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::Intent> {
     let mut rng = rng::stream(config.seed, "judged", 0);
     let mut known = HashSet::new();
     let (mut judged, mut validation) = (Vec::new(), Vec::new());
@@ -50,7 +55,7 @@ fn some<M: Market>(
     count: u32,
     known: &mut HashSet<String>,
     rng: &mut Rng,
-    judged: &mut Vec<Judged>,
+    judged: &mut Vec<Judged<M::Intent>>,
 ) {
     let (mut found, mut tries) = (0, 0);
     while found < count && tries < TRIES {
@@ -59,13 +64,13 @@ fn some<M: Market>(
         let mut query = String::new();
         market.ask_for(kind, &intent, rng, &mut query);
         let spelt = kind != Kind::Misspelt || misspell(&mut query, rng);
-        if !spelt || query.is_empty() || known.contains(&query) {
+        if !spelt || query.is_empty() || known.contains(&query) || !market.is_fit(kind, &intent, &query) {
             continue;
         }
         let titles = titles_of(market, &intent, rng);
         if is_fit(market, kind, &query, &titles) {
             known.insert(query.clone());
-            judged.push(Judged { query, kind, titles });
+            judged.push(Judged { query, kind, intent, titles });
             (found, tries) = (found + 1, 0);
         }
     }
@@ -77,6 +82,9 @@ fn titles_of<M: Market>(market: &M, intent: &M::Intent, rng: &mut Rng) -> Vec<(u
     found.sort_unstable();
     found.dedup();
     found.shuffle(rng);
+    // Two titles with one text would be judged twice.
+    let mut texts = HashSet::new();
+    found.retain(|&title| texts.insert(&market.titles()[title as usize].title));
     found.truncate(MOST_TITLES);
     found.into_iter().map(|title| (title, market.grade(intent, title))).collect()
 }

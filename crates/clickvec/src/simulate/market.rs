@@ -67,6 +67,11 @@ pub(super) trait Market: Sync {
     /// A way to ask for it that is of this kind, spelt right.
     fn ask_for(&self, kind: Kind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
 
+    /// Whether a query that was asked so is of this kind, as far as words can tell.
+    fn is_fit(&self, _kind: Kind, _intent: &Self::Intent, _query: &str) -> bool {
+        true
+    }
+
     /// Something that has to do with it; perhaps itself.
     fn near(&self, intent: &Self::Intent, rng: &mut Rng) -> Self::Intent;
 

@@ -25,6 +25,7 @@ use crate::clicks::Title;
 use crate::error::{Error, Result, shortened};
 pub use folder::check_output;
 pub use market::Kind;
+use market::Market as _;
 
 /// What is simulated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,6 +92,34 @@ pub struct Summary {
     pub validation: u64,
     /// Documents of `text.txt`.
     pub documents: u64,
+    /// Kinds of which fewer judged queries were found than asked for.
+    pub fewer_judged: Vec<Fewer>,
+    /// Queries of the validation set, if fewer were found than asked for.
+    pub fewer_validation: Option<u64>,
+}
+
+/// Fewer judged queries of a kind than asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fewer {
+    /// The kind.
+    pub kind: Kind,
+    /// How many were found; if 0, there is no table of this kind.
+    pub found: u64,
+}
+
+/// The true grades of all titles of the invented world, in the order of `titles.tsv`, for each of these queries; nothing
+/// for a query that is neither judged nor of the validation set.
+///
+/// They are made anew from the configuration that the simulation was made with.
+pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<u8>>> {
+    let world = world::World::new();
+    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+    let (judged, validation) = judged::judge(config, &market);
+    let grades = |query: &&str| {
+        let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
+        Some((0..market.titles().len() as u32).map(|title| market.grade(&known.intent, title)).collect())
+    };
+    queries.iter().map(grades).collect()
 }
 
 /// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
@@ -119,9 +148,11 @@ pub fn simulate(
             if let Some(found) = titles.iter().flat_map(|title| [&title.id, &title.title]).find(breaks) {
                 return Err(Error::BadTitle { found: shortened(found) });
             }
+            let count = u32::try_from(titles.len()).unwrap_or(u32::MAX);
             let market = own_titles::OwnMarket::new(titles, config.seed);
             let market = market.ok_or(Error::NothingToClick { missing: "a title with a word" })?;
-            folder::write(config, &market, output, on_pairs)
+            let config = SimulateConfig { titles: count, ..config.clone() };
+            folder::write(&config, &market, output, on_pairs)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Somebody's own titles as what users look for: a query is made of words of the title that is wanted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
@@ -14,9 +14,15 @@ use crate::text::words;
 const LENGTHS: [f64; 4] = [0.1, 0.5, 0.85, 1.0];
 /// Added to a rank in Zipf's law.
 const ZIPF_SHIFT: f64 = 50.0;
+/// English words that nobody looks for: they make no queries.
+const STOP_WORDS: &str = "a about above after again all also am an and any are as at be because been before being below \
+     between both but by can could did do does doing down during each few for from had has have he her here him his how i \
+     if in into is it its just me more most my no nor not of off on once only or other our out over own same she should \
+     so some such than that the their them then there these they this those through to too under until up upon very was \
+     we were what when where which while who why will with within without would you your";
 /// A word of more than this share of all titles says little, and is typed seldom; likewise numbers, single letters, and
 /// words that only one title has.
-const COMMON: f64 = 0.2;
+const COMMON: f64 = 0.1;
 /// How much less often such words are typed.
 const SELDOM: f64 = 0.15;
 /// How often words are typed in another order than the title's.
@@ -48,13 +54,14 @@ pub(super) struct OwnMarket {
 }
 
 impl OwnMarket {
-    /// Nothing if no title has a word.
+    /// Nothing if no title has a word that somebody could look for.
     pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
+        let stop_words: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
         let (mut numbers, mut all) = (HashMap::new(), Vec::new());
         let (mut of_titles, mut of_words, mut usable) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::new());
         for (place, title) in (0u32..).zip(&titles) {
             let mut own = Vec::new();
-            for word in words(&title.title) {
+            for word in units(&title.title).into_iter().filter(|word| !stop_words.contains(word.as_str())) {
                 let number = *numbers.entry(word).or_insert_with_key(|word| {
                     all.push(word.clone());
                     of_words.push(Vec::new());
@@ -92,7 +99,7 @@ impl OwnMarket {
         (1.0 + self.titles.len() as f64 / self.of_words[word as usize].len() as f64).ln()
     }
 
-    /// Some words of a title, each at most once.
+    /// Some words of a title, each at most once; one of them says something, if any does.
     fn choose(&self, title: u32, rng: &mut Rng) -> Vec<u32> {
         let own = &self.of_titles[title as usize];
         let at = rng.random::<f64>();
@@ -100,7 +107,10 @@ impl OwnMarket {
         let mut chosen: Vec<usize> = Vec::new();
         while chosen.len() < wanted.min(own.len()) {
             let left = (0..own.len()).filter(|place| !chosen.contains(place));
-            let weights: Vec<(usize, f64)> = left.map(|place| (place, self.weight(own[place]))).collect();
+            let mut weights: Vec<(usize, f64)> = left.map(|place| (place, self.weight(own[place]))).collect();
+            if chosen.is_empty() && weights.iter().any(|&(_, weight)| weight == 1.0) {
+                weights.retain(|&(_, weight)| weight == 1.0);
+            }
             let mut rest = rng.random::<f64>() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
             let found = weights.iter().find(|(_, weight)| {
                 rest -= weight;
@@ -111,6 +121,24 @@ impl OwnMarket {
         chosen.sort_unstable();
         chosen.into_iter().map(|place| own[place]).collect()
     }
+}
+
+/// The words of a title; of ideographs in a row, which are a word each, every two neighbours.
+fn units(title: &str) -> Vec<String> {
+    let all = words(title);
+    let mut units = Vec::new();
+    for run in all.chunk_by(|a, b| a.starts_with(is_ideograph) && b.starts_with(is_ideograph)) {
+        match run {
+            [_] => units.push(run[0].clone()),
+            run => units.extend(run.windows(2).map(<[String]>::concat)),
+        }
+    }
+    units
+}
+
+/// Roughly: what is written without spaces.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 impl Market for OwnMarket {
@@ -147,10 +175,11 @@ impl Market for OwnMarket {
             asked.shuffle(rng);
         }
         for (place, &word) in asked.iter().enumerate() {
-            if place > 0 {
+            let word = &self.words[word as usize];
+            if place > 0 && !(text.ends_with(is_ideograph) && word.starts_with(is_ideograph)) {
                 text.push(' ');
             }
-            text.push_str(&self.words[word as usize]);
+            text.push_str(word);
         }
         Kind::Plain
     }
@@ -231,6 +260,25 @@ mod tests {
             lengths[words(&text).len()] += 1;
         }
         assert!(lengths[0] == 0 && lengths[1] > 20 && lengths[2] > 200, "{lengths:?}");
+    }
+
+    #[test]
+    fn stop_words_are_not_asked_for_and_ideographs_stay_together() {
+        let title = |id: &str, title: &str| Title { id: id.to_owned(), title: title.to_owned() };
+        assert_eq!(units("Oak 木製の机"), ["oak", "木製", "の", "机"]);
+        let titles = vec![title("a", "The Bridge over the River"), title("b", "and the"), title("c", "电动螺丝刀")];
+        let market = OwnMarket::new(titles, 1).unwrap();
+        let mut rng = rng::stream(1, "own", 0);
+        for _ in 0..200 {
+            let want = market.draw(&mut rng);
+            let mut text = String::new();
+            market.ask(&want, &mut rng, &mut text);
+            assert_ne!(want.title, 1);
+            match want.title {
+                0 => assert!(words(&text).iter().all(|word| word == "bridge" || word == "river"), "{text}"),
+                _ => assert!(text.chars().count() >= 2 && !text.contains(' '), "{text}"),
+            }
+        }
     }
 
     #[test]

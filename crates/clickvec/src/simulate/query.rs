@@ -10,9 +10,12 @@ use super::world::{Pattern, Sayings, World};
 const ASKED: f64 = 0.4;
 /// How often a word that says little is left out.
 const LEAVES_OUT: f64 = 0.6;
-/// Words that say little; where order decides, they stay.
+/// Words that say little.
 pub(super) const SMALL_WORDS: [&str; 16] =
     ["how", "to", "in", "of", "a", "for", "the", "what", "is", "your", "on", "with", "as", "from", "do", "|"];
+/// Those that are left out when something stands behind them; where order decides, they stay. `what is`, `log in` and
+/// `not turning on` would not be said without theirs.
+pub(super) const LEFT_OUT: [&str; 6] = ["of", "a", "for", "the", "your", "with"];
 
 /// Appends a query for what is wanted, of this kind if one is given, and returns its kind.
 pub(super) fn ask(world: &World, want: Want, kind: Option<Kind>, rng: &mut Rng, text: &mut String) -> Kind {
@@ -27,7 +30,8 @@ pub(super) fn ask(world: &World, want: Want, kind: Option<Kind>, rng: &mut Rng, 
         Want::Site { site, page } => {
             let page = &world.pages[page];
             let said = pick(chosen(page, rng.random_bool(ASKED)), rng).around(&world.sites[site]);
-            push_query(&said, rng, text);
+            // Names of sites and pages stay whole.
+            text.push_str(&said.to_lowercase());
             Kind::Navigational
         }
     }
@@ -80,18 +84,46 @@ fn chosen(sayings: &Sayings<Pattern>, asked: bool) -> &[Pattern] {
     if asked { &sayings.asked } else { &sayings.said }
 }
 
-/// In lower case, some small words left out.
+/// In lower case, some small words left out, but never the last.
 fn push_query(said: &str, rng: &mut Rng, text: &mut String) {
     let leaves_out = rng.random_bool(LEAVES_OUT);
-    let mut first = true;
-    for word in said.to_lowercase().split_whitespace() {
-        if leaves_out && SMALL_WORDS.contains(&word) {
+    let said = said.to_lowercase();
+    let said = if leaves_out { said.strip_prefix("how to ").unwrap_or(&said) } else { &said };
+    let mut all = said.split_whitespace().peekable();
+    let start = text.len();
+    while let Some(word) = all.next() {
+        if leaves_out && all.peek().is_some() && LEFT_OUT.contains(&word) {
             continue;
         }
-        if !first {
+        if text.len() > start {
             text.push(' ');
         }
-        first = false;
         text.push_str(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+
+    #[test]
+    fn small_words_are_left_out_where_the_rest_still_says_it() {
+        let said = |text: &str| {
+            let asked = |index| {
+                let mut query = String::new();
+                push_query(text, &mut rng::stream(1, "query", index), &mut query);
+                query
+            };
+            let mut all: Vec<String> = (0..50).map(asked).collect();
+            all.sort();
+            all.dedup();
+            all
+        };
+        assert_eq!(said("How to Make Pizza"), ["how to make pizza", "make pizza"]);
+        assert_eq!(said("What Is Gold"), ["what is gold"]);
+        assert_eq!(said("History of Pizza"), ["history of pizza", "history pizza"]);
+        assert_eq!(said("Laptop Not Turning On"), ["laptop not turning on"]);
+        assert_eq!(said("The Story of"), ["story of", "the story of"]);
     }
 }

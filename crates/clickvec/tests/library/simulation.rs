@@ -10,7 +10,7 @@ use clickvec::error::Error;
 use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
-use clickvec::simulate::{Kind, SimulateConfig, simulate};
+use clickvec::simulate::{Kind, SimulateConfig, simulate, true_grades};
 use clickvec::text::words;
 use clickvec::train::{TrainConfig, TrainOptions, train};
 
@@ -117,18 +117,30 @@ fn queries_are_as_they_should_be() {
 
 #[test]
 fn kinds_are_what_they_are_called() {
-    let folder = simulated(&small(), None);
+    let folder = simulated(&SimulateConfig { titles: 20_000, ..small() }, None);
+    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().0;
+    let said: HashSet<String> = titles.iter().flat_map(|title| words(&title.title)).collect();
     let path = |kind: Kind| folder.path().join(format!("log/judged-{}.tsv", kind.name()));
     for kind in Kind::ALL {
         let judged = judgments(&path(kind));
         assert_eq!(judged.queries.len(), 40, "{kind:?}");
-        let mut reversed = 0;
+        let (mut reversed, mut misspelt) = (0, 0);
         for query in &judged.queries {
             let own: HashSet<String> = words(&query.text).into_iter().collect();
+            let unknown = own.iter().filter(|word| !said.contains(*word)).count();
+            match kind {
+                Kind::Plain => assert_eq!(unknown, 0, "{}", query.text),
+                Kind::Misspelt => {
+                    assert!(unknown <= 1, "{}", query.text);
+                    misspelt += unknown;
+                }
+                _ => {}
+            }
             let mut best = Vec::new();
             for title in &query.titles {
                 let shared = words(&title.text).iter().filter(|word| own.contains(*word)).count();
                 assert!(kind != Kind::Synonym || title.grade < 3 || shared == 0, "{}: {}", query.text, title.text);
+                assert!(kind != Kind::Navigational || title.grade < 4 || shared > 0, "{}: {}", query.text, title.text);
                 if title.grade == 4 {
                     best.push(shared);
                 }
@@ -143,7 +155,62 @@ fn kinds_are_what_they_are_called() {
         if kind == Kind::Order {
             assert!(reversed >= 36, "{reversed}");
         }
+        // An error can make another word of it.
+        assert!(kind != Kind::Misspelt || misspelt >= 37, "{misspelt}");
     }
+}
+
+#[test]
+fn a_sense_is_told_by_words_of_no_title_that_has_its_name() {
+    let folder = simulated(&small(), None);
+    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().0;
+    let titles: Vec<HashSet<String>> = titles.iter().map(|title| words(&title.title).into_iter().collect()).collect();
+    let judged = judgments(&folder.path().join("log/judged-sense.tsv"));
+    let mut hints = 0;
+    for query in &judged.queries {
+        let asked = words(&query.text);
+        // The shared name stands in all titles that mean it by this name, and in titles of the other sense.
+        let is_name = |word: &String| {
+            let has = |good: bool| {
+                query.titles.iter().any(|title| (title.grade >= 2) == good && words(&title.text).contains(word))
+            };
+            has(true) && has(false)
+        };
+        let name: Vec<&String> = asked.iter().filter(|word| is_name(word)).collect();
+        if name.is_empty() {
+            continue;
+        }
+        let small = ["to", "of", "is", "the", "what", "how", "on", "in", "a", "with", "for", "i", "do", "as"];
+        for hint in asked.iter().filter(|word| !name.contains(word) && !small.contains(&word.as_str())) {
+            let both = titles.iter().any(|title| title.contains(hint) && name.iter().all(|name| title.contains(*name)));
+            assert!(!both, "{}: {hint}", query.text);
+            hints += 1;
+        }
+    }
+    assert!(hints >= 30, "{hints}");
+}
+
+#[test]
+fn the_truth_of_judged_queries_can_be_asked_for() {
+    let folder = simulated(&small(), None);
+    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().0;
+    let judged = judgments(&folder.path().join("log/judged.tsv"));
+    let query = &judged.queries[50];
+    let [Some(grades), None] = &true_grades(&small(), &[&query.text, "nobody asks this"])[..] else {
+        panic!("expected grades of the first query alone");
+    };
+    assert_eq!(grades.len(), titles.len());
+    let place = |text: &str| titles.iter().position(|title| title.title == text).unwrap();
+    assert!(query.titles.iter().all(|title| grades[place(&title.text)] == title.grade));
+    // The judged list is a sample.
+    assert!(grades.iter().filter(|&&grade| grade > 0).count() > query.titles.len());
+}
+
+#[test]
+fn the_raw_log_is_in_the_order_of_time() {
+    let folder = simulated(&SimulateConfig { impressions: true, ..small() }, None);
+    let times: Vec<String> = rows(folder.path(), "log.tsv").into_iter().map(|mut row| row.swap_remove(7)).collect();
+    assert!(times.len() > 100_000 && times.is_sorted());
 }
 
 /// Mean NDCG@1 of queries of each kind.
@@ -223,5 +290,12 @@ fn own_titles_are_looked_for_by_their_words() {
     let none = simulate(&config, Some(vec![Title { id: "a".to_owned(), title: "!".to_owned() }]), &output, &mut |_| ());
     assert!(matches!(none, Err(Error::NothingToClick { .. })) && !output.exists());
     let one = simulate(&config, Some(vec![titles[0].clone()]), &output, &mut |_| ());
-    assert!(one.is_ok_and(|summary| summary.pairs == 5_000 && summary.judged == 0));
+    let one = one.unwrap();
+    assert_eq!((one.pairs, one.judged, one.fewer_judged.len(), one.fewer_validation), (5_000, 0, 2, Some(0)));
+    let files: Vec<String> =
+        fs::read_dir(&output).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!files.iter().any(|name| name.starts_with("judged") || name.starts_with("validation")), "{files:?}");
+    let two = ["red", "green"].map(|title| Title { id: title.to_owned(), title: title.to_owned() }).to_vec();
+    let endless = simulate(&SimulateConfig { misspelt: 0.0, ..config }, Some(two), &output, &mut |_| ());
+    assert!(matches!(endless, Err(Error::TooFewPairs { .. } | Error::NothingToClick { .. })), "{endless:?}");
 }

@@ -64,7 +64,7 @@ impl Match {
             parts.push(format!("letters of {}", alike.join(", ")));
         }
         match (parts.is_empty(), self.without.is_empty()) {
-            (true, _) => "meaning alone: no word in common".to_owned(),
+            (true, _) => "no word in common".to_owned(),
             (false, true) => parts.join("; "),
             (false, false) => format!("{}; not {}", parts.join("; "), self.without.join(" ")),
         }
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(explained("paris rome", "Flights from Paris to Rome"), "shares paris rome in this order");
         assert_eq!(explained("rome paris", "Flights from Paris to Rome"), "shares rome paris as \"paris rome\"");
         assert_eq!(explained("pizza recpie", "Pizza Recipe | Tastely"), "shares pizza; letters of recpie ≈ recipe");
-        assert_eq!(explained("settee lease", "Rent a Couch"), "meaning alone: no word in common");
+        assert_eq!(explained("settee lease", "Rent a Couch"), "no word in common");
         assert_eq!(explained("turkey places to stay", "Turkey Hotels"), "shares turkey; not places to stay");
     }
 }

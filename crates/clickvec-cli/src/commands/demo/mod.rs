@@ -1,11 +1,13 @@
 //! `clickvec demo`: everything once, on a search engine that is made up.
 
 mod matches;
+mod next;
 mod page;
 mod searches;
 mod steps;
 mod text;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -15,6 +17,7 @@ use clickvec::files;
 use clickvec::simulate::SimulateConfig;
 use clickvec::train::TrainConfig;
 
+use self::next::Next;
 use self::searches::Search;
 use super::Answer;
 use crate::{output, progress};
@@ -24,7 +27,7 @@ use crate::{output, progress};
 /// Needs no data and takes about a minute on two cores. The report is printed, and written as one HTML page.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The page to write.
+    /// The page to write; `-` writes it to standard output in the place of the report.
     #[arg(long, short, value_name = "PAGE", default_value = "clickvec-demo.html")]
     output: PathBuf,
 
@@ -50,6 +53,8 @@ struct Report {
     pairs: u64,
     titles: u64,
     queries: usize,
+    /// Judged queries that chose the epoch.
+    validation: usize,
     /// BM25, DSSM, LSTM; on all judged queries.
     systems: Vec<Evaluation>,
     tests: Vec<Comparison>,
@@ -75,16 +80,24 @@ struct OfKind {
 
 /// Runs it all.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    check_page(&args.output)?;
+    let to_stdout = args.output == Path::new("-");
+    if !to_stdout {
+        check_page(&args.output)?;
+    }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
     output::note("clickvec demo: a made-up search engine, its clicks learnt, the result judged\n");
     let mut report = steps::run(&args, folder.path())?;
     report.seconds = started.elapsed().as_secs_f64();
-    let page = page::page(&report);
+    let next = Next::new(args.keep.as_deref(), &report);
+    let page = page::page(&report, &next);
+    if to_stdout {
+        output::print(page)?;
+        return Ok(Answer::Done);
+    }
     files::write_bytes_atomically(&args.output, page.as_bytes())?;
     output::note(format_args!("  done in {}\n", progress::duration(started.elapsed())));
-    output::print(text::text(&report, &args.output, args.keep.as_deref()))?;
+    output::print(text::text(&report, &args.output, &next))?;
     Ok(Answer::Done)
 }
 
@@ -95,21 +108,32 @@ fn check_page(page: &Path) -> Result<()> {
     if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
         bail!("{}: expected a folder to write into, found none; make it first", parent.display());
     }
+    files::check_writable(page)?;
     Ok(())
 }
 
 /// Where the log and the models are.
 enum Folder {
     /// For as long as the program runs.
-    Temporary(tempfile::TempDir),
+    Temporary {
+        folder: tempfile::TempDir,
+        /// Says that it is not abandoned.
+        _lock: Option<File>,
+    },
     Kept(PathBuf),
 }
 
 impl Folder {
     fn new(keep: Option<&Path>) -> Result<Folder> {
         let Some(path) = keep else {
-            let folder = tempfile::Builder::new().prefix("clickvec-demo-").tempdir();
-            return Ok(Folder::Temporary(folder.context("cannot make a temporary folder")?));
+            // Those of demos that were killed.
+            files::remove_abandoned(&std::env::temp_dir().join("demo"));
+            let prefix = format!("{}demo-", files::TEMPORARY_PREFIX);
+            let folder = tempfile::Builder::new().prefix(&prefix).suffix(files::TEMPORARY_SUFFIX).tempdir();
+            let folder = folder.context("cannot make a temporary folder")?;
+            // The lock goes with the process; where there are no locks, there is none.
+            let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
+            return Ok(Folder::Temporary { folder, _lock: lock });
         };
         let is_free = !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         ensure!(is_free, "{}: expected an empty folder, or nothing; name another one", path.display());
@@ -119,7 +143,7 @@ impl Folder {
 
     fn path(&self) -> &Path {
         match self {
-            Folder::Temporary(folder) => folder.path(),
+            Folder::Temporary { folder, .. } => folder.path(),
             Folder::Kept(path) => path,
         }
     }

@@ -4,17 +4,19 @@ use std::fmt::Write as _;
 
 use clickvec::eval::{Comparison, Evaluation, Metric};
 
+use super::next::Next;
 use super::searches::{Found, Search};
-use super::text::NEXT;
 use super::{OfKind, Report};
 use crate::commands::evaluate::probability;
 use crate::superscripts::{SIGNIFICANT, beaten, letter};
 use crate::{output, progress};
 
+/// A title of this grade or less is not what was meant.
+const MOST_WRONG: u8 = 1;
 const PAGE: &str = include_str!("page.html");
 
 /// The whole page.
-pub(super) fn page(report: &Report) -> String {
+pub(super) fn page(report: &Report, next: &Next) -> String {
     let [lexical, .., learnt] = report.systems.as_slice() else { return String::new() };
     let one = |system: &Evaluation| format!("{:.2}", system.mean.get(Metric::Ndcg1));
     let time = std::time::Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
@@ -22,22 +24,34 @@ pub(super) fn page(report: &Report) -> String {
         let _ = writeln!(rows, "<tr><td>{}</td><td class=n>{seconds:.1} s</td></tr>", escaped(name));
         rows
     });
-    let next = NEXT.iter().fold(String::new(), |mut text, (what, command)| {
-        let _ = writeln!(text, "<p>{}</p><pre>{}</pre>", escaped(what), escaped(command));
-        text
+    let commands = |all: &[(&str, String)]| {
+        all.iter().fold(String::new(), |mut text, (what, command)| {
+            let _ = writeln!(text, "<p>{}</p><pre>{}</pre>", escaped(what), escaped(command));
+            text
+        })
+    };
+    let kept = match next.kept.is_empty() {
+        true => String::new(),
+        false => format!("<h2>With the log and the models that were kept</h2>\n{}", commands(&next.kept)),
+    };
+    let best = report.systems.iter().map(|system| system.mean.get(Metric::Ndcg1)).fold(0.0, f64::max);
+    let figures = [learnt, lexical].map(|system| {
+        let class = if system.mean.get(Metric::Ndcg1) >= best { " class=best" } else { "" };
+        format!("<div{class}><b>{}</b>{}, NDCG@1</div>\n", one(system), label(&system.name))
     });
     PAGE.replace("{{pairs}}", &output::count(report.pairs))
         .replace("{{titles}}", &output::count(report.titles))
         .replace("{{queries}}", &output::count(report.queries as u64))
         .replace("{{time}}", &progress::duration(time))
-        .replace("{{lexical}}", &one(lexical))
-        .replace("{{learnt}}", &one(learnt))
+        .replace("{{validation}}", &output::count(report.validation as u64))
+        .replace("{{figures}}", &figures.concat())
         .replace("{{systems}}", &systems(&report.systems, &report.tests))
         .replace("{{tests}}", &tests(&report.tests))
         .replace("{{kinds}}", &report.kinds.iter().map(kind).collect::<String>())
         .replace("{{searches}}", &report.searches.iter().map(search).collect::<String>())
         .replace("{{steps}}", &steps)
-        .replace("{{next}}", &next)
+        .replace("{{kept}}", &kept)
+        .replace("{{next}}", &commands(&next.own))
         .replace("{{version}}", env!("CARGO_PKG_VERSION"))
 }
 
@@ -104,7 +118,11 @@ fn search(search: &Search) -> String {
 }
 
 fn list(found: &[Found]) -> String {
-    let item = |found: &Found| format!("<li>{}<small>{}</small></li>", escaped(&found.title), escaped(&found.why));
+    let item = |found: &Found| {
+        let (title, why, grade) = (escaped(&found.title), escaped(&found.why), found.grade);
+        let class = if grade <= MOST_WRONG { " class=wrong" } else { "" };
+        format!("<li>{title}<small><b{class}>grade {grade}</b>: {why}</small></li>")
+    };
     format!("<ol>{}</ol>", found.iter().map(item).collect::<String>())
 }
 

@@ -1,5 +1,7 @@
 //! Searches among all titles, and what each result has in common with its query.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use clickvec::collection::Collection;
 use clickvec::index::SearchScratch;
@@ -27,6 +29,8 @@ pub(super) struct Search {
 pub(super) struct Found {
     pub(super) title: String,
     pub(super) why: String,
+    /// How good it is in truth, 0 to 4.
+    pub(super) grade: u8,
 }
 
 /// What searches.
@@ -37,9 +41,14 @@ pub(super) struct Engines<'a> {
     pub(super) titles: &'a [&'a str],
 }
 
-/// Asks both engines.
-pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str) -> Result<Search> {
-    let found = |title: &str| Found { title: title.to_owned(), why: Match::new(query, title).explanation() };
+/// Asks both engines; `grades` are the true ones, in the order of the titles.
+pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, grades: &[u8]) -> Result<Search> {
+    let grade_of: HashMap<&str, u8> = engines.titles.iter().copied().zip(grades.iter().copied()).collect();
+    let found = |title: &str| Found {
+        title: title.to_owned(),
+        why: Match::new(query, title).explanation(),
+        grade: grade_of.get(title).copied().unwrap_or(0),
+    };
     let mut vector = engines.model.embedder(Side::Query).embed(&[query]).to_vec();
     scale_to_unit(&mut vector);
     let mut scratch = SearchScratch::default();

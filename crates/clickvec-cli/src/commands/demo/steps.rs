@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clickvec::clicks::{TITLE, Title};
 use clickvec::collection::Collection;
 use clickvec::encoder::EncoderConfig;
@@ -68,11 +68,21 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         let engines = Engines { model: &lstm, collection: &collection, bm25: rankers[0].as_ref(), titles: &texts };
         let asked =
             kinds.iter().filter(|kind| kind.name != Kind::Plain.name() && kind.name != Kind::Navigational.name());
-        asked.map(|kind| searches::search(&engines, kind.name, &kind.example)).collect()
+        let asked: Vec<&OfKind> = asked.collect();
+        let queries: Vec<&str> = asked.iter().map(|kind| kind.example.as_str()).collect();
+        let grades = simulate::true_grades(&simulated_config(args), &queries);
+        let known = asked.iter().zip(grades);
+        known
+            .map(|(kind, grades)| {
+                let grades = grades.context("a judged query has no truth")?;
+                searches::search(&engines, kind.name, &kind.example, &grades)
+            })
+            .collect()
     })?;
     let queries = judgments.queries.len();
+    let validation = input::judgments(&log.join("validation.tsv"), TITLE)?.queries.len();
     let (pairs, titles) = (summary.pairs, summary.titles);
-    Ok(Report { pairs, titles, queries, systems, tests, kinds, searches, steps: steps.done, seconds: 0.0 })
+    Ok(Report { pairs, titles, queries, validation, systems, tests, kinds, searches, steps: steps.done, seconds: 0.0 })
 }
 
 type Judged = (Vec<eval::Evaluation>, Vec<eval::Comparison>);
@@ -84,9 +94,12 @@ fn judged(rankers: &[Box<dyn Ranker>], judgments: &Judgments) -> Result<Judged> 
     Ok((systems, tests))
 }
 
+fn simulated_config(args: &Args) -> SimulateConfig {
+    SimulateConfig { pairs: args.pairs, seed: args.seed, ..SimulateConfig::default() }
+}
+
 fn simulated(args: &Args, log: &Path) -> Result<simulate::Summary> {
-    let config = SimulateConfig { pairs: args.pairs, seed: args.seed, ..SimulateConfig::default() };
-    Ok(simulate::simulate(&config, None, log, &mut |_| ())?)
+    Ok(simulate::simulate(&simulated_config(args), None, log, &mut |_| ())?)
 }
 
 fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {

@@ -5,59 +5,71 @@ use std::path::Path;
 
 use clickvec::eval::Metric;
 
+use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
 use crate::commands::evaluate::{systems_table, tests_table};
-use crate::superscripts::{beaten, marks};
+use crate::superscripts::{beaten, letter, marks};
 use crate::{output, table};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
-/// What to do next.
-pub(super) const NEXT: [(&str, &str); 4] = [
-    ("learn from your log: columns query and title", "clickvec train --clicks clicks.tsv --output shop.safetensors"),
-    (
-        "is it better than BM25? columns query, title, grade (0 to 4)",
-        "clickvec evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors",
-    ),
-    ("search: columns id and title", "clickvec search --model shop.safetensors --titles titles.tsv \"angle bracket\""),
-    ("no log yet? simulate one for your titles", "clickvec simulate --titles titles.tsv --output log"),
-];
-
 /// The whole report.
-pub(super) fn text(report: &Report, page: &Path, kept: Option<&Path>) -> String {
+pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     let mut text = String::new();
     let pairs = output::counted(report.pairs, "pair");
     let _ = writeln!(text, "Learnt from {pairs} of a query and a clicked title. How well are {}", report.queries);
     let _ = writeln!(text, "queries answered that nobody asked before? Titles have grades from 0 to 4.\n");
     let _ = writeln!(text, "{}", systems_table(&report.systems, &report.tests));
-    text.push_str("\nᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n\n");
+    text.push_str("\nᵃ, ᵇ, ᶜ: significantly better than system a, b, c (paired t-test over queries,\n");
+    text.push_str("p < 0.05, not corrected for the number of tests)\n\n");
     let _ = writeln!(text, "{}\n", tests_table(&report.systems, &report.tests));
-    text.push_str("What is hard about a query decides, NDCG@1:\n\n");
+    text.push_str("These are means over as many queries of each of six kinds, several of them\n");
+    text.push_str("made so that words alone must fail; one seed, one training of each system,\n");
+    let validation = output::counted(report.validation as u64, "other judged query");
+    let _ = writeln!(text, "the epoch chosen by {validation}. NDCG@1 of each kind:\n");
     let _ = writeln!(text, "{}\n", kinds_table(&report.kinds));
     let titles = output::counted(report.titles, "title");
     let _ = writeln!(text, "Searches among all {titles}, the first judged query of four kinds, and");
-    text.push_str("what each result has in common with the query:\n");
+    text.push_str("the true grade of each result with what it has in common with the query:\n");
     report.searches.iter().for_each(|search| push_search(&mut text, search));
     let _ = writeln!(text, "\nThe same with pictures: {}\n", page.display());
-    text.push_str("Now with your own files, tab-separated with a header (docs/formats.md):\n");
-    for (what, command) in NEXT {
-        let _ = writeln!(text, "\n  # {what}\n  {command}");
+    if !next.kept.is_empty() {
+        text.push_str("With the log and the models that were kept:\n");
+        push_commands(&mut text, &next.kept);
+        text.push('\n');
     }
-    if let Some(folder) = kept {
-        let folder = folder.display();
-        let _ = writeln!(text, "\nThe log and the models of this demo are in {folder}:\n");
-        let _ = writeln!(text, "  clickvec search --model {folder}/lstm.safetensors --titles {folder}/log/titles.tsv");
-    }
+    text.push_str("Now with files of your own, tab-separated with a header (docs/formats.md);\n");
+    text.push_str("clicks.tsv, judged.tsv and titles.tsv stand for yours:\n");
+    push_commands(&mut text, &next.own);
     text
+}
+
+fn push_commands(text: &mut String, commands: &[(&str, String)]) {
+    for (what, command) in commands {
+        let _ = writeln!(text, "\n  # {what}");
+        let mut column = 0;
+        for (place, part) in command.split(" --").enumerate() {
+            let part = if place == 0 { part.to_owned() } else { format!("--{part}") };
+            // With place for ` \` behind it.
+            match column > 0 && column + 1 + part.chars().count() > WIDTH - 2 {
+                true => text.push_str(" \\\n      "),
+                false if column > 0 => text.push(' '),
+                false => text.push_str("  "),
+            }
+            column = text.rsplit('\n').next().unwrap_or_default().chars().count() + part.chars().count();
+            text.push_str(&part);
+        }
+        text.push('\n');
+    }
 }
 
 /// One row a kind, with NDCG@1 of each system.
 fn kinds_table(kinds: &[OfKind]) -> String {
     let mut table = table::plain();
     let systems = kinds.first().map_or(&[][..], |kind| &kind.systems);
-    let names = systems.iter().map(|system| system.name.clone());
+    let names = (0..).zip(systems).map(|(place, system)| format!("{} {}", letter(place), system.name));
     table.set_header(["kind", "what is hard", "queries"].into_iter().map(str::to_owned).chain(names));
     for kind in kinds {
         let mut row = vec![kind.name.to_owned(), kind.about.to_owned(), kind.queries.to_string()];
@@ -94,7 +106,7 @@ fn push_found(text: &mut String, engine: &str, found: &[Found]) {
     for (place, found) in found.iter().enumerate() {
         let name = if place == 0 { engine } else { "" };
         let _ = writeln!(text, "    {name:<4}  {}  {}", place + 1, fitted(&found.title, WIDTH - 13));
-        let _ = writeln!(text, "             {}", fitted(&found.why, WIDTH - 13));
+        let _ = writeln!(text, "             {}", fitted(&format!("grade {}: {}", found.grade, found.why), WIDTH - 13));
     }
 }
 

@@ -50,6 +50,8 @@ pub(super) struct Thing {
 pub(super) struct Topic {
     /// Places in the world's sites.
     pub(super) sites: Vec<usize>,
+    /// Places in the world's qualities: those that fit its things.
+    pub(super) qualities: Vec<usize>,
     /// Places in the world's things.
     pub(super) things: Vec<usize>,
     pub(super) aspects: Vec<Sayings<Pattern>>,
@@ -90,7 +92,8 @@ impl World {
             forms: Vec::new(),
             extras: Vec::new(),
         };
-        lines(TOPICS).for_each(|(word, rest)| world.topic_line(word, rest));
+        let mut qualities = Vec::new();
+        lines(TOPICS).for_each(|(word, rest)| world.topic_line(word, rest, &mut qualities));
         let mut values = Vec::new();
         lines(ORDERED).for_each(|(word, rest)| world.ordered_line(word, rest, &mut values));
         for (word, rest) in lines(TITLES) {
@@ -104,19 +107,29 @@ impl World {
         world
     }
 
-    fn topic_line(&mut self, word: &str, rest: &str) {
+    fn topic_line<'a>(&mut self, word: &str, rest: &'a str, qualities: &mut Vec<&'a str>) {
         let number = self.topics.len().wrapping_sub(1);
         match (word, self.topics.last_mut()) {
-            ("quality", None) => self.qualities.push(patterns(rest)),
+            ("quality", None) => {
+                let (name, ways) = rest.split_once(' ').expect("a name and ways to say it");
+                qualities.push(name);
+                self.qualities.push(patterns(ways));
+            }
             ("page", None) => self.pages.push(patterns(rest)),
             ("topic", _) => {
-                self.topics.push(Topic { sites: Vec::new(), things: Vec::new(), aspects: Vec::new() });
+                let (sites, things, aspects) = (Vec::new(), Vec::new(), Vec::new());
+                self.topics.push(Topic { sites, qualities: Vec::new(), things, aspects });
             }
             ("sites", Some(topic)) => {
                 for site in parts(rest) {
                     topic.sites.push(self.sites.len());
                     self.sites.push(site.to_owned());
                 }
+            }
+            ("fits", Some(topic)) => {
+                let place = |name| qualities.iter().position(|known| *known == name);
+                let place = |name| place(name).unwrap_or_else(|| panic!("topics.txt: no quality is called `{name}`"));
+                topic.qualities = parts(rest).map(place).collect();
             }
             ("thing", Some(topic)) => {
                 topic.things.push(self.things.len());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::simulate::query::SMALL_WORDS;
+use crate::simulate::query::{LEFT_OUT, SMALL_WORDS};
 use crate::text::words;
 
 fn words_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
@@ -57,5 +57,44 @@ fn there_are_topics_things_and_words_with_two_senses() {
     // A namesake in the same topic could be told apart by nothing.
     for thing in &world.things {
         assert!(thing.namesakes.iter().flatten().all(|&other| world.things[other].topic != thing.topic), "{thing:?}");
+    }
+}
+
+#[test]
+fn a_query_means_one_thing() {
+    let world = World::new();
+    let mut meant = std::collections::BTreeMap::<String, (usize, usize)>::new();
+    let mut faults = Vec::new();
+    for (number, thing) in world.things.iter().enumerate() {
+        let topic = &world.topics[thing.topic];
+        let mut ways = Vec::new();
+        let alone = thing.names.said.iter().zip(&thing.namesakes).filter(|(_, others)| others.is_empty());
+        ways.extend(alone.map(|(name, _)| (0, name.clone())));
+        ways.extend(thing.names.asked.iter().map(|name| (0, name.clone())));
+        for name in thing.names.said.iter().chain(&thing.names.asked) {
+            for (aspect, sayings) in (1..).zip(&topic.aspects) {
+                let patterns = sayings.said.iter().chain(&sayings.asked);
+                ways.extend(patterns.map(|pattern| (aspect, pattern.around(name))));
+            }
+        }
+        for (aspect, way) in ways {
+            let say = |word: &String| !["how", "to"].contains(&word.as_str()) && !LEFT_OUT.contains(&word.as_str());
+            let way = words(&way).into_iter().filter(say).collect::<Vec<_>>().join(" ");
+            let known = *meant.entry(way.clone()).or_insert((number, aspect));
+            if known != (number, aspect) {
+                faults.push(way);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn what_should_not_be_praised_or_sold_has_no_quality() {
+    let world = World::new();
+    assert!(world.topics.iter().any(|topic| topic.qualities.is_empty()));
+    assert!(world.topics.iter().filter(|topic| topic.qualities.len() >= 2).count() >= 10);
+    for (place, quality) in world.qualities.iter().enumerate() {
+        assert!(world.topics.iter().any(|topic| topic.qualities.contains(&place)), "{quality:?}");
     }
 }

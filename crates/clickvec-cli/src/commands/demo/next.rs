@@ -1,0 +1,90 @@
+//! What to do next: commands that work as they stand, or with files of one's own.
+
+use std::path::Path;
+
+use super::Report;
+
+/// What the commands are for, and commands with what each does.
+pub(super) struct Next {
+    /// How this program was started.
+    program: String,
+    /// On the log and the models that were kept, if they were.
+    pub(super) kept: Vec<(&'static str, String)>,
+    /// On one's own files.
+    pub(super) own: Vec<(&'static str, String)>,
+}
+
+impl Next {
+    /// For a report whose log and models are in `kept`.
+    pub(super) fn new(kept: Option<&Path>, report: &Report) -> Next {
+        let program = program();
+        let own = [
+            ("learn from your log: columns query and title", "train --clicks clicks.tsv --output shop.safetensors"),
+            (
+                "is it better than BM25? columns query, title, grade (0 to 4)",
+                "evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors",
+            ),
+            ("search: columns id and title", "search --model shop.safetensors --titles titles.tsv \"angle bracket\""),
+            ("no log yet? simulate one for your titles", "simulate --titles titles.tsv --output log"),
+        ];
+        let mut next = Next { own: Vec::new(), kept: Vec::new(), program };
+        next.own = own.map(|(what, arguments)| (what, format!("{} {arguments}", next.program))).into();
+        match kept {
+            Some(folder) => next.kept = next.with_kept(folder, report),
+            None => next.own.push((
+                "or keep the log and the models of this demo, to try things with",
+                format!("{} demo --keep demo", next.program),
+            )),
+        }
+        next
+    }
+
+    fn with_kept(&self, folder: &Path, report: &Report) -> Vec<(&'static str, String)> {
+        let path = |name: &str| quoted(&folder.join(name).to_string_lossy());
+        let (model, judged) = (path("lstm.safetensors"), path("log/judged.tsv"));
+        let query = quoted(report.searches.first().map_or("pizza recipe", |search| &search.query));
+        let arguments = [
+            ("search", format!("search --model {model} --titles {} {query}", path("log/titles.tsv"))),
+            ("judge", format!("evaluate --judged {judged} --ranker bm25 --model {model}")),
+            (
+                "train another model on its clicks",
+                format!(
+                    "train --clicks {} --validation {} --cells 32 --output {}",
+                    path("log/clicks.tsv"),
+                    path("log/validation.tsv"),
+                    path("small.safetensors")
+                ),
+            ),
+        ];
+        arguments.map(|(what, arguments)| (what, format!("{} {arguments}", self.program))).into()
+    }
+}
+
+/// How this program can be started again: by its name if it was found by its name, otherwise by the path that was typed.
+fn program() -> String {
+    let typed = std::env::args_os().next().unwrap_or_default();
+    match Path::new(&typed).parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => quoted(&typed.to_string_lossy()),
+        _ => "clickvec".to_owned(),
+    }
+}
+
+/// An argument as a shell reads it.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_path_as_it_is() {
+        let cases = [("kept/log.tsv", "kept/log.tsv"), ("my demo", "'my demo'"), ("it's", "'it'\\''s'"), ("", "''")];
+        assert!(cases.iter().all(|(text, expected)| quoted(text) == *expected));
+    }
+}
