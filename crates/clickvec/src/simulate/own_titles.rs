@@ -171,7 +171,8 @@ impl Market for OwnMarket {
 
     fn ask(&self, want: &OwnWant, rng: &mut Rng, text: &mut String) -> Kind {
         let mut asked = want.words.clone();
-        if rng.random_bool(SHUFFLED) {
+        let in_a_row = |&word: &u32| self.words[word as usize].starts_with(is_ideograph);
+        if rng.random_bool(SHUFFLED) && !asked.iter().any(in_a_row) {
             asked.shuffle(rng);
         }
         for (place, &word) in asked.iter().enumerate() {
@@ -179,7 +180,9 @@ impl Market for OwnMarket {
             if place > 0 && !(text.ends_with(is_ideograph) && word.starts_with(is_ideograph)) {
                 text.push(' ');
             }
-            text.push_str(word);
+            // Neighbours overlap by one ideograph.
+            let first = word.chars().next().filter(|&c| is_ideograph(c) && text.ends_with(c));
+            text.push_str(first.map_or(word.as_str(), |c| &word[c.len_utf8()..]));
         }
         Kind::Plain
     }
@@ -276,7 +279,7 @@ mod tests {
             assert_ne!(want.title, 1);
             match want.title {
                 0 => assert!(words(&text).iter().all(|word| word == "bridge" || word == "river"), "{text}"),
-                _ => assert!(text.chars().count() >= 2 && !text.contains(' '), "{text}"),
+                _ => assert!(text.chars().count() >= 2 && !text.contains(' ') && !text.contains("动动"), "{text}"),
             }
         }
     }
