@@ -1,6 +1,6 @@
 //! From counts to the tables that are written.
 
-use std::io::{BufWriter, Stdout, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use clickvec::files::{Pending, Sealed};
@@ -35,16 +35,17 @@ pub(crate) struct Emission<'a> {
 }
 
 /// Where a table goes.
-enum Target {
+enum Target<'w> {
     File(Box<Pending>),
-    StandardOutput(BufWriter<Stdout>),
+    StandardOutput(BufWriter<&'w mut dyn Write>),
 }
 
-impl Target {
-    fn new(path: &Path) -> Result<Target> {
-        Ok(match is_standard_output(path) {
-            true => Target::StandardOutput(BufWriter::new(std::io::stdout())),
-            false => Target::File(Box::new(Pending::new(path)?)),
+impl<'w> Target<'w> {
+    /// `standard_output` is taken by the one table that goes there.
+    fn new(path: &Path, standard_output: &mut Option<&'w mut dyn Write>) -> Result<Target<'w>> {
+        Ok(match is_standard_output(path).then(|| standard_output.take()).flatten() {
+            Some(writer) => Target::StandardOutput(BufWriter::new(writer)),
+            None => Target::File(Box::new(Pending::new(path)?)),
         })
     }
 
@@ -68,9 +69,15 @@ impl Target {
 
 impl Emission<'_> {
     /// Writes the tables, both or none: both are whole and on disk before either gets its name.
-    pub(crate) fn write(&self, gathered: &Gathered, report: &mut Report) -> Result<()> {
-        let mut training = Target::new(self.output)?;
-        let mut validation = self.validation.map(Target::new).transpose()?;
+    pub(crate) fn write(
+        &self,
+        gathered: &Gathered,
+        report: &mut Report,
+        standard_output: &mut dyn Write,
+    ) -> Result<()> {
+        let mut standard_output = Some(standard_output);
+        let mut training = Target::new(self.output, &mut standard_output)?;
+        let mut validation = self.validation.map(|path| Target::new(path, &mut standard_output)).transpose()?;
         let other = validation.as_mut().map(Target::writer);
         self.write_rows(gathered, training.writer(), other, report)?;
         let training = training.seal(self.output)?;

@@ -89,7 +89,7 @@ proptest! {
             _ => Split::Part(0.3),
         };
         let config = config(folder.path(), split, min_users, min_count);
-        match prepare(&config, &mut |_| {}) {
+        match prepare(&config, &mut std::io::sink(), &mut |_| {}) {
             Ok(_) | Err(Error::NothingLeft(_)) => {}
             Err(error) => panic!("{error}"),
         }

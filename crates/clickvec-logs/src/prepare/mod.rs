@@ -83,13 +83,17 @@ pub struct Config {
 /// So many users must have clicked for a query, unless something else is asked for.
 pub const DEFAULT_MIN_USERS: usize = 5;
 
-/// Prepares logs: reads them, counts, and writes the tables, all of them or none. `progress` gets the number of rows
-/// read now and then.
+/// Prepares logs: reads them, counts, and writes the tables, all of them or none. A table whose path is `-` goes to
+/// `standard_output`; `progress` gets the number of rows read now and then.
 ///
 /// # Errors
 ///
 /// [`Error`]; what was at the outputs is then untouched.
-pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+pub fn prepare(
+    config: &Config,
+    standard_output: &mut dyn std::io::Write,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Report> {
     let mut options = config.table.clone();
     if let Some(preset) = config.preset {
         preset.log(&mut options)?;
@@ -196,7 +200,7 @@ pub fn prepare(config: &Config, progress: &mut dyn FnMut(u64)) -> Result<Report>
         validation_titles: config.validation_titles,
         weights: &weights,
     };
-    emission.write(&gathered, &mut report)?;
+    emission.write(&gathered, &mut report, standard_output)?;
     Ok(report)
 }
 

@@ -93,7 +93,7 @@ mod tests {
         let explained = |query, title| Match::new(query, title).explanation();
         assert_eq!(explained("paris rome", "Flights from Paris to Rome"), "shares paris rome in this order");
         assert_eq!(explained("rome paris", "Flights from Paris to Rome"), "shares rome paris as \"paris rome\"");
-        assert_eq!(explained("pizza recpie", "Pizza Recipe | Tastely"), "shares pizza; letters of recpie ≈ recipe");
+        assert_eq!(explained("pizza recipee", "Pizza Recipe | Tastely"), "shares pizza; letters of recipee ≈ recipe");
         assert_eq!(explained("settee lease", "Rent a Couch"), "no word in common");
         assert_eq!(explained("turkey places to stay", "Turkey Hotels"), "shares turkey; not places to stay");
     }

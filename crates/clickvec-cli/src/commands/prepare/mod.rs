@@ -28,7 +28,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let started = Instant::now();
     let bar = progress::counter("reading", "rows");
     let mut drawn = Instant::now();
-    let report = clickvec_logs::prepare(&config, &mut |rows| {
+    let report = clickvec_logs::prepare(&config, &mut std::io::stdout(), &mut |rows| {
         if drawn.elapsed() >= REDRAWN_EVERY {
             bar.set_position(rows);
             drawn = Instant::now();
