@@ -25,12 +25,18 @@ KERNELS = (
     "projection",
     "lstm-forward",
     "lstm-both-ways",
+    "bilstm-both-ways",
+    "rnn-both-ways",
+    "clsm-both-ways",
+    "plan",
     "optimizer",
+    "adam",
     "loss",
     "hashing",
     "known-query",
     "unknown-query",
     "flat-scan",
+    "code-scan",
 )
 
 

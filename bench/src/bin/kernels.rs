@@ -5,12 +5,13 @@
 //! rounds and the difference between two runs of the program do not show.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use clap::{Parser, ValueEnum};
 use clickvec::encoder::{
     Bptt, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, TextStatistics, Trace, initialize,
 };
-use clickvec::index::{FlatIndex, SearchScratch};
+use clickvec::index::{FlatIndex, QuantizedIndex, SearchScratch};
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::math::Level;
 use clickvec::math::gemm::{Left, gemm};
@@ -40,7 +41,7 @@ struct Args {
     level: Option<Level>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Kernel {
     /// The recurrent product of 64 texts.
     Gemm,
@@ -50,8 +51,18 @@ enum Kernel {
     LstmForward,
     /// And back.
     LstmBothWays,
-    /// The update of its weights.
+    /// The bidirectional one, over 32 texts.
+    BilstmBothWays,
+    /// The RNN with 288 units over 32 texts of 8 words, and back.
+    RnnBothWays,
+    /// The CLSM with a window of 3 over 32 texts of 8 words, and back.
+    ClsmBothWays,
+    /// Distinct words of 64 texts, packed, and what the way back needs of them.
+    Plan,
+    /// The update of an LSTM's weights.
     Optimizer,
+    /// The same by Adam.
+    Adam,
     /// Of 64 pairs with four negatives each.
     Loss,
     /// From a title to trigram counts.
@@ -62,6 +73,8 @@ enum Kernel {
     UnknownQuery,
     /// Exact search.
     FlatScan,
+    /// The same by codes.
+    CodeScan,
 }
 
 fn main() -> clickvec::Result<()> {
@@ -98,19 +111,33 @@ fn main() -> clickvec::Result<()> {
             rounds.for_each(|_| tower.forward());
         }
         Kernel::LstmBothWays => {
-            let mut tower = Tower::new(lstm(), TEXTS, WORDS);
-            // The way back uses up what the way forward left.
-            rounds.for_each(|_| {
-                tower.forward();
-                tower.backward();
-            });
+            both_ways(lstm(), TEXTS, rounds);
         }
-        Kernel::Optimizer => {
+        Kernel::BilstmBothWays => {
+            both_ways(EncoderConfig::Bilstm(LstmConfig { cells: CELLS, ..LstmConfig::default() }), TEXTS / 2, rounds);
+        }
+        Kernel::RnnBothWays => both_ways(EncoderConfig::Rnn { hidden: 3 * CELLS }, TEXTS / 2, rounds),
+        Kernel::ClsmBothWays => {
+            let config = EncoderConfig::Clsm { window: 3, convolution: 3 * CELLS, semantic: CELLS, bias: true };
+            both_ways(config, TEXTS / 2, rounds);
+        }
+        Kernel::Plan => {
+            let texts: Vec<WordId> = numbers_of_words(TEXTS, WORDS).collect();
+            let (words, mut batch) = (Words::new(TEXTS * WORDS), Batch::new());
+            rounds.for_each(|_| {
+                for _ in 0..20 {
+                    batch.fill(texts.chunks_exact(WORDS), &words);
+                    batch.plan_rows(FEATURES);
+                }
+            });
+            black_box(batch);
+        }
+        Kernel::Optimizer | Kernel::Adam => {
             let mut tower = Tower::new(lstm(), TEXTS, WORDS);
             tower.forward();
             tower.backward();
             let config = OptimizerConfig {
-                kind: OptimizerKind::Nesterov,
+                kind: if args.kernel == Kernel::Adam { OptimizerKind::Adam } else { OptimizerKind::Nesterov },
                 learning_rate: 1e-6,
                 clip_norm: Some(10.0),
                 momentum: MomentumSchedule::constant(0.9, 1_000_000),
@@ -170,15 +197,34 @@ fn main() -> clickvec::Result<()> {
                 }
             });
         }
-        Kernel::FlatScan => {
+        Kernel::FlatScan | Kernel::CodeScan => {
             let index = FlatIndex::new(CELLS, numbers(10_000 * CELLS))?;
             let (query, mut scratch) = (numbers(CELLS), SearchScratch::default());
-            for _ in rounds {
-                black_box(index.search(&query, 10, &mut scratch)?);
+            if args.kernel == Kernel::FlatScan {
+                for _ in rounds {
+                    black_box(index.search(&query, 10, &mut scratch)?);
+                }
+            } else {
+                let index = QuantizedIndex::new(index);
+                for _ in rounds {
+                    for _ in 0..5 {
+                        black_box(index.search(&query, 10, &mut scratch)?);
+                    }
+                }
             }
         }
     }
     Ok(())
+}
+
+/// An encoder over texts of [`WORDS`], there and back.
+fn both_ways(config: EncoderConfig, texts: usize, rounds: Range<usize>) {
+    let mut tower = Tower::new(config, texts, WORDS);
+    // The way back uses up what the way forward left.
+    rounds.for_each(|_| {
+        tower.forward();
+        tower.backward();
+    });
 }
 
 fn lstm() -> EncoderConfig {
@@ -213,6 +259,11 @@ impl WordFeatures for Words {
     }
 }
 
+/// Words of texts of equal length, one after the other; half of them stand twice.
+fn numbers_of_words(texts: usize, words: usize) -> impl Iterator<Item = WordId> {
+    (0..texts * words).map(move |place| (place % (texts * words / 2)) as u32)
+}
+
 /// An encoder with a batch and what it computes of it.
 struct Tower {
     encoder: Box<dyn Encoder>,
@@ -227,9 +278,7 @@ impl Tower {
         let mut encoder = config.build(FEATURES);
         let statistics = TextStatistics { trigrams_per_word: 8.0, words_per_text: words as f64 };
         initialize(&mut *encoder, &config, "both", statistics, InitRange::Fan, 1);
-        // Half of the words stand twice.
-        let numbers_of_words: Vec<WordId> =
-            (0..texts * words).map(|place| (place % (texts * words / 2)) as u32).collect();
+        let numbers_of_words: Vec<WordId> = numbers_of_words(texts, words).collect();
         let mut batch = Batch::new();
         batch.fill(numbers_of_words.chunks_exact(words), &Words::new(texts * words));
         batch.plan_rows(FEATURES);

@@ -1,13 +1,15 @@
 //! Where the time of a training step goes, beside what the machine could do.
 //!
-//!     cargo run --release -p clickvec-bench --bin profile -- LOG.tsv [MINIBATCHES]
+//!     cargo run --release -p clickvec-bench --bin profile -- LOG.tsv [--minibatches N] [--json]
 //!
 //! Trains the LSTM of `--preset paper` (96 cells, minibatches of 1,024) on one thread, part by part, and prints for each part
 //! its milliseconds a minibatch, the least it could take, and what that is made of: floating-point operations of the
-//! recurrent products at the rate that products reach here alone, and bytes of table rows at the rate at which rows at random
-//! places are read and written here. Everything else (activations, sums, the packed states) has no bound in the table.
+//! recurrent products at the rate that products reach here alone, and bytes of table rows at the rate at which touched rows
+//! are read and written here. `bench/parts.py` cuts the parts finer, by sampling this program, and takes its work and rates
+//! from `--json`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use clap::Parser;
 use clickvec::clicks::{ClickLog, LogConfig, Minibatch, MinibatchConfig, Minibatches};
 use clickvec::encoder::{EncoderConfig, Gradients, Peephole, TextStatistics, Trace, initialize};
 use clickvec::loss::Loss;
@@ -17,7 +19,8 @@ use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
 use clickvec::settings::TrainConfig;
 use clickvec::text::batch::Batch;
 use clickvec_bench::{median, seconds};
-use std::path::Path;
+use serde_json::json;
+use std::path::{Path, PathBuf};
 
 const CELLS: usize = 96;
 /// y_g, i and o.
@@ -32,10 +35,21 @@ const PARTS: [&str; 7] = [
     "update of the touched rows",
 ];
 
+/// Where the time of a training step goes, beside what the machine could do.
+#[derive(Parser)]
+struct Args {
+    /// A click log.
+    log: PathBuf,
+    /// So many minibatches are learnt.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    minibatches: u64,
+    /// Print the work of a minibatch and the machine's rates as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let log = arguments.next().context("expected a click log, found no argument")?;
-    let count = arguments.next().map_or(Ok(60), |n| n.parse()).context("expected a number of minibatches")?;
+    let args = Args::parse();
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let folder = tempfile::tempdir()?;
     let config = TrainConfig::paper();
@@ -46,13 +60,16 @@ fn main() -> Result<()> {
         max_trigrams: config.max_trigrams,
     };
     let mut log_read = None;
-    let reading = seconds(|| {
-        log_read = Some(ClickLog::read(Path::new(&log), folder.path(), log_config, &mut |_| {}));
-    });
+    let reading = seconds(|| log_read = Some(ClickLog::read(&args.log, folder.path(), log_config, &mut |_| {})));
     let log = log_read.expect("was read")?;
-    println!("{} pairs, {} trigrams; read and hashed in {reading:.2} s\n", log.len(), log.dictionary().len());
-    let (step, work) = train(&config, &log, folder.path(), count)?;
-    print(&step, &work);
+    let (step, work) = train(&config, &log, folder.path(), args.minibatches)?;
+    let rates = Rates::measure();
+    if args.json {
+        println!("{}", as_json(&step, &work, &rates, reading, log.len()));
+    } else {
+        println!("{} pairs, {} trigrams; read and hashed in {reading:.2} s\n", log.len(), log.dictionary().len());
+        print(&step, &work, &rates);
+    }
     Ok(())
 }
 
@@ -62,6 +79,8 @@ struct Work {
     words: f64,
     distinct: f64,
     touched: f64,
+    /// Rows of the tables' gradients.
+    gradients: f64,
     /// Rows that a recurrent product takes: words that are no text's first.
     recurrent: f64,
 }
@@ -135,6 +154,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
                 encoder.backward(batch, trace, grad, config.bptt, into);
             }
         });
+        work.gradients += towers.iter().map(|tower| tower.3.tensors[0].rows() as f64).sum::<f64>() / count as f64;
         let mut norms = [0.0; 2];
         time(&mut || {
             for ((encoder, _, _, gradients), norm) in towers.iter().zip(&mut norms) {
@@ -161,32 +181,71 @@ fn product_rate() -> f64 {
     median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
 }
 
-/// Bytes a second of rows at random places, as an update moves them: two tables, read and written.
+/// Bytes a second of touched rows, as an update moves them: every sixth one of two tables, read and written.
 fn row_rate() -> f64 {
-    let rows = 100_000;
+    let rows = 96_000;
     let (mut value, mut velocity) = (Buffer::zeros(rows * WIDTH), Buffer::zeros(rows * WIDTH));
-    let mut run = |turn: usize| {
-        // A stride without a common factor comes by every row, none of them beside the one before.
-        let place = |i: usize| (i * 7919 + turn) % rows * WIDTH;
+    let mut run = |first: usize| {
         let time = seconds(|| {
-            for i in 0..rows {
-                let rows = value[place(i)..][..WIDTH].iter_mut().zip(&mut velocity[place(i)..][..WIDTH]);
+            for row in (first..rows).step_by(6) {
+                let rows = value[row * WIDTH..][..WIDTH].iter_mut().zip(&mut velocity[row * WIDTH..][..WIDTH]);
                 rows.for_each(|(value, velocity)| {
                     *velocity = 0.9 * *velocity + 1e-3;
                     *value += *velocity;
                 });
             }
         });
-        (4 * rows * WIDTH * 4) as f64 / time
+        (4 * (rows / 6) * WIDTH * 4) as f64 / time
     };
-    median(&mut (0..5).map(&mut run).collect::<Vec<_>>())
+    // Each of the first six touches other rows for the first time.
+    for first in 0..6 {
+        run(first);
+    }
+    median(&mut (0..18).map(|turn| run(turn % 6)).collect::<Vec<_>>())
 }
 
-fn print(step: &[f64; 7], work: &Work) {
-    let (flops, bytes) = (product_rate(), row_rate());
+/// Bytes a second of states, as activations move them: one row after the other, read and written.
+fn state_rate() -> f64 {
+    let mut states = Buffer::zeros(11_000 * (WIDTH + 2 * CELLS));
+    let mut run = || {
+        let time = seconds(|| states.iter_mut().for_each(|x| *x = 0.9 * *x + 1e-3));
+        (2 * states.len() * 4) as f64 / time
+    };
+    run();
+    median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
+}
+
+/// What the machine does alone.
+struct Rates {
+    /// FLOP a second of products.
+    products: f64,
+    /// Bytes a second of touched rows.
+    rows: f64,
+    /// Bytes a second of states.
+    states: f64,
+}
+
+impl Rates {
+    fn measure() -> Rates {
+        Rates { products: product_rate(), rows: row_rate(), states: state_rate() }
+    }
+}
+
+fn as_json(step: &[f64; 7], work: &Work, rates: &Rates, reading: f64, pairs: usize) -> serde_json::Value {
+    json!({
+        "pairs": pairs, "reading_s": reading, "step_s": step.iter().sum::<f64>(),
+        "words": work.words, "distinct": work.distinct, "touched": work.touched, "gradients": work.gradients,
+        "product_flop": 3.0 * 2.0 * work.recurrent * (CELLS * WIDTH) as f64, "row_bytes": 4 * WIDTH,
+        "cell_bytes": 4 * CELLS,
+        "flop_per_s": rates.products, "row_bytes_per_s": rates.rows, "state_bytes_per_s": rates.states,
+    })
+}
+
+fn print(step: &[f64; 7], work: &Work, rates: &Rates) {
+    let (flops, bytes) = (rates.products, rates.rows);
     println!(
         "A minibatch of 1,024 pairs: {:.0} words, {:.0} distinct in their tower, {:.0} touched rows of {} bytes.\n\
-         Products alone: {:.0} GFLOP/s. Rows at random places, read and written: {:.1} GB/s.\n",
+         Products alone: {:.0} GFLOP/s. Touched rows, read and written: {:.1} GB/s.\n",
         work.words,
         work.distinct,
         work.touched,

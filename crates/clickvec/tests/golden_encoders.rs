@@ -1,5 +1,5 @@
-//! Every encoder against the golden numbers: embeddings, cosines, loss, gradients, traces, and six
-//! Nesterov updates.
+//! Every encoder against the golden numbers, at every instruction level that the processor has: embeddings, cosines, loss,
+//! gradients, traces, and six Nesterov updates.
 //!
 //! Tolerance: golden numbers are f64, ours f32, so a number may be off by 2e-5 of the largest
 //! number of its tensor: a few hundred roundings of 6e-8. After six updates, whose velocities add
@@ -9,6 +9,7 @@ use clickvec::encoder::{
     Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Signals, States, Tensor, Trace,
 };
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::math::Level;
 use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
 use clickvec::text::batch::{Batch, WordFeatures};
 use clickvec::text::{Feature, WordId};
@@ -444,9 +445,14 @@ fn golden_encoders() {
             continue;
         }
         let text = std::fs::read_to_string(&path).expect("readable");
-        let case = Case::read(&name, serde_json::from_str(&text).expect("JSON"));
-        check_passes(&case);
-        check_nesterov(&case);
+        let mut case = Case::read(&name, serde_json::from_str(&text).expect("JSON"));
+        // The level is the process's, and this its only test.
+        for level in Level::ALL.into_iter().filter(|&level| level <= Level::detect()) {
+            Level::limit(level);
+            case.name = format!("{name}, {}", level.name());
+            check_passes(&case);
+            check_nesterov(&case);
+        }
         checked += 1;
     }
     assert!(checked > 0, "no golden case in {}", folder().display());

@@ -6,6 +6,7 @@
 use super::mapped::{Mapped, Spool};
 use super::{ClickReader, Skipped, Weighting};
 use crate::error::{Error, LogFault, Result};
+use crate::math::prefetch::prefetch_line;
 use crate::text::batch::WordFeatures;
 use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word};
 use rayon::prelude::*;
@@ -136,6 +137,18 @@ impl ClickLog {
         let texts = &self.words[record.start as usize..][..(record.query_words + record.title_words) as usize];
         let (query_words, title_words) = texts.split_at(record.query_words as usize);
         Pair { query_words, title_words, weight: record.weight, query: record.query, title: record.title }
+    }
+
+    /// Begins to bring near what [`ClickLog::pair`] and [`ClickLog::clicked`] will give for these numbers.
+    pub(crate) fn prefetch(&self, numbers: &[u64]) {
+        for &number in numbers {
+            prefetch_line(&raw const self.records[number as usize]);
+        }
+        for &number in numbers {
+            let record = &self.records[number as usize];
+            prefetch_line(&raw const self.words[record.start as usize]);
+            prefetch_line(&raw const self.clicked[record.clicked as usize]);
+        }
     }
 
     /// The hashes of all titles that were clicked for the query of a pair, ascending: (query, title) each.

@@ -2,7 +2,7 @@
 
 use super::{ClickLog, Mapped};
 use crate::error::Result;
-use crate::loss::{NegativeRows, Pairs};
+use crate::loss::{NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::Batch;
@@ -63,15 +63,20 @@ pub struct Minibatch {
     pub titles: Batch,
     /// Clicked titles and negatives, as rows of `titles`.
     pub pairs: Pairs,
-    rows: TitleRows,
+    rows: Distinct,
     numbers: Vec<u64>,
     eligible: Vec<u32>,
-    blocked: Vec<u32>,
+    /// A query of which many pairs stand in a minibatch is looked up once.
+    queries_once: Distinct,
+    /// Which of `queries_once` each pair has.
+    query_of: Vec<u32>,
+    /// For each of `queries_once`, the titles that cannot be its negatives.
+    blocked: TitleLists,
 }
 
-/// The distinct titles of a minibatch: row → pair of the log, and hash → row.
+/// The distinct titles, or queries, of a minibatch: row → pair of the log, and hash → row.
 #[derive(Debug, Default)]
-struct TitleRows {
+struct Distinct {
     hashes: Vec<u64>,
     pairs: Vec<u64>,
     /// row + 1, or 0
@@ -101,16 +106,20 @@ impl<'a> Minibatches<'a> {
     pub fn fill(&self, epoch: u64, index: u64, minibatch: &mut Minibatch) {
         let (log, size) = (self.log, self.config.size as u64);
         let order = Permutation::new(log.len() as u64, self.config.seed, "order", epoch);
-        let Minibatch { queries, titles, pairs, rows, numbers, eligible, blocked } = minibatch;
+        let Minibatch { queries, titles, pairs, rows, numbers, eligible, queries_once, query_of, blocked } = minibatch;
         numbers.clear();
         numbers.extend((index * size..((index + 1) * size).min(log.len() as u64)).map(|place| order.at(place)));
+        log.prefetch(numbers);
         rows.clear();
+        queries_once.clear();
+        query_of.clear();
         pairs.positive.clear();
         pairs.weight.clear();
         for &number in numbers.iter() {
             let pair = log.pair(number as usize);
             pairs.weight.push(pair.weight);
             pairs.positive.push(rows.insert(pair.title, number));
+            query_of.push(queries_once.insert(pair.query, number));
         }
 
         let mut lists = match std::mem::take(&mut pairs.negatives) {
@@ -118,19 +127,19 @@ impl<'a> Minibatches<'a> {
         };
         lists.clear();
         let mut stream = rng::stream(self.config.seed, "negatives", epoch * self.per_epoch() + index);
+        if self.titles.is_none() {
+            blocked.clear();
+            queries_once.pairs.iter().for_each(|&number| block(log, rows, number, blocked));
+        }
+        let blocked_for = |query: u32| blocked.get(query as usize);
         pairs.negatives = match (self.config.negatives, &self.titles) {
             (Negatives::All, _) => {
-                for (&number, &positive) in numbers.iter().zip(&pairs.positive) {
-                    block(log, rows, number, positive, blocked);
-                    lists.push(blocked.iter().copied());
-                }
+                query_of.iter().for_each(|&query| lists.push(blocked_for(query).iter().copied()));
                 NegativeRows::AllBut(lists)
             }
             (Negatives::Sampled(n), None) => {
-                let titles = rows.len();
-                for (&number, &positive) in numbers.iter().zip(&pairs.positive) {
-                    block(log, rows, number, positive, blocked);
-                    sample(n, titles, blocked, eligible, &mut stream);
+                for &query in query_of.iter() {
+                    sample(n, rows.len(), blocked_for(query), eligible, &mut stream);
                     lists.push(eligible.iter().copied());
                 }
                 NegativeRows::Listed(lists)
@@ -160,18 +169,16 @@ impl<'a> Minibatches<'a> {
     }
 }
 
-/// The rows that cannot be negatives of a pair: titles clicked for the query anywhere in the log.
-fn block(log: &ClickLog, rows: &TitleRows, number: u64, positive: u32, blocked: &mut Vec<u32>) {
-    blocked.clear();
+/// Adds the rows that cannot be negatives of a pair: titles clicked for its query anywhere in the log.
+fn block(log: &ClickLog, rows: &Distinct, number: u64, blocked: &mut TitleLists) {
     let clicked = log.clicked(number as usize);
     if clicked.len() <= rows.len() {
-        blocked.extend(clicked.iter().filter_map(|pair| rows.find(pair[1])));
+        blocked.push(clicked.iter().filter_map(|pair| rows.find(pair[1])));
     } else {
         // A head query: fewer titles here than were ever clicked for it.
         let was_clicked = |hash: &u64| clicked.binary_search_by_key(hash, |pair| pair[1]).is_ok();
-        blocked.extend((0..rows.len() as u32).filter(|&row| was_clicked(&rows.hashes[row as usize])));
+        blocked.push((0..rows.len() as u32).filter(|&row| was_clicked(&rows.hashes[row as usize])));
     }
-    debug_assert!(blocked.contains(&positive));
 }
 
 /// n of the rows 0 … titles − 1 that are not blocked, without repetition, in random order.
@@ -202,7 +209,7 @@ fn sample_uniform(
     all: &[[u64; 2]],
     number: u64,
     n: usize,
-    rows: &mut TitleRows,
+    rows: &mut Distinct,
     drawn: &mut Vec<u32>,
     stream: &mut Xoshiro256PlusPlus,
 ) {
@@ -231,7 +238,7 @@ fn sample_uniform(
     }
 }
 
-impl TitleRows {
+impl Distinct {
     fn len(&self) -> usize {
         self.hashes.len()
     }

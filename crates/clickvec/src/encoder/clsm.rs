@@ -218,7 +218,7 @@ impl Encoder for Clsm {
         let width = self.window * self.units;
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
-        scratch.shape_blocks(batch.blocks.len(), &self.tensors);
+        scratch.shape_blocks(batch.blocks.len());
         scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[SEMANTIC].value.transpose_into(&mut scratch.transposed[0]);
         scratch.rows.resize(batch.rows() * width);
@@ -227,6 +227,7 @@ impl Encoder for Clsm {
         (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, trace, scratch, errors)| {
+                scratch.begin(&self.tensors);
                 self.backward_block(semantic, block, trace, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);

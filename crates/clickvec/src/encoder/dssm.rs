@@ -152,7 +152,7 @@ impl Encoder for Dssm {
         let States::Dssm(states) = &mut trace.states else { panic!("backward without its forward") };
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
-        scratch.shape_blocks(batch.blocks.len(), &self.tensors);
+        scratch.shape_blocks(batch.blocks.len());
         scratch.transposed.resize_with(self.layers(), Buffer::default);
         for layer in 1..self.layers() {
             self.tensors[2 * layer].value.transpose_into(&mut scratch.transposed[layer]);
@@ -164,6 +164,7 @@ impl Encoder for Dssm {
         (batch.blocks.par_iter(), states.layers.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, layers, scratch, errors)| {
+                scratch.begin(&self.tensors);
                 self.backward_block(transposed, block, layers, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);

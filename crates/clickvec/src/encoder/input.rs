@@ -13,6 +13,9 @@ use rayon::prelude::*;
 /// Words or rows that one task takes: enough to be worth handing over.
 const CHUNK: usize = 64;
 
+/// Numbers of a bias's gradient that one task takes.
+const BIAS_CHUNK: usize = 96;
+
 /// An input layer: a table with a row a trigram, and the bias that each word gets besides.
 #[derive(Clone, Copy)]
 pub struct Input<'e> {
@@ -93,9 +96,12 @@ fn gather<'a, I: RowCount + Sync + 'a>(
 /// occurrence of some word. `gradients` are those of table, recurrent weights and bias.
 pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     let [input, _, bias, ..] = gradients else { unreachable!("input, recurrent, bias") };
-    for word in input.data().chunks_exact(bias.columns()).take(batch.distinct_words()) {
-        add(bias.data_mut(), word);
-    }
+    let (width, words) = (bias.columns(), batch.distinct_words());
+    bias.data_mut().par_chunks_mut(BIAS_CHUNK).enumerate().for_each(|(chunk, sum)| {
+        for word in input.data().chunks_exact(width).take(words) {
+            add(sum, &word[chunk * BIAS_CHUNK..][..sum.len()]);
+        }
+    });
 }
 
 /// Cuts `rows` [packed rows, W] at the blocks' borders.

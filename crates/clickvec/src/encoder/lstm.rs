@@ -357,12 +357,13 @@ pub(crate) fn backward(
     gradients: &mut [Matrix],
 ) -> f64 {
     let width = config.gates() * config.cells;
-    scratch.shape_blocks(batch.blocks.len(), tensors);
+    scratch.shape_blocks(batch.blocks.len());
     let weights = Weights::transpose(config, tensors, precision, &mut scratch.transposed, &mut scratch.packed);
     let LstmTrace { gates, blocks, .. } = trace;
     let rows = split_by_block(batch, width, gates);
     (batch.blocks.par_iter(), &blocks[..], scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
         |(block, trace, scratch, rows)| {
+            scratch.begin(tensors);
             backward_block(config, &weights, block, trace, grad, bptt, scratch, rows);
         },
     );
@@ -370,7 +371,10 @@ pub(crate) fn backward(
 
     let occurrences = match direction {
         Direction::Forward => &batch.occurrences,
-        Direction::Backward => &batch.occurrences_reversed,
+        Direction::Backward => {
+            batch.occurrences_reversed(&mut scratch.occurrences);
+            &scratch.occurrences
+        }
     };
     let squares = gather_gradient(batch, occurrences, gates, &mut gradients[INPUT], &mut scratch.squares);
     bias_gradient(batch, gradients);

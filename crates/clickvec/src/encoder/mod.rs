@@ -22,8 +22,9 @@ pub(crate) use tensor::Motion;
 pub use tensor::{Group, Tensor, TensorKind};
 
 use crate::math::bf16::{Packed, Precision};
+use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
-use crate::text::batch::{Batch, Block};
+use crate::text::batch::{Batch, Block, Lists};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -199,6 +200,8 @@ pub(crate) struct Scratch {
     pub(crate) transposed: Vec<Buffer>,
     /// One of recurrent weights, rounded.
     pub(crate) packed: Packed,
+    /// Of the words of texts that were read from right to left.
+    pub(crate) occurrences: Lists<u32>,
 }
 
 /// What one block writes on the way back.
@@ -227,15 +230,19 @@ impl Gradients {
 }
 
 impl Scratch {
-    /// One zeroed matrix for each dense tensor (an empty one for a table) in every block.
-    pub(crate) fn shape_blocks(&mut self, blocks: usize, tensors: &[Tensor]) {
+    /// Room for so many blocks.
+    pub(crate) fn shape_blocks(&mut self, blocks: usize) {
         self.blocks.resize_with(blocks.max(self.blocks.len()), BlockScratch::default);
-        for block in &mut self.blocks[..blocks] {
-            block.dense.resize_with(tensors.len(), Matrix::default);
-            for (gradient, tensor) in block.dense.iter_mut().zip(tensors) {
-                if tensor.kind == TensorKind::Dense {
-                    gradient.reset(tensor.value.rows(), tensor.value.columns());
-                }
+    }
+}
+
+impl BlockScratch {
+    /// Zeros for each dense tensor, an empty matrix for a table. Each block begins with it, for then its zeros are near.
+    pub(crate) fn begin(&mut self, tensors: &[Tensor]) {
+        self.dense.resize_with(tensors.len(), Matrix::default);
+        for (gradient, tensor) in self.dense.iter_mut().zip(tensors) {
+            if tensor.kind == TensorKind::Dense {
+                gradient.reset(tensor.value.rows(), tensor.value.columns());
             }
         }
     }
@@ -256,13 +263,18 @@ pub(crate) fn for_each_block<T: Default + Send>(
     }
 }
 
+/// Numbers of a sum over blocks that one task takes.
+const SUM_CHUNK: usize = 4096;
+
 /// Adds up the blocks' shares of the dense gradients, in the order of the blocks.
 pub(crate) fn reduce_blocks(blocks: &[BlockScratch], tensors: &[Tensor], gradients: &mut [Matrix]) {
     for (i, tensor) in tensors.iter().enumerate() {
         if tensor.kind == TensorKind::Dense {
-            for block in blocks {
-                crate::math::vector::add(gradients[i].data_mut(), block.dense[i].data());
-            }
+            gradients[i].data_mut().par_chunks_mut(SUM_CHUNK).enumerate().for_each(|(chunk, sum)| {
+                for block in blocks {
+                    add(sum, &block.dense[i].data()[chunk * SUM_CHUNK..][..sum.len()]);
+                }
+            });
         }
     }
 }

@@ -147,7 +147,7 @@ impl Encoder for Rnn {
         let h = self.hidden;
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
-        scratch.shape_blocks(batch.blocks.len(), &self.tensors);
+        scratch.shape_blocks(batch.blocks.len());
         scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);
         scratch.rows.resize(batch.rows() * h);
@@ -156,6 +156,7 @@ impl Encoder for Rnn {
         (batch.blocks.par_iter(), states.activations.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, activation, scratch, errors)| {
+                scratch.begin(&self.tensors);
                 self.backward_block(recurrent, precision, block, activation, grad, bptt, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);

@@ -12,7 +12,7 @@ pub(crate) fn prefetch(values: &[f32]) {
 
 /// As [`prefetch`], for the cache line of an address, which need not be any memory's.
 #[inline(always)]
-pub(crate) fn prefetch_line(address: *const f32) {
+pub(crate) fn prefetch_line<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};

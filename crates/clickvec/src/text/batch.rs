@@ -2,9 +2,13 @@
 //! step by step, longest text first, so that no padding is ever computed.
 
 use super::{Feature, WordId};
+use crate::math::prefetch::prefetch_line;
 
 /// The most texts that an encoder works through together.
 pub const BLOCK_TEXTS: usize = 128;
+
+/// Words of which the features are on their way at the same time.
+const ASKED_FOR: usize = 32;
 
 /// How many texts a block of a batch has. A block is the unit of parallel work: a small batch is cut
 /// into small blocks, whatever the number of threads, so that results do not depend on it.
@@ -94,8 +98,6 @@ pub struct Batch {
     pub(crate) features: Lists<Feature>,
     /// distinct word → packed rows of the batch where it stands, left to right
     pub(crate) occurrences: Lists<u32>,
-    /// the same, for texts read from right to left
-    pub(crate) occurrences_reversed: Lists<u32>,
     pub(crate) blocks: Vec<Block>,
     spare_blocks: Vec<Block>,
     rows: usize,
@@ -173,9 +175,17 @@ impl Batch {
         self.features.items.clear();
         self.features.start.clear();
         self.features.start.push(0);
-        for &word in &s.word_ids {
-            self.features.items.extend_from_slice(words.features(word));
-            self.features.start.push(self.features.items.len() as u32);
+        // They stand at random places of what may be a large file: many are asked for before the first is waited for.
+        for some in s.word_ids.chunks(ASKED_FOR) {
+            let mut features = [&[][..]; ASKED_FOR];
+            for (features, &word) in features.iter_mut().zip(some) {
+                *features = words.features(word);
+                prefetch_line(features.as_ptr());
+            }
+            for features in &features[..some.len()] {
+                self.features.items.extend_from_slice(features);
+                self.features.start.push(self.features.items.len() as u32);
+            }
         }
         self.pack(block_texts);
     }
@@ -240,7 +250,6 @@ impl Batch {
     pub fn plan_rows(&mut self, features: usize) {
         let words = self.distinct_words();
         invert(&mut self.occurrences, words, self.blocks.iter().map(|b| (b.first_row, &b.words[..])));
-        invert(&mut self.occurrences_reversed, words, self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
 
         // A bitmap gives the touched rows in ascending order, so that tasks can share out the table.
         let Scratch { seen, slot_of_feature: slot_of, count_of: counts, .. } = &mut self.scratch;
@@ -293,6 +302,11 @@ impl Batch {
                 }
             });
         }
+    }
+
+    /// `occurrences` becomes, for each distinct word, the packed rows where it stands in texts read from right to left.
+    pub(crate) fn occurrences_reversed(&self, occurrences: &mut Lists<u32>) {
+        invert(occurrences, self.distinct_words(), self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
     }
 }
 
@@ -446,7 +460,9 @@ mod tests {
         assert_eq!(block.reversed, [0, 2, 0, 2, 2, 1]);
         assert_eq!((block.length(0), block.length(1), block.length(2)), (3, 2, 1));
         assert_eq!(batch.occurrences.get(2), [1, 3, 4]);
-        assert_eq!(batch.occurrences_reversed.get(1), [5]);
+        let mut reversed = Lists::default();
+        batch.occurrences_reversed(&mut reversed);
+        assert_eq!(reversed.get(1), [5]);
         assert_eq!(batch.touched(), [1, 2, 3, 4]);
         // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).
         assert_eq!(batch.words_of_touched.get(2), [(0, 1), (2, 2)].map(feature));
