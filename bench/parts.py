@@ -28,7 +28,9 @@ PARTS = {
     "errors of the gates, backward": r"lstm_backward::",
     "optimiser": r"optimizer::",
     "norm": r"sum_of_squares",
-    "loss": r"loss::",
+    "loss": r"loss::|vector::(dot|add_scaled|normalize)|exp_slice",
+    "sums over blocks, gradient of the bias": r"vector::add::",
+    "copies, zeros": r"mem(move|set|cpy)",
     "plan: pairs, negatives, distinct words, rows": r"minibatch|text::batch|rng::|ClickLog|Xoshiro|chacha|random",
 }
 REST = "all else"

@@ -4,8 +4,8 @@
 //!
 //! Trains the LSTM of `--preset paper` (96 cells, minibatches of 1,024) on one thread, part by part, and prints for each part
 //! its milliseconds a minibatch, the least it could take, and what that is made of: floating-point operations of the
-//! recurrent products at the rate that products reach here alone, and bytes of table rows at the rate at which touched rows
-//! are read and written here. `bench/parts.py` cuts the parts finer, by sampling this program, and takes its work and rates
+//! recurrent products at the rate that products reach here alone, and bytes of table rows at the rate at which the rows that a
+//! minibatch touched are read and written here. `bench/parts.py` cuts the parts finer, by sampling this program, and takes its work and rates
 //! from `--json`.
 
 use anyhow::Result;
@@ -15,6 +15,7 @@ use clickvec::encoder::{EncoderConfig, Gradients, Peephole, TextStatistics, Trac
 use clickvec::loss::Loss;
 use clickvec::math::Buffer;
 use clickvec::math::gemm::{Left, gemm_into};
+use clickvec::math::vector::add_scaled;
 use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
 use clickvec::settings::TrainConfig;
 use clickvec::text::batch::Batch;
@@ -63,7 +64,7 @@ fn main() -> Result<()> {
     let reading = seconds(|| log_read = Some(ClickLog::read(&args.log, folder.path(), log_config, &mut |_| {})));
     let log = log_read.expect("was read")?;
     let (step, work) = train(&config, &log, folder.path(), args.minibatches)?;
-    let rates = Rates::measure();
+    let rates = Rates::measure(&work.last_touched);
     if args.json {
         println!("{}", as_json(&step, &work, &rates, reading, log.len()));
     } else {
@@ -79,6 +80,8 @@ struct Work {
     words: f64,
     distinct: f64,
     touched: f64,
+    /// The rows of the last minibatch's titles.
+    last_touched: Vec<u32>,
     /// Rows of the tables' gradients.
     gradients: f64,
     /// Rows that a recurrent product takes: words that are no text's first.
@@ -167,6 +170,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
             }
         });
     }
+    work.last_touched = minibatch.titles.touched().to_vec();
     Ok((times.map(|mut times| median(&mut times)), work))
 }
 
@@ -181,27 +185,22 @@ fn product_rate() -> f64 {
     median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
 }
 
-/// Bytes a second of touched rows, as an update moves them: every sixth one of two tables, read and written.
-fn row_rate() -> f64 {
-    let rows = 96_000;
+/// Bytes a second of the rows that a minibatch touched, as an update moves them: of two tables, read and written.
+fn row_rate(touched: &[u32]) -> f64 {
+    let rows = touched.last().map_or(0, |&row| row as usize + 1);
     let (mut value, mut velocity) = (Buffer::zeros(rows * WIDTH), Buffer::zeros(rows * WIDTH));
-    let mut run = |first: usize| {
+    let mut run = || {
         let time = seconds(|| {
-            for row in (first..rows).step_by(6) {
-                let rows = value[row * WIDTH..][..WIDTH].iter_mut().zip(&mut velocity[row * WIDTH..][..WIDTH]);
-                rows.for_each(|(value, velocity)| {
-                    *velocity = 0.9 * *velocity + 1e-3;
-                    *value += *velocity;
-                });
+            for row in touched.iter().map(|&row| row as usize * WIDTH..(row as usize + 1) * WIDTH) {
+                let (value, velocity) = (&mut value[row.clone()], &mut velocity[row]);
+                add_scaled(value, 1e-3, velocity);
+                add_scaled(velocity, 1e-3, value);
             }
         });
-        (4 * (rows / 6) * WIDTH * 4) as f64 / time
+        (4 * touched.len() * WIDTH * 4) as f64 / time
     };
-    // Each of the first six touches other rows for the first time.
-    for first in 0..6 {
-        run(first);
-    }
-    median(&mut (0..18).map(|turn| run(turn % 6)).collect::<Vec<_>>())
+    run();
+    median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
 }
 
 /// Bytes a second of states, as activations move them: one row after the other, read and written.
@@ -226,8 +225,8 @@ struct Rates {
 }
 
 impl Rates {
-    fn measure() -> Rates {
-        Rates { products: product_rate(), rows: row_rate(), states: state_rate() }
+    fn measure(touched: &[u32]) -> Rates {
+        Rates { products: product_rate(), rows: row_rate(touched), states: state_rate() }
     }
 }
 
