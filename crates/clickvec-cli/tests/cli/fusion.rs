@@ -73,9 +73,8 @@ fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     std::fs::remove_file(folder.path("model.safetensors")).unwrap();
     std::fs::remove_file(folder.path("titles.tsv")).unwrap();
     let kept = ["moved/fusion_min-max.safetensors", "moved/fusion_reciprocal-rank.safetensors"];
-    let run = folder
-        .run(&["evaluate", "--judged", "judged.tsv", "--json", "--model", kept[0], "--model", kept[1]])
-        .code(0);
+    let run =
+        folder.run(&["evaluate", "--judged", "judged.tsv", "--json", "--model", kept[0], "--model", kept[1]]).code(0);
     assert_same_numbers(&row(&run, "fusion_min-max"), &sum);
     assert_same_numbers(&row(&run, "fusion_reciprocal-rank"), &ranks);
     // A table reads it too.
@@ -206,7 +205,10 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--save-rankers=other"]).code(0);
     let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path("kept/bm25.safetensors")).unwrap();
-    judge().code(2).says("expected its member `bm25.safetensors` to be as it was, of the fingerprint ").prints_nothing();
+    judge()
+        .code(2)
+        .says("expected its member `bm25.safetensors` to be as it was, of the fingerprint ")
+        .prints_nothing();
     std::fs::remove_file(folder.path("kept/bm25.safetensors")).unwrap();
     judge().code(2).says("bm25.safetensors: cannot open");
     folder.write("kept/bm25.safetensors", &kept);

@@ -50,8 +50,7 @@ fn what_is_saved_scores_as_it_did() {
     let rankers: Vec<String> = ALL.iter().map(|ranker| format!("--ranker={ranker}")).collect();
     let rankers: Vec<&str> = rankers.iter().map(String::as_str).collect();
     let base = ["evaluate", "--judged=judged.tsv", "--json"];
-    let trained =
-        folder.run(&[&base[..], &data, &["--save-rankers=kept"], &rankers].concat()).code(0).json_lines();
+    let trained = folder.run(&[&base[..], &data, &["--save-rankers=kept"], &rankers].concat()).code(0).json_lines();
     let files: Vec<String> =
         ALL.iter().map(|ranker| format!("--model=kept/{}.safetensors", ranker.replace(':', "_"))).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -121,7 +120,7 @@ fn write_encoder(folder: &Folder) {
             let arrays: [(&str, &[usize]); 6] =
                 [("W", &[2, 4]), ("U", &[2, 4]), ("b", &[4]), ("Wx", &[2, 2]), ("Ux", &[2, 2]), ("bx", &[2])];
             for (name, shape) in arrays {
-                let number = |i: usize| if name == "Wx" && i % 3 == 0 { 1.0 } else { 0.0 };
+                let number = |i: usize| if name == "Wx" && i.is_multiple_of(3) { 1.0 } else { 0.0 };
                 zip.start_file(format!("{prefix}_{name}.npy"), SimpleFileOptions::default()).unwrap();
                 zip.write_all(&npy(shape, number)).unwrap();
             }

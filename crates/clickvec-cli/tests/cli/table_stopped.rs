@@ -52,7 +52,11 @@ fn finished(folder: &Folder) -> BTreeMap<String, SystemTime> {
     let of = |place: &str| -> Vec<(String, SystemTime)> {
         let Ok(entries) = std::fs::read_dir(folder.path(place)) else { return Vec::new() };
         let files = entries.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file());
-        files.map(|file| (format!("{place}/{}", file.file_name().display()), file.metadata().unwrap().modified().unwrap())).collect()
+        files
+            .map(|file| {
+                (format!("{place}/{}", file.file_name().display()), file.metadata().unwrap().modified().unwrap())
+            })
+            .collect()
     };
     let all = of("spec.cache").into_iter().chain(of("spec.cache/models"));
     let is_whole = |name: &str| !name.starts_with("spec.cache/lock") && !name.contains(".clickvec-");

@@ -89,7 +89,9 @@ pub enum FileFault {
     #[error(transparent)]
     Dictionary(#[from] DuplicateTrigram),
     /// A member of a fusion is not what it was.
-    #[error("expected its member `{file}` to be as it was, of the fingerprint {expected}, found {found}; fuse them again")]
+    #[error(
+        "expected its member `{file}` to be as it was, of the fingerprint {expected}, found {found}; fuse them again"
+    )]
     Member {
         /// The member's file.
         file: String,

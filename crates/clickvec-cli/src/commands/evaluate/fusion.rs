@@ -11,8 +11,8 @@ use clickvec::files;
 use clickvec::ranker::{FittedWeights, FusionMethod, RECIPROCAL_RANK_K, Ranker, fit_weights, fuse, fusion};
 use clickvec::text::words;
 
-use super::systems::{Wanted, file_of};
 use super::Args;
+use super::systems::{Wanted, file_of};
 use crate::{input, output};
 
 /// How scores become comparable before they are added up.
@@ -93,11 +93,9 @@ impl<'a> Fusions<'a> {
     pub(super) fn new(args: &'a Args, wanted: &[Wanted], judgments: &Judgments) -> Result<Fusions<'a>> {
         let members: Vec<&Wanted> = wanted.iter().filter(|system| !system.is_fusion()).collect();
         let folder = args.save_rankers.as_deref();
-        if !args.fusion.is_empty() {
-            if members.len() < 2 {
-                let found = output::counted(members.len() as u64, "system");
-                bail!("expected two systems or more to fuse, found {found}; add `--ranker` or `--model`");
-            }
+        if !args.fusion.is_empty() && members.len() < 2 {
+            let found = output::counted(members.len() as u64, "system");
+            bail!("expected two systems or more to fuse, found {found}; add `--ranker` or `--model`");
         }
         let weights = match (&args.fusion_weights[..], &args.fusion_judged) {
             ([], None) => Weights::Equal,
@@ -132,7 +130,8 @@ impl<'a> Fusions<'a> {
     /// How many fusions there are none of, since a member is missing, with the reason.
     pub(super) fn left_out(&self) -> Vec<String> {
         let Some(missing) = &self.missing else { return Vec::new() };
-        let why = |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+        let why =
+            |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
         self.methods.iter().map(why).collect()
     }
 
@@ -153,7 +152,8 @@ impl<'a> Fusions<'a> {
             let scores = fused(&lists, &weights, method);
             let members = || self.members.iter().zip(weights.iter().copied());
             if let Some(folder) = self.folder {
-                let files: Vec<(&str, f64)> = members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
+                let files: Vec<(&str, f64)> =
+                    members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
                 fusion::file::save(&folder.join(file_of(&name)), method, &files)?;
             }
             scored(&name, &scores)?;

@@ -14,10 +14,10 @@ use clap::ValueEnum;
 use clickvec::clicks::TITLE;
 use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
 
+use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::fusion::{fit as fit_fusion, fused};
 pub(crate) use self::report::{probability, systems_table, tests_table};
 pub(crate) use self::systems::corpus;
-use self::fusion::{Fused, MethodFlag};
 use super::Answer;
 use crate::{input, output};
 
@@ -160,7 +160,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         return Ok(Answer::Done);
     }
     for output in args.per_query.iter().chain(&args.qrels_out) {
-        let read = args.judged.iter().chain(&args.fusion_judged).chain(&args.model).chain(&args.clicks).chain(&args.titles);
+        let read =
+            args.judged.iter().chain(&args.fusion_judged).chain(&args.model).chain(&args.clicks).chain(&args.titles);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run))?;
     }
     let results = match (&args.judged, &args.qrels) {

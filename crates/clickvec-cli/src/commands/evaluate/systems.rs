@@ -103,7 +103,10 @@ pub(super) fn refuse_lost_files(folder: &Path, wanted: &[Wanted], fusions: &[Met
         let path = folder.join(&file);
         let read = wanted.iter().filter_map(Wanted::file).find(|&read| input::same_file(read, &path));
         if read.is_some() && read != from {
-            bail!("expected files of their own in `{}`, found `{file}`, which is read; name another folder", folder.display());
+            bail!(
+                "expected files of their own in `{}`, found `{file}`, which is read; name another folder",
+                folder.display()
+            );
         }
         if !distinct.insert(file.clone()) {
             bail!("expected systems with names of their own, found `{file}` twice; rename a model's file");

@@ -40,8 +40,7 @@ impl Table<'_> {
             let of_chosen: Vec<Scores> =
                 of.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
             let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
-            let fitted =
-                methods.iter().map(|&method| (method, fit_fusion(&of_chosen, &chosen, method, &self.options)));
+            let fitted = methods.iter().map(|&method| (method, fit_fusion(&of_chosen, &chosen, method, &self.options)));
             // The first among equals.
             let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
                 if other.1.objective > best.1.objective { other } else { best }

@@ -53,7 +53,9 @@ pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Resul
         method,
         members: members
             .iter()
-            .map(|&(file, _)| Ok(Member { file: file.to_owned(), fingerprint: stored::fingerprint(&folder.join(file))? }))
+            .map(|&(file, _)| {
+                Ok(Member { file: file.to_owned(), fingerprint: stored::fingerprint(&folder.join(file))? })
+            })
             .collect::<Result<_>>()?,
     };
     let weights: Vec<f64> = members.iter().map(|&(_, weight)| weight).collect();
@@ -131,7 +133,8 @@ fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(),
     let mut distinct = HashSet::new();
     for Member { file, .. } in members {
         let mut parts = Path::new(file).components();
-        let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == OsStr::new(file));
+        let is_name =
+            matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == OsStr::new(file));
         if !is_name || !distinct.insert(file) {
             return bad(format!("the member `{}`, not the name of another file beside it", shortened(file)));
         }
@@ -194,7 +197,9 @@ mod tests {
         assert!(refused(&MEMBERS, -1.0).contains("k = -1, not above -1"));
         assert!(refused(&[("bm25.safetensors", -0.5)], 60.0).contains("the weight -0.5"));
         assert!(refused(&[("bm25.safetensors", f64::NAN)], 60.0).contains("the weight NaN"));
-        assert!(refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("the member `bm25.safetensors`, not the name of another"));
+        assert!(
+            refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("the member `bm25.safetensors`, not the name of another")
+        );
         assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("the member `./bm25.safetensors`"));
         assert!(refused(&[("lsa.safetensors", 1.0)], 60.0).contains("lsa.safetensors: cannot open"));
         assert!(!path.exists());
@@ -251,10 +256,18 @@ mod tests {
             assert!(message.contains("not the name of another file beside it"), "{file}: {message}");
         }
         let cases = [
-            (vec![member("bm25.safetensors")], one(Numbers::F32(vec![1.0])), "expected `weights` to be F64 [1], found F32 [1]"),
+            (
+                vec![member("bm25.safetensors")],
+                one(Numbers::F32(vec![1.0])),
+                "expected `weights` to be F64 [1], found F32 [1]",
+            ),
             (vec![member("bm25.safetensors")], one(Numbers::F64(vec![-1.0])), "the weight -1"),
             (vec![], one(Numbers::F64(vec![1.0])), "1 weights for 0 members"),
-            (vec![member("fusion.safetensors")], one(Numbers::F64(vec![1.0])), "expected a model or ranker, found a `fusion`"),
+            (
+                vec![member("fusion.safetensors")],
+                one(Numbers::F64(vec![1.0])),
+                "expected a model or ranker, found a `fusion`",
+            ),
         ];
         for (members, weights, expected) in cases {
             write_settings(&path, Settings { method: FusionMethod::ZScore, members }, weights);

@@ -293,12 +293,15 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
         text: words[i].to_owned(),
         titles: (0..words.len())
             .filter(|&j| j != i)
-            .map(|j| JudgedTitle { id: String::new(), text: words[j].to_owned(), grade: if j == i ^ 1 { 4 } else { 0 } })
+            .map(|j| JudgedTitle {
+                id: String::new(),
+                text: words[j].to_owned(),
+                grade: if j == i ^ 1 { 4 } else { 0 },
+            })
             .collect(),
     };
     let judgments = Judgments { queries: (0..words.len()).map(judged).collect(), duplicates: 0 };
-    let ndcg =
-        |ranker: &WordVectors| evaluate(ranker, &judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1);
+    let ndcg = |ranker: &WordVectors| evaluate(ranker, &judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1);
     let state = ranker.state();
     let rows = state.f32s("word_vectors", &[Some(8), Some(4)]).unwrap();
     let mixed: Vec<f32> = (0..8).flat_map(|row| &rows[row * 3 % 8 * 4..][..4]).copied().collect();
