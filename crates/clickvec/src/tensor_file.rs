@@ -232,21 +232,43 @@ impl TensorFile {
 
     /// The tensors and the JSON value of a file of this `kind`.
     pub(crate) fn parse<T: DeserializeOwned>(&self, kind: &'static str) -> Result<(Tensors<'_>, T), FileFault> {
+        let (tensors, json) = self.read()?;
+        let found = kind_of(&json)?;
+        if found != kind {
+            return Err(FileFault::Kind { expected: kind, found });
+        }
+        Ok((tensors, serde_json::from_str(&json).map_err(bad_settings)?))
+    }
+
+    /// What the file says that it is, shortened.
+    pub(crate) fn kind(&self) -> Result<String, FileFault> {
+        kind_of(&self.read()?.1)
+    }
+
+    /// The fingerprint that the file says it has.
+    pub(crate) fn fingerprint(&self) -> Result<String, FileFault> {
+        let said: Fingerprinted = serde_json::from_str(&self.read()?.1).map_err(bad_settings)?;
+        Ok(said.fingerprint)
+    }
+
+    /// The tensors, and the JSON value as text.
+    fn read(&self) -> Result<(Tensors<'_>, String), FileFault> {
         let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.to_string() };
         let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(bad)?;
         let tensors = SafeTensors::deserialize(&self.map).map_err(bad)?;
         let json = metadata.metadata().as_ref().and_then(|keys| keys.get(KEY)).ok_or(FileFault::NoSettings)?;
-        let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
-        if version.format != FORMAT {
-            return Err(FileFault::Version { found: version.format });
-        }
-        let found: Kind = serde_json::from_str(json).map_err(bad_settings)?;
-        if found.kind != kind {
-            return Err(FileFault::Kind { expected: kind, found: shortened(&found.kind) });
-        }
-        let value = serde_json::from_str(json).map_err(bad_settings)?;
-        Ok((Tensors(tensors), value))
+        Ok((Tensors(tensors), json.clone()))
     }
+}
+
+/// `kind` of a JSON value, whose format must be the one that is known.
+fn kind_of(json: &str) -> Result<String, FileFault> {
+    let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
+    if version.format != FORMAT {
+        return Err(FileFault::Version { found: version.format });
+    }
+    let found: Kind = serde_json::from_str(json).map_err(bad_settings)?;
+    Ok(shortened(&found.kind))
 }
 
 /// The version of the form of models and checkpoints; `format` in the JSON value.
@@ -260,6 +282,11 @@ struct Version {
 #[derive(serde::Deserialize)]
 struct Kind {
     kind: String,
+}
+
+#[derive(serde::Deserialize)]
+struct Fingerprinted {
+    fingerprint: String,
 }
 
 fn bad_settings(error: serde_json::Error) -> FileFault {

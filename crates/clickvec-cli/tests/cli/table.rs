@@ -147,6 +147,42 @@ fn json_has_every_row_and_every_test() {
 }
 
 #[test]
+fn any_system_can_be_the_one_that_all_are_compared_with() {
+    let folder = folder();
+    let with = |more: &[&str]| {
+        let run = folder.run(&[&["table", "spec.toml", "--json"], more].concat()).code(0);
+        let [report] = run.json_lines().try_into().unwrap();
+        report["against_first"].as_array().unwrap().clone()
+    };
+    let (first, last) = (with(&[]), with(&["--against", "Both"]));
+    let names = |against: &[serde_json::Value]| -> Vec<(String, String)> {
+        let name = |of: &serde_json::Value| of.as_str().unwrap().to_owned();
+        against.iter().map(|against| (name(&against["system"]), name(&against["against"]))).collect()
+    };
+    let both = |system: &str, against: &str| (system.to_owned(), against.to_owned());
+    assert_eq!(names(&first[..2]), [both("LSTM", "BM25"), both("Both", "BM25")]);
+    assert_eq!(names(&last[..2]), [both("BM25", "Both"), both("LSTM", "Both")]);
+    // The same pair from the other side.
+    let [a, b] = [&first[1], &last[0]].map(|pair| pair["difference"].as_f64().unwrap());
+    assert!((a + b).abs() < 1e-12 && first[1]["p"] == last[0]["p"], "{} {}", first[1], last[0]);
+    folder.run(&["table", "spec.toml", "--against", "Both"]).code(0).prints("against Both");
+    folder
+        .run(&["table", "spec.toml", "--against", "none"])
+        .code(2)
+        .says("expected a system of the spec for `--against`, found `none`");
+}
+
+#[test]
+fn a_table_of_which_nothing_can_be_trained_says_why() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bltm\"\n");
+    let base = ["table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv", "--html", "t.html"];
+    folder.run(&base).code(1).prints("a: left out: ");
+    let [report] = folder.run(&[&base[..], &["--json"]].concat()).code(1).json_lines().try_into().unwrap();
+    assert!(report["systems"][0]["error"].is_string(), "{report}");
+}
+
+#[test]
 fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
     let folder = Folder::with_data();
     folder.write(
@@ -198,43 +234,6 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     folder.run(&missing).code(2).says("none: expected a folder to write into, found none");
     let over = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
     folder.run(&over).code(2).says("found `spec.toml`, which is read");
-}
-
-/// The processes whose command line has this text.
-#[cfg(target_os = "linux")]
-fn processes_of(text: &str) -> Vec<u32> {
-    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
-    let has = |id: &u32| {
-        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).replace('\0', " ").contains(text)
-    };
-    all.filter(has).collect()
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_table_that_is_killed_leaves_no_training_behind() {
-    let folder = Folder::with_data();
-    folder.write("spec.toml", "[[system]]\nname = \"a\"\ntrain = \"--cells 8 --minibatch 8 --epochs 1000000\"\n");
-    let cache = folder.path("spec.cache").display().to_string();
-    let spec = folder.path("spec.toml");
-    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
-    table.arg("table").arg(&spec).args(["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]);
-    table.current_dir(folder.path("")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut table = table.spawn().unwrap();
-    let output = format!("--output {cache}");
-    let until = |done: &dyn Fn() -> bool, what: &str| {
-        let began = std::time::Instant::now();
-        while !done() {
-            assert!(began.elapsed().as_secs() < 60, "{what}");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    };
-    until(&|| processes_of(&output).len() == 1, "no training was started");
-    // As `kill -9` does: the table has no say any more.
-    table.kill().unwrap();
-    table.wait().unwrap();
-    until(&|| processes_of(&output).is_empty(), "the training goes on");
 }
 
 #[test]

@@ -88,6 +88,18 @@ pub enum FileFault {
     /// A trigram that stands twice.
     #[error(transparent)]
     Dictionary(#[from] DuplicateTrigram),
+    /// A member of a fusion is not what it was.
+    #[error(
+        "expected its member `{file}` to be as it was, of the fingerprint {expected}, found {found}; fuse them again"
+    )]
+    Member {
+        /// The member's file.
+        file: String,
+        /// What the fusion says.
+        expected: String,
+        /// What the file is now.
+        found: String,
+    },
     /// The numbers are not those that were written.
     #[error("expected the fingerprint {expected}, found {found}; the file was changed or damaged")]
     Fingerprint {

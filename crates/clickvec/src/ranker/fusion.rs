@@ -2,7 +2,11 @@
 //! searches", 1994) or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and
 //! individual rank learning methods", 2009).
 
+pub mod file;
+
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::Ranker;
 
@@ -16,7 +20,8 @@ const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
 const MOST_SWEEPS: usize = 20;
 
 /// What is summed of each ranker's scores for one query.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FusionMethod {
     /// (s − least) / (most − least), from 0 to 1.
     MinMax,
@@ -42,6 +47,12 @@ impl Fusion {
     pub fn new(name: String, members: Vec<(Arc<dyn Ranker>, f64)>, method: FusionMethod) -> Fusion {
         let (members, weights) = members.into_iter().unzip();
         Fusion { name, members, weights, method }
+    }
+
+    /// The same, under another name.
+    #[must_use]
+    pub fn named(self, name: String) -> Fusion {
+        Fusion { name, ..self }
     }
 
     /// The weight of each member.

@@ -1,14 +1,20 @@
 //! Inverted lists of a collection: which titles have a word.
 
+use std::ops::Range;
+
 use super::corpus::WordLists;
 use crate::text::WordId;
 
-/// For each word the titles that have it, in their order.
+/// For each word the titles that have it, in their order, how often they do, and how long they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InvertedLists {
     /// Where the list of each word ends.
     ends: Vec<usize>,
     titles: Vec<u32>,
+    /// How often the word stands in each of the titles.
+    counts: Vec<u32>,
+    /// Words of each of the titles.
+    lengths: Vec<u32>,
     /// How often each word stands in one title at most.
     most: Vec<u32>,
 }
@@ -16,38 +22,48 @@ pub(super) struct InvertedLists {
 impl InvertedLists {
     /// Of titles whose words are below `words`.
     pub(super) fn new(titles: &WordLists, words: usize) -> InvertedLists {
-        let mut lengths = vec![0; words];
-        for_each_distinct(titles, words, |_, word| lengths[word] += 1);
-        let ends: Vec<usize> = lengths
+        let mut sizes = vec![0; words];
+        for_each_distinct(titles, |_, word, _| sizes[word] += 1);
+        let ends: Vec<usize> = sizes
             .iter()
-            .scan(0, |end, length: &usize| {
-                *end += length;
+            .scan(0, |end, size: &usize| {
+                *end += size;
                 Some(*end)
             })
             .collect();
         // From here on: where the next title of each word goes.
-        let mut next: Vec<usize> = ends.iter().zip(&lengths).map(|(end, length)| end - length).collect();
-        let mut lists =
-            InvertedLists { titles: vec![0; ends.last().copied().unwrap_or(0)], ends, most: vec![0; words] };
-        for_each_distinct(titles, words, |title, word| {
+        let mut next: Vec<usize> = ends.iter().zip(&sizes).map(|(end, size)| end - size).collect();
+        let all = ends.last().copied().unwrap_or(0);
+        let [of_titles, counts, lengths] = [(); 3].map(|()| vec![0; all]);
+        let mut lists = InvertedLists { titles: of_titles, counts, lengths, ends, most: vec![0; words] };
+        for_each_distinct(titles, |title, word, count| {
             lists.titles[next[word]] = title;
+            lists.counts[next[word]] = count;
+            lists.lengths[next[word]] = titles.get(title as usize).len() as u32;
+            lists.most[word] = lists.most[word].max(count);
             next[word] += 1;
         });
-        let mut counts = vec![0u32; words];
-        for title in titles.iter() {
-            for &word in title {
-                counts[word as usize] += 1;
-                lists.most[word as usize] = lists.most[word as usize].max(counts[word as usize]);
-            }
-            title.iter().for_each(|&word| counts[word as usize] = 0);
-        }
         lists
+    }
+
+    fn range(&self, word: WordId) -> Range<usize> {
+        let start = if word == 0 { 0 } else { self.ends[word as usize - 1] };
+        start..self.ends[word as usize]
     }
 
     /// The titles that have the word, in their order.
     pub(super) fn get(&self, word: WordId) -> &[u32] {
-        let start = if word == 0 { 0 } else { self.ends[word as usize - 1] };
-        &self.titles[start..self.ends[word as usize]]
+        &self.titles[self.range(word)]
+    }
+
+    /// How often each of them has it.
+    pub(super) fn counts(&self, word: WordId) -> &[u32] {
+        &self.counts[self.range(word)]
+    }
+
+    /// How many words each of them has.
+    pub(super) fn lengths(&self, word: WordId) -> &[u32] {
+        &self.lengths[self.range(word)]
     }
 
     /// How often the word stands in one title at most.
@@ -56,18 +72,14 @@ impl InvertedLists {
     }
 }
 
-/// Calls `found` with each title and each distinct word of it.
-fn for_each_distinct(titles: &WordLists, words: usize, mut found: impl FnMut(u32, usize)) {
-    // The last title, counted from 1, in which a word was found.
-    let mut last = vec![0u32; words];
+/// Calls `found` with each title, each distinct word of it and how often it stands there.
+fn for_each_distinct(titles: &WordLists, mut found: impl FnMut(u32, usize, u32)) {
+    let mut sorted: Vec<WordId> = Vec::new();
     for (number, title) in (0..).zip(titles.iter()) {
-        for &word in title {
-            let word = word as usize;
-            if last[word] != number + 1 {
-                last[word] = number + 1;
-                found(number, word);
-            }
-        }
+        sorted.clear();
+        sorted.extend_from_slice(title);
+        sorted.sort_unstable();
+        sorted.chunk_by(|a, b| a == b).for_each(|run| found(number, run[0] as usize, run.len() as u32));
     }
 }
 
@@ -81,8 +93,17 @@ mod tests {
         let texts: [&[WordId]; 5] = [&[2, 0, 2], &[], &[0], &[4, 2, 4, 4], &[2]];
         texts.iter().for_each(|text| titles.push(text));
         let lists = InvertedLists::new(&titles, 6);
-        let found: Vec<(&[u32], u32)> = (0..6).map(|word| (lists.get(word), lists.most(word))).collect();
-        let expected: [(&[u32], u32); 6] = [(&[0, 2], 1), (&[], 0), (&[0, 3, 4], 2), (&[], 0), (&[3], 3), (&[], 0)];
+        let found: Vec<([&[u32]; 3], u32)> =
+            (0..6).map(|word| ([lists.get(word), lists.counts(word), lists.lengths(word)], lists.most(word))).collect();
+        let none: ([&[u32]; 3], u32) = ([&[]; 3], 0);
+        let expected: [([&[u32]; 3], u32); 6] = [
+            ([&[0, 2], &[1, 1], &[3, 1]], 1),
+            none,
+            ([&[0, 3, 4], &[2, 1, 1], &[3, 4, 1]], 2),
+            none,
+            ([&[3], &[3], &[4]], 3),
+            none,
+        ];
         assert_eq!(found, expected);
         assert_eq!(InvertedLists::new(&WordLists::default(), 0), InvertedLists::default());
     }

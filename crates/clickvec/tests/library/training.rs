@@ -66,14 +66,22 @@ fn shuffled_clicks_rank_worse() {
     let shuffled: String =
         pairs.iter().zip(others).map(|((query, _), (_, title))| format!("{query}\t{title}\n")).collect();
     let judged = judgments(1);
-    let config = TrainConfig { epochs: 12, learning_rate: 0.01, ..small(OptimizerKind::Adam) };
-    let [right, wrong] = [rows.clone(), format!("{head}\n{shuffled}")].map(|rows| {
-        let place = Place::new(&rows);
-        place.train(&config, How::default()).expect("trained");
-        let model = Neural::new("model".to_owned(), Model::load(&place.output()).expect("a model"));
-        evaluate(&model, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
-    });
-    assert!(right > wrong + 0.15, "{right}, shuffled {wrong}");
+    for encoder in [
+        small(OptimizerKind::Adam).encoder,
+        EncoderConfig::Bilstm(lstm(5, false, Peephole::None)),
+        EncoderConfig::Rnn { hidden: 6 },
+        EncoderConfig::Clsm { window: 3, convolution: 8, semantic: 6, bias: true },
+        EncoderConfig::Dssm { layers: vec![8, 6] },
+    ] {
+        let config = TrainConfig { encoder, epochs: 12, learning_rate: 0.01, ..small(OptimizerKind::Adam) };
+        let [right, wrong] = [rows.clone(), format!("{head}\n{shuffled}")].map(|rows| {
+            let place = Place::new(&rows);
+            place.train(&config, How::default()).expect("trained");
+            let model = Neural::new("model".to_owned(), Model::load(&place.output()).expect("a model"));
+            evaluate(&model, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
+        });
+        assert!(right > wrong + 0.15, "{:?}: {right}, shuffled {wrong}", config.encoder);
+    }
 }
 
 #[test]

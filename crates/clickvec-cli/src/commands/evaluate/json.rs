@@ -23,6 +23,23 @@ struct System<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: ByKey<'a>,
+    /// What it is made of, if it is a fusion of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fusion: Option<Fusion<'a>>,
+}
+
+#[derive(Serialize)]
+struct Fusion<'a> {
+    method: &'a str,
+    members: Vec<Member<'a>>,
+    /// How many queries the weights were fitted on; `null` if they were not.
+    fitted_on: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Member<'a> {
+    name: &'a str,
+    weight: f64,
 }
 
 #[derive(Serialize)]
@@ -41,7 +58,16 @@ struct Test<'a> {
 
 /// Prints the report as one line.
 pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
-    let systems = results.evaluations.iter().map(|system| System { name: &system.name, mean: ByKey(&system.mean) });
+    let fusion = |name: &str| {
+        let fused = results.fused.iter().find(|fused| fused.name == name)?;
+        let members = fused.members.iter().map(|(name, weight)| Member { name, weight: *weight }).collect();
+        Some(Fusion { method: &fused.method, members, fitted_on: fused.fitted_on })
+    };
+    let systems = results.evaluations.iter().map(|system| System {
+        name: &system.name,
+        mean: ByKey(&system.mean),
+        fusion: fusion(&system.name),
+    });
     let tests = tests.iter().map(|Comparison { a, b, metric, test, holm }| Test {
         a,
         b,

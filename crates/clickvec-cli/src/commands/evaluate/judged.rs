@@ -2,22 +2,25 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clickvec::eval;
 use clickvec::ranker::{Corpus, Resources};
 use clickvec::{Error, files};
 
+use super::fusion::Fusions;
 use super::{Args, Results, systems, trec};
 use crate::{input, output, progress};
 
 /// Loads or trains every system, evaluates it, and writes what was asked for on the way.
 pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
-    let wanted = systems::parse(&args.ranker, &args.model)?;
+    let wanted = systems::parse(&args.ranker, &args.model, &args.fusion)?;
     let judgments = input::judgments(path, &args.field)?;
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
     }
+    let mut fusions = Fusions::new(args, &wanted, &judgments)?;
     if let Some(folder) = &args.save_rankers {
+        systems::refuse_lost_files(folder, &wanted, &args.fusion)?;
         files::create_folder(folder)?;
     }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
@@ -39,13 +42,16 @@ pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
         // One at a time: a model of a large dictionary is large.
         match system.load(&resources, args.save_rankers.as_deref()) {
             Ok(ranker) => {
-                evaluations.push(eval::evaluate(ranker.as_ref(), &judgments, &options));
+                let scores = eval::score(ranker.as_ref(), &judgments);
+                evaluations.push(eval::judge(&system.name, &scores, &judgments, &options));
                 if let Some(runs) = &mut runs {
-                    runs.write(ranker.as_ref())?;
+                    runs.write(&system.name, &scores)?;
                 }
+                fusions.add(system, ranker.as_ref(), scores)?;
             }
             Err(error) if matches!(error.downcast_ref(), Some(Error::Learn { .. })) => {
                 left_out += 1;
+                fusions.lacks(system);
                 bar.suspend(|| output::note(format_args!("left out {error}")));
             }
             Err(error) => return Err(error),
@@ -54,8 +60,18 @@ pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
     }
     bar.finish_and_clear();
     if evaluations.is_empty() {
-        bail!("expected a system that can be trained on what is given, found none");
+        output::note("no system is left to judge");
     }
+    for why in fusions.left_out() {
+        left_out += 1;
+        output::note(format_args!("left out {why}"));
+    }
+    let fused = fusions.judged(&judgments, &options, |name, scores| match &mut runs {
+        Some(runs) => runs.write(name, scores),
+        None => Ok(()),
+    })?;
+    let (of_fusions, fused): (Vec<_>, Vec<_>) = fused.into_iter().unzip();
+    evaluations.extend(of_fusions);
     let queries = judgments.queries.into_iter().map(|query| query.text).collect();
-    Ok(Results { evaluations, queries, left_out })
+    Ok(Results { evaluations, fused, queries, left_out })
 }

@@ -1,5 +1,6 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether they differ.
 
+mod fusion;
 mod json;
 mod judged;
 mod report;
@@ -13,6 +14,8 @@ use clap::ValueEnum;
 use clickvec::clicks::TITLE;
 use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
 
+use self::fusion::{Fused, MethodFlag};
+pub(crate) use self::fusion::{fit as fit_fusion, fused};
 pub(crate) use self::report::{probability, systems_table, tests_table};
 pub(crate) use self::systems::corpus;
 use super::Answer;
@@ -29,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
-    /// A model that `clickvec train` wrote, or a ranker of `--save-rankers`; the report names it by its file's stem. May be
+    /// A model that `clickvec train` wrote, or a ranker or fusion of `--save-rankers`; the report names it by its file's stem. May be
     /// repeated.
     #[arg(long, value_name = "MODEL", conflicts_with = "qrels")]
     model: Vec<PathBuf>,
@@ -63,7 +66,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     vectors: Option<PathBuf>,
 
-    /// Save each ranker in this folder, once it is trained; `--model` reads them again.
+    /// Fuse the systems of this command line into one more: their scores, made comparable in this way, are added up. May
+    /// be repeated.
+    ///
+    /// Each has the same weight, unless one of the next two flags says otherwise.
+    #[arg(long, value_name = "METHOD", value_enum, conflicts_with = "qrels")]
+    fusion: Vec<MethodFlag>,
+
+    /// Other judged titles, to fit the fusion's weights on; queries that `--judged` has too are left out.
+    #[arg(long, value_name = "FILE", requires = "fusion")]
+    fusion_judged: Option<PathBuf>,
+
+    /// The fusion's weights: a number of 0 or more for each `--ranker`, then for each `--model`.
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "fusion", conflicts_with = "fusion_judged")]
+    fusion_weights: Vec<f64>,
+
+    /// Save each ranker in this folder, once it is trained, and each fusion with all its members; `--model` reads them
+    /// again.
     #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     save_rankers: Option<PathBuf>,
 
@@ -141,7 +160,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         return Ok(Answer::Done);
     }
     for output in args.per_query.iter().chain(&args.qrels_out) {
-        let read = args.judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
+        let read =
+            args.judged.iter().chain(&args.fusion_judged).chain(&args.model).chain(&args.clicks).chain(&args.titles);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run))?;
     }
     let results = match (&args.judged, &args.qrels) {
@@ -155,7 +175,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     if args.json {
         json::print(&results, &tests)?;
-    } else {
+    } else if !results.evaluations.is_empty() {
         let written = report::text(&results, &tests, &args.options());
         output::print(written)?;
     }
@@ -166,6 +186,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 struct Results {
     /// Each system's numbers.
     evaluations: Vec<eval::Evaluation>,
+    /// Of the last evaluations, those that are fusions of the others.
+    fused: Vec<Fused>,
     /// The text of each query, in their order; its id where only that is known.
     queries: Vec<String>,
     /// How many systems could not be trained on what is given.

@@ -60,6 +60,16 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     if systems.len() < 2 {
         return text;
     }
+    for fused in &results.fused {
+        let fitted = match fused.fitted_on {
+            Some(on) => format!(", fitted on {}", output::counted(on as u64, "other query")),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
+        for (name, weight) in &fused.members {
+            let _ = writeln!(text, "  {weight:.2}  {}", output::printable(name));
+        }
+    }
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     if systems.len() > 2 {
         let _ = writeln!(text, "the tests are not corrected for their number, {}: `--json` has both", tests.len());

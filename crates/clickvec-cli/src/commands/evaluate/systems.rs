@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::clicks::{ClickReader, Weighting};
-use clickvec::error::{Error, FileFault};
 use clickvec::eval::Judgments;
-use clickvec::model::Model;
-use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System, Values, file};
+use clickvec::ranker::stored::{self, Named, Stored};
+use clickvec::ranker::{Corpus, Ranker, RankerSpec, Resources, System, Values, file};
 
+use super::fusion::MethodFlag;
 use super::trec;
 use crate::{input, output, progress};
 
@@ -22,12 +22,12 @@ pub(super) struct Wanted {
 
 enum Kind {
     Ranker { system: &'static System, values: Values },
-    File(PathBuf),
+    File { path: PathBuf, is_fusion: bool },
 }
 
 /// Names and parameters of the systems, checked before anything is read: rankers first, as what the models are compared
 /// with.
-pub(super) fn parse(rankers: &[String], models: &[PathBuf]) -> Result<Vec<Wanted>> {
+pub(super) fn parse(rankers: &[String], models: &[PathBuf], fusions: &[MethodFlag]) -> Result<Vec<Wanted>> {
     if rankers.is_empty() && models.is_empty() {
         bail!("expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`");
     }
@@ -40,8 +40,12 @@ pub(super) fn parse(rankers: &[String], models: &[PathBuf]) -> Result<Vec<Wanted
     }
     let taken: Vec<&str> = wanted.iter().map(|system| system.name.as_str()).collect();
     let names = names_of(models, &taken);
-    wanted.extend(names.into_iter().zip(models).map(|(name, path)| Wanted { name, kind: Kind::File(path.clone()) }));
-    refuse_repeated(wanted.iter().map(|system| system.name.as_str()))?;
+    for (name, path) in names.into_iter().zip(models) {
+        let is_fusion = stored::kind(path)? == stored::Kind::Fusion;
+        wanted.push(Wanted { name, kind: Kind::File { path: path.clone(), is_fusion } });
+    }
+    let fusions: Vec<String> = fusions.iter().map(|flag| flag.name()).collect();
+    refuse_repeated(wanted.iter().map(|system| &system.name).chain(&fusions).map(String::as_str))?;
     Ok(wanted)
 }
 
@@ -51,9 +55,22 @@ impl Wanted {
         matches!(self.kind, Kind::Ranker { .. })
     }
 
+    /// The file it is read from.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::File { path, .. } => Some(path),
+            Kind::Ranker { .. } => None,
+        }
+    }
+
+    /// Whether it is a fusion already, which is judged but not fused again.
+    pub(super) fn is_fusion(&self) -> bool {
+        matches!(self.kind, Kind::File { is_fusion: true, .. })
+    }
+
     /// Trains a ranker, which is saved in `folder` if there is one, or loads a model or a ranker from its file.
     pub(super) fn load(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Box<dyn Ranker>> {
-        let ranker: Box<dyn Ranker> = match &self.kind {
+        match &self.kind {
             Kind::Ranker { system, values } => {
                 let bar = progress::bar(1, &output::printable(&self.name), "steps");
                 let ranker = system.train(values, resources, &mut |progress| {
@@ -62,37 +79,40 @@ impl Wanted {
                 })?;
                 bar.finish_and_clear();
                 if let Some(folder) = folder {
-                    let path = folder.join(format!("{}.safetensors", trec::file_name(&self.name)));
-                    file::save(&path, system, values, ranker.as_ref())?;
+                    file::save(&folder.join(file_of(&self.name)), system, values, ranker.as_ref())?;
                 }
-                ranker
+                Ok(Box::new(Named::new(self.name.clone(), ranker)))
             }
-            Kind::File(path) => match Model::load(path) {
-                Ok(model) => return Ok(Box::new(Neural::new(self.name.clone(), model))),
-                Err(Error::File { fault: FileFault::Kind { found, .. }, .. }) if found == file::KIND => {
-                    file::load(path)?.2
-                }
-                Err(error) => return Err(error.into()),
-            },
-        };
-        Ok(Box::new(Named { name: self.name.clone(), ranker }))
+            Kind::File { path, .. } => Ok(Stored::load(path)?.named(self.name.clone())),
+        }
     }
 }
 
-/// A ranker under the name that it was asked for by, parameters and all.
-struct Named {
-    name: String,
-    ranker: Box<dyn Ranker>,
+/// What the folder of `--save-rankers` calls a system.
+pub(super) fn file_of(name: &str) -> String {
+    format!("{}.safetensors", trec::file_name(name))
 }
 
-impl Ranker for Named {
-    fn name(&self) -> &str {
-        &self.name
+/// Refuses to write one file of `--save-rankers` for two systems, or over a model that is read.
+pub(super) fn refuse_lost_files(folder: &Path, wanted: &[Wanted], fusions: &[MethodFlag]) -> Result<()> {
+    let copied = |system: &&Wanted| system.learns() || (!fusions.is_empty() && !system.is_fusion());
+    let saved = wanted.iter().filter(copied).map(|system| (system.name.clone(), system.file()));
+    let mut distinct = HashSet::new();
+    for (name, from) in saved.chain(fusions.iter().map(|flag| (flag.name(), None))) {
+        let file = file_of(&name);
+        let path = folder.join(&file);
+        let read = wanted.iter().filter_map(Wanted::file).find(|&read| input::same_file(read, &path));
+        if read.is_some() && read != from {
+            bail!(
+                "expected files of their own in `{}`, found `{file}`, which is read; name another folder",
+                folder.display()
+            );
+        }
+        if !distinct.insert(file.clone()) {
+            bail!("expected systems with names of their own, found `{file}` twice; rename a model's file");
+        }
     }
-
-    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        self.ranker.score(query, titles)
-    }
+    Ok(())
 }
 
 /// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`; texts are those of

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clickvec::eval::trec::{Qrel, RunLine, read_qrels, read_run, write_qrels as write_qrel_lines, write_run};
 use clickvec::eval::{
-    EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking, Scored,
+    EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking, Scored, Scores,
 };
 use clickvec::files;
-use clickvec::ranker::Ranker;
 
 use super::Results;
 use super::systems::{names_of, refuse_repeated};
@@ -41,18 +40,16 @@ impl<'a> RunFolder<'a> {
         Ok(RunFolder { folder: folder.to_owned(), judgments, written: HashSet::new() })
     }
 
-    /// Writes what the ranker makes of every query; equal scores in the order of trec_eval.
-    pub(super) fn write(&mut self, ranker: &dyn Ranker) -> Result<()> {
-        let tag = file_name(ranker.name());
+    /// Writes what a system makes of every query; equal scores in the order of trec_eval.
+    pub(super) fn write(&mut self, system: &str, scores: &Scores) -> Result<()> {
+        let tag = file_name(system);
         if !self.written.insert(tag.clone()) {
             bail!("expected systems with names of their own, found `{tag}.run` twice; rename a model's file");
         }
         let mut lines = Vec::new();
-        for query in &self.judgments.queries {
-            let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
-            let scores = ranker.score(&query.text, &texts);
+        for (query, scores) in self.judgments.queries.iter().zip(scores) {
             let mut ranked: Vec<(f64, &str)> =
-                scores.into_iter().zip(query.titles.iter().map(|title| title.id.as_str())).collect();
+                scores.iter().copied().zip(query.titles.iter().map(|title| title.id.as_str())).collect();
             ranked.sort_by(|(a, a_id), (b, b_id)| b.total_cmp(a).then(b_id.cmp(a_id)));
             lines.extend(ranked.into_iter().zip(1..).map(|((score, id), rank)| RunLine {
                 query_id: query.id.clone(),
@@ -86,7 +83,8 @@ pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOp
         let run = read_run(files::open(path)?, path)?;
         evaluations.push(evaluate_run(name, path, &run, &judged, options));
     }
-    Ok(Results { evaluations, queries: judged.into_iter().map(|query| query.id).collect(), left_out: 0 })
+    let queries = judged.into_iter().map(|query| query.id).collect();
+    Ok(Results { evaluations, fused: Vec::new(), queries, left_out: 0 })
 }
 
 struct Judged {

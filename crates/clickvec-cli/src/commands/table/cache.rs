@@ -156,3 +156,67 @@ fn add_files(path: &Path, hash: &mut Xxh3) -> Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_program_file_role_or_parameter_is_another_point() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for (name, bytes) in [("judged", "a"), ("same", "a"), ("other", "b")] {
+            std::fs::write(path(name), bytes).unwrap();
+        }
+        let mut cache = Cache::open(&path("cache")).unwrap();
+        let mut key = |program: &str, files: &[(&str, Option<&str>)], more: &[&str]| {
+            cache.program = program.to_owned();
+            let files: Vec<(&str, Option<PathBuf>)> =
+                files.iter().map(|(role, name)| (*role, name.map(path))).collect();
+            let files: Vec<(&str, Option<&Path>)> = files.iter().map(|(role, path)| (*role, path.as_deref())).collect();
+            cache.key(&files, more).unwrap()
+        };
+        let judged = [("judged", Some("judged"))];
+        let first = key("1 avx2", &judged, &["title", "bm25", "k1=0.9"]);
+        // What a file is called does not matter, only what is in it.
+        assert_eq!(first, key("1 avx2", &[("judged", Some("same")), ("clicks", None)], &["title", "bm25", "k1=0.9"]));
+        let all = [
+            key("2 avx2", &judged, &["title", "bm25", "k1=0.9"]),
+            key("1 plain", &judged, &["title", "bm25", "k1=0.9"]),
+            key("1 avx2", &[("judged", Some("other"))], &["title", "bm25", "k1=0.9"]),
+            key("1 avx2", &[("clicks", Some("judged"))], &["title", "bm25", "k1=0.9"]),
+            key("1 avx2", &[judged[0], ("clicks", Some("judged"))], &["title", "bm25", "k1=0.9"]),
+            key("1 avx2", &judged, &["title", "bm25", "k1=1"]),
+            key("1 avx2", &judged, &["body", "bm25", "k1=0.9"]),
+            key("1 avx2", &judged, &["title", "bm25"]),
+            first,
+        ];
+        let distinct: std::collections::HashSet<&String> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len(), "{all:?}");
+    }
+
+    #[test]
+    fn this_program_and_what_lies_in_a_folder_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let program = std::env::current_exe().unwrap();
+        assert!(cache.program.starts_with(&cache.hash_of(&program).unwrap()), "{}", cache.program);
+        assert!(cache.program.ends_with(Level::current().name()), "{}", cache.program);
+        let encoder = |name: &str, files: &[(&str, &str)]| {
+            let encoder = folder.path().join(name);
+            std::fs::create_dir(&encoder).unwrap();
+            files.iter().for_each(|(file, bytes)| std::fs::write(encoder.join(file), bytes).unwrap());
+            encoder
+        };
+        let all = [
+            encoder("a", &[("x", "1"), ("y", "2")]),
+            encoder("b", &[("x", "1"), ("y", "3")]),
+            encoder("c", &[("x", "1"), ("z", "2")]),
+            encoder("d", &[("x", "1")]),
+        ];
+        let hashes: std::collections::HashSet<String> = all.iter().map(|path| cache.hash_of(path).unwrap()).collect();
+        assert_eq!(hashes.len(), 4);
+        let again = encoder("e", &[("y", "2"), ("x", "1")]);
+        assert_eq!(cache.hash_of(&again).unwrap(), cache.hash_of(&all[0]).unwrap());
+    }
+}

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clickvec::eval::{Judgments, Scores, folds, judge};
-use clickvec::ranker::{FittedWeights, FusionMethod, fit_weights, fuse};
+use clickvec::eval::{Judgments, Scores};
+use clickvec::ranker::{FittedWeights, FusionMethod};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::cache::{Point, Training};
 use super::run::{NotTrainable, Points, Row, Table};
+use crate::commands::evaluate::{fit_fusion, fused};
 
 impl Table<'_> {
     /// For each fold, the members' scores with the parameters that they have there, by the method and with the weights that
@@ -30,23 +31,16 @@ impl Table<'_> {
                 continue;
             }
             let began = Instant::now();
-            let fused = |query: usize, weights: &[f64], method: FusionMethod| {
-                let scores: Vec<&[f64]> = of.iter().map(|scores| &scores[query][..]).collect();
-                fuse(&scores, weights, method)
-            };
             let queries: Vec<usize> =
                 (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
             let chosen = Judgments {
                 queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
                 duplicates: 0,
             };
-            let fitted = methods.iter().map(|&method| {
-                let mut objective = |weights: &[f64]| {
-                    let scores: Scores = queries.iter().map(|&query| fused(query, weights, method)).collect();
-                    folds::objective(&judge("fusion", &scores, &chosen, &self.options).mean)
-                };
-                (method, fit_weights(members.len(), &mut objective))
-            });
+            let of_chosen: Vec<Scores> =
+                of.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
+            let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
+            let fitted = methods.iter().map(|&method| (method, fit_fusion(&of_chosen, &chosen, method, &self.options)));
             // The first among equals.
             let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
                 if other.1.objective > best.1.objective { other } else { best }
@@ -54,7 +48,7 @@ impl Table<'_> {
             let Some((method, FittedWeights { weights, .. })) = fitted.reduce(better) else {
                 unreachable!("a method or more")
             };
-            let scores = (0..self.judgments.queries.len()).map(|query| fused(query, &weights, method)).collect();
+            let scores = fused(&of, &weights, method);
             let named =
                 members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
             let point = Point {
@@ -69,6 +63,7 @@ impl Table<'_> {
         }
         Ok(Points { points, by_fold: true })
     }
+
     /// The name of what follows from the members' scores and how they are combined.
     fn fusion_key(
         &mut self,

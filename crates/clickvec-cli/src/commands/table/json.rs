@@ -66,6 +66,8 @@ struct Test<'a> {
 #[derive(Serialize)]
 struct Against<'a> {
     system: &'a str,
+    /// What it is compared with.
+    against: &'a str,
     metric: &'static str,
     difference: f64,
     interval: [f64; 2],
@@ -107,8 +109,10 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         p: test.p,
         holm: *holm,
     });
-    let against = report.statistics.against_first.iter().map(|against| Against {
-        system: &report.statistics.evaluations[against.place].name,
+    let name = |place: usize| report.statistics.evaluations[place].name.as_str();
+    let against = report.statistics.against.iter().map(|against| Against {
+        system: name(against.place),
+        against: name(report.statistics.base),
         metric: key(against.metric),
         difference: against.interval.mean,
         interval: [against.interval.low, against.interval.high],

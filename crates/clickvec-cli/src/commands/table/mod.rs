@@ -2,6 +2,7 @@
 
 mod cache;
 mod fusion;
+mod grades;
 mod json;
 mod memory;
 mod page;
@@ -56,6 +57,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
 
+    /// The system that all others are compared with, by its name in the spec [default: the first].
+    #[arg(long, value_name = "NAME")]
+    against: Option<String>,
+
     /// Mark differences as significant test by test, as the papers do, without Holm's correction for many tests.
     #[arg(long)]
     uncorrected: bool,
@@ -76,6 +81,11 @@ pub(crate) struct Args {
 /// Makes the table and prints it.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut spec = spec::read(&args.spec)?;
+    if let Some(name) = &args.against
+        && !spec.systems.iter().any(|system| system.name == *name)
+    {
+        bail!("expected a system of the spec for `--against`, found `{}`", output::printable(name));
+    }
     let Data { judged, clicks, titles, contiguous } = data(&mut spec, &args)?;
     let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
     let read: Vec<&PathBuf> =
@@ -105,10 +115,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut table = Table::new(&spec, &judgments, EvaluateOptions::default(), folds, cache);
     let rows = table.rows()?;
     let left_out = rows.iter().filter(|row| row.outcome.is_err()).count();
-    if left_out == rows.len() {
-        bail!("expected a system that can be trained on what is given, found none");
+    if let Some(name) = &args.against
+        && rows.iter().any(|row| row.name == *name && row.outcome.is_err())
+    {
+        output::note(format_args!("{}: was left out; all are compared with the first", output::printable(name)));
     }
-    let statistics = statistics::of(&rows, args.uncorrected)?;
+    let statistics = statistics::of(&rows, args.uncorrected, args.against.as_deref())?;
     let report = report::Report { spec: &spec, judgments: &judgments, folds: &table.folds, rows: &rows, statistics };
     if let Some(path) = &args.markdown {
         clickvec::files::write_bytes_atomically(path, report.markdown().as_bytes())?;

@@ -2,10 +2,11 @@
 //! lengths of texts and the curves of training. What is drawn is in `page.html`; here are its numbers.
 
 use anyhow::{Context, Result};
-use clickvec::eval::Metric;
+use clickvec::eval::{Judgments, Metric};
 use clickvec::text::words;
 use serde::Serialize;
 
+use super::grades::FirstGrades;
 use super::report::Report;
 
 const PAGE: &str = include_str!("page.html");
@@ -24,6 +25,7 @@ struct Data<'a> {
     /// By system, for NDCG@1, @3 and @10: the mean and the ends of its confidence interval.
     intervals: Vec<[[f64; 3]; 3]>,
     queries: Vec<Query<'a>>,
+    first_grades: FirstGrades,
     /// How many texts have 0, 1, 2 … words.
     lengths: Lengths,
     /// Loss of each epoch.
@@ -40,7 +42,7 @@ struct Query<'a> {
     ndcg: Vec<[f64; 3]>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 struct Lengths {
     queries: Vec<u64>,
     titles: Vec<u64>,
@@ -55,22 +57,28 @@ struct Curve<'a> {
 /// The whole page.
 pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let judged: Vec<_> = report.judged().collect();
+    let mut first_grades = FirstGrades::new(judged.len());
     let queries = report.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),
-        ranks: judged.iter().map(|(_, _, row)| ranks(&row.scores[query])).collect(),
+        ranks: {
+            let ranks: Vec<Vec<u32>> = judged.iter().map(|(_, _, row)| ranks(&row.scores[query])).collect();
+            first_grades.add(&judged_query.titles, &ranks);
+            ranks
+        },
         ndcg: judged
             .iter()
             .map(|(_, _, row)| Metric::NDCG.map(|metric| rounded(row.evaluation.queries[query].metrics.get(metric))))
             .collect(),
     });
+    let queries = queries.collect();
     let curves = judged.iter().flat_map(|(_, row, judged)| {
         let longest = judged.chosen().map(|point| &point.training.losses).max_by_key(|losses| losses.len());
         longest.map(|losses| Curve { name: &row.name, losses })
     });
     let against = match report.statistics.evaluations.len() {
         0 | 1 => Vec::new(),
-        _ => Metric::NDCG.map(|metric| (metric.name(), report.against_first(metric))).to_vec(),
+        _ => Metric::NDCG.map(|metric| (metric.name(), report.against(metric))).to_vec(),
     };
     let data = Data {
         title: report.spec.title.as_deref().unwrap_or("Systems compared"),
@@ -85,8 +93,9 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
             .iter()
             .map(|of| of.map(|interval| [interval.mean, interval.low, interval.high]))
             .collect(),
-        queries: queries.collect(),
-        lengths: lengths(report),
+        queries,
+        first_grades: first_grades.rounded(rounded),
+        lengths: lengths(report.judgments),
         curves: curves.filter(|curve| curve.losses.len() > 1).collect(),
     };
     // `</script>` or `<!--` in a title would end the script, or keep it from ending.
@@ -115,14 +124,15 @@ fn ranks(scores: &[f64]) -> Vec<u32> {
     ranks
 }
 
-fn lengths(report: &Report<'_>) -> Lengths {
+/// Of queries and of judged titles, each as often as it stands there.
+fn lengths(judgments: &Judgments) -> Lengths {
     let count = |lengths: &mut Vec<u64>, text: &str| {
         let length = words(text).len().min(MOST_WORDS);
         lengths.resize(lengths.len().max(length + 1), 0);
         lengths[length] += 1;
     };
     let (mut queries, mut titles) = (Vec::new(), Vec::new());
-    for query in &report.judgments.queries {
+    for query in &judgments.queries {
         count(&mut queries, &query.text);
         query.titles.iter().for_each(|title| count(&mut titles, &title.text));
     }
@@ -131,7 +141,32 @@ fn lengths(report: &Report<'_>) -> Lengths {
 
 #[cfg(test)]
 mod tests {
+    use clickvec::eval::{JudgedQuery, JudgedTitle};
+
     use super::*;
+
+    #[test]
+    fn texts_are_counted_by_their_words() {
+        let judged = |query: &str, titles: &[&str]| JudgedQuery {
+            id: String::new(),
+            text: query.to_owned(),
+            titles: titles
+                .iter()
+                .map(|text| JudgedTitle { id: String::new(), text: (*text).to_owned(), grade: 0 })
+                .collect(),
+        };
+        let long = "a ".repeat(41);
+        let queries = vec![
+            judged("red lamp", &["Red lamp, 10 in.", "!", &long]),
+            judged("lamp", &["lamp's", &long[..78]]),
+            judged("a b", &["北京"]),
+        ];
+        let mut titles = vec![1, 1, 1, 0, 1];
+        titles.resize(39, 0);
+        titles.extend([1, 1]);
+        let found = lengths(&Judgments { queries, duplicates: 0 });
+        assert_eq!(found, Lengths { queries: vec![0, 1, 2], titles });
+    }
 
     #[test]
     fn equal_scores_have_equal_ranks_and_a_nan_comes_last() {

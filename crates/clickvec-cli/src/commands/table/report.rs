@@ -104,11 +104,11 @@ impl Report<'_> {
         notes
     }
 
-    /// Each system against the first, for one metric.
-    pub(super) fn against_first(&self, metric: Metric) -> Vec<Vec<String>> {
-        let first = &self.statistics.evaluations[0].name;
+    /// Each system against one of them, for one metric.
+    pub(super) fn against(&self, metric: Metric) -> Vec<Vec<String>> {
+        let base = &self.statistics.evaluations[self.statistics.base].name;
         let head = [
-            format!("against {first}"),
+            format!("against {}", output::printable(base)),
             "difference".into(),
             "95 % interval".into(),
             "p".into(),
@@ -117,7 +117,7 @@ impl Report<'_> {
             "verdict".into(),
         ];
         let mut cells = vec![head.to_vec()];
-        for against in self.statistics.against_first.iter().filter(|against| against.metric == metric) {
+        for against in self.statistics.against.iter().filter(|against| against.metric == metric) {
             let interval = &against.interval;
             let verdict = match against.verdict() {
                 "not shown" => against.minimum_detectable.map_or_else(
@@ -165,7 +165,7 @@ impl Report<'_> {
             let _ = writeln!(text, "{note}");
         }
         if self.statistics.evaluations.len() > 1 {
-            let _ = writeln!(text, "\nNDCG@1\n{}", aligned(&self.against_first(Metric::Ndcg1), 1..6));
+            let _ = writeln!(text, "\nNDCG@1\n{}", aligned(&self.against(Metric::Ndcg1), 1..6));
         }
         let parameters = self.parameters();
         if !parameters.is_empty() {
@@ -190,7 +190,7 @@ impl Report<'_> {
         if self.statistics.evaluations.len() > 1 {
             for metric in Metric::NDCG {
                 let _ = writeln!(text, "\n## {}\n", metric.name().to_uppercase());
-                markdown_table(&mut text, &self.against_first(metric));
+                markdown_table(&mut text, &self.against(metric));
             }
         }
         let parameters = self.parameters();

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use clickvec::error::{Error, FileFault};
+use clickvec::error::Error;
 use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, judge};
 use clickvec::model::Model;
-use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, Stage, System, Trained, Values, file};
+use clickvec::ranker::{Corpus, Neural, RankerSpec, Resources, Stage, Stored, System, Trained, Values, file};
 use indicatif::ProgressBar;
 
 use super::cache::{Cache, Point, Training};
@@ -281,11 +281,7 @@ impl<'a> Table<'a> {
         if let Some(point) = self.cache.get(&key, self.judgments) {
             return Ok(Points { points: vec![point], by_fold: false });
         }
-        let ranker: Box<dyn Ranker> = match Model::load(path) {
-            Ok(model) => Box::new(Neural::new(String::new(), model)),
-            Err(Error::File { fault: FileFault::Kind { found, .. }, .. }) if found == file::KIND => file::load(path)?.2,
-            Err(error) => return Err(error.into()),
-        };
+        let ranker = Stored::load(path)?.named(String::new());
         let began = Instant::now();
         let scores = eval::score(ranker.as_ref(), self.judgments);
         let point = Point {

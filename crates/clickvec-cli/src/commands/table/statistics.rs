@@ -21,13 +21,15 @@ pub(super) struct Statistics {
     pub(super) tests: Vec<Comparison>,
     /// Whether marks are by p as it is, not corrected.
     pub(super) uncorrected: bool,
-    /// Each row against the first, by metric.
-    pub(super) against_first: Vec<Against>,
+    /// The place of the row that all others are compared with.
+    pub(super) base: usize,
+    /// Each other row against it, by metric.
+    pub(super) against: Vec<Against>,
     /// The confidence interval of each row's metrics.
     pub(super) intervals: Vec<[eval::Interval; 3]>,
 }
 
-/// A row against the first.
+/// A row against the one that all are compared with.
 pub(super) struct Against {
     /// Its place among the evaluations.
     pub(super) place: usize,
@@ -51,7 +53,8 @@ impl Against {
     }
 }
 
-pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
+/// Tests between all rows, and each against the one called `against`; against the first if there is none of this name.
+pub(super) fn of(rows: &[Row], uncorrected: bool, against: Option<&str>) -> Result<Statistics> {
     let judged = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
     let evaluations: Vec<Evaluation> = judged.map(|judged| judged.evaluation.clone()).collect();
     let tests = eval::compare_all(&evaluations).map_err(Error::from)?;
@@ -59,11 +62,12 @@ pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
         evaluations[place].queries.iter().map(|query| query.metrics.get(metric)).collect()
     };
     let resampling = Resampling::default();
-    let mut against_first = Vec::new();
-    for metric in Metric::NDCG {
-        let first = values(0, metric);
+    let base = evaluations.iter().position(|row| Some(row.name.as_str()) == against).unwrap_or(0);
+    let mut against = Vec::new();
+    for metric in Metric::NDCG.into_iter().filter(|_| !evaluations.is_empty()) {
+        let first = values(base, metric);
         let mut of_metric = Vec::new();
-        for place in 1..evaluations.len() {
+        for place in (0..evaluations.len()).filter(|&place| place != base) {
             let other = values(place, metric);
             let test = eval::paired_t_test(&other, &first).map_err(Error::from)?;
             let interval = bootstrap_difference(&other, &first, LEVEL, &resampling).map_err(Error::from)?;
@@ -80,12 +84,12 @@ pub(super) fn of(rows: &[Row], uncorrected: bool) -> Result<Statistics> {
             });
         }
         let p: Vec<f64> = of_metric.iter().map(|against| against.p).collect();
-        for (against, holm) in of_metric.iter_mut().zip(eval::holm(&p)) {
-            against.holm = holm;
+        for (of_row, holm) in of_metric.iter_mut().zip(eval::holm(&p)) {
+            of_row.holm = holm;
         }
-        against_first.extend(of_metric);
+        against.extend(of_metric);
     }
     let interval = |place: usize| Metric::NDCG.map(|metric| bootstrap_mean(&values(place, metric), LEVEL, &resampling));
     let intervals = (0..evaluations.len()).map(interval).collect();
-    Ok(Statistics { evaluations, tests, uncorrected, against_first, intervals })
+    Ok(Statistics { evaluations, tests, uncorrected, base, against, intervals })
 }

@@ -175,13 +175,6 @@ pub(super) struct Matches {
     unordered: Vec<u32>,
 }
 
-impl Matches {
-    /// Places of words of the query among its distinct words.
-    pub(super) fn words(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places.iter().map(|&(_, word)| word as usize)
-    }
-}
-
 impl Query {
     /// Of the words of a query, `UNKNOWN` among them, and further words with a weight of their own.
     ///
@@ -263,7 +256,7 @@ impl Query {
         let gains = self.terms.gains(&matches.terms)
             + self.ordered.gains(&matches.ordered)
             + self.unordered.gains(&matches.unordered);
-        self.base + gains - self.weight * (length as f64 + self.mu).ln()
+        self.base + gains - self.length_loss(length)
     }
 
     /// The score of a title.
@@ -272,25 +265,27 @@ impl Query {
         self.score(matches, title.len())
     }
 
-    /// The words of the query in an order, `rank` says which: what titles can add to [`Query::base`] at most by features
-    /// whose words are all of this rank or later. A word stands at most `most(word)` times in a title.
-    pub(super) fn most_gains(&self, rank: &[usize], most: impl Fn(WordId) -> u32) -> Vec<f64> {
-        let mut gains = vec![0.0; rank.len()];
-        let rank = |place: u32| rank[place as usize];
+    /// What a title adds to [`Query::base`] that has the word at `place` so often, by the word alone.
+    pub(super) fn term_gain(&self, place: usize, count: u32) -> f64 {
+        self.terms.place((place as u32, 0)).map_or(0.0, |term| self.terms.gain(term, count))
+    }
+
+    /// The places of the two words of each pair, and what a title can add by it at most. A word stands at most `most(word)`
+    /// times in a title.
+    pub(super) fn pair_gains(&self, most: impl Fn(WordId) -> u32) -> Vec<([usize; 2], f64)> {
         let most = |place: u32| most(self.words[place as usize]);
-        for (i, &(word, _)) in self.terms.keys.iter().enumerate() {
-            gains[rank(word)] += self.terms.gain(i, most(word));
-        }
-        for (i, &(a, b)) in self.ordered.keys.iter().enumerate() {
-            gains[rank(a).min(rank(b))] += self.ordered.gain(i, most(a).min(most(b)));
-        }
-        for (i, &(a, b)) in self.unordered.keys.iter().enumerate() {
-            gains[rank(a).min(rank(b))] += self.unordered.gain(i, most(a).saturating_add(most(b)));
-        }
-        for i in (1..gains.len()).rev() {
-            gains[i - 1] += gains[i];
-        }
-        gains
+        let places = |(a, b): (u32, u32)| [a as usize, b as usize];
+        let ordered = self.ordered.keys.iter().enumerate();
+        let ordered = ordered.map(|(i, &(a, b))| (places((a, b)), self.ordered.gain(i, most(a).min(most(b)))));
+        let unordered = self.unordered.keys.iter().enumerate();
+        let unordered =
+            unordered.map(|(i, &(a, b))| (places((a, b)), self.unordered.gain(i, most(a).saturating_add(most(b)))));
+        ordered.chain(unordered).collect()
+    }
+
+    /// What the number of a title's words takes from its score.
+    pub(super) fn length_loss(&self, length: usize) -> f64 {
+        self.weight * (length as f64 + self.mu).ln()
     }
 
     /// How many words a title may have whose score without its length is `most`, to score `worst` or more.

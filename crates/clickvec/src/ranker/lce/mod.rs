@@ -2,8 +2,6 @@
 
 mod retrieval;
 
-use std::collections::HashMap;
-
 use self::retrieval::best_titles;
 use super::corpus::WordReader;
 use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query, Weights};
@@ -100,24 +98,29 @@ impl Lce {
         // In the first title's likelihood, so that none underflows that counts.
         let first = best.first().map_or(0.0, |&(score, _)| score);
         // Σ_D P(Q, D) P(e|D) = Σ_D P(Q, D) tf(e, D) / (|D| + μ) + P(e|C) Σ_D P(Q, D) μ / (|D| + μ).
-        let mut found: HashMap<WordId, f64> = HashMap::new();
+        let mut found: Vec<(WordId, f64)> = Vec::new();
         let mut smoothing = 0.0;
         for &(score, title) in &best {
             let title = self.model.titles.get(title as usize);
             let share = (score - first).exp() / (title.len() as f64 + mu);
             smoothing += share * mu;
-            title.iter().for_each(|&word| *found.entry(word).or_default() += share);
+            found.extend(title.iter().map(|&word| (word, share)));
         }
-        query.words.iter().for_each(|word| {
-            found.remove(word);
-        });
-        let likelihood = |(word, sum): (WordId, f64)| {
+        found.sort_by_key(|&(word, _)| word);
+        let likelihood = |of_word: &[(WordId, f64)]| {
+            let (word, sum) = (of_word[0].0, of_word.iter().map(|(_, share)| share).sum::<f64>());
             let probability = self.model.collection.probability(word);
             (word, (sum + smoothing * probability) / probability.powf(rarity))
         };
-        let mut likely: Vec<(WordId, f64)> = found.into_iter().map(likelihood).collect();
-        likely.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        likely.truncate(concepts);
+        let by_word = found.chunk_by(|(a, _), (b, _)| a == b);
+        let others = by_word.filter(|of_word| query.words.binary_search(&of_word[0].0).is_err());
+        let mut likely: Vec<(WordId, f64)> = others.map(likelihood).collect();
+        let order = |a: &(WordId, f64), b: &(WordId, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if likely.len() > concepts {
+            likely.select_nth_unstable_by(concepts - 1, order);
+            likely.truncate(concepts);
+        }
+        likely.sort_unstable_by(order);
         let sum: f64 = likely.iter().map(|&(_, weight)| weight).sum();
         likely.iter_mut().for_each(|(_, weight)| *weight /= sum);
         likely

@@ -6,12 +6,52 @@ use crate::ranker::inverted::InvertedLists;
 /// By how much a bound is raised, relative to a score: it is summed in another order than the scores that it bounds.
 const ROUNDING: f64 = 1e-9;
 
+/// How often a word's gain is kept ready for.
+const FREQUENT: u32 = 8;
+
+/// A word of the query, beside the titles that have it.
+struct List<'a> {
+    titles: &'a [u32],
+    counts: &'a [u32],
+    /// What one, two … occurrences add to a score.
+    gains: Vec<f64>,
+    place: usize,
+    /// Titles before this one are before the one that is looked at.
+    next: usize,
+}
+
+impl List<'_> {
+    /// How often the title has the word; titles are asked for in their order.
+    fn count(&mut self, title: u32) -> u32 {
+        // In steps that double, then by halves: the list may be much longer than the one that leads.
+        let mut step = 1;
+        while self.titles.get(self.next + step).is_some_and(|&other| other < title) {
+            self.next += step;
+            step *= 2;
+        }
+        let end = self.titles.len().min(self.next + step + 1);
+        self.next += self.titles[self.next..end].partition_point(|&other| other < title);
+        match self.titles.get(self.next) {
+            Some(&other) if other == title => self.counts[self.next],
+            _ => 0,
+        }
+    }
+
+    fn gain(&self, query: &Query, count: u32) -> f64 {
+        match self.gains.get(count as usize - 1) {
+            Some(&gain) => gain,
+            None => query.term_gain(self.place, count),
+        }
+    }
+}
+
 /// The `count` titles that score best among those that have a word of the query, best first, equal ones in their order:
 /// just what scoring all titles would give.
 ///
 /// The inverted lists are gone through from the shortest to the longest. What a title can gain that has no word of the
 /// lists before is bounded, and when this bound no longer reaches the worst of the best, the others are left
-/// (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995).
+/// (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Of a title that is not left, the lists say
+/// which words it has; only one that could be among the best with all pairs of these is read.
 pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Query, count: usize) -> Vec<(f64, u32)> {
     let mut best: Vec<(f64, u32)> = Vec::with_capacity(count + 1);
     if query.is_empty() || count == 0 {
@@ -21,23 +61,58 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
     order.sort_by_key(|&place| lists.get(query.words[place]).len());
     let mut rank = vec![0; order.len()];
     order.iter().enumerate().for_each(|(i, &place)| rank[place] = i);
-    let gains = query.most_gains(&rank, |word| lists.most(word));
+    let mut of_rank: Vec<List<'_>> = order
+        .iter()
+        .map(|&place| {
+            let word = query.words[place];
+            let gains = (1..=lists.most(word).min(FREQUENT)).map(|count| query.term_gain(place, count)).collect();
+            List { titles: lists.get(word), counts: lists.counts(word), gains, place, next: 0 }
+        })
+        .collect();
+    // By rank, the lower one first.
+    let pairs: Vec<([usize; 2], f64)> = query
+        .pair_gains(|word| lists.most(word))
+        .into_iter()
+        .map(|([a, b], gain)| ([rank[a].min(rank[b]), rank[a].max(rank[b])], gain))
+        .collect();
+    let gains = most_gains(query, lists, &of_rank, &pairs);
     let rounding = ROUNDING * (1.0 + query.base.abs());
     let mut matches = Matches::default();
-    for (i, &place) in order.iter().enumerate() {
+    // Whether the title has the word of each rank.
+    let mut has = vec![false; order.len()];
+    for i in 0..of_rank.len() {
+        let (before, rest) = of_rank.split_at_mut(i);
+        let Some((list, after)) = rest.split_first_mut() else { break };
+        before.iter_mut().chain(&mut *after).for_each(|list| list.next = 0);
+        has.fill(false);
+        has[i] = true;
         let most = query.base + gains[i] + rounding;
         let mut longest = longest(query, most, &best, count);
-        for &title in lists.get(query.words[place]) {
-            let words = model.titles.get(title as usize);
-            if words.len() as f64 > longest {
+        // No title is shorter than a word.
+        if longest < 1.0 {
+            continue;
+        }
+        let lengths = lists.lengths(query.words[list.place]);
+        for ((&title, &times), &length) in list.titles.iter().zip(list.counts).zip(lengths) {
+            // With a word of a list before, it was looked at there.
+            if f64::from(length) > longest || before.iter_mut().any(|list| list.count(title) > 0) {
                 continue;
             }
-            query.find(words, &mut matches);
-            // With a word of a list before, it was scored there.
-            if matches.words().any(|word| rank[word] < i) {
-                continue;
+            if let Some(&(worst, _)) = best.get(count - 1) {
+                let mut bound = query.base + rounding + list.gain(query, times);
+                for (has, list) in has[i + 1..].iter_mut().zip(&mut *after) {
+                    let times = list.count(title);
+                    *has = times > 0;
+                    bound += if *has { list.gain(query, times) } else { 0.0 };
+                }
+                let of_pairs = pairs.iter().filter(|([a, b], _)| has[*a] && has[*b]);
+                bound += of_pairs.map(|(_, gain)| gain).sum::<f64>();
+                if bound - query.length_loss(length as usize) < worst {
+                    continue;
+                }
             }
-            let score = query.score(&matches, words.len());
+            query.find(model.titles.get(title as usize), &mut matches);
+            let score = query.score(&matches, length as usize);
             let better = |&(other, number): &(f64, u32)| other > score || (other == score && number < title);
             let at = best.partition_point(better);
             if at < count {
@@ -48,6 +123,17 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
         }
     }
     best
+}
+
+/// For each rank, what titles can add to [`Query::base`] at most by features whose words are all of this rank or later.
+fn most_gains(query: &Query, lists: &InvertedLists, of_rank: &[List<'_>], pairs: &[([usize; 2], f64)]) -> Vec<f64> {
+    let alone = |list: &List<'_>| query.term_gain(list.place, lists.most(query.words[list.place]));
+    let mut gains: Vec<f64> = of_rank.iter().map(alone).collect();
+    pairs.iter().for_each(|([a, _], gain)| gains[*a] += gain);
+    for i in (1..gains.len()).rev() {
+        gains[i - 1] += gains[i];
+    }
+    gains
 }
 
 /// How many words a title may have to get among the best, if its score without the length is at most `most`.
@@ -83,7 +169,7 @@ mod tests {
                     let mut all: Vec<(f64, u32)> = Vec::new();
                     for (number, title) in (0..).zip(model.titles.iter()) {
                         query.find(title, &mut matches);
-                        if matches.words().next().is_some() {
+                        if words.iter().any(|word| title.contains(word)) {
                             all.push((query.score(&matches, title.len()), number));
                         }
                     }

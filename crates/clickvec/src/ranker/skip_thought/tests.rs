@@ -10,6 +10,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::numpy::tests::npy;
 use super::*;
+use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::ranker::{Corpus, RankerSpec, file};
 use crate::rng;
 
@@ -66,20 +67,23 @@ fn topical_text(documents: usize) -> String {
 
 const SMALL: &str = "skip-thought:uni=12,bi=6,word-size=8,epochs=25,minibatch=16,negatives=0,learning-rate=0.02";
 
-/// The mean of 1 / rank of the only relevant title: the query's topic in another word.
-fn reciprocal_rank(ranker: &dyn Ranker) -> f64 {
-    let mut sum = 0.0;
-    let mut queries = 0;
-    for (topic, words) in TOPICS.iter().enumerate() {
-        for query in 0..4 {
-            let titles: Vec<&str> = TOPICS.iter().map(|words| words[(query + 1) % 4]).collect();
-            let scores = ranker.score(words[query], &titles);
-            let rank = scores.iter().filter(|score| **score > scores[topic]).count() + 1;
-            sum += 1.0 / rank as f64;
-            queries += 1;
-        }
-    }
-    sum / f64::from(queries)
+/// NDCG@3 where one title of five is relevant: the query's topic in another word.
+fn ndcg(ranker: &dyn Ranker) -> f64 {
+    let judged = |topic: usize, query: usize| JudgedQuery {
+        id: String::new(),
+        text: TOPICS[topic][query].to_owned(),
+        titles: TOPICS
+            .iter()
+            .enumerate()
+            .map(|(other, words)| JudgedTitle {
+                id: String::new(),
+                text: words[(query + 1) % 4].to_owned(),
+                grade: if other == topic { 4 } else { 0 },
+            })
+            .collect(),
+    };
+    let queries = (0..TOPICS.len()).flat_map(|topic| (0..4).map(move |query| judged(topic, query))).collect();
+    evaluate(ranker, &Judgments { queries, duplicates: 0 }, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
 }
 
 #[test]
@@ -90,17 +94,17 @@ fn sentences_with_like_neighbours_are_alike_and_the_loss_falls() {
     let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
     let parts: Vec<f64> = losses.chunks(5).map(mean).collect();
     assert!(parts.is_sorted_by(|a, b| a > b) && parts[4] < 0.8 * losses[0], "{losses:?}");
-    let found = reciprocal_rank(&ranker);
+    let found = ndcg(&ranker);
     assert!(found > 0.95, "{found}");
-    // Word vectors in another order are worse; by chance it would be 0.457.
+    // Word vectors in another order are worse; by chance it would be 0.426.
     let mut shuffled = ranker.clone();
     for part in &mut shuffled.parts {
         let rows = part.table.rows();
         let order: Vec<Vec<f32>> = (0..rows).map(|row| part.table.row((row * 7 + 3) % rows).to_vec()).collect();
         order.iter().enumerate().for_each(|(row, vector)| part.table.row_mut(row).copy_from_slice(vector));
     }
-    let worse = reciprocal_rank(&shuffled);
-    assert!(worse < 0.75, "{worse}");
+    let worse = ndcg(&shuffled);
+    assert!(worse < found - 0.2, "{found}, shuffled {worse}");
 }
 
 #[test]
@@ -116,7 +120,7 @@ fn a_next_sentence_that_is_certain_is_learnt() {
 #[test]
 fn a_sample_of_words_is_enough() {
     let spec = SMALL.replace("negatives=0", "negatives=5");
-    let found = reciprocal_rank(&train(&spec, &topical_text(60)).unwrap().0);
+    let found = ndcg(&train(&spec, &topical_text(60)).unwrap().0);
     assert!(found > 0.9, "{found}");
 }
 

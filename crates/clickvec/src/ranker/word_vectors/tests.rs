@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::error::{VectorFileFault as Fault, VectorPlace as Place};
+use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::ranker::file;
 use crate::ranker::testing::corpus;
 
@@ -286,20 +287,28 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
     let (folder, path) = file_of(text.as_bytes());
     let corpus = corpus(&words, &[]);
     let ranker = train("vectors:idf=0.5", &corpus, &path).unwrap();
-    // The other word of the pair is second, after the word itself.
-    let hits = |ranker: &WordVectors| {
-        let hit = |i: &usize| {
-            let scores = ranker.score(words[*i], &words);
-            (0..words.len()).all(|j| j == *i || j == *i ^ 1 || scores[j] < scores[*i ^ 1])
-        };
-        (0..words.len()).filter(hit).count()
+    // The other word of the pair is perfect, all others but the word itself are bad.
+    let judged = |i: usize| JudgedQuery {
+        id: String::new(),
+        text: words[i].to_owned(),
+        titles: (0..words.len())
+            .filter(|&j| j != i)
+            .map(|j| JudgedTitle {
+                id: String::new(),
+                text: words[j].to_owned(),
+                grade: if j == i ^ 1 { 4 } else { 0 },
+            })
+            .collect(),
     };
+    let judgments = Judgments { queries: (0..words.len()).map(judged).collect(), duplicates: 0 };
+    let ndcg = |ranker: &WordVectors| evaluate(ranker, &judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1);
     let state = ranker.state();
     let rows = state.f32s("word_vectors", &[Some(8), Some(4)]).unwrap();
     let mixed: Vec<f32> = (0..8).flat_map(|row| &rows[row * 3 % 8 * 4..][..4]).copied().collect();
     let shuffled = state.clone().with("word_vectors", &[8, 4], Numbers::F32(mixed));
     let shuffled = WordVectors::restore(&values("vectors"), &shuffled).unwrap();
-    assert_eq!((hits(&ranker), hits(&shuffled)), (8, 0));
+    let (found, worse) = (ndcg(&ranker), ndcg(&shuffled));
+    assert!(found == 1.0 && worse < found - 0.5, "{found}, shuffled {worse}");
 
     let saved = folder.path().join("ranker.safetensors");
     file::save(&saved, &SYSTEM, &values("vectors:idf=0.5"), &ranker).unwrap();

@@ -1,0 +1,247 @@
+//! The systems of one command line as one more, or one for each way to fuse them.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clickvec::Error;
+use clickvec::eval::{self, EvaluateOptions, Evaluation, Judgments, Scores, folds, judge};
+use clickvec::files;
+use clickvec::ranker::{FittedWeights, FusionMethod, RECIPROCAL_RANK_K, Ranker, fit_weights, fuse, fusion};
+use clickvec::text::words;
+
+use super::Args;
+use super::systems::{Wanted, file_of};
+use crate::{input, output};
+
+/// How scores become comparable before they are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum MethodFlag {
+    /// Scores from 0 to 1.
+    #[value(alias = "sum")]
+    MinMax,
+    /// Scores in standard deviations from their mean.
+    ZScore,
+    /// 1 / (60 + rank).
+    #[value(alias = "rrf")]
+    ReciprocalRank,
+}
+
+impl MethodFlag {
+    fn method(self) -> FusionMethod {
+        match self {
+            MethodFlag::MinMax => FusionMethod::MinMax,
+            MethodFlag::ZScore => FusionMethod::ZScore,
+            MethodFlag::ReciprocalRank => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+        }
+    }
+
+    fn value(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// What the report calls the fusion.
+    pub(super) fn name(self) -> String {
+        format!("fusion:{}", self.value())
+    }
+}
+
+/// Where the weights come from.
+enum Weights {
+    Equal,
+    Given(Vec<f64>),
+    /// Those that are best on other queries than the judged ones.
+    Fitted(Judgments),
+}
+
+/// A system that is fused.
+struct Member {
+    name: String,
+    /// What the folder of `--save-rankers` calls it.
+    file: String,
+    /// Of the judged queries.
+    scores: Scores,
+    /// Of the queries that weights are fitted on.
+    fitting: Scores,
+}
+
+/// What was fused, for the report.
+pub(super) struct Fused {
+    pub(super) name: String,
+    /// As on the command line.
+    pub(super) method: String,
+    /// Each member with its weight.
+    pub(super) members: Vec<(String, f64)>,
+    /// How many queries the weights were fitted on, if they were.
+    pub(super) fitted_on: Option<usize>,
+}
+
+/// The fusions that are asked for, and their members as they come.
+pub(super) struct Fusions<'a> {
+    methods: &'a [MethodFlag],
+    weights: Weights,
+    /// Where all are saved.
+    folder: Option<&'a Path>,
+    members: Vec<Member>,
+    /// The first member that could not be trained.
+    missing: Option<String>,
+}
+
+impl<'a> Fusions<'a> {
+    /// Checks, before anything is trained, that the systems can be fused as it is asked for.
+    pub(super) fn new(args: &'a Args, wanted: &[Wanted], judgments: &Judgments) -> Result<Fusions<'a>> {
+        let members: Vec<&Wanted> = wanted.iter().filter(|system| !system.is_fusion()).collect();
+        let folder = args.save_rankers.as_deref();
+        if !args.fusion.is_empty() && members.len() < 2 {
+            let found = output::counted(members.len() as u64, "system");
+            bail!("expected two systems or more to fuse, found {found}; add `--ranker` or `--model`");
+        }
+        let weights = match (&args.fusion_weights[..], &args.fusion_judged) {
+            ([], None) => Weights::Equal,
+            (given, None) => Weights::Given(checked(given, &members)?),
+            (_, Some(path)) => Weights::Fitted(others(path, args, judgments)?),
+        };
+        Ok(Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None })
+    }
+
+    /// Takes over what a system makes of all queries, and keeps it beside the fusions if these are kept.
+    pub(super) fn add(&mut self, system: &Wanted, ranker: &dyn Ranker, scores: Scores) -> Result<()> {
+        if self.methods.is_empty() || system.is_fusion() {
+            return Ok(());
+        }
+        let fitting = match &self.weights {
+            Weights::Fitted(judgments) => eval::score(ranker, judgments),
+            Weights::Equal | Weights::Given(_) => Scores::new(),
+        };
+        let file = file_of(&system.name);
+        if let (Some(folder), Some(from)) = (self.folder, system.file()) {
+            copy(from, &folder.join(&file))?;
+        }
+        self.members.push(Member { name: system.name.clone(), file, scores, fitting });
+        Ok(())
+    }
+
+    /// Takes note of a system that could not be trained.
+    pub(super) fn lacks(&mut self, system: &Wanted) {
+        self.missing.get_or_insert_with(|| system.name.clone());
+    }
+
+    /// How many fusions there are none of, since a member is missing, with the reason.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let Some(missing) = &self.missing else { return Vec::new() };
+        let why =
+            |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+        self.methods.iter().map(why).collect()
+    }
+
+    /// Every fusion judged, saved if that is asked for, and with its scores handed on.
+    pub(super) fn judged(
+        &self,
+        judgments: &Judgments,
+        options: &EvaluateOptions,
+        mut scored: impl FnMut(&str, &Scores) -> Result<()>,
+    ) -> Result<Vec<(Evaluation, Fused)>> {
+        if self.missing.is_some() {
+            return Ok(Vec::new());
+        }
+        let one = |flag: &MethodFlag| {
+            let (method, name) = (flag.method(), flag.name());
+            let weights = self.weights(method, options);
+            let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
+            let scores = fused(&lists, &weights, method);
+            let members = || self.members.iter().zip(weights.iter().copied());
+            if let Some(folder) = self.folder {
+                let files: Vec<(&str, f64)> =
+                    members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
+                fusion::file::save(&folder.join(file_of(&name)), method, &files)?;
+            }
+            scored(&name, &scores)?;
+            let evaluation = judge(&name, &scores, judgments, options);
+            let fitted_on = match &self.weights {
+                Weights::Fitted(judgments) => Some(judgments.queries.len()),
+                Weights::Equal | Weights::Given(_) => None,
+            };
+            let members = members().map(|(member, weight)| (member.name.clone(), weight)).collect();
+            Ok((evaluation, Fused { name, method: flag.value(), members, fitted_on }))
+        };
+        self.methods.iter().map(one).collect()
+    }
+
+    fn weights(&self, method: FusionMethod, options: &EvaluateOptions) -> Vec<f64> {
+        let count = self.members.len();
+        match &self.weights {
+            Weights::Equal => vec![1.0 / count as f64; count],
+            Weights::Given(weights) => weights.clone(),
+            Weights::Fitted(judgments) => {
+                let lists: Vec<&Scores> = self.members.iter().map(|member| &member.fitting).collect();
+                fit(&lists, judgments, method, options).weights
+            }
+        }
+    }
+}
+
+/// The weights of the systems whose scores these are that are best on `judgments`.
+pub(crate) fn fit(
+    scores: &[&Scores],
+    judgments: &Judgments,
+    method: FusionMethod,
+    options: &EvaluateOptions,
+) -> FittedWeights {
+    fit_weights(scores.len(), &mut |weights| {
+        folds::objective(&judge("fusion", &fused(scores, weights, method), judgments, options).mean)
+    })
+}
+
+/// What several systems together make of each query's titles.
+pub(crate) fn fused(scores: &[&Scores], weights: &[f64], method: FusionMethod) -> Scores {
+    let of_query = |query: usize| {
+        let of: Vec<&[f64]> = scores.iter().map(|scores| &scores[query][..]).collect();
+        fuse(&of, weights, method)
+    };
+    (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
+}
+
+/// Weights of the command line.
+fn checked(weights: &[f64], members: &[&Wanted]) -> Result<Vec<f64>> {
+    if weights.len() != members.len() {
+        let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
+        let names = names.join(", ");
+        bail!("expected a weight for each of {names}, in this order, found {}", weights.len());
+    }
+    if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+        bail!("expected weights of 0 or more, found {weight}");
+    }
+    if weights.iter().all(|&weight| weight == 0.0) {
+        bail!("expected a weight above 0, found none");
+    }
+    Ok(weights.to_vec())
+}
+
+/// Queries to fit weights on, without those that are judged.
+fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Judgments> {
+    let mut others = input::judgments(path, &args.field)?;
+    let key = |text: &str| words(text).join(" ");
+    let judged: HashSet<String> = judgments.queries.iter().map(|query| key(&query.text)).collect();
+    let before = others.queries.len();
+    others.queries.retain(|query| !judged.contains(&key(&query.text)));
+    if others.queries.is_empty() {
+        bail!("{}: expected queries that are not judged too, found none; weights are fitted on others", path.display());
+    }
+    if others.queries.len() < before {
+        let left_out = output::counted((before - others.queries.len()) as u64, "query");
+        output::note(format_args!("{}: weights are fitted without {left_out} that --judged has too", path.display()));
+    }
+    Ok(others)
+}
+
+/// Copies a model or a ranker into the folder of its fusion, unless it lies there.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if input::same_file(from, to) {
+        return Ok(());
+    }
+    let mut file = std::fs::File::open(from).map_err(|source| Error::io(from, "open", source))?;
+    Ok(files::write_atomically(to, |out| {
+        std::io::copy(&mut file, out).map(drop).map_err(|source| Error::io(to, "write", source))
+    })?)
+}

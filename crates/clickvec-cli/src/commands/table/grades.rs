@@ -1,0 +1,92 @@
+//! Which grades the first titles of systems have: of one system, and of two on the same queries.
+
+use clickvec::eval::JudgedTitle;
+use serde::Serialize;
+
+/// Grades are 0 to 4.
+const GRADES: usize = 5;
+
+/// Counts of queries by the grade of their first title; titles that are tied for the first place share the query.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct FirstGrades {
+    /// By system, then grade.
+    of: Vec<[f64; GRADES]>,
+    /// By system `a`, then by `b` from `a` on, at `b - a`: by the grade in `a`, then in `b`.
+    cross: Vec<Vec<[[f64; GRADES]; GRADES]>>,
+}
+
+impl FirstGrades {
+    /// Of no query yet.
+    pub(super) fn new(systems: usize) -> FirstGrades {
+        let cross = (0..systems).map(|a| vec![[[0.0; GRADES]; GRADES]; systems - a]).collect();
+        FirstGrades { of: vec![[0.0; GRADES]; systems], cross }
+    }
+
+    /// Counts a query whose titles have these ranks, system by system.
+    pub(super) fn add(&mut self, titles: &[JudgedTitle], ranks: &[Vec<u32>]) {
+        let shares: Vec<[f64; GRADES]> = ranks.iter().map(|ranks| shares(titles, ranks)).collect();
+        for (a, of_a) in shares.iter().enumerate() {
+            self.of[a].iter_mut().zip(of_a).for_each(|(sum, share)| *sum += share);
+            for (cross, of_b) in self.cross[a].iter_mut().zip(&shares[a..]) {
+                for (row, share) in cross.iter_mut().zip(of_a) {
+                    row.iter_mut().zip(of_b).for_each(|(cell, other)| *cell += share * other);
+                }
+            }
+        }
+    }
+
+    /// The same with no more digits than are shown.
+    pub(super) fn rounded(mut self, round: impl Fn(f64) -> f64) -> FirstGrades {
+        self.of.iter_mut().flatten().for_each(|count| *count = round(*count));
+        self.cross.iter_mut().flatten().flatten().flatten().for_each(|count| *count = round(*count));
+        self
+    }
+}
+
+fn shares(titles: &[JudgedTitle], ranks: &[u32]) -> [f64; GRADES] {
+    let first = || titles.iter().zip(ranks).filter(|(_, rank)| **rank == 1);
+    let count = first().count();
+    let mut shares = [0.0; GRADES];
+    first().for_each(|(title, _)| shares[usize::from(title.grade).min(GRADES - 1)] += 1.0 / count as f64);
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hand_made_table() {
+        let titles = |grades: &[u8]| -> Vec<JudgedTitle> {
+            let title = |&grade| JudgedTitle { id: String::new(), text: String::new(), grade };
+            grades.iter().map(title).collect()
+        };
+        let mut grades = FirstGrades::new(2);
+        // Both find the perfect title; the first finds a good one, the second a bad one; and where the first has two of
+        // three tied, it has half a perfect and half a fair one.
+        grades.add(&titles(&[0, 4]), &[vec![2, 1], vec![2, 1]]);
+        grades.add(&titles(&[2, 0, 1]), &[vec![1, 2, 3], vec![3, 1, 2]]);
+        grades.add(&titles(&[1, 4, 3]), &[vec![1, 1, 3], vec![2, 3, 1]]);
+        assert_eq!(grades.of, [[0.0, 0.5, 1.0, 0.0, 1.5], [1.0, 0.0, 0.0, 1.0, 1.0]]);
+        let mut cross = [[0.0; 5]; 5];
+        (cross[4][4], cross[2][0], cross[1][3], cross[4][3]) = (1.0, 1.0, 0.5, 0.5);
+        assert_eq!(grades.cross[0][1], cross);
+        // A system beside itself: what is tied is shared here too.
+        let mut alone = [[0.0; 5]; 5];
+        (alone[4][4], alone[2][2], alone[1][1], alone[1][4], alone[4][1]) = (1.25, 1.0, 0.25, 0.25, 0.25);
+        assert_eq!(grades.cross[0][0], alone);
+        assert_eq!((grades.cross[1].len(), grades.cross[1][0][0][0]), (1, 1.0));
+        // Rows and columns sum to what the systems have alone.
+        for grade in 0..5 {
+            let (row, column) = (cross[grade].iter().sum::<f64>(), cross.iter().map(|row| row[grade]).sum::<f64>());
+            assert_eq!((row, column), (grades.of[0][grade], grades.of[1][grade]));
+        }
+    }
+
+    #[test]
+    fn a_query_without_titles_counts_nowhere() {
+        let mut grades = FirstGrades::new(1);
+        grades.add(&[], &[vec![]]);
+        assert_eq!(grades, FirstGrades::new(1));
+    }
+}

@@ -1,0 +1,238 @@
+//! `clickvec evaluate --fusion`: systems together, their weights, and fusions that are kept.
+
+use serde_json::Value;
+
+use crate::harness::{Folder, Run};
+
+const METRICS: [&str; 7] = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10", "recall@10"];
+
+/// The row of this name.
+#[track_caller]
+fn row(run: &Run, name: &str) -> Value {
+    let [report] = run.json_lines().try_into().unwrap();
+    let rows = report["systems"].as_array().unwrap();
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no `{name}` in {report}")).clone()
+}
+
+#[track_caller]
+fn assert_same_numbers(a: &Value, b: &Value) {
+    for metric in METRICS {
+        assert!(a[metric].is_f64() && a[metric] == b[metric], "{metric}: {a} {b}");
+    }
+}
+
+/// The weights of a fusion's row, by the name of the member.
+fn weights(row: &Value) -> Vec<(String, f64)> {
+    let members = row["fusion"]["members"].as_array().unwrap();
+    members.iter().map(|m| (m["name"].as_str().unwrap().to_owned(), m["weight"].as_f64().unwrap())).collect()
+}
+
+/// A folder with a model, and `other.tsv`: the judged titles for queries with their words the other way round.
+fn folder() -> Folder {
+    let folder = Folder::with_model();
+    let line = |line: &str| {
+        let (query, rest) = line.split_once('\t').unwrap();
+        let (colour, thing) = query.split_once(' ').unwrap();
+        format!("{thing} {colour}\t{rest}\n")
+    };
+    let judged = folder.read("judged.tsv");
+    let (head, lines) = judged.split_once('\n').unwrap();
+    folder.write("other.tsv", format!("{head}\n{}", lines.lines().map(line).collect::<String>()));
+    folder
+}
+
+const THREE: [&str; 9] = [
+    "evaluate",
+    "--judged",
+    "judged.tsv",
+    "--titles",
+    "titles.tsv",
+    "--ranker=bm25",
+    "--ranker=trigram",
+    "--model=model.safetensors",
+    "--json",
+];
+
+#[test]
+fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
+    let folder = folder();
+    let more = ["--fusion=min-max", "--fusion=rrf", "--fusion-judged=other.tsv", "--save-rankers=kept"];
+    let run = folder.run(&[&THREE[..], &more].concat()).code(0);
+    let [sum, ranks] = ["fusion:min-max", "fusion:reciprocal-rank"].map(|name| row(&run, name));
+    for (fusion, method) in [(&sum, "min-max"), (&ranks, "reciprocal-rank")] {
+        assert_eq!((&fusion["fusion"]["method"], &fusion["fusion"]["fitted_on"]), (&method.into(), &48.into()));
+        let weights = weights(fusion);
+        let names: Vec<&str> = weights.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["bm25", "trigram", "model"]);
+        assert!((weights.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9, "{fusion}");
+    }
+    assert!(row(&run, "bm25")["fusion"].is_null());
+
+    // The folder has all that they need, wherever it is.
+    std::fs::rename(folder.path("kept"), folder.path("moved")).unwrap();
+    std::fs::remove_file(folder.path("model.safetensors")).unwrap();
+    std::fs::remove_file(folder.path("titles.tsv")).unwrap();
+    let kept = ["moved/fusion_min-max.safetensors", "moved/fusion_reciprocal-rank.safetensors"];
+    let run =
+        folder.run(&["evaluate", "--judged", "judged.tsv", "--json", "--model", kept[0], "--model", kept[1]]).code(0);
+    assert_same_numbers(&row(&run, "fusion_min-max"), &sum);
+    assert_same_numbers(&row(&run, "fusion_reciprocal-rank"), &ranks);
+    // A table reads it too.
+    let system = format!("[[system]]\nname = \"kept\"\nmodel = \"{}\"\n", kept[0]);
+    folder.write("spec.toml", system);
+    let run = folder.run(&["table", "spec.toml", "--judged", "judged.tsv", "--json"]).code(0);
+    let [table] = run.json_lines().try_into().unwrap();
+    assert!((table["systems"][0]["ndcg@3"].as_f64().unwrap() - sum["ndcg@3"].as_f64().unwrap()).abs() < 1e-12);
+}
+
+/// A title with the words of the query among many, and one with their letters alone: BM25 ranks the first one higher,
+/// letter trigrams the second.
+fn opposite(query: &str, right: &str) -> String {
+    let long = "on a wide and heavy stand made of solid oak by skilled joiners";
+    let (words, letters) = if right == "words" { (4, 0) } else { (0, 4) };
+    let like: Vec<String> = query.split(' ').map(|word| format!("{word}s")).collect();
+    format!("{query}\t{query} {long}\t{words}\n{query}\t{}\t{letters}\n", like.join(" "))
+}
+
+#[test]
+fn weights_follow_the_queries_they_are_fitted_on_alone() {
+    let folder = Folder::new();
+    let table = |right: &str, queries: &[&str]| {
+        let rows: String = queries.iter().map(|query| opposite(query, right)).collect();
+        format!("query\ttitle\tgrade\n{rows}")
+    };
+    folder.write("judged.tsv", table("words", &["green lamp", "small table"]));
+    folder.write("words.tsv", table("words", &["white chair", "round mirror", "green lamp"]));
+    folder.write("letters.tsv", table("letters", &["white chair", "round mirror", "Green, lamp!"]));
+    let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max", "--json"];
+    let with = |more: &[&str]| folder.run(&[&base[..], more].concat()).code(0);
+    for (file, heavier, expected) in [("words.tsv", 0, 1.0), ("letters.tsv", 1, 0.0)] {
+        let run = with(&["--fusion-judged", file])
+            .says(&format!("{file}: weights are fitted without 1 query that --judged has too"));
+        let fusion = row(&run, "fusion:min-max");
+        let weights = weights(&fusion);
+        assert!(weights[heavier].1 > 0.5 && weights[1 - heavier].1 < 0.5, "{file}: {weights:?}");
+        assert_eq!((&fusion["ndcg@1"], &fusion["fusion"]["fitted_on"]), (&expected.into(), &2.into()), "{file}");
+        // The members are what they are.
+        assert_eq!((&row(&run, "bm25")["ndcg@1"], &row(&run, "trigram")["ndcg@1"]), (&1.0.into(), &0.0.into()));
+    }
+    let equal = row(&with(&[]), "fusion:min-max");
+    assert_eq!(weights(&equal), [("bm25".to_owned(), 0.5), ("trigram".to_owned(), 0.5)]);
+    assert_eq!((&equal["ndcg@1"], &equal["fusion"]["fitted_on"]), (&0.5.into(), &Value::Null));
+    let run = with(&["--fusion-weights", "3,0.5"]);
+    let given = row(&run, "fusion:min-max");
+    assert_eq!(weights(&given), [("bm25".to_owned(), 3.0), ("trigram".to_owned(), 0.5)]);
+    assert_same_numbers(&given, &row(&run, "bm25"));
+
+    let whole = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max"];
+    let text = folder.run(&[&whole[..], &["--fusion-judged=words.tsv"]].concat()).code(0).stdout();
+    assert!(text.contains("c  fusion:min-max "), "{text}");
+    assert!(text.contains("fusion:min-max, weights fitted on 2 other queries:\n"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("  0.") && line.ends_with("  trigram")), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_run_and_every_query_are_written_of_a_fusion_too() {
+    let folder = folder();
+    let more = ["--fusion=z-score", "--run-out=runs", "--qrels-out=q.txt", "--per-query=queries.tsv", "--ties=trec"];
+    let run = folder.run(&[&THREE[..], &more].concat()).code(0);
+    assert_eq!(folder.read("queries.tsv").lines().filter(|line| line.starts_with("fusion:z-score\t")).count(), 48);
+    let read = ["evaluate", "--qrels=q.txt", "--run=runs/fusion_z-score.run", "--ties=trec", "--json"];
+    let read = folder.run(&read).code(0);
+    assert_same_numbers(&row(&read, "fusion_z-score"), &row(&run, "fusion:z-score"));
+}
+
+#[test]
+fn a_member_that_cannot_be_trained_leaves_the_fusion_out() {
+    let folder = Folder::with_data();
+    let run = folder
+        .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=bltm", "--fusion=rrf", "--fusion=sum"])
+        .code(1)
+        .says("left out bltm: ")
+        .says("left out fusion:reciprocal-rank: its member `bltm` was left out")
+        .says("left out fusion:min-max: its member `bltm` was left out");
+    assert!(run.stdout().contains("a  bm25") && !run.stdout().contains("fusion"), "{}", run.stdout());
+}
+
+#[test]
+fn a_fusion_is_judged_but_not_fused_again() {
+    let folder = folder();
+    folder.run(&[&THREE[..], &["--fusion=rrf", "--save-rankers=kept"]].concat()).code(0);
+    let kept = "--model=kept/fusion_reciprocal-rank.safetensors";
+    let run = folder.run(&[&THREE[..], &["--fusion=rrf", kept]].concat()).code(0);
+    assert_eq!(weights(&row(&run, "fusion:reciprocal-rank")).len(), 3);
+    assert_same_numbers(&row(&run, "fusion_reciprocal-rank"), &row(&run, "fusion:reciprocal-rank"));
+    folder
+        .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", kept, "--fusion=rrf"])
+        .code(2)
+        .says("expected two systems or more to fuse, found 1 system; add `--ranker` or `--model`");
+}
+
+#[test]
+fn what_cannot_be_fused_is_told_before_anything_is_done() {
+    let folder = folder();
+    let cases: [(&[&str], &str); 9] = [
+        (&["--fusion=none"], "invalid value 'none' for '--fusion"),
+        (&["--fusion=rrf", "--fusion=rrf"], "expected each system once, found `fusion:reciprocal-rank` again"),
+        (
+            &["--fusion=sum", "--fusion-weights=1,2"],
+            "expected a weight for each of bm25, trigram, model, in this order, found 2",
+        ),
+        (&["--fusion=sum", "--fusion-weights=1,-2,1"], "expected weights of 0 or more, found -2"),
+        (&["--fusion=sum", "--fusion-weights=1,nan,1"], "expected weights of 0 or more, found NaN"),
+        (&["--fusion=sum", "--fusion-weights=0,0,0"], "expected a weight above 0, found none"),
+        (&["--fusion=sum", "--fusion-weights=1,1,1", "--fusion-judged=other.tsv"], "cannot be used with"),
+        (&["--fusion-judged=other.tsv"], "--fusion <METHOD>"),
+        (
+            &["--fusion=sum", "--fusion-judged=judged.tsv"],
+            "judged.tsv: expected queries that are not judged too, found none; weights are fitted on others",
+        ),
+    ];
+    for (flags, message) in cases {
+        folder.run(&[&THREE[..], flags].concat()).code(2).says(message).prints_nothing();
+    }
+}
+
+#[test]
+fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
+    let folder = folder();
+    let save = ["--fusion=min-max", "--save-rankers=kept"];
+    folder.run(&[&THREE[..], &save].concat()).code(0);
+    let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors"]);
+    judge().code(0);
+    // Another ranker where a member was, and none.
+    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--save-rankers=other"]).code(0);
+    let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
+    std::fs::copy(folder.path("other/bm25.safetensors"), folder.path("kept/bm25.safetensors")).unwrap();
+    judge()
+        .code(2)
+        .says("expected its member `bm25.safetensors` to be as it was, of the fingerprint ")
+        .prints_nothing();
+    std::fs::remove_file(folder.path("kept/bm25.safetensors")).unwrap();
+    judge().code(2).says("bm25.safetensors: cannot open");
+    folder.write("kept/bm25.safetensors", &kept);
+    judge().code(0);
+
+    // It is no model.
+    folder
+        .run(&["embed", "--model=kept/fusion_min-max.safetensors", "--side=query"])
+        .code(2)
+        .says("expected a model, found a `fusion`");
+    // Members that lie there already stay; a ranker is not written over one that is read.
+    folder.run(&[&THREE[..5], &["--ranker=ulm", "--model=kept/bm25.safetensors"], &save[..]].concat()).code(0);
+    assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() == kept);
+    folder
+        .run(&[&THREE[..5], &["--ranker=bm25", "--model=kept/bm25.safetensors", "--save-rankers=kept"]].concat())
+        .code(2)
+        .says("expected files of their own in `kept`, found `bm25.safetensors`, which is read; name another folder");
+    // Two that would lie there under one name.
+    std::fs::create_dir(folder.path("old")).unwrap();
+    std::fs::copy(folder.path("model.safetensors"), folder.path("old/a b.safetensors")).unwrap();
+    std::fs::copy(folder.path("model.safetensors"), folder.path("old/a_b.safetensors")).unwrap();
+    let two = ["--model=old/a b.safetensors", "--model=old/a_b.safetensors"];
+    folder
+        .run(&[&THREE[..5], &two, &save].concat())
+        .code(2)
+        .says("expected systems with names of their own, found `a_b.safetensors` twice; rename a model's file");
+}

@@ -1,0 +1,176 @@
+//! `clickvec evaluate --ranker`: every ranker trained, kept, read again, and left out where it cannot be trained.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use serde_json::Value;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::harness::Folder;
+
+/// Every system, with sizes that train in a moment.
+const ALL: [&str; 14] = [
+    "bm25:k1=1.2",
+    "ulm",
+    "lsa:dimensions=10",
+    "plsa:topics=8",
+    "lda:topics=8,sweeps=20",
+    "bltm:topics=8",
+    "wtm",
+    "ptm",
+    "mrf",
+    "lce",
+    "doc2vec:dimensions=8,epochs=2",
+    "skip-thought:uni=6,bi=3,word-size=4,epochs=1",
+    "trigram",
+    "vectors:idf=1",
+];
+
+/// [`Folder::with_data`], with vectors of its words, and running text.
+fn folder() -> Folder {
+    let folder = Folder::with_data();
+    let mut vectors = "4 3\n".to_owned();
+    for (i, word) in ["red", "hammer", "paint", "in"].iter().enumerate() {
+        let _ = writeln!(vectors, "{word} {} 1 {}", i, 0.5 - i as f64);
+    }
+    folder.write("words.vec", vectors);
+    folder.write("text.txt", "a red hammer\nfor the paint\n\nanother hammer\nin red\nfor a shelf\n".repeat(10));
+    folder
+}
+
+fn systems(report: &[Value]) -> &Vec<Value> {
+    report[0]["systems"].as_array().unwrap()
+}
+
+#[test]
+fn what_is_saved_scores_as_it_did() {
+    let folder = folder();
+    let data = ["--clicks=clicks.tsv", "--titles=titles.tsv", "--contiguous=text.txt", "--vectors=words.vec"];
+    let rankers: Vec<String> = ALL.iter().map(|ranker| format!("--ranker={ranker}")).collect();
+    let rankers: Vec<&str> = rankers.iter().map(String::as_str).collect();
+    let base = ["evaluate", "--judged=judged.tsv", "--json"];
+    let trained = folder.run(&[&base[..], &data, &["--save-rankers=kept"], &rankers].concat()).code(0).json_lines();
+    let files: Vec<String> =
+        ALL.iter().map(|ranker| format!("--model=kept/{}.safetensors", ranker.replace(':', "_"))).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let kept = folder.run(&[&base[..], &files].concat()).code(0);
+    assert_eq!(kept.stderr(), "", "nothing is learnt again");
+    let kept = kept.json_lines();
+    for ((ranker, trained), kept) in ALL.iter().zip(systems(&trained)).zip(systems(&kept)) {
+        assert_eq!((&trained["name"], &kept["name"]), (&(*ranker).into(), &ranker.replace(':', "_").into()));
+        for metric in ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10", "recall@10"] {
+            assert!(trained[metric].is_f64() && trained[metric] == kept[metric], "{metric}: {trained} {kept}");
+        }
+    }
+}
+
+#[test]
+fn the_list_has_every_ranker_with_its_parameters() {
+    let list = Folder::new().run(&["evaluate", "--rankers"]).code(0).stdout();
+    let names: Vec<&str> =
+        list.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    let all: Vec<&str> = ALL.iter().map(|ranker| ranker.split(':').next().unwrap()).collect();
+    assert_eq!(names, all);
+    for parameter in ["    k1=0.9  ", "    topics=", "    idf=0  ", "    uni=300  "] {
+        assert!(list.contains(parameter), "no `{parameter}` in\n{list}");
+    }
+}
+
+#[test]
+fn vectors_of_another_program_are_judged() {
+    let folder = Folder::new();
+    folder.write("j.tsv", "query\ttitle\tgrade\nsofa\ta lamp\t0\nsofa\tthe couch\t3\nlamp\tcouch\t0\nlamp\tlight\t3\n");
+    folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
+    folder.write("wrong.vec", "4 2\nsofa 1 0\ncouch 0 1\nlamp 0.9 0.1\nlight 0.8 0.1\n");
+    for (file, expected) in [("right.vec", 1.0), ("wrong.vec", 0.5)] {
+        let run = folder.run(&["evaluate", "--judged=j.tsv", "--ranker=vectors", "--vectors", file, "--json"]).code(0);
+        assert_eq!(systems(&run.json_lines())[0]["ndcg@1"], expected, "{file}");
+    }
+    folder
+        .run(&["evaluate", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"])
+        .code(1)
+        .says("--vectors FILE")
+        .prints("a  bm25");
+}
+
+/// A NumPy array of 32-bit numbers.
+fn npy(shape: &[usize], number: impl Fn(usize) -> f32) -> Vec<u8> {
+    let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({sizes}), }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    (0..shape.iter().product()).for_each(|i| bytes.extend(number(i).to_le_bytes()));
+    bytes
+}
+
+/// An encoder in the published layout whose vector tells the words `sofa`, `couch` and `lamp` by their own vectors.
+fn write_encoder(folder: &Folder) {
+    std::fs::create_dir(folder.path("encoder")).unwrap();
+    folder.write("encoder/dictionary.txt", "<eos>\nUNK\nsofa\ncouch\nlamp\n");
+    let words = [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.1], [0.0, 1.0]].concat();
+    for table in ["utable", "btable"] {
+        folder.write(&format!("encoder/{table}.npy"), npy(&[5, 2], |i| words[i]));
+    }
+    for (part, prefixes) in [("uni", &["encoder"][..]), ("bi", &["encoder", "encoder_r"])] {
+        let mut zip = ZipWriter::new(std::fs::File::create(folder.path(&format!("encoder/{part}_skip.npz"))).unwrap());
+        for prefix in prefixes {
+            // The gates stand half open, the state follows the word.
+            let arrays: [(&str, &[usize]); 6] =
+                [("W", &[2, 4]), ("U", &[2, 4]), ("b", &[4]), ("Wx", &[2, 2]), ("Ux", &[2, 2]), ("bx", &[2])];
+            for (name, shape) in arrays {
+                let number = |i: usize| if name == "Wx" && i.is_multiple_of(3) { 1.0 } else { 0.0 };
+                zip.start_file(format!("{prefix}_{name}.npy"), SimpleFileOptions::default()).unwrap();
+                zip.write_all(&npy(shape, number)).unwrap();
+            }
+        }
+        zip.finish().unwrap();
+    }
+}
+
+#[test]
+fn skip_thought_reads_a_published_encoder_or_running_text() {
+    let folder = folder();
+    folder.write("j.tsv", "query\ttitle\tgrade\nsofa\ta lamp\t0\nsofa\tthe couch\t3\nlamp\tcouch\t0\nlamp\tlamp\t3\n");
+    write_encoder(&folder);
+    let base = ["evaluate", "--judged=j.tsv", "--ranker=skip-thought:uni=6,bi=3,word-size=4,epochs=1", "--json"];
+    let with = |more: &[&str]| folder.run(&[&base[..], more].concat());
+    let loaded = with(&["--load=encoder"]).code(0);
+    assert_eq!(systems(&loaded.json_lines())[0]["ndcg@1"], 1.0, "{}", loaded.stdout());
+    let learnt = with(&["--contiguous=text.txt"]).code(0);
+    assert!(systems(&learnt.json_lines())[0]["ndcg@1"].is_f64());
+    with(&["--contiguous=text.txt", "--load=encoder"]).code(2).says("cannot be used with");
+
+    // Without either there is nothing to judge, and with others these are judged.
+    let needs = "left out skip-thought:uni=6,bi=3,word-size=4,epochs=1: expected running text to learn from, or a trained \
+                 encoder, found none; name it with --contiguous FILE or --load FOLDER";
+    let alone = with(&[]).code(1).says("no system is left to judge");
+    assert!(systems(&alone.json_lines()).is_empty(), "{}", alone.stdout());
+    let run = with(&["--ranker=bm25"]).code(1).says(needs);
+    assert_eq!(systems(&run.json_lines()).len(), 1);
+    std::fs::remove_file(folder.path("encoder/bi_skip.npz")).unwrap();
+    with(&["--load=encoder"]).code(2).says("bi_skip.npz: cannot open");
+    folder.write("encoder/bi_skip.npz", "PK and no more");
+    with(&["--load=encoder", "--ranker=bm25"]).code(1).says("bi_skip.npz: expected a .npz file, found ");
+}
+
+#[test]
+fn what_cannot_be_trained_is_left_out_and_the_rest_is_judged() {
+    let folder = Folder::with_data();
+    folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
+    let judge = |more: &[&str]| {
+        folder.run(&[&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=ulm"], more].concat())
+    };
+    let cases: [(&[&str], &str); 5] = [
+        (&["--titles=titles.tsv", "--ranker=bltm"], "bltm: expected clicked pairs"),
+        (&["--titles=titles.tsv", "--ranker=wtm"], "wtm: expected clicked pairs"),
+        (&["--titles=titles.tsv", "--ranker=ptm"], "ptm: expected clicked pairs"),
+        (&["--titles=one.tsv", "--ranker=lsa"], "lsa: expected "),
+        (&["--titles=titles.tsv", "--ranker=plsa:topics=5000"], "plsa:topics=5000: expected "),
+    ];
+    for (more, why) in cases {
+        let run = judge(more).code(1).says(&format!("left out {why}")).prints("a  bm25").prints("b  ulm");
+        assert!(!run.stdout().contains("c  "), "{}", run.stdout());
+    }
+}

@@ -1,0 +1,152 @@
+//! `clickvec table`, stopped and started again.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value;
+
+use crate::harness::{Folder, SMALL};
+
+/// The processes whose command line has this text.
+#[cfg(target_os = "linux")]
+fn processes_of(text: &str) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let has = |id: &u32| {
+        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(text)
+    };
+    all.filter(has).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_table_that_is_killed_leaves_no_training_behind() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", "[[system]]\nname = \"a\"\ntrain = \"--cells 8 --minibatch 8 --epochs 1000000\"\n");
+    let cache = folder.path("spec.cache").display().to_string();
+    let spec = folder.path("spec.toml");
+    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    table.arg("table").arg(&spec).args(["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]);
+    table.current_dir(folder.path("")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut table = table.spawn().unwrap();
+    let output = format!("--output {cache}");
+    until(|| processes_of(&output).len() == 1, "no training was started");
+    // As `kill -9` does: the table has no say any more.
+    table.kill().unwrap();
+    table.wait().unwrap();
+    until(|| processes_of(&output).is_empty(), "the training goes on");
+}
+
+/// Waits until it is so.
+#[track_caller]
+fn until(done: impl Fn() -> bool, what: &str) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed().as_secs() < 60, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Every finished point and model of the cache, with when it was written.
+fn finished(folder: &Folder) -> BTreeMap<String, SystemTime> {
+    let of = |place: &str| -> Vec<(String, SystemTime)> {
+        let Ok(entries) = std::fs::read_dir(folder.path(place)) else { return Vec::new() };
+        let files = entries.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file());
+        files
+            .map(|file| {
+                (format!("{place}/{}", file.file_name().display()), file.metadata().unwrap().modified().unwrap())
+            })
+            .collect()
+    };
+    let all = of("spec.cache").into_iter().chain(of("spec.cache/models"));
+    let is_whole = |name: &str| !name.starts_with("spec.cache/lock") && !name.contains(".clickvec-");
+    all.filter(|(name, _)| (name.ends_with(".json") || name.ends_with(".safetensors")) && is_whole(name)).collect()
+}
+
+/// What the table says, but for times and memory.
+fn report(folder: &Folder) -> Value {
+    let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+    for system in report["systems"].as_array_mut().unwrap() {
+        system["train_seconds"] = 0.into();
+        system["peak_bytes"] = 0.into();
+    }
+    report
+}
+
+const FIRST: &str = r#"
+[data]
+judged = "judged.tsv"
+clicks = "clicks.tsv"
+titles = "titles.tsv"
+
+[[system]]
+name = "BM25"
+ranker = "bm25"
+grid = { k1 = [0.5, 2] }
+
+[[system]]
+name = "PLSA"
+ranker = "plsa:topics=4"
+grid = { lambda = [0.3, 0.7] }
+
+[[system]]
+name = "small"
+train = "TRAIN"
+"#;
+
+const LAST: &str = r#"
+[[system]]
+name = "gamma"
+train = "TRAIN --gamma 5"
+
+[[system]]
+name = "all"
+fusion = ["BM25", "PLSA", "small", "gamma"]
+"#;
+
+/// A training that takes until it is killed.
+const ENDLESS: &str = "[[system]]\nname = \"endless\"\ntrain = \"--cells 8 --minibatch 8 --epochs 1000000\"\n";
+
+#[test]
+fn a_table_that_was_killed_goes_on_with_the_same_rows() {
+    let undisturbed = Folder::with_data();
+    let spec = |text: &str| text.replace("TRAIN", &SMALL.join(" "));
+    undisturbed.write("spec.toml", spec(&format!("{FIRST}{LAST}")));
+    let expected = report(&undisturbed);
+
+    let folder = Folder::with_data();
+    folder.write("spec.toml", spec(&format!("{FIRST}{ENDLESS}{LAST}")));
+    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    table.args(["table", "spec.toml"]).current_dir(folder.path(""));
+    table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut table = table.spawn().unwrap();
+    // The endless one has ended an epoch: it says after each how it went, beside its model that is not there yet.
+    let trainings = |ending: &str| {
+        let names = finished(&folder).into_keys();
+        names.filter(|name| name.starts_with("spec.cache/models/") && name.ends_with(ending)).count()
+    };
+    until(|| trainings(".json") == 4, "the last training was not started");
+    table.kill().unwrap();
+    table.wait().unwrap();
+    assert_eq!(trainings(".safetensors"), 3, "BM25, PLSA and the small model");
+    let kept = finished(&folder);
+    let is_endless = |name: &String| {
+        name.starts_with("spec.cache/models/") && !kept.contains_key(&name.replace(".json", ".safetensors"))
+    };
+    let before: BTreeMap<&String, &SystemTime> = kept.iter().filter(|(name, _)| !is_endless(name)).collect();
+    // Two points of BM25, two of PLSA, one of the small model; three models, each with its times.
+    assert_eq!((before.len(), kept.len()), (5 + 6, 5 + 6 + 1), "{kept:?}");
+
+    folder.write("spec.toml", spec(&format!("{FIRST}{LAST}")));
+    let found = report(&folder);
+    assert_eq!(found, expected);
+    let after = finished(&folder);
+    for (name, written) in before {
+        assert_eq!(after.get(name), Some(written), "{name} was made again");
+    }
+    // One point and a model with its times of `gamma`, two folds of the fusion.
+    assert_eq!(after.len() - kept.len(), 3 + 2, "{after:?}");
+    // And once more nothing is new.
+    assert_eq!(report(&folder), expected);
+    assert_eq!(finished(&folder), after);
+}

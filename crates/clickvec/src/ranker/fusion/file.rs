@@ -1,0 +1,278 @@
+//! A fusion in a file (docs/formats.md): method and weights, and which files beside it hold its members.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Fusion, FusionMethod};
+use crate::error::{Error, FileFault, Result, shortened};
+use crate::files;
+use crate::ranker::Ranker;
+use crate::ranker::stored::{self, Stored};
+use crate::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
+
+/// `kind` in the JSON value of a file.
+pub(in crate::ranker) const KIND: &str = "fusion";
+const WEIGHTS: &str = "weights";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    kind: String,
+    fingerprint: String,
+    fusion: Settings,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    method: FusionMethod,
+    members: Vec<Member>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Member {
+    /// Its name in the folder of the fusion.
+    file: String,
+    /// Of what is in it.
+    fingerprint: String,
+}
+
+/// Writes a fusion of what is in the files `members`, each with its weight, through a temporary file.
+///
+/// The members are models or rankers in the folder of `path`; there they have to be when the fusion is read, unchanged.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::File`] where a member cannot be read, or is not in that folder, or the weights are no weights.
+/// What was at `path` before is then untouched.
+pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Result<()> {
+    let folder = files::folder_of(path);
+    let settings = Settings {
+        method,
+        members: members
+            .iter()
+            .map(|&(file, _)| {
+                Ok(Member { file: file.to_owned(), fingerprint: stored::fingerprint(&folder.join(file))? })
+            })
+            .collect::<Result<_>>()?,
+    };
+    let weights: Vec<f64> = members.iter().map(|&(_, weight)| weight).collect();
+    check(&settings, &weights).map_err(|fault| Error::File { path: path.to_owned(), fault })?;
+    let weights = Array { shape: vec![weights.len()], numbers: Numbers::F64(weights) };
+    let entries = vec![Entry { name: WEIGHTS.to_owned(), data: Data::Array(&weights) }];
+    let header = Header {
+        format: FORMAT,
+        kind: KIND.to_owned(),
+        fingerprint: fingerprint(&entries, &settings),
+        fusion: settings,
+    };
+    write(path, &header, entries)
+}
+
+/// Reads a fusion and its members; nothing in the files is trusted.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+pub(in crate::ranker) fn load(path: &Path) -> Result<Fusion> {
+    let of_file = |fault| Error::File { path: path.to_owned(), fault };
+    let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
+    let folder = files::folder_of(path);
+    let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<(Arc<dyn Ranker>, f64)> {
+        let path = folder.join(&file);
+        // A fusion of fusions could go round in a circle.
+        if stored::kind(&path)? == stored::Kind::Fusion {
+            let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
+            return Err(Error::File { path, fault });
+        }
+        let ranker = Stored::load(&path)?.named(file.clone());
+        let found = stored::fingerprint(&path)?;
+        if found != fingerprint {
+            return Err(of_file(FileFault::Member { file, expected: shortened(&fingerprint), found }));
+        }
+        Ok((Arc::from(ranker), weight))
+    };
+    let members = settings.members.into_iter().zip(weights).map(member).collect::<Result<_>>()?;
+    Ok(Fusion::new(KIND.to_owned(), members, settings.method))
+}
+
+fn parse(file: &TensorFile) -> Result<(Settings, Vec<f64>), FileFault> {
+    let (tensors, header) = file.parse::<Header>(KIND)?;
+    let found = tensors.fingerprint(&header.fusion);
+    if found != header.fingerprint {
+        return Err(FileFault::Fingerprint { expected: shortened(&header.fingerprint), found });
+    }
+    let mut arrays = tensors.arrays()?;
+    let weights = match arrays.remove(WEIGHTS) {
+        None => return Err(FileFault::MissingTensor { name: WEIGHTS.to_owned() }),
+        Some(Array { numbers: Numbers::F64(weights), .. }) => weights,
+        Some(other) => {
+            let expected = format!("F64 [{}]", header.fusion.members.len());
+            let found = format!("{:?} {:?}", other.numbers.dtype(), other.shape);
+            return Err(FileFault::WrongTensor { name: WEIGHTS.to_owned(), expected, found });
+        }
+    };
+    check(&header.fusion, &weights)?;
+    Ok((header.fusion, weights))
+}
+
+fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(), FileFault> {
+    let bad = |found: String| Err(FileFault::BadSettings { found });
+    if let FusionMethod::ReciprocalRank { k } = *method
+        && !(k.is_finite() && k > -1.0)
+    {
+        return bad(format!("k = {k}, not above -1"));
+    }
+    if members.is_empty() || members.len() != weights.len() {
+        return bad(format!("{} weights for {} members", weights.len(), members.len()));
+    }
+    if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+        return bad(format!("the weight {weight}"));
+    }
+    let mut distinct = HashSet::new();
+    for Member { file, .. } in members {
+        let mut parts = Path::new(file).components();
+        let is_name =
+            matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == OsStr::new(file));
+        if !is_name || !distinct.insert(file) {
+            return bad(format!("the member `{}`, not the name of another file beside it", shortened(file)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranker::testing::{corpus, train};
+    use crate::ranker::{RECIPROCAL_RANK_K, RankerSpec, System, file, fuse};
+
+    const TITLES: [&str; 4] = ["red door", "red lamp", "lamp", ""];
+
+    /// A folder with a saved `bm25` and `ulm`, and what they make of the titles.
+    fn folder() -> (tempfile::TempDir, [Vec<f64>; 2]) {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = corpus(&["red door", "red", "blue lamp", "a red red lamp"], &[]);
+        let scores = ["bm25", "ulm"].map(|name| {
+            let system = System::named(name).unwrap();
+            let values = system.values(&name.parse::<RankerSpec>().unwrap()).unwrap();
+            let ranker = train(name, &corpus);
+            file::save(&folder.path().join(format!("{name}.safetensors")), system, &values, ranker.as_ref()).unwrap();
+            ranker.score("red lamp", &TITLES)
+        });
+        (folder, scores)
+    }
+
+    const MEMBERS: [(&str, f64); 2] = [("bm25.safetensors", 0.25), ("ulm.safetensors", 0.75)];
+
+    #[test]
+    fn a_file_keeps_it() {
+        let (folder, scores) = folder();
+        let path = folder.path().join("fusion.safetensors");
+        let of = [&scores[0][..], &scores[1][..]];
+        for method in [
+            FusionMethod::MinMax,
+            FusionMethod::ZScore,
+            FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+            FusionMethod::ReciprocalRank { k: 0.1 },
+        ] {
+            save(&path, method, &MEMBERS).unwrap();
+            assert_eq!(stored::kind(&path).unwrap(), stored::Kind::Fusion);
+            let fusion = Stored::load(&path).unwrap().named("both".to_owned());
+            assert_eq!(fusion.name(), "both");
+            assert_eq!(fusion.score("red lamp", &TITLES), fuse(&of, &[0.25, 0.75], method), "{method:?}");
+        }
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let (folder, _) = folder();
+        let path = folder.path().join("fusion.safetensors");
+        let message = |path: &Path| load(path).err().expect("a fault").to_string();
+        let refused = |members: &[(&str, f64)], k: f64| {
+            save(&path, FusionMethod::ReciprocalRank { k }, members).unwrap_err().to_string()
+        };
+        assert!(refused(&[], 60.0).contains("0 weights for 0 members"));
+        assert!(refused(&MEMBERS, -1.0).contains("k = -1, not above -1"));
+        assert!(refused(&[("bm25.safetensors", -0.5)], 60.0).contains("the weight -0.5"));
+        assert!(refused(&[("bm25.safetensors", f64::NAN)], 60.0).contains("the weight NaN"));
+        assert!(
+            refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("the member `bm25.safetensors`, not the name of another")
+        );
+        assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("the member `./bm25.safetensors`"));
+        assert!(refused(&[("lsa.safetensors", 1.0)], 60.0).contains("lsa.safetensors: cannot open"));
+        assert!(!path.exists());
+
+        save(&path, FusionMethod::MinMax, &MEMBERS).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        // Every byte counts.
+        for at in (0..whole.len()).step_by(7) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            std::fs::write(&path, &damaged).unwrap();
+            message(&path);
+            std::fs::write(&path, &whole[..at]).unwrap();
+            assert!(message(&path).contains("expected a safetensors file"), "cut at {at}");
+        }
+        std::fs::write(&path, &whole).unwrap();
+        // Members that are others, fusions, or gone.
+        let (bm25, ulm) = (folder.path().join("bm25.safetensors"), folder.path().join("ulm.safetensors"));
+        let kept = std::fs::read(&ulm).unwrap();
+        std::fs::copy(&bm25, &ulm).unwrap();
+        assert!(message(&path).contains("expected its member `ulm.safetensors` to be as it was, of the fingerprint "));
+        std::fs::copy(&path, &ulm).unwrap();
+        assert!(message(&path).ends_with("ulm.safetensors: expected a model or ranker, found a `fusion`"));
+        std::fs::remove_file(&ulm).unwrap();
+        assert!(message(&path).contains("ulm.safetensors: cannot open"));
+        std::fs::write(&ulm, &kept).unwrap();
+        assert!(load(&path).is_ok());
+        assert!(message(&ulm).ends_with("expected a fusion, found a `ranker`"));
+    }
+
+    /// A file that says of itself what it likes, with a fingerprint that fits.
+    fn write_settings(path: &Path, settings: Settings, weights: Array) {
+        let entries = vec![Entry { name: WEIGHTS.to_owned(), data: Data::Array(&weights) }];
+        let header = Header {
+            format: FORMAT,
+            kind: KIND.to_owned(),
+            fingerprint: fingerprint(&entries, &settings),
+            fusion: settings,
+        };
+        write(path, &header, entries).unwrap();
+    }
+
+    #[test]
+    fn a_hostile_file_reads_nothing_else() {
+        let (folder, _) = folder();
+        let path = folder.path().join("fusion.safetensors");
+        let one = |numbers| Array { shape: vec![1], numbers };
+        let member = |file: &str| Member { file: file.to_owned(), fingerprint: String::new() };
+        let outside = format!("{}/bm25.safetensors", folder.path().display());
+        for file in ["../bm25.safetensors", "", ".", "..", "a/../bm25.safetensors", &outside] {
+            let settings = Settings { method: FusionMethod::MinMax, members: vec![member(file)] };
+            write_settings(&path, settings, one(Numbers::F64(vec![1.0])));
+            let message = load(&path).err().expect("a fault").to_string();
+            assert!(message.contains("not the name of another file beside it"), "{file}: {message}");
+        }
+        let cases = [
+            (
+                vec![member("bm25.safetensors")],
+                one(Numbers::F32(vec![1.0])),
+                "expected `weights` to be F64 [1], found F32 [1]",
+            ),
+            (vec![member("bm25.safetensors")], one(Numbers::F64(vec![-1.0])), "the weight -1"),
+            (vec![], one(Numbers::F64(vec![1.0])), "1 weights for 0 members"),
+            (
+                vec![member("fusion.safetensors")],
+                one(Numbers::F64(vec![1.0])),
+                "expected a model or ranker, found a `fusion`",
+            ),
+        ];
+        for (members, weights, expected) in cases {
+            write_settings(&path, Settings { method: FusionMethod::ZScore, members }, weights);
+            let message = load(&path).err().expect("a fault").to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}
