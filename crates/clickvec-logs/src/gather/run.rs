@@ -137,7 +137,7 @@ fn get_text(file: &mut impl Read, text: &mut Vec<u8>) -> io::Result<()> {
     file.read_exact(text)
 }
 
-fn put_number(file: &mut impl Write, mut number: u64) -> io::Result<()> {
+pub(super) fn put_number(file: &mut impl Write, mut number: u64) -> io::Result<()> {
     let mut bytes = [0; 10];
     let mut length = 0;
     while number >= 0x80 {
@@ -149,7 +149,7 @@ fn put_number(file: &mut impl Write, mut number: u64) -> io::Result<()> {
     file.write_all(&bytes[..=length])
 }
 
-fn get_number(file: &mut impl Read) -> io::Result<u64> {
+pub(super) fn get_number(file: &mut impl Read) -> io::Result<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let mut byte = [0];
