@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Itself;
-use crate::error::{Error, Result};
+use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 
 /// Files that counts are divided into when memory is full.
 const PARTITIONS: usize = 64;
@@ -93,7 +93,7 @@ impl UserCounts {
         }
         self.rows.reserve(AT_ONCE);
         if self.counts.len() * ENTRY_BYTES > self.budget {
-            self.spill().map_err(|source| Error::io(&self.folder, "write a temporary file in", source))?;
+            self.spill().map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl UserCounts {
             return Ok(robots);
         }
         let folder = self.folder.clone();
-        self.finish(&mut robots).map_err(|source| Error::io(&folder, "read a temporary file in", source))?;
+        self.finish(&mut robots).map_err(|source| Error::io(&folder, READ_TEMPORARY, source))?;
         Ok(robots)
     }
 

@@ -308,7 +308,8 @@ impl Claim {
     pub fn new(path: &Path) -> Result<Claim> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{name}.lock"));
-        let failed = |source| Error::io(&beside, "write", source);
+        // A lock that somebody else left must be known by its name.
+        let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
         let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => Ok(Claim { path: beside, _lock: lock }),
@@ -640,6 +641,9 @@ mod tests {
         drop(claim);
         drop(Claim::new(&path).unwrap());
         assert!(names(folder.path()).is_empty());
+        let path = folder.path().join("no/model");
+        let error = Claim::new(&path).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: cannot write: ", path.display())), "{error}");
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Memory {
     pub(super) fn drain(&mut self, mut each: impl FnMut(&QueryGroup) -> Result<()>) -> Result<()> {
         let (queries, titles) = (self.names.queries.ranks(), self.names.titles.ranks());
         // Most comparisons are decided without going to the cells.
-        let key = |entry: &Entry| u64::from(queries[entry.query as usize]) << 32 | u64::from(titles[entry.title as usize]);
+        let key =
+            |entry: &Entry| u64::from(queries[entry.query as usize]) << 32 | u64::from(titles[entry.title as usize]);
         let mut order: Vec<(u64, u32)> = (0..).zip(&self.cells).map(|(place, entry)| (key(entry), place)).collect();
         drop((queries, titles));
         let rest = |place: u32| {

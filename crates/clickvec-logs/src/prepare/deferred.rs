@@ -8,7 +8,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::rows::{Fate, Seen};
-use crate::error::{Error, Result};
+use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 use crate::gather::{Gatherer, Names, Sighting};
 use crate::privacy::Removed;
 
@@ -50,7 +50,7 @@ impl Deferred {
     /// Keeps texts of `budget` bytes in memory.
     pub(super) fn new(budget: usize, folder: &Path) -> Result<Deferred> {
         let file = || -> Result<BufWriter<File>> {
-            let file = tempfile::tempfile_in(folder).map_err(|source| Error::io(folder, WRITE, source))?;
+            let file = tempfile::tempfile_in(folder).map_err(|source| Error::io(folder, WRITE_TEMPORARY, source))?;
             Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
         };
         let (closed, names, folder_path) = (Vec::new(), Names::default(), folder.to_owned());
@@ -61,10 +61,10 @@ impl Deferred {
     pub(super) fn add(&mut self, asked: Option<Asked>, seen: Option<Seen<&str>>) -> Result<()> {
         let seen = seen.map(|seen| seen.numbered(&mut self.names));
         self.rows += 1;
-        put(&mut self.file, &Row { asked, seen }).map_err(|source| Error::io(&self.folder, WRITE, source))?;
+        put(&mut self.file, &Row { asked, seen }).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
         if self.names.bytes() >= self.budget {
             let names = std::mem::take(&mut self.names);
-            names.write(&mut self.closed_names).map_err(|source| Error::io(&self.folder, WRITE, source))?;
+            names.write(&mut self.closed_names).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
             self.closed.push(self.rows);
         }
         Ok(())
@@ -74,7 +74,7 @@ impl Deferred {
     pub(super) fn each_asked(&mut self, mut each: impl FnMut(Asked) -> Result<()>) -> Result<()> {
         let mut rows = self.rows()?;
         for _ in 0..self.rows {
-            let row = get(&mut rows).map_err(|source| Error::io(&self.folder, READ, source))?;
+            let row = get(&mut rows).map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))?;
             row.asked.map_or(Ok(()), &mut each)?;
         }
         Ok(())
@@ -87,7 +87,7 @@ impl Deferred {
         mut judge: impl FnMut(Row) -> Option<Sighting<u32>>,
     ) -> Result<()> {
         let mut rows = self.rows()?;
-        let failed = |source| Error::io(&self.folder, READ, source);
+        let failed = |source| Error::io(&self.folder, READ_TEMPORARY, source);
         let mut names = reader(self.closed_names).map_err(failed)?;
         self.names.freeze();
         let mut last = Some(self.names);
@@ -117,12 +117,9 @@ impl Deferred {
             self.file.flush()?;
             reader(BufWriter::new(self.file.get_ref().try_clone()?))
         };
-        again().map_err(|source| Error::io(&self.folder, READ, source))
+        again().map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))
     }
 }
-
-const WRITE: &str = "write a temporary file in";
-const READ: &str = "read a temporary file in";
 
 fn reader(written: BufWriter<File>) -> io::Result<BufReader<File>> {
     let mut file = written.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -256,7 +253,10 @@ mod tests {
             Row { asked: asked(Some(-3)), seen: None },
             Row { asked: asked(None), seen: Some(Seen { item: Some(3), removed, fate: counted(u64::MAX) }) },
             Row { asked: asked(Some(9)), seen: Some(Seen { item: None, removed, fate: counted(1) }) },
-            Row { asked: None, seen: Some(Seen { fate: Fate::Counted(once), item: None, removed: Removed::default() }) },
+            Row {
+                asked: None,
+                seen: Some(Seen { fate: Fate::Counted(once), item: None, removed: Removed::default() }),
+            },
         ];
         rows.extend(UNCOUNTED.map(|fate| Row { asked: None, seen: Some(Seen { fate, item: Some(1), removed }) }));
         rows

@@ -10,7 +10,7 @@ use super::deferred::Deferred;
 use super::rows::{Counter, asked};
 use super::{Config, named};
 use crate::columns::{Columns, Role};
-use crate::error::{Asked, Error, Result, RowFault, TableFault};
+use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
 use crate::gather::Gatherer;
 use crate::join::Searches;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
@@ -208,7 +208,7 @@ fn open(path: &Path, copied: &Copied, options: &Options) -> Result<Table> {
 /// A stream, decompressed, in an unnamed file.
 fn copy(path: &Path, folder: &Path) -> Result<File> {
     let mut source = files::open(path)?;
-    let failed = |source| Error::io(folder, "write a temporary file in", source);
+    let failed = |source| Error::io(folder, WRITE_TEMPORARY, source);
     let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
     // What fails is the disk or the stream; who knows which says so in the message.
     std::io::copy(&mut source, &mut file)
