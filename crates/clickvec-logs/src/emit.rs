@@ -81,7 +81,7 @@ impl Emission<'_> {
         let other = validation.as_mut().map(Target::writer);
         self.write_rows(gathered, training.writer(), other, report)?;
         let training = training.seal(self.output)?;
-        let validation = validation.map(|target| target.seal(self.output)).transpose()?;
+        let validation = validation.map(|target| target.seal(self.validation.unwrap_or(self.output))).transpose()?;
         for sealed in [Some(training), validation].into_iter().flatten().flatten() {
             sealed.publish()?;
         }

@@ -27,8 +27,8 @@ pub enum Error {
     },
     /// More rows are broken than is allowed.
     #[error(
-        "expected at most {allowed} % broken rows, found {} of {rows} ({:.2} %): {first}; mend the log, check --format and \
-         the columns, or allow more with --max-bad",
+        "expected at most {allowed} % broken rows, found {} of {rows} ({:.2} %); mend the log, check --format and the columns, \
+         or allow more with --max-bad: {first}",
         broken,
         100.0 * *broken as f64 / (*rows).max(1) as f64
     )]
@@ -281,6 +281,11 @@ impl RowFault {
         }
     }
 }
+
+/// What fails with a full disk, for messages that name the folder.
+pub(crate) const WRITE_TEMPORARY: &str = "write a temporary file here";
+/// What fails with a broken disk.
+pub(crate) const READ_TEMPORARY: &str = "read a temporary file here";
 
 impl Error {
     /// An [`Error::Table`] about `path`.

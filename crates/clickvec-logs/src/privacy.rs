@@ -317,9 +317,14 @@ mod tests {
     #[test]
     fn long_lines_take_no_longer_than_they_are_long() {
         for part in ["1 ", "a@", "a@b.de ", "12345 ", "+1-", "(1)"] {
-            let started = std::time::Instant::now();
-            cut(&part.repeat(300_000));
-            assert!(started.elapsed().as_secs() < 20, "{part}");
+            let text = part.repeat(300_000);
+            let is_quick = |_| {
+                let started = std::time::Instant::now();
+                cut(&text);
+                started.elapsed().as_secs() < 20
+            };
+            // A busy machine may stop us once.
+            assert!((0..3).any(is_quick), "{part}");
         }
     }
 

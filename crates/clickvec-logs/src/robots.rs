@@ -12,12 +12,16 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Itself;
-use crate::error::{Error, Result};
+use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 
 /// Files that counts are divided into when memory is full.
 const PARTITIONS: usize = 64;
 /// Bytes that an entry takes with its share of free places.
 const ENTRY_BYTES: usize = 64;
+/// Rows that are counted at once: their places in memory are fetched side by side then, not one after the other.
+const AT_ONCE: usize = 512;
+/// Bytes of a count in a file.
+const RECORD_BYTES: u64 = 48;
 /// The day of a count over the whole log.
 const WHOLE_LOG: i64 = i64::MIN;
 
@@ -34,6 +38,8 @@ pub struct Limits {
 pub(crate) struct UserCounts {
     limits: Limits,
     counts: Map,
+    /// Rows that are not counted yet: user, day, query.
+    rows: Vec<(u64, Option<i64>, u64)>,
     budget: usize,
     folder: PathBuf,
     partitions: Vec<BufWriter<File>>,
@@ -47,16 +53,17 @@ pub(crate) type Robots = HashSet<u64, BuildHasherDefault<Itself>>;
 #[derive(Clone, Copy)]
 struct Entry {
     user: u64,
-    queries: u64,
-    /// The last query.
+    first: u64,
     last: u64,
+    queries: u32,
     is_day: bool,
 }
 
 impl UserCounts {
     /// Counts within `budget` bytes.
     pub(crate) fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
-        UserCounts { limits, counts: Map::default(), budget, folder: folder.to_owned(), partitions: Vec::new() }
+        let (rows, folder) = (Vec::with_capacity(AT_ONCE), folder.to_owned());
+        UserCounts { limits, counts: Map::default(), rows, budget, folder, partitions: Vec::new() }
     }
 
     /// Counts a row: `query` is a hash of the query and of when or in which visit it was asked.
@@ -64,28 +71,40 @@ impl UserCounts {
     /// # Errors
     ///
     /// [`Error::File`] if memory is full and the disk is too.
+    #[inline]
     pub(crate) fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
-        if self.limits.day.is_some()
-            && let Some(day) = day
-        {
-            self.count(user, day, query);
+        self.rows.push((user, day, query));
+        match self.rows.len() < AT_ONCE {
+            true => Ok(()),
+            false => self.count_rows(),
         }
-        if self.limits.log.is_some() {
-            self.count(user, WHOLE_LOG, query);
+    }
+
+    fn count_rows(&mut self) -> Result<()> {
+        for (user, day, query) in std::mem::take(&mut self.rows) {
+            if self.limits.day.is_some()
+                && let Some(day) = day
+            {
+                self.count(user, day, query);
+            }
+            if self.limits.log.is_some() {
+                self.count(user, WHOLE_LOG, query);
+            }
         }
+        self.rows.reserve(AT_ONCE);
         if self.counts.len() * ENTRY_BYTES > self.budget {
-            self.spill(Some(user)).map_err(|source| Error::io(&self.folder, "write a temporary file in", source))?;
+            self.spill().map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
         }
         Ok(())
     }
 
     fn count(&mut self, user: u64, day: i64, query: u64) {
         let key = key(user, day);
-        let entry =
-            self.counts.entry(key).or_insert(Entry { user, queries: 0, last: !query, is_day: day != WHOLE_LOG });
+        let new = Entry { user, first: query, last: query, queries: 1, is_day: day != WHOLE_LOG };
+        let entry = self.counts.entry(key).or_insert(new);
         if entry.last != query {
             entry.last = query;
-            entry.queries += 1;
+            entry.queries = entry.queries.saturating_add(1);
         }
     }
 
@@ -95,52 +114,55 @@ impl UserCounts {
     ///
     /// [`Error::File`].
     pub(crate) fn robots(mut self) -> Result<Robots> {
+        self.count_rows()?;
         let mut robots = Robots::default();
         if self.partitions.is_empty() {
             self.counts.values().for_each(|entry| self.limits.judge(entry, &mut robots));
             return Ok(robots);
         }
         let folder = self.folder.clone();
-        self.finish(&mut robots).map_err(|source| Error::io(&folder, "read a temporary file in", source))?;
+        self.finish(&mut robots).map_err(|source| Error::io(&folder, READ_TEMPORARY, source))?;
         Ok(robots)
     }
 
     fn finish(&mut self, robots: &mut Robots) -> io::Result<()> {
-        self.spill(None)?;
+        self.spill()?;
         for partition in std::mem::take(&mut self.partitions) {
             let mut file = partition.into_inner().map_err(io::IntoInnerError::into_error)?;
-            let mut left = file.stream_position()? / 32;
+            let mut left = file.stream_position()? / RECORD_BYTES;
             file.seek(SeekFrom::Start(0))?;
             let mut file = BufReader::new(file);
             let mut counts = Map::default();
             while left > 0 {
                 left -= 1;
-                let mut bytes = [[0; 8]; 4];
+                let mut bytes = [[0; 8]; RECORD_BYTES as usize / 8];
                 file.read_exact(bytes.as_flattened_mut())?;
-                let [key, user, queries, is_day] = bytes.map(u64::from_le_bytes);
-                let entry = Entry { user, queries: 0, last: 0, is_day: is_day != 0 };
-                counts.entry(key).or_insert(entry).queries += queries;
+                let [key, user, first, last, queries, is_day] = bytes.map(u64::from_le_bytes);
+                let next = Entry { user, first, last, queries: queries as u32, is_day: is_day != 0 };
+                // Counts of one user and day come in the order of the log.
+                let joined = |entry: &mut Entry| {
+                    let again = u32::from(entry.last == next.first);
+                    entry.queries = entry.queries.saturating_add(next.queries - again);
+                    entry.last = next.last;
+                };
+                counts.entry(key).and_modify(joined).or_insert(next);
             }
             counts.values().for_each(|entry| self.limits.judge(entry, robots));
         }
         Ok(())
     }
 
-    /// Writes all counts. What `current` asked last stays known, since more rows of it may follow.
-    fn spill(&mut self, current: Option<u64>) -> io::Result<()> {
-        let mut stay = Vec::new();
+    /// Writes all counts.
+    fn spill(&mut self) -> io::Result<()> {
         while self.partitions.len() < PARTITIONS {
             self.partitions.push(BufWriter::new(tempfile::tempfile_in(&self.folder)?));
         }
         for (key, entry) in self.counts.drain() {
+            let Entry { user, first, last, queries, is_day } = entry;
             let file = &mut self.partitions[(key >> 58) as usize];
-            let record = [key, entry.user, entry.queries, u64::from(entry.is_day)].map(u64::to_le_bytes);
+            let record = [key, user, first, last, u64::from(queries), u64::from(is_day)].map(u64::to_le_bytes);
             file.write_all(record.as_flattened())?;
-            if Some(entry.user) == current {
-                stay.push((key, Entry { queries: 0, ..entry }));
-            }
         }
-        self.counts.extend(stay);
         Ok(())
     }
 }
@@ -148,7 +170,7 @@ impl UserCounts {
 impl Limits {
     fn judge(&self, entry: &Entry, robots: &mut Robots) {
         let limit = if entry.is_day { self.day } else { self.log };
-        if limit.is_some_and(|limit| entry.queries > limit) {
+        if limit.is_some_and(|limit| u64::from(entry.queries) > limit) {
             robots.insert(entry.user);
         }
     }
@@ -167,11 +189,11 @@ mod tests {
         let mut users = UserCounts::new(limits, budget, folder.path());
         for round in 0..200 {
             for user in 0..50 {
-                // User u asks a new query in every round below 4 u, on two days in turn; each has two rows.
-                if round < 4 * user {
-                    for _ in 0..2 {
-                        users.add(user, Some(round as i64 % 2), round).unwrap();
-                    }
+                // User u asks a new query in every round below 4 u, on two days in turn; each has two rows, between
+                // which others have theirs.
+                let rounds = |user: u64| round < 4 * user;
+                for user in [user, user ^ 1].into_iter().filter(|&user| rounds(user)) {
+                    users.add(user, Some(round as i64 % 2), round).unwrap();
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Random logs beside a plain count of them: no written query has fewer users than asked for, in either file, and nothing
-//! that has enough is lost.
+//! Random logs beside a plain count of them: no written query has fewer users than asked for, in either file, nothing of
+//! a robot is in either, and nothing that has enough is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 /// Query, title, user (0: unknown), day of May.
 type Row = (u8, u8, u8, u8);
 
-fn config(folder: &Path, split: Split, min_users: usize, min_count: u64) -> Config {
+fn config(folder: &Path, split: Split, min_users: usize, min_count: u64, limits: Limits, memory: usize) -> Config {
     Config {
         inputs: vec![folder.join("log.tsv")],
         table: Options::default(),
@@ -26,17 +26,32 @@ fn config(folder: &Path, split: Split, min_users: usize, min_count: u64) -> Conf
         keep_personal: false,
         min_count,
         min_users: Some(min_users),
-        limits: Limits::default(),
+        limits,
         day_limit_asked: false,
         split,
         validation_titles: 0,
         position_clip: None,
         max_bad: 0.0,
-        // So little that runs are written now and then.
-        memory: 20_000,
+        memory,
         output: folder.join("clicks.tsv"),
         validation: (split != Split::None).then(|| folder.join("held.tsv")),
     }
+}
+
+/// Users who ask more than a limit allows, on a day or in the whole log.
+fn robots(rows: &[Row], limits: Limits) -> BTreeSet<u8> {
+    let over = |user: u8, day: Option<u8>, limit: u64| {
+        let asked: Vec<_> = rows.iter().filter(|row| row.2 == user && day.is_none_or(|day| row.3 == day)).collect();
+        let mut asked: Vec<(u8, u8)> = asked.into_iter().map(|row| (row.0, row.3)).collect();
+        // Rows of one query and time that follow each other are one query.
+        asked.dedup();
+        asked.len() as u64 > limit
+    };
+    let is_robot = |user: &u8| {
+        (1..5).any(|day| limits.day.is_some_and(|limit| over(*user, Some(day), limit)))
+            || limits.log.is_some_and(|limit| over(*user, None, limit))
+    };
+    (1..12).filter(is_robot).collect()
 }
 
 /// Pairs and counts of the rows that `part` holds, those of queries with too few users left out.
@@ -75,6 +90,10 @@ proptest! {
         min_users in 1usize..7,
         min_count in 1u64..3,
         split in 0u8..3,
+        day in prop::option::of(1u64..14),
+        whole in prop::option::of(10u64..40),
+        // So little that runs are written now and then, or all the time.
+        memory in prop::sample::select(vec![1_000, 20_000]),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let mut log = "query\ttitle\tuser\ttime\n".to_owned();
@@ -88,11 +107,14 @@ proptest! {
             1 => Split::After(Time::parse("2024-05-03").unwrap()),
             _ => Split::Part(0.3),
         };
-        let config = config(folder.path(), split, min_users, min_count);
+        let limits = Limits { day, log: whole };
+        let config = config(folder.path(), split, min_users, min_count, limits, memory);
         match prepare(&config, &mut std::io::sink(), &mut |_| {}) {
             Ok(_) | Err(Error::NothingLeft(_)) => {}
             Err(error) => panic!("{error}"),
         }
+        let robots = robots(&rows, limits);
+        let rows: Vec<Row> = rows.into_iter().filter(|row| !robots.contains(&row.2)).collect();
         let (training, held) = (written(&config.output, 2), written(&folder.path().join("held.tsv"), 3));
         let all = |part: &dyn Fn(&Row) -> bool| expected(&rows, part, min_users, min_count);
         match split {

@@ -1,9 +1,11 @@
 //! The one door for files: reading plain and compressed text, writing so that no reader ever sees half a file.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::error::shortened;
 use crate::{Error, Result};
 
 /// Large enough that system calls vanish beside parsing, small enough to stay in L2.
@@ -79,20 +81,29 @@ pub fn create_folder(path: &Path) -> Result<()> {
 /// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be made. The temporary file
 /// is then removed, and what was at `path` is untouched.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
-    let mut pending = Pending::new(path)?;
+    let mut pending = Pending::begin(path, new_temporary)?;
     write(&mut pending.file)?;
     pending.seal()?.publish()
 }
 
-/// A file that is being written under a temporary name. Dropped before it is published it is removed, and what was at its
-/// path is untouched.
+/// A file that is being written under a temporary name, or none. Dropped before it is published it is removed, and what was
+/// at its path is untouched.
 #[derive(Debug)]
 pub struct Pending {
     path: PathBuf,
     target: PathBuf,
     file: BufWriter<File>,
-    /// `None` for what is no ordinary file.
-    temporary: Option<tempfile::TempPath>,
+    temporary: Temporary,
+}
+
+/// What a file is called while it is written.
+#[derive(Debug)]
+enum Temporary {
+    /// It is no ordinary file, and is written straight.
+    Straight,
+    /// It has no name yet, and vanishes with the process.
+    Nameless,
+    Named(tempfile::TempPath),
 }
 
 /// A file that is written and synced, and still has its temporary name.
@@ -101,27 +112,35 @@ pub struct Sealed {
     path: PathBuf,
     target: PathBuf,
     // Its lock says that the temporary file is not abandoned.
-    _file: File,
-    temporary: Option<tempfile::TempPath>,
+    file: File,
+    temporary: Temporary,
 }
 
 impl Pending {
-    /// Begins a file as [`write_atomically`] does.
+    /// Begins a file that has no name until it is published, where the system can do that; otherwise as
+    /// [`write_atomically`] does.
     ///
     /// # Errors
     ///
     /// [`Error::IsFolder`], [`Error::Io`].
     pub fn new(path: &Path) -> Result<Pending> {
+        Pending::begin(path, |folder, target| match nameless(folder) {
+            Some(file) => Ok((file, Temporary::Nameless)),
+            None => new_temporary(folder, target),
+        })
+    }
+
+    fn begin(path: &Path, make: impl FnOnce(&Path, &Path) -> io::Result<(File, Temporary)>) -> Result<Pending> {
         let failed = |source| Error::io(path, "write", source);
         let (file, temporary, target) = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(Error::IsFolder { path: path.to_owned() }),
             Ok(metadata) if !metadata.is_file() => {
-                (File::options().write(true).open(path).map_err(failed)?, None, path.to_owned())
+                (File::options().write(true).open(path).map_err(failed)?, Temporary::Straight, path.to_owned())
             }
             _ => {
                 let target = resolved(path);
-                let (file, temporary) = new_temporary(&folder_of(&target), &target).map_err(failed)?.into_parts();
-                (file, Some(temporary), target)
+                let (file, temporary) = make(&folder_of(&target), &target).map_err(failed)?;
+                (file, temporary, target)
             }
         };
         Ok(Pending { path: path.to_owned(), target, file: BufWriter::with_capacity(BUFFER_BYTES, file), temporary })
@@ -141,10 +160,10 @@ impl Pending {
         let Pending { path, target, file, temporary } = self;
         let failed = |source| Error::io(&path, "write", source);
         let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
-        if temporary.is_some() {
+        if !matches!(temporary, Temporary::Straight) {
             file.sync_all().map_err(failed)?;
         }
-        Ok(Sealed { path, target, _file: file, temporary })
+        Ok(Sealed { path, target, file, temporary })
     }
 }
 
@@ -156,7 +175,16 @@ impl Sealed {
     /// [`Error::Io`].
     pub fn publish(self) -> Result<()> {
         let failed = |source| Error::io(&self.path, "write", source);
-        let Some(temporary) = self.temporary else { return Ok(()) };
+        let temporary = match self.temporary {
+            Temporary::Straight => return Ok(()),
+            Temporary::Named(temporary) => temporary,
+            // A link cannot replace a file, a renaming can.
+            Temporary::Nameless => {
+                let folder = folder_of(&self.target);
+                let named = builder(&temporary_prefix(&self.target)).make_in(folder, |path| link(&self.file, path));
+                named.map_err(|error| failed(without_name(error)))?.into_temp_path()
+            }
+        };
         temporary.persist(&self.target).map_err(|error| failed(error.error))?;
         sync_folder(&folder_of(&self.target)).map_err(failed)
     }
@@ -191,6 +219,45 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
         Ok(metadata) if !metadata.is_file() => Err(Error::NotAFile { path: path.to_owned() }),
         _ => Ok(()),
     }
+}
+
+/// Whether a folder could be put at `path`: there is nothing, an empty folder, or one that is `what` and has nothing else
+/// in it. `names` says what files such a folder has; `None` if it is no such folder.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+pub(crate) fn check_replaceable_folder(
+    path: &Path,
+    what: &'static str,
+    names: impl FnOnce(&Path) -> Option<HashSet<String>>,
+) -> Result<()> {
+    let path = &resolved(path);
+    let parent = folder_of(path);
+    if !parent.is_dir() {
+        return Err(Error::NoFolder { path: parent });
+    }
+    let refused = |found: String| Err(Error::NotReplaceable { path: path.to_owned(), what, found });
+    let entries = match fs::metadata(path) {
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(metadata) if !metadata.is_dir() => return refused("a file".to_owned()),
+        _ => fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>),
+    };
+    let entries = entries.map_err(|source| Error::io(path, "read", source))?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let Some(names) = names(path) else {
+        return refused("a folder that is none".to_owned());
+    };
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder || !names.contains(&name) {
+            return refused(format!("one with `{}` in it, which would be lost", shortened(&name)));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a file could be written to `path`, found out by making its temporary sibling and removing it again.
@@ -241,7 +308,8 @@ impl Claim {
     pub fn new(path: &Path) -> Result<Claim> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{name}.lock"));
-        let failed = |source| Error::io(&beside, "write", source);
+        // A lock that somebody else left must be known by its name.
+        let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
         let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => Ok(Claim { path: beside, _lock: lock }),
@@ -300,17 +368,56 @@ pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, |file| file.write_all(bytes).map_err(|source| Error::io(path, "write", source)))
 }
 
-fn new_temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
+fn new_temporary(folder: &Path, target: &Path) -> io::Result<(File, Temporary)> {
     let prefix = temporary_prefix(target);
-    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
+    let mut builder = builder(&prefix);
     // tempfile's 0600 would make a model unreadable to the server that runs as somebody else; the umask still applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let temporary = builder.tempfile_in(folder).map_err(without_name)?;
+    let (file, temporary) = builder.tempfile_in(folder).map_err(without_name)?.into_parts();
     // The lock goes with the process: it says that the file is not abandoned. Where there are no locks, none is.
-    let _ = temporary.as_file().try_lock();
-    Ok(temporary)
+    let _ = file.try_lock();
+    Ok((file, Temporary::Named(temporary)))
+}
+
+fn builder(prefix: &str) -> tempfile::Builder<'_, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(TEMPORARY_SUFFIX);
+    builder
+}
+
+/// A file without a name, if it can get one later.
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let file = open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o666)).ok()?;
+    let file = File::from(file);
+    let _ = file.try_lock();
+    descriptor(&file).exists().then_some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> Option<File> {
+    None
+}
+
+/// Gives a file without a name its first one.
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// What an open file is called in any case.
+#[cfg(target_os = "linux")]
+fn descriptor(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// The error without the temporary name that `tempfile` puts into it, which says nothing to a user.
@@ -502,6 +609,30 @@ mod tests {
     }
 
     #[test]
+    fn a_pending_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        for text in ["first", "second"] {
+            let begin = || {
+                let mut pending = Pending::new(&path).unwrap();
+                pending.writer().write_all(text.as_bytes()).unwrap();
+                pending
+            };
+            let before = (fs::read(&path).ok(), names(folder.path()));
+            drop(begin());
+            drop(begin().seal().unwrap());
+            let (pending, sealed) = (begin(), begin().seal().unwrap());
+            // A kill now would leave nothing.
+            #[cfg(target_os = "linux")]
+            assert_eq!((fs::read(&path).ok(), names(folder.path())), before);
+            drop(pending);
+            sealed.publish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
+            assert_eq!(names(folder.path()), ["model"]);
+        }
+    }
+
+    #[test]
     fn an_output_is_claimed_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
@@ -510,6 +641,9 @@ mod tests {
         drop(claim);
         drop(Claim::new(&path).unwrap());
         assert!(names(folder.path()).is_empty());
+        let path = folder.path().join("no/model");
+        let error = Claim::new(&path).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: cannot write: ", path.display())), "{error}");
     }
 
     #[test]
@@ -564,6 +698,8 @@ mod tests {
         fs::write(&plain, b"").unwrap();
         write_bytes_atomically(&path, b"old").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&plain));
+        Pending::new(&path).unwrap().seal().unwrap().publish().unwrap();
         assert_eq!(mode(&path), mode(&plain));
 
         let link = folder.path().join("link");

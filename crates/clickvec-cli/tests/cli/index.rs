@@ -64,7 +64,7 @@ fn only_an_index_is_replaced() {
         .says("shop.index: expected an index to replace, or nothing, found an index with `notes.txt`");
     let to = |output: &str| folder.run(&[&INDEX[..6], &[output]].concat());
     to("titles.tsv").code(2).says("titles.tsv: expected an index to replace, or nothing, found a file");
-    to(".").code(2).says("found a folder that is no index");
+    to(".").code(2).says("found a folder that is none");
     to("no/index").code(2).says("expected a folder to write into, found none");
     assert_eq!(folder.read("shop.index/notes.txt"), "mine");
     folder.run(&["search", "--index", "shop.index", "red"]).code(0);

@@ -1,6 +1,8 @@
 //! `clickvec prepare`.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -22,7 +24,6 @@ fn json(run: Run) -> Value {
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    use std::io::Write as _;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
@@ -439,7 +440,7 @@ fn a_pipe_by_name_loses_nothing() {
     folder.write("log.tsv", LOG);
     prepare(&folder, &["--min-users", "1"]).code(0);
     let expected = folder.read("clicks.tsv");
-    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
     assert!(made.success());
     let path = folder.path("pipe");
     let writer = std::thread::spawn(move || std::fs::write(path, LOG).unwrap());
@@ -467,7 +468,7 @@ fn outputs_are_told_apart_by_where_they_lead() {
     // What standard output is redirected to is appended to, not replaced.
     folder.write("target", "before\n");
     let target = std::fs::File::options().append(true).open(folder.path("target")).unwrap();
-    let mut command = std::process::Command::new(program());
+    let mut command = Command::new(program());
     command
         .current_dir(folder.path("."))
         .args(["prepare", "log.tsv", "-o", "/dev/stdout", "--min-users", "1"])
@@ -627,4 +628,34 @@ fn what_a_killed_run_left_is_removed() {
     folder.write(".clickvec-clicks.tsv-abcdef.tmp", "half");
     prepare(&folder, &["--min-users", "1"]).code(0);
     assert!(!folder.path(".clickvec-clicks.tsv-abcdef.tmp").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_run_leaves_what_was_there_and_nothing_else() {
+    let folder = Folder::new();
+    folder.write("clicks.tsv", "former");
+    let names = || {
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let mut child = Command::new(program())
+        .args(["prepare", "-", "-o", "clicks.tsv", "--min-users", "1"])
+        .current_dir(folder.path("."))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(LOG.as_bytes()).unwrap();
+    while names().len() < 2 {}
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The lock is empty, and held by nobody.
+    assert_eq!(names(), [".clickvec-clicks.tsv.lock", "clicks.tsv"]);
+    assert_eq!(folder.read("clicks.tsv"), "former");
+    folder.write("log.tsv", LOG);
+    prepare(&folder, &["--min-users", "1"]).code(0);
+    assert_eq!(names(), ["clicks.tsv", "log.tsv"]);
 }

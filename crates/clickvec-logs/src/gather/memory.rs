@@ -1,8 +1,8 @@
 //! What is counted in memory.
 
 use hashbrown::HashTable;
-use xxhash_rust::xxh3::xxh3_64;
 
+use super::texts::Names;
 use super::{Cell, PARTS, QueryGroup, Sighting, TitleGroup, add_user};
 use crate::error::Result;
 
@@ -11,8 +11,7 @@ const TABLE_BYTES: usize = 10;
 
 /// Counts by query, title, part and position.
 pub(super) struct Memory {
-    queries: Texts,
-    titles: Texts,
+    names: Names,
     cells: Vec<Entry>,
     places: HashTable<u32>,
     /// By query and part; empty if users are not told apart.
@@ -31,8 +30,7 @@ impl Memory {
     /// Nothing counted.
     pub(super) fn new(most_users: usize) -> Memory {
         Memory {
-            queries: Texts::default(),
-            titles: Texts::default(),
+            names: Names::default(),
             cells: Vec::new(),
             places: HashTable::new(),
             users: Vec::new(),
@@ -54,19 +52,33 @@ impl Memory {
     /// most is reckoned by their capacity.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
-        self.queries.bytes()
-            + self.titles.bytes()
-            + self.cells.capacity() * size_of::<Entry>()
+        self.names.bytes() + self.bytes_of_counts()
+    }
+
+    /// What it takes beside the texts.
+    #[inline]
+    pub(super) fn bytes_of_counts(&self) -> usize {
+        self.cells.capacity() * size_of::<Entry>()
             + self.places.capacity() * TABLE_BYTES
             + self.users.capacity() * size_of::<[Vec<u64>; PARTS]>()
             + self.user_bytes
     }
 
     #[inline]
-    pub(super) fn add(&mut self, sighting: Sighting<'_>) {
-        let query = self.queries.number(sighting.query);
-        let title = self.titles.number(sighting.title);
-        let (part, position) = (sighting.part, sighting.position);
+    pub(super) fn add(&mut self, sighting: Sighting<&str>) {
+        let numbered = self.names.number(sighting);
+        self.count(numbered);
+    }
+
+    /// Texts that were numbered elsewhere; nothing may be counted yet.
+    pub(super) fn take(&mut self, names: Names) {
+        self.names = names;
+    }
+
+    /// Counts what is numbered already.
+    #[inline]
+    pub(super) fn count(&mut self, sighting: Sighting<u32>) {
+        let Sighting { query, title, part, position, .. } = sighting;
         let hash = mixed(query, title, part, position);
         let cells = &self.cells;
         let same = |&place: &u32| {
@@ -103,31 +115,35 @@ impl Memory {
         }
     }
 
-    /// Hands over all groups in order and forgets them.
+    /// Hands over all groups in order and forgets them, but not their texts.
     pub(super) fn drain(&mut self, mut each: impl FnMut(&QueryGroup) -> Result<()>) -> Result<()> {
-        let (queries, titles) = (self.queries.ranks(), self.titles.ranks());
-        let mut order: Vec<u32> = (0..self.cells.len() as u32).collect();
-        order.sort_unstable_by_key(|&place| {
-            let Entry { query, title, cell } = &self.cells[place as usize];
-            (queries[*query as usize], titles[*title as usize], cell.part, cell.position)
-        });
+        let (queries, titles) = (self.names.queries.ranks(), self.names.titles.ranks());
+        // Most comparisons are decided without going to the cells.
+        let key =
+            |entry: &Entry| u64::from(queries[entry.query as usize]) << 32 | u64::from(titles[entry.title as usize]);
+        let mut order: Vec<(u64, u32)> = (0..).zip(&self.cells).map(|(place, entry)| (key(entry), place)).collect();
         drop((queries, titles));
+        let rest = |place: u32| {
+            let cell = &self.cells[place as usize].cell;
+            (cell.part, cell.position)
+        };
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| rest(a.1).cmp(&rest(b.1))));
         let mut group = QueryGroup::default();
         let mut current: Option<(u32, u32)> = None;
-        for place in order {
+        for (_, place) in order {
             let Entry { query, title, cell } = &self.cells[place as usize];
             if current.is_none_or(|(other, _)| other != *query) {
                 if current.is_some() {
                     each(&group)?;
                 }
-                group = QueryGroup { query: self.queries.get(*query).to_vec(), ..QueryGroup::default() };
+                group = QueryGroup { query: self.names.queries.get(*query).to_vec(), ..QueryGroup::default() };
                 if let Some(users) = self.users.get_mut(*query as usize) {
                     group.users = std::mem::take(users);
                 }
                 current = None;
             }
             if current.is_none_or(|(_, other)| other != *title) {
-                group.titles.push(TitleGroup { title: self.titles.get(*title).to_vec(), cells: Vec::new() });
+                group.titles.push(TitleGroup { title: self.names.titles.get(*title).to_vec(), cells: Vec::new() });
             }
             if let Some(last) = group.titles.last_mut() {
                 last.cells.push(*cell);
@@ -137,7 +153,8 @@ impl Memory {
         if current.is_some() {
             each(&group)?;
         }
-        *self = Memory::new(self.most_users);
+        let names = std::mem::take(&mut self.names);
+        *self = Memory { names, ..Memory::new(self.most_users) };
         Ok(())
     }
 }
@@ -151,58 +168,4 @@ fn mixed(query: u32, title: u32, part: u8, position: u16) -> u64 {
     let folded = (folded as u64) ^ (folded >> 64) as u64;
     let again = u128::from(folded ^ pair) * 0xa076_1d64_78bd_642f_u128;
     (again as u64) ^ (again >> 64) as u64
-}
-
-/// Different texts, numbered as they come.
-#[derive(Default)]
-struct Texts {
-    bytes: Vec<u8>,
-    /// Where each begins; the last one ends where `bytes` does.
-    starts: Vec<u64>,
-    places: HashTable<u32>,
-    hashes: Vec<u64>,
-}
-
-impl Texts {
-    #[inline]
-    fn number(&mut self, text: &str) -> u32 {
-        let hash = xxh3_64(text.as_bytes());
-        let same = |&number: &u32| self.hashes[number as usize] == hash && self.get(number) == text.as_bytes();
-        if let Some(&number) = self.places.find(hash, same) {
-            return number;
-        }
-        // The budget of memory is far below 2^32 texts.
-        let number = self.starts.len() as u32;
-        self.starts.push(self.bytes.len() as u64);
-        self.bytes.extend_from_slice(text.as_bytes());
-        self.hashes.push(hash);
-        let hashes = &self.hashes;
-        self.places.insert_unique(hash, number, |&number| hashes[number as usize]);
-        number
-    }
-
-    fn get(&self, number: u32) -> &[u8] {
-        let start = self.starts[number as usize] as usize;
-        let end = self.starts.get(number as usize + 1).map_or(self.bytes.len(), |&end| end as usize);
-        &self.bytes[start..end]
-    }
-
-    #[inline]
-    fn bytes(&self) -> usize {
-        self.bytes.capacity()
-            + self.starts.capacity() * 8
-            + self.hashes.capacity() * 8
-            + self.places.capacity() * TABLE_BYTES
-    }
-
-    /// For each text its place in the order of bytes.
-    fn ranks(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.starts.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| self.get(a).cmp(self.get(b)));
-        let mut ranks = vec![0; order.len()];
-        for (rank, number) in order.into_iter().enumerate() {
-            ranks[number as usize] = rank as u32;
-        }
-        ranks
-    }
 }

@@ -7,6 +7,7 @@
 mod memory;
 mod merge;
 mod run;
+mod texts;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use merge::merge;
 use run::{Run, RunWriter};
 
 pub use run::RunReader;
+pub(crate) use texts::Names;
 
 /// Runs that are merged at once: each needs a buffer and an open file.
 const MERGED_AT_ONCE: usize = 64;
@@ -26,13 +28,13 @@ const LEAST_BYTES: usize = 8 << 20;
 /// Which output a row belongs to.
 pub const PARTS: usize = 2;
 
-/// One row, cleaned.
-#[derive(Debug, Clone, Copy)]
-pub struct Sighting<'a> {
+/// One row, cleaned. Its texts are texts, or their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sighting<T> {
     /// What was typed.
-    pub query: &'a str,
+    pub query: T,
     /// What was shown.
-    pub title: &'a str,
+    pub title: T,
     /// Which output it belongs to, below [`PARTS`].
     pub part: u8,
     /// Where it was shown; 0 if positions are not asked for.
@@ -112,9 +114,39 @@ impl Gatherer {
     ///
     /// [`crate::Error::File`] if memory is full and the disk is too.
     #[inline]
-    pub fn add(&mut self, sighting: Sighting<'_>) -> Result<()> {
+    pub fn add(&mut self, sighting: Sighting<&str>) -> Result<()> {
         self.memory.add(sighting);
         if self.memory.bytes() >= self.budget {
+            self.spill()?;
+            self.memory.take(Names::default());
+        }
+        Ok(())
+    }
+
+    /// Takes texts that were numbered before; those of what was counted until now are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::File`].
+    pub(crate) fn take(&mut self, names: Names) -> Result<()> {
+        if !self.memory.is_empty() {
+            self.spill()?;
+        }
+        self.memory.take(names);
+        Ok(())
+    }
+
+    /// Counts a row that has the numbers of the texts that [`Gatherer::take`] took.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::File`] if memory is full and the disk is too.
+    #[inline]
+    pub(crate) fn add_numbered(&mut self, sighting: Sighting<u32>) -> Result<()> {
+        self.memory.count(sighting);
+        // However much the texts take, a run is not to have a few rows only.
+        let texts = self.memory.bytes() - self.memory.bytes_of_counts();
+        if self.memory.bytes_of_counts() >= self.budget.saturating_sub(texts).max(self.budget / 4) {
             self.spill()?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Cell, QueryGroup, TitleGroup};
-use crate::error::{Error, Result};
+use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 
 /// Large enough that system calls vanish beside the work.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -37,17 +37,17 @@ pub struct RunReader {
 impl RunWriter {
     pub(super) fn new(folder: &Path) -> Result<RunWriter> {
         let file = tempfile::tempfile_in(folder);
-        let file = file.map_err(|source| Error::io(folder, "write a temporary file in", source))?;
+        let file = file.map_err(|source| Error::io(folder, WRITE_TEMPORARY, source))?;
         Ok(RunWriter { file: BufWriter::with_capacity(BUFFER_BYTES, file), folder: folder.to_owned(), groups: 0 })
     }
 
     pub(super) fn write(&mut self, group: &QueryGroup) -> Result<()> {
         self.groups += 1;
-        put(&mut self.file, group).map_err(|source| Error::io(&self.folder, "write a temporary file in", source))
+        put(&mut self.file, group).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))
     }
 
     pub(super) fn finish(self) -> Result<Run> {
-        let failed = |source| Error::io(&self.folder, "write a temporary file in", source);
+        let failed = |source| Error::io(&self.folder, WRITE_TEMPORARY, source);
         let file = self.file.into_inner().map_err(|error| failed(error.into_error()))?;
         Ok(Run { file, folder: self.folder, groups: self.groups })
     }
@@ -55,7 +55,7 @@ impl RunWriter {
 
 impl Run {
     pub(super) fn read(&self) -> Result<RunReader> {
-        let failed = |source| Error::io(&self.folder, "read a temporary file in", source);
+        let failed = |source| Error::io(&self.folder, READ_TEMPORARY, source);
         let mut file = self.file.try_clone().map_err(failed)?;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let file = BufReader::with_capacity(BUFFER_BYTES, file);
@@ -74,7 +74,7 @@ impl RunReader {
             return Ok(false);
         }
         self.left -= 1;
-        get(&mut self.file, group).map_err(|source| Error::io(&self.folder, "read a temporary file in", source))?;
+        get(&mut self.file, group).map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))?;
         Ok(true)
     }
 }
@@ -137,7 +137,7 @@ fn get_text(file: &mut impl Read, text: &mut Vec<u8>) -> io::Result<()> {
     file.read_exact(text)
 }
 
-fn put_number(file: &mut impl Write, mut number: u64) -> io::Result<()> {
+pub(super) fn put_number(file: &mut impl Write, mut number: u64) -> io::Result<()> {
     let mut bytes = [0; 10];
     let mut length = 0;
     while number >= 0x80 {
@@ -149,7 +149,7 @@ fn put_number(file: &mut impl Write, mut number: u64) -> io::Result<()> {
     file.write_all(&bytes[..=length])
 }
 
-fn get_number(file: &mut impl Read) -> io::Result<u64> {
+pub(super) fn get_number(file: &mut impl Read) -> io::Result<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let mut byte = [0];

@@ -1,5 +1,7 @@
 //! The whole way: logs in, tables of counted pairs out.
 
+mod deferred;
+mod inputs;
 mod positions;
 mod rows;
 
@@ -18,7 +20,9 @@ use crate::robots::{Limits, Robots, UserCounts};
 use crate::table::Options;
 use crate::time::Time;
 use crate::titles::Titles;
-use rows::{Counter, Inputs};
+use deferred::Deferred;
+use inputs::Inputs;
+use rows::Counter;
 
 /// The part of the memory that counting pairs may take; titles, searches and users get the rest.
 const COUNTING: f64 = 0.6;
@@ -148,26 +152,40 @@ pub fn prepare(
     report.min_users = min_users;
     report.looks_like_user = inputs.look_like_user();
 
-    // What must be known before the first row is counted.
+    let limited = has_users && (config.limits.day.is_some() || config.limits.log.is_some());
+    let mut gatherer = Gatherer::new(budget(COUNTING), &folder, min_users.unwrap_or(0));
     let mut searches = queries;
     let mut robots = Robots::default();
-    let limited = has_users && (config.limits.day.is_some() || config.limits.log.is_some());
-    if limited || options.extract.is_some() {
+    if let Some(extract) = options.extract {
+        // Searches must be known before the first click is counted.
         let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
-        let by_time = options.extract.is_some_and(|extract| extract.is_by_time());
-        let mut found = Searches::new(budget(1.0 - COUNTING) / 2, by_time);
-        inputs.scan(config, &options, limited.then_some(&mut users), options.extract.map(|_| &mut found), progress)?;
+        let mut found = Searches::new(budget(1.0 - COUNTING) / 2, extract.is_by_time());
+        inputs.scan(config, &options, limited.then_some(&mut users), &mut found, progress)?;
         found.sort();
-        if options.extract.is_some() {
-            searches = Some(found);
-        }
+        searches = Some(found);
         robots = users.robots()?;
     }
+    let mut counter = Counter::new(config, &inputs, titles.as_ref(), searches.as_ref());
+    if limited && options.extract.is_none() {
+        // Who asks no more in the whole log than is allowed in a day is no robot.
+        let log = config.limits.log.into_iter().chain(config.limits.day).min();
+        let mut users = UserCounts::new(Limits { day: None, log }, budget(1.0 - COUNTING) / 2, &folder);
+        let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
+        inputs.defer(config, &options, &mut counter, &mut users, &mut deferred, &mut report, progress)?;
+        let suspects = users.robots()?;
+        if !suspects.is_empty() {
+            let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
+            deferred.each_asked(|asked| match suspects.contains(&asked.user) {
+                true => users.add(asked.user, asked.day.map(i64::from), asked.query),
+                false => Ok(()),
+            })?;
+            robots = users.robots()?;
+        }
+        deferred.count(&mut gatherer, |row| counter.judge(row, &robots))?;
+    } else {
+        inputs.count(config, &options, &mut counter, &robots, &mut gatherer, &mut report, progress)?;
+    }
     report.robots = limited.then_some(robots.len() as u64);
-
-    let mut gatherer = Gatherer::new(budget(COUNTING), &folder, min_users.unwrap_or(0));
-    let mut counter = Counter::new(config, &inputs, titles.as_ref(), searches.as_ref(), &robots);
-    inputs.count(config, &options, &mut counter, &mut gatherer, &mut report, progress)?;
     let found = counter.finish();
     report.left_out = found.left_out;
     report.personal = found.personal;

@@ -2,22 +2,16 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
 
 use csv_core::ReadRecordResult;
 
-use super::lines::{Found, Lines};
-use super::{Columned, MAX_ROW_BYTES, Next, Options, Record, find_columns};
-use crate::columns::Role;
-use crate::error::{Result, RowFault};
+use super::lines::Found;
+use super::{MAX_ROW_BYTES, Next, Record, Rows};
+use crate::error::RowFault;
 
 pub(super) struct Reader {
-    lines: Lines,
+    rows: Rows,
     rules: csv_core::Reader,
-    header: Vec<u8>,
-    columns: usize,
-    wanted: Vec<(usize, Role)>,
-    short_rows: bool,
     /// The current line.
     line: Vec<u8>,
     /// Lines that were read in search of a closing quote that never came: they are read again, on their own.
@@ -33,32 +27,28 @@ struct Fields {
     count: usize,
 }
 
+/// What separates the fields, if nobody said it: a comma, or a semicolon if the header has only those.
+pub(super) fn delimiter(header: &[u8], asked: Option<u8>) -> u8 {
+    let only_semicolons = header.contains(&b';') && !header.contains(&b',');
+    asked.unwrap_or(if only_semicolons { b';' } else { b',' })
+}
+
+/// The names that a header has.
+pub(super) fn names(header: &[u8], delimiter: u8) -> Vec<String> {
+    let (mut rules, mut fields) = (rules(delimiter), Fields::new());
+    fields.feed(&mut rules, header);
+    fields.feed(&mut rules, b"\n");
+    (0..fields.count).map(|place| String::from_utf8_lossy(fields.get(place)).into_owned()).collect()
+}
+
+fn rules(delimiter: u8) -> csv_core::Reader {
+    csv_core::ReaderBuilder::new().delimiter(delimiter).terminator(csv_core::Terminator::Any(b'\n')).build()
+}
+
 impl Reader {
-    pub(super) fn new(
-        path: &Path,
-        lines: Lines,
-        header: Vec<u8>,
-        mut names: Vec<String>,
-        options: &Options,
-    ) -> Result<(Reader, Columned)> {
-        let only_semicolons = header.contains(&b';') && !header.contains(&b',');
-        let delimiter = options.delimiter.unwrap_or(if only_semicolons { b';' } else { b',' });
-        let mut rules =
-            csv_core::ReaderBuilder::new().delimiter(delimiter).terminator(csv_core::Terminator::Any(b'\n')).build();
-        let mut fields = Fields { text: vec![0; 256], length: 0, ends: vec![0; 16], count: 0 };
-        if options.header.is_none() {
-            rules.reset();
-            fields.clear();
-            fields.feed(&mut rules, &header);
-            fields.feed(&mut rules, b"\n");
-            let bytes = (0..fields.count).map(|place| fields.get(place));
-            names = bytes.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        }
-        let columns = names.len();
-        let found = find_columns(path, names, &options.columns)?;
-        let wanted = found.wanted.clone();
-        let (line, again, short_rows) = (Vec::new(), VecDeque::new(), options.short_rows);
-        Ok((Reader { lines, rules, header, columns, wanted, short_rows, line, again, fields }, found))
+    pub(super) fn new(rows: Rows, delimiter: u8) -> Reader {
+        let (line, again, fields) = (Vec::new(), VecDeque::new(), Fields::new());
+        Reader { rows, rules: rules(delimiter), line, again, fields }
     }
 
     pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
@@ -74,7 +64,7 @@ impl Reader {
             Found::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
             Found::Line => {}
         }
-        if self.line == self.header {
+        if self.line == self.rows.header {
             return Ok(Next::Header);
         }
         if let Some(fault) = self.read_record()? {
@@ -84,14 +74,14 @@ impl Reader {
         if memchr::memchr(0, text).is_some() {
             return Ok(Next::Broken(RowFault::Nul));
         }
-        if fields.count > self.columns || (fields.count < self.columns && !self.short_rows) {
-            return Ok(Next::Broken(RowFault::ColumnCount { expected: self.columns, found: fields.count }));
+        if fields.count > self.rows.columns || (fields.count < self.rows.columns && !self.rows.short_rows) {
+            return Ok(Next::Broken(RowFault::ColumnCount { expected: self.rows.columns, found: fields.count }));
         }
         match std::str::from_utf8(text) {
             Ok(text) => record.text.push_str(text),
             Err(error) => return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.valid_up_to() + 1 })),
         }
-        for &(column, role) in &self.wanted {
+        for &(column, role) in &self.rows.wanted {
             if column < fields.count {
                 let start = if column == 0 { 0 } else { fields.ends[column - 1] };
                 record.spans[role as usize] = Some((start as u32, fields.ends[column] as u32));
@@ -106,8 +96,8 @@ impl Reader {
             (*number, self.line) = (again, line);
             return Ok(Found::Line);
         }
-        let found = self.lines.next(&mut self.line)?;
-        *number = self.lines.number;
+        let found = self.rows.lines.next(&mut self.line)?;
+        *number = self.rows.lines.number;
         Ok(found)
     }
 
@@ -145,6 +135,10 @@ impl Reader {
 }
 
 impl Fields {
+    fn new() -> Fields {
+        Fields { text: vec![0; 256], length: 0, ends: vec![0; 16], count: 0 }
+    }
+
     fn clear(&mut self) {
         (self.length, self.count) = (0, 0);
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clickvec::files;
 
-use crate::columns::{ALL, Columns, ROLES, Role};
+use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, Result, RowFault, TableFault};
 use crate::preset::Extract;
 use lines::{Found, Lines};
@@ -34,6 +34,9 @@ pub enum Format {
     /// Apache Parquet.
     Parquet,
 }
+
+/// All of them.
+pub const ALL: [Format; 4] = [Format::Tsv, Format::Csv, Format::Json, Format::Parquet];
 
 impl Format {
     /// As `--format` has it.
@@ -202,25 +205,23 @@ impl Table {
             });
         }
         let mut header = Vec::new();
+        if options.header.is_none() {
+            read_header(path, &mut lines, &mut header)?;
+        }
+        let delimiter = csv::delimiter(&header, options.delimiter);
         let names = match &options.header {
             Some(names) => names.clone(),
-            None => {
-                read_header(path, &mut lines, &mut header)?;
-                Vec::new()
-            }
+            None if format == Format::Csv => csv::names(&header, delimiter),
+            None => String::from_utf8_lossy(&header).split('\t').map(str::to_owned).collect(),
         };
-        if format == Format::Csv {
-            let (reader, found) = csv::Reader::new(path, lines, header, names, options)?;
-            Ok(Table {
-                path: path.to_owned(),
-                source: Source::Csv(Box::new(reader)),
-                has: found.has,
-                names: found.names,
-            })
-        } else {
-            let (reader, found) = tsv::Reader::new(path, lines, header, names, options)?;
-            Ok(Table { path: path.to_owned(), source: Source::Tsv(reader), has: found.has, names: found.names })
-        }
+        let found = find_columns(path, names, &options.columns)?;
+        let (columns, short_rows) = (found.names.len(), options.short_rows);
+        let rows = Rows { lines, header, columns, wanted: found.wanted, short_rows };
+        let source = match format {
+            Format::Csv => Source::Csv(Box::new(csv::Reader::new(rows, delimiter))),
+            _ => Source::Tsv(tsv::Reader::new(rows)),
+        };
+        Ok(Table { path: path.to_owned(), source, has: found.has, names: found.names })
     }
 
     /// The next row.
@@ -259,7 +260,7 @@ impl Table {
     /// [`TableFault::MissingColumn`].
     pub fn check_named(&self, columns: &Columns) -> Result<()> {
         let Source::Json(reader) = &self.source else { return Ok(()) };
-        match ALL.into_iter().find(|&role| columns.is_named(role) && !reader.saw(role)) {
+        match columns::ALL.into_iter().find(|&role| columns.is_named(role) && !reader.saw(role)) {
             None => Ok(()),
             Some(role) => Err(self.missing(role, columns)),
         }
@@ -289,6 +290,16 @@ impl Table {
     }
 }
 
+/// Rows of separated values, and which of them are fields to read.
+struct Rows {
+    lines: Lines,
+    /// Passed over where it comes again.
+    header: Vec<u8>,
+    columns: usize,
+    wanted: Vec<(usize, Role)>,
+    short_rows: bool,
+}
+
 /// Which roles a file has, and what its columns are called.
 struct Columned {
     has: [bool; ROLES],
@@ -304,7 +315,7 @@ struct Columned {
 /// [`TableFault::MissingColumn`] for one that somebody named, [`TableFault::DuplicateColumn`].
 fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Columned> {
     let mut found = Columned { has: [false; ROLES], names, wanted: Vec::new() };
-    for role in ALL {
+    for role in columns::ALL {
         let is = |name: &str| found.names.iter().any(|other| other.trim().eq_ignore_ascii_case(name.trim()));
         let Some(name) = columns.names_of(role).find(|name| is(name)).or(columns.of(role)) else { continue };
         let mut places =

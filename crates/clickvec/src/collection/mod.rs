@@ -154,7 +154,7 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// [`Error::Index`] with [`IndexFault::NotReplaceable`], or [`IndexFault::OtherModel`] if these vectors are not
+    /// [`Error::NotReplaceable`], [`Error::Index`] with [`IndexFault::OtherModel`] if these vectors are not
     /// this model's; [`Error::InUse`], [`Error::NoFolder`] and [`Error::Io`]. What was at `path` is then untouched.
     pub fn save(&self, model: &Model, path: &Path) -> Result<String> {
         if model.fingerprint() != self.model {
@@ -178,7 +178,7 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// [`Error::NoFolder`]; [`Error::Index`] with [`IndexFault::NotReplaceable`].
+    /// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
     pub fn check_output(path: &Path) -> Result<()> {
         file::check_replaceable(path)
     }

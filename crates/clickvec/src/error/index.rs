@@ -137,10 +137,4 @@ pub enum IndexFault {
         /// What there is.
         found: usize,
     },
-    /// What stands at the output is no index, and would be lost.
-    #[error("expected an index to replace, or nothing, found {found}; name another output")]
-    NotReplaceable {
-        /// What there is.
-        found: String,
-    },
 }

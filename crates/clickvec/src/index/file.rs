@@ -298,37 +298,14 @@ pub(crate) fn write<A: Serialize>(
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], or [`Error::Index`] with [`IndexFault::NotReplaceable`].
+/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
 pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
-    let path = &files::resolved(path);
-    let parent = files::folder_of(path);
-    if !parent.is_dir() {
-        return Err(Error::NoFolder { path: parent });
-    }
-    let refused =
-        |found: String| Err(Error::Index { path: path.to_owned(), fault: IndexFault::NotReplaceable { found } });
-    let entries = match fs::metadata(path) {
-        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(metadata) if !metadata.is_dir() => return refused("a file".to_owned()),
-        _ => fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>),
-    };
-    let entries = entries.map_err(|source| Error::io(path, "read", source))?;
-    if entries.is_empty() {
-        return Ok(());
-    }
-    // An index of any version: only what it says it holds matters.
-    let known: Option<OnlyFiles> = read_manifest(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let Some(known) = known.filter(|known| known.kind == KIND) else {
-        return refused("a folder that is no index".to_owned());
-    };
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder || name != MANIFEST && !known.contents.files.contains_key(&name) {
-            return refused(format!("an index with `{}` in it, which would be lost", shortened(&name)));
-        }
-    }
-    Ok(())
+    files::check_replaceable_folder(path, "an index", |path| {
+        // An index of any version: only what it says it holds matters.
+        let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
+        let names = known.contents.files.into_keys().chain([MANIFEST.to_owned()]);
+        (known.kind == KIND).then(|| names.collect())
+    })
 }
 
 #[derive(Deserialize)]

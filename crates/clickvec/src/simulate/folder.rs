@@ -14,7 +14,7 @@ use super::judged::{Judged, judge};
 use super::market::Market;
 use super::users::ClickModel;
 use super::{Fewer, SimulateConfig, Summary};
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result};
 use crate::files::{self, Claim};
 
 /// The version of the form; `format` in the truth.
@@ -55,38 +55,14 @@ struct Known {
 ///
 /// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
 pub fn check_output(path: &Path) -> Result<()> {
-    let path = &files::resolved(path);
-    let parent = files::folder_of(path);
-    if !parent.is_dir() {
-        return Err(Error::NoFolder { path: parent });
-    }
-    let refused = |found: String| Err(Error::NotReplaceable { path: path.to_owned(), what: "a simulation", found });
-    let entries = match fs::metadata(path) {
-        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(metadata) if !metadata.is_dir() => return refused("a file".to_owned()),
-        _ => fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>),
-    };
-    let entries = entries.map_err(|source| Error::io(path, "read", source))?;
-    if entries.is_empty() {
-        return Ok(());
-    }
-    let Some(known) = read_truth(&path.join(TRUTH)).filter(|known| known.kind == KIND) else {
-        return refused("a folder that is none".to_owned());
-    };
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder || name != TRUTH && !known.files.contains(&name) {
-            return refused(format!("one with `{}` in it, which would be lost", shortened(&name)));
-        }
-    }
-    Ok(())
-}
-
-fn read_truth(path: &Path) -> Option<Known> {
-    let length = fs::metadata(path).ok()?.len();
-    let bytes = (length <= MAX_TRUTH_BYTES).then(|| fs::read(path).ok())??;
-    serde_json::from_slice(&bytes).ok()
+    files::check_replaceable_folder(path, "a simulation", |path| {
+        let truth = path.join(TRUTH);
+        let length = fs::metadata(&truth).ok()?.len();
+        let bytes = (length <= MAX_TRUTH_BYTES).then(|| fs::read(&truth).ok())??;
+        let known: Known = serde_json::from_slice(&bytes).ok()?;
+        let names = known.files.into_iter().chain([TRUTH.to_owned()]);
+        (known.kind == KIND).then(|| names.collect())
+    })
 }
 
 /// A folder that is being written.

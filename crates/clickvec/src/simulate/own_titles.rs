@@ -48,6 +48,8 @@ pub(super) struct OwnMarket {
     of_titles: Vec<Vec<u32>>,
     /// The titles of each word.
     of_words: Vec<Vec<u32>>,
+    /// How much each word says.
+    information: Vec<f64>,
     /// Titles with words; what is wanted most often first, by way of `order`.
     usable: Vec<u32>,
     order: Permutation,
@@ -81,7 +83,9 @@ impl OwnMarket {
             return None;
         }
         let order = Permutation::new(usable.len() as u64, seed, "popularity", 0);
-        Some(OwnMarket { titles, words: all, of_titles, of_words, usable, order })
+        let said = |titles_of: &Vec<u32>| (1.0 + titles.len() as f64 / titles_of.len() as f64).ln();
+        let information = of_words.iter().map(said).collect();
+        Some(OwnMarket { titles, words: all, of_titles, of_words, information, usable, order })
     }
 
     fn weight(&self, word: u32) -> f64 {
@@ -92,11 +96,6 @@ impl OwnMarket {
             || text.chars().count() == 1
             || text.chars().all(|c| c.is_ascii_digit());
         if says_little { SELDOM } else { 1.0 }
-    }
-
-    /// How much a word says.
-    fn information(&self, word: u32) -> f64 {
-        (1.0 + self.titles.len() as f64 / self.of_words[word as usize].len() as f64).ln()
     }
 
     /// Some words of a title, each at most once; one of them says something, if any does.
@@ -195,7 +194,7 @@ impl Market for OwnMarket {
         let own = &self.of_titles[title as usize];
         let (mut all, mut covered) = (0.0, 0.0);
         for &word in &want.words {
-            let information = self.information(word);
+            let information = self.information[word as usize];
             all += information;
             covered += if own.contains(&word) { information } else { 0.0 };
         }
@@ -214,7 +213,7 @@ impl Market for OwnMarket {
             (0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]).collect()
         };
         let mut looked_at = some_of(by_rarity[0], 40, rng);
-        looked_at.sort_by_key(|&title| std::cmp::Reverse(grade_of(title)));
+        looked_at.sort_by_cached_key(|&title| std::cmp::Reverse(grade_of(title)));
         looked_at.truncate(5);
         found.extend(looked_at);
         for &word in &by_rarity {

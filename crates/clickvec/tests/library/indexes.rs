@@ -170,12 +170,12 @@ fn only_an_index_is_replaced() {
     let file = made.folder.path().join("model");
     refused(save(&file), &file, "expected an index to replace, or nothing, found a file");
     fs::write(made.file("notes.txt"), "mine").expect("written");
-    refused(save(&made.index()), &made.index(), "found an index with `notes.txt` in it, which would be lost");
+    refused(save(&made.index()), &made.index(), "found one with `notes.txt` in it, which would be lost");
     fs::remove_file(made.file("notes.txt")).expect("removed");
     fs::remove_file(made.file("manifest.json")).expect("removed");
-    refused(save(&made.index()), &made.index(), "found a folder that is no index");
+    refused(save(&made.index()), &made.index(), "found a folder that is none");
     fs::write(made.file("manifest.json"), "{\"kind\": \"other\", \"contents\": {\"files\": {}}}").expect("written");
-    refused(save(&made.index()), &made.index(), "found a folder that is no index");
+    refused(save(&made.index()), &made.index(), "found a folder that is none");
     assert_eq!(names(&made.index()).len(), 4, "nothing was lost");
     let nowhere = made.folder.path().join("no/index");
     assert!(matches!(save(&nowhere), Err(Error::NoFolder { .. })));

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clickvec_logs::columns::{Columns, Role};
-use clickvec_logs::preset::Preset;
+use clickvec_logs::preset::{self, Preset};
 use clickvec_logs::robots::Limits;
-use clickvec_logs::table::{Format, Options};
+use clickvec_logs::table::{self, Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, Split};
 
@@ -31,12 +31,12 @@ pub(crate) struct Args {
     pub(super) output: PathBuf,
 
     /// How the logs are written [default: by the name and the first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<FormatFlag>,
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    format: Option<Format>,
 
     /// A log of a known form.
-    #[arg(long, value_name = "PRESET")]
-    preset: Option<PresetFlag>,
+    #[arg(long, value_name = "PRESET", value_parser = preset())]
+    preset: Option<Preset>,
 
     /// What separates the fields of CSV [default: a comma, or a semicolon if the header has only those].
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter, conflicts_with = "preset")]
@@ -164,34 +164,38 @@ struct ColumnFlags {
     key_column: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormatFlag {
-    /// Fields between tabs, nothing quoted.
-    Tsv,
-    /// Fields between commas, in quotes where they need it.
-    Csv,
-    /// One JSON object a line.
-    Json,
-    /// Apache Parquet; needs a program built with it.
-    Parquet,
+/// One of the things that have a name, each with a line of help.
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+    about: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let values = all.iter().map(|&value| PossibleValue::new(name(value)).help(about(value)));
+    PossibleValuesParser::new(values).try_map(move |found| {
+        let value = all.iter().copied().find(|&value| name(value) == found);
+        value.ok_or("expected one of the possible values")
+    })
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PresetFlag {
-    /// User Behavior Insights: dumps of ubi_queries and ubi_events.
-    Ubi,
-    /// Events of Google Analytics 4, exported from BigQuery as JSON lines.
-    Ga4,
-    /// Enriched events of Snowplow as JSON lines.
-    Snowplow,
-    /// ORCAS; wants --titles msmarco-docs.tsv.
-    Orcas,
-    /// Qrels of MS MARCO's passages; wants --queries and --titles collection.tsv.
-    MsmarcoPassage,
-    /// Qrels of MS MARCO's documents; wants --queries and --titles msmarco-docs.tsv.
-    MsmarcoDocument,
-    /// The AOL log of 2006; wants --titles or --item-as-title.
-    Aol,
+fn format() -> impl TypedValueParser<Value = Format> {
+    named(&table::ALL, Format::name, |format| match format {
+        Format::Tsv => "Fields between tabs, nothing quoted",
+        Format::Csv => "Fields between commas, in quotes where they need it",
+        Format::Json => "One JSON object a line",
+        Format::Parquet => "Apache Parquet; needs a program built with it",
+    })
+}
+
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    named(&preset::ALL, Preset::name, |preset| match preset {
+        Preset::Ubi => "User Behavior Insights: dumps of ubi_queries and ubi_events",
+        Preset::Ga4 => "Events of Google Analytics 4, exported from BigQuery as JSON lines",
+        Preset::Snowplow => "Enriched events of Snowplow as JSON lines",
+        Preset::Orcas => "ORCAS; wants --titles msmarco-docs.tsv",
+        Preset::MsmarcoPassage => "Qrels of MS MARCO's passages; wants --queries and --titles collection.tsv",
+        Preset::MsmarcoDocument => "Qrels of MS MARCO's documents; wants --queries and --titles msmarco-docs.tsv",
+        Preset::Aol => "The AOL log of 2006; wants --titles or --item-as-title",
+    })
 }
 
 impl Args {
@@ -232,34 +236,19 @@ impl Args {
         if self.queries.is_some() && !columns.is_named(Role::Key) && self.preset.is_none() {
             columns.name(Role::Key, Role::Key.name());
         }
-        let format = self.format.map(|format| match format {
-            FormatFlag::Tsv => Format::Tsv,
-            FormatFlag::Csv => Format::Csv,
-            FormatFlag::Json => Format::Json,
-            FormatFlag::Parquet => Format::Parquet,
-        });
-        let format = match (format, self.delimiter) {
+        let format = match (self.format, self.delimiter) {
             (None, Some(_)) => Some(Format::Csv),
             (Some(found), Some(_)) if found != Format::Csv => {
                 bail!("`--delimiter` is for CSV, found `--format {}`; leave one of them out", found.name());
             }
             (format, _) => format,
         };
-        let preset = self.preset.map(|preset| match preset {
-            PresetFlag::Ubi => Preset::Ubi,
-            PresetFlag::Ga4 => Preset::Ga4,
-            PresetFlag::Snowplow => Preset::Snowplow,
-            PresetFlag::Orcas => Preset::Orcas,
-            PresetFlag::MsmarcoPassage => Preset::MsmarcoPassage,
-            PresetFlag::MsmarcoDocument => Preset::MsmarcoDocument,
-            PresetFlag::Aol => Preset::Aol,
-        });
         let limit = |limit: u64| (limit > 0).then_some(limit);
         let (delimiter, header) = (self.delimiter, self.header.clone());
         Ok(Config {
             inputs: self.logs.clone(),
             table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
-            preset,
+            preset: self.preset,
             titles: self.titles.clone(),
             queries: self.queries.clone(),
             item_as_title: self.item_as_title,

@@ -1,0 +1,275 @@
+//! Rows that are judged later: who is a robot is known when all rows were read.
+//!
+//! What matters of each row waits in an unnamed file, its texts as numbers. Texts stay in memory as far as it is allowed;
+//! beyond, they go into a file as well and are numbered anew.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::rows::{Fate, Seen};
+use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
+use crate::gather::{Gatherer, Names, Sighting};
+use crate::privacy::Removed;
+
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// Who asked what in a row, for those who count queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// A hash of who.
+    pub(super) user: u64,
+    /// Days since 1970, if the row says when.
+    pub(super) day: Option<i32>,
+    /// A hash of the query and of when or in which visit it was asked.
+    pub(super) query: u64,
+}
+
+/// A row that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    /// `None` if nobody knows who asked.
+    pub(super) asked: Option<Asked>,
+    /// `None` if the row is broken.
+    pub(super) seen: Option<Seen<u32>>,
+}
+
+/// Rows that wait.
+pub(super) struct Deferred {
+    file: BufWriter<File>,
+    rows: u64,
+    names: Names,
+    /// Texts that memory was too small for, with the number of the first row that does not refer to them.
+    closed: Vec<u64>,
+    closed_names: BufWriter<File>,
+    budget: usize,
+    folder: PathBuf,
+}
+
+impl Deferred {
+    /// Keeps texts of `budget` bytes in memory.
+    pub(super) fn new(budget: usize, folder: &Path) -> Result<Deferred> {
+        let file = || -> Result<BufWriter<File>> {
+            let file = tempfile::tempfile_in(folder).map_err(|source| Error::io(folder, WRITE_TEMPORARY, source))?;
+            Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
+        };
+        let (closed, names, folder_path) = (Vec::new(), Names::default(), folder.to_owned());
+        Ok(Deferred { file: file()?, rows: 0, names, closed, closed_names: file()?, budget, folder: folder_path })
+    }
+
+    /// Lets a row wait.
+    pub(super) fn add(&mut self, asked: Option<Asked>, seen: Option<Seen<&str>>) -> Result<()> {
+        let seen = seen.map(|seen| seen.numbered(&mut self.names));
+        self.rows += 1;
+        put(&mut self.file, &Row { asked, seen }).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
+        if self.names.bytes() >= self.budget {
+            let names = std::mem::take(&mut self.names);
+            names.write(&mut self.closed_names).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
+            self.closed.push(self.rows);
+        }
+        Ok(())
+    }
+
+    /// Hands over who asked what, in the order of the rows.
+    pub(super) fn each_asked(&mut self, mut each: impl FnMut(Asked) -> Result<()>) -> Result<()> {
+        let mut rows = self.rows()?;
+        for _ in 0..self.rows {
+            let row = get(&mut rows).map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))?;
+            row.asked.map_or(Ok(()), &mut each)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the rows: `judge` says what stays of each.
+    pub(super) fn count(
+        mut self,
+        gatherer: &mut Gatherer,
+        mut judge: impl FnMut(Row) -> Option<Sighting<u32>>,
+    ) -> Result<()> {
+        let mut rows = self.rows()?;
+        let failed = |source| Error::io(&self.folder, READ_TEMPORARY, source);
+        let mut names = reader(self.closed_names).map_err(failed)?;
+        self.names.freeze();
+        let mut last = Some(self.names);
+        let mut closed = self.closed.into_iter();
+        let mut next = 0;
+        for row in 0..self.rows {
+            if row == next {
+                let texts = match closed.next() {
+                    Some(end) => {
+                        next = end;
+                        Some(Names::read(&mut names).map_err(failed)?)
+                    }
+                    None => last.take(),
+                };
+                gatherer.take(texts.unwrap_or_default())?;
+            }
+            if let Some(sighting) = judge(get(&mut rows).map_err(failed)?) {
+                gatherer.add_numbered(sighting)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of rows from its beginning.
+    fn rows(&mut self) -> Result<BufReader<File>> {
+        let mut again = || -> io::Result<BufReader<File>> {
+            self.file.flush()?;
+            reader(BufWriter::new(self.file.get_ref().try_clone()?))
+        };
+        again().map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))
+    }
+}
+
+fn reader(written: BufWriter<File>) -> io::Result<BufReader<File>> {
+    let mut file = written.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(BufReader::with_capacity(BUFFER_BYTES, file))
+}
+
+// What a row has beside its fate.
+const USER: u8 = 1;
+const DAY: u8 = 2;
+const ITEM: u8 = 4;
+const REMOVED: u8 = 8;
+/// It is counted, and more than a click of one row in the first part, without a position.
+const TALLY: u8 = 16;
+
+/// Two bytes, of which the first says what became of the row and the second what follows, then numbers of fixed size.
+fn put(file: &mut impl Write, row: &Row) -> io::Result<()> {
+    let mut bytes = [0; 96];
+    let mut length = 2;
+    let mut push = |number: &[u8]| {
+        bytes[length..length + number.len()].copy_from_slice(number);
+        length += number.len();
+    };
+    let mut has = 0;
+    if let Some(Asked { user, day, query }) = row.asked {
+        has |= USER;
+        push(&user.to_le_bytes());
+        push(&query.to_le_bytes());
+        if let Some(day) = day {
+            has |= DAY;
+            push(&day.to_le_bytes());
+        }
+    }
+    let fate = row.seen.map_or(BROKEN, |seen| {
+        if let Some(item) = seen.item {
+            has |= ITEM;
+            push(&item.to_le_bytes());
+        }
+        if seen.removed != Removed::default() {
+            has |= REMOVED;
+            let Removed { emails, phones, cards } = seen.removed;
+            [emails, phones, cards].iter().for_each(|count| push(&count.to_le_bytes()));
+        }
+        if let Fate::Counted(Sighting { query, title, part, position, shown, clicks, .. }) = seen.fate {
+            push(&query.to_le_bytes());
+            push(&title.to_le_bytes());
+            if (part, position, shown, clicks) != (0, 0, 1, 1) {
+                has |= TALLY;
+                push(&[part]);
+                push(&position.to_le_bytes());
+                push(&shown.to_le_bytes());
+                push(&clicks.to_le_bytes());
+            }
+        }
+        number(&seen.fate)
+    });
+    (bytes[0], bytes[1]) = (fate, has);
+    file.write_all(&bytes[..length])
+}
+
+fn get(file: &mut impl Read) -> io::Result<Row> {
+    fn take<const N: usize>(file: &mut impl Read) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+    let [fate, has] = take(file)?;
+    let mut asked = None;
+    if has & USER > 0 {
+        let (user, query) = (u64::from_le_bytes(take(file)?), u64::from_le_bytes(take(file)?));
+        let day = if has & DAY > 0 { Some(i32::from_le_bytes(take(file)?)) } else { None };
+        asked = Some(Asked { user, day, query });
+    }
+    if fate == BROKEN {
+        return Ok(Row { asked, seen: None });
+    }
+    let item = if has & ITEM > 0 { Some(u64::from_le_bytes(take(file)?)) } else { None };
+    let mut removed = Removed::default();
+    if has & REMOVED > 0 {
+        for count in [&mut removed.emails, &mut removed.phones, &mut removed.cards] {
+            *count = u64::from_le_bytes(take(file)?);
+        }
+    }
+    let fate = match UNCOUNTED.get(usize::from(fate)) {
+        Some(&fate) => fate,
+        None => {
+            let (query, title) = (u32::from_le_bytes(take(file)?), u32::from_le_bytes(take(file)?));
+            let user = asked.map(|asked| asked.user);
+            let mut sighting = Sighting { query, title, part: 0, position: 0, shown: 1, clicks: 1, user };
+            if has & TALLY > 0 {
+                [sighting.part] = take(file)?;
+                sighting.position = u16::from_le_bytes(take(file)?);
+                sighting.shown = u64::from_le_bytes(take(file)?);
+                sighting.clicks = u64::from_le_bytes(take(file)?);
+            }
+            Fate::Counted(sighting)
+        }
+    };
+    Ok(Row { asked, seen: Some(Seen { item, removed, fate }) })
+}
+
+/// Fates by their number; what is counted has the number after them.
+const UNCOUNTED: [Fate<u32>; 7] = [
+    Fate::NotClicked,
+    Fate::CountZero,
+    Fate::WithoutSearch,
+    Fate::WithoutQuery,
+    Fate::OnlyPersonal,
+    Fate::WithoutItem,
+    Fate::WithoutTitle,
+];
+const BROKEN: u8 = u8::MAX;
+
+fn number(fate: &Fate<u32>) -> u8 {
+    UNCOUNTED.iter().position(|other| other == fate).unwrap_or(UNCOUNTED.len()) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Row> {
+        let removed = Removed { emails: 1, phones: 0, cards: 2 };
+        let counted = |clicks| {
+            let (query, title) = (7, u32::MAX);
+            Fate::Counted(Sighting { query, title, part: 1, position: 9, shown: 1, clicks, user: Some(5) })
+        };
+        let once = Sighting { query: 0, title: 1, part: 0, position: 0, shown: 1, clicks: 1, user: None };
+        let asked = |day| Some(Asked { user: 5, day, query: u64::MAX });
+        let mut rows = vec![
+            Row { asked: asked(Some(-3)), seen: None },
+            Row { asked: asked(None), seen: Some(Seen { item: Some(3), removed, fate: counted(u64::MAX) }) },
+            Row { asked: asked(Some(9)), seen: Some(Seen { item: None, removed, fate: counted(1) }) },
+            Row {
+                asked: None,
+                seen: Some(Seen { fate: Fate::Counted(once), item: None, removed: Removed::default() }),
+            },
+        ];
+        rows.extend(UNCOUNTED.map(|fate| Row { asked: None, seen: Some(Seen { fate, item: Some(1), removed }) }));
+        rows
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_was_written() {
+        let mut bytes = Vec::new();
+        rows().iter().for_each(|row| put(&mut bytes, row).unwrap());
+        let mut left = bytes.as_slice();
+        for row in rows() {
+            assert_eq!(get(&mut left).unwrap(), row);
+        }
+        assert!(left.is_empty());
+    }
+}

@@ -1,0 +1,226 @@
+//! The logs, row by row.
+
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use clickvec::files;
+
+use super::deferred::Deferred;
+use super::rows::{Counter, asked};
+use super::{Config, named};
+use crate::columns::{Columns, Role};
+use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
+use crate::gather::Gatherer;
+use crate::join::Searches;
+use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
+use crate::robots::{Robots, UserCounts};
+use crate::table::{Next, Options, Record, Table, is_stream};
+use crate::time::Time;
+
+/// Rows between two calls of `progress`.
+const PROGRESS_ROWS: u64 = 1 << 16;
+/// Rows after which too many broken ones end the reading at once.
+const FIRST_JUDGED: u64 = 10_000;
+
+/// Copies of standard input and of pipes, by their paths.
+type Copied = Vec<(PathBuf, File)>;
+
+/// The logs, open, with what is known of their columns.
+pub(super) struct Inputs {
+    paths: Vec<PathBuf>,
+    /// What can be read only once, copied.
+    copied: Copied,
+    has: Vec<Role>,
+    first: Table,
+}
+
+impl Inputs {
+    /// Opens all logs once, so that what is wrong with the last one is said before the first is read.
+    pub(super) fn open(config: &Config, options: &Options, folder: &Path) -> Result<Inputs> {
+        let mut copied = Copied::new();
+        for path in config.inputs.iter().filter(|path| is_stream(path)) {
+            if copied.iter().any(|(other, _)| other == path) {
+                return Err(Asked::ReadTwice { what: "the same log" }.into());
+            }
+            copied.push((path.clone(), copy(path, folder)?));
+        }
+        let mut first: Option<(Table, Vec<Role>)> = None;
+        for path in &config.inputs {
+            let table = open(path, &copied, options)?;
+            let has: Vec<Role> = crate::columns::ALL.into_iter().filter(|&role| table.has(role)).collect();
+            match &first {
+                None => first = Some((table, has)),
+                Some((_, expected)) if *expected == has => {}
+                Some((_, expected)) => {
+                    let names = |roles: &[Role]| -> Vec<String> {
+                        roles.iter().filter_map(|&role| options.columns.of(role)).map(str::to_owned).collect()
+                    };
+                    let (expected, found) = (names(expected), names(&has));
+                    let fault = TableFault::OtherColumns { first: config.inputs[0].clone(), expected, found };
+                    return Err(Error::table(path, fault));
+                }
+            }
+        }
+        match first {
+            Some((first, has)) => Ok(Inputs { paths: config.inputs.clone(), copied, has, first }),
+            None => Err(Error::NothingLeft("no log was named".to_owned())),
+        }
+    }
+
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.has.contains(&role)
+    }
+
+    pub(super) fn require(&self, role: Role, columns: &Columns) -> Result<()> {
+        self.first.require(role, columns)
+    }
+
+    /// Columns that look as if they said who asked, if none is taken for that.
+    pub(super) fn look_like_user(&self) -> Vec<String> {
+        let names = self.first.names().iter();
+        let found = names.filter(|name| crate::columns::looks_like_name(name) && crate::columns::looks_like_user(name));
+        found.filter(|_| !self.has(Role::User)).cloned().collect()
+    }
+
+    /// Reads all rows before they are counted: who asks how much, and the searches that clicks belong to.
+    pub(super) fn scan(
+        &self,
+        config: &Config,
+        options: &Options,
+        mut users: Option<&mut UserCounts>,
+        searches: &mut Searches,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        let mut report = Report::default();
+        self.each(config, options, &mut report, progress, |path, record| {
+            // Searches are rows of their own, and only they are queries.
+            if !record.is_search {
+                return Ok(None);
+            }
+            let time = record.get(Role::Time).and_then(Time::parse);
+            if let Some(key) = record.get(Role::Key) {
+                let query = record.get(Role::Query).filter(|query| !query.trim().is_empty());
+                searches.add(path, key.trim(), time, query.unwrap_or_default())?;
+            }
+            if let Some(users) = &mut users
+                && let Some(asked) = asked(record, time)
+            {
+                users.add(asked.user, asked.day.map(i64::from), asked.query)?;
+            }
+            Ok(None)
+        })
+    }
+
+    /// Counts all rows.
+    pub(super) fn count(
+        &self,
+        config: &Config,
+        options: &Options,
+        counter: &mut Counter<'_>,
+        robots: &Robots,
+        gatherer: &mut Gatherer,
+        report: &mut Report,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        self.each(config, options, report, progress, |_, record| counter.row(record, robots, gatherer, options))?;
+        counter.passed_over(&report.left_out);
+        Ok(())
+    }
+
+    /// Reads all rows and lets them wait; their queries are counted in `users`.
+    pub(super) fn defer(
+        &self,
+        config: &Config,
+        options: &Options,
+        counter: &mut Counter<'_>,
+        users: &mut UserCounts,
+        deferred: &mut Deferred,
+        report: &mut Report,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        self.each(config, options, report, progress, |_, record| counter.defer(record, users, deferred, options))?;
+        counter.passed_over(&report.left_out);
+        Ok(())
+    }
+
+    /// Hands over all whole rows; what is wrong with one may come back.
+    fn each(
+        &self,
+        config: &Config,
+        options: &Options,
+        report: &mut Report,
+        progress: &mut dyn FnMut(u64),
+        mut row: impl FnMut(&Path, &Record) -> Result<Option<RowFault>>,
+    ) -> Result<()> {
+        let mut record = Record::default();
+        for path in &self.paths {
+            let mut table = open(path, &self.copied, options)?;
+            let mut file = FileReport { path: named(path), rows: 0, broken: 0 };
+            record.line = 0;
+            loop {
+                let fault = match table.next(&mut record)? {
+                    Next::End => break,
+                    Next::Row => row(path, &record)?,
+                    Next::Broken(fault) => Some(fault),
+                    Next::Header => {
+                        report.left_out.headers += 1;
+                        None
+                    }
+                    Next::Other => {
+                        report.left_out.other_events += 1;
+                        None
+                    }
+                };
+                file.rows += 1;
+                report.rows += 1;
+                if let Some(fault) = fault {
+                    file.broken += 1;
+                    broken(report, &file.path, record.line, &fault);
+                }
+                if report.rows.is_multiple_of(PROGRESS_ROWS) {
+                    progress(report.rows);
+                    if report.rows >= FIRST_JUDGED {
+                        judge(report.rows, report.broken, &report.first_broken, config.max_bad)?;
+                    }
+                }
+            }
+            table.check_named(&options.columns)?;
+            report.files.push(file);
+        }
+        progress(report.rows);
+        judge(report.rows, report.broken, &report.first_broken, config.max_bad)
+    }
+}
+
+fn open(path: &Path, copied: &Copied, options: &Options) -> Result<Table> {
+    match copied.iter().find(|(other, _)| other == path) {
+        None => Table::open(path, options),
+        Some((_, copied)) => {
+            let failed = |source| Error::io(path, "read", source);
+            let mut file = copied.try_clone().map_err(failed)?;
+            file.seek(SeekFrom::Start(0)).map_err(failed)?;
+            Table::read(path, Box::new(BufReader::with_capacity(256 * 1024, file)), options)
+        }
+    }
+}
+
+/// A stream, decompressed, in an unnamed file.
+fn copy(path: &Path, folder: &Path) -> Result<File> {
+    let mut source = files::open(path)?;
+    let failed = |source| Error::io(folder, WRITE_TEMPORARY, source);
+    let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
+    // What fails is the disk or the stream; who knows which says so in the message.
+    std::io::copy(&mut source, &mut file)
+        .map_err(|source| Error::io(path, "copy to a temporary file beside the output", source))?;
+    file.flush().map_err(failed)?;
+    Ok(file)
+}
+
+fn broken(report: &mut Report, path: &str, line: u64, fault: &RowFault) {
+    report.broken += 1;
+    *report.broken_by_kind.entry(fault.kind()).or_default() += 1;
+    if report.first_broken.len() < SHOWN_BROKEN {
+        report.first_broken.push(BrokenRow { path: path.to_owned(), line, reason: fault.to_string() });
+    }
+}
