@@ -1,6 +1,6 @@
 //! Metrics for programs: their names in JSON and in tables, part of the interface (`docs/evaluation.md`).
 
-use clickvec::eval::{Metric, Metrics};
+use clickvec::eval::{Comparison, Metric, Metrics};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -23,5 +23,26 @@ impl Serialize for ByKey<'_> {
             map.serialize_entry(key(metric), &self.0.get(metric))?;
         }
         map.end()
+    }
+}
+
+/// A test between two systems as an object.
+#[derive(Serialize)]
+pub(crate) struct PairJson<'a> {
+    a: &'a str,
+    b: &'a str,
+    metric: &'static str,
+    /// The mean of a − b.
+    difference: f64,
+    /// `null` where all differences are the same: t is infinite.
+    t: f64,
+    p: f64,
+    /// p, corrected for all pairs of systems.
+    holm: f64,
+}
+
+impl<'a> From<&'a Comparison> for PairJson<'a> {
+    fn from(Comparison { a, b, metric, test, holm }: &'a Comparison) -> PairJson<'a> {
+        PairJson { a, b, metric: key(*metric), difference: test.difference, t: test.t, p: test.p, holm: *holm }
     }
 }

@@ -6,11 +6,14 @@
 //! any number of updates. Where a row is now is worked out when a minibatch reads it. What is stored is
 //! the point where the next gradient is taken, Θ = Λ + μΔ; [`Optimizer::parameters`] gives Λ.
 
+pub(crate) mod adam;
+
 use crate::encoder::{Gradients, Motion, Tensor, TensorKind};
 use crate::math::Matrix;
 use crate::math::activation::mul_add;
 use crate::math::level::by_level;
 use crate::math::vector::{add_scaled, sum_of_squares};
+use adam::{AdamStep, adam};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -268,8 +271,7 @@ impl Optimizer {
             learning_rate: self.config.learning_rate,
             momentum: self.config.momentum.at(k) as f32,
             lookahead: self.config.momentum.at(k + 1) as f32,
-            mean_correction: (1.0 / (1.0 - 0.9f64.powf(k as f64))) as f32,
-            square_correction: (1.0 / (1.0 - 0.999f64.powf(k as f64))) as f32,
+            adam: AdamStep::new(k, f64::from(self.config.learning_rate), clip),
             idle: Idle::NONE,
         };
         let kind = self.config.kind;
@@ -344,8 +346,7 @@ struct Step {
     momentum: f32,
     /// μ of the next.
     lookahead: f32,
-    mean_correction: f32,
-    square_correction: f32,
+    adam: AdamStep,
     /// Of this row since its last update.
     idle: Idle,
 }
@@ -365,7 +366,7 @@ impl Step {
                 let rate = -self.learning_rate * self.scale;
                 nesterov(value, velocity, gradient, self.idle, rate, self.momentum, self.lookahead);
             }
-            OptimizerKind::Adam => adam(value, velocity, square, gradient, self),
+            OptimizerKind::Adam => adam(value, velocity, square, gradient, self.adam),
             OptimizerKind::Sgd => add_scaled(value, -self.learning_rate * self.scale, gradient),
         }
     }
@@ -393,22 +394,6 @@ fn nesterov_body<const FMA: bool>(
         let step = rate * g;
         *velocity = mul_add::<FMA>(momentum, *velocity * idle.decay, step);
         *value = mul_add::<FMA>(lookahead, *velocity, now + step);
-    }
-}
-
-by_level! {
-    /// Kingma and Ba 2015, algorithm 1.
-    fn adam(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) = adam_body
-}
-
-#[inline(always)]
-fn adam_body<const FMA: bool>(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) {
-    for (((value, mean), square), &g) in value.iter_mut().zip(mean).zip(square).zip(gradient) {
-        let g = step.scale * g;
-        *mean = mul_add::<FMA>(0.9, *mean, 0.1 * g);
-        *square = mul_add::<FMA>(0.999, *square, 0.001 * g * g);
-        let corrected = *mean * step.mean_correction / ((*square * step.square_correction).sqrt() + 1e-8);
-        *value = mul_add::<FMA>(-step.learning_rate, corrected, *value);
     }
 }
 

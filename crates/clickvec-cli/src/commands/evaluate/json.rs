@@ -7,7 +7,7 @@ use clickvec::eval::Comparison;
 use serde::Serialize;
 
 use super::Results;
-use crate::metrics::{ByKey, key};
+use crate::metrics::{ByKey, PairJson};
 use crate::output;
 
 #[derive(Serialize)]
@@ -15,7 +15,7 @@ struct Report<'a> {
     queries: usize,
     queries_without_relevant: usize,
     systems: Vec<System<'a>>,
-    tests: Vec<Test<'a>>,
+    tests: Vec<PairJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -42,20 +42,6 @@ struct Member<'a> {
     weight: f64,
 }
 
-#[derive(Serialize)]
-struct Test<'a> {
-    a: &'a str,
-    b: &'a str,
-    metric: &'static str,
-    /// The mean of a − b.
-    difference: f64,
-    /// `null` where all differences are the same: t is infinite.
-    t: f64,
-    p: f64,
-    /// p, corrected for all pairs of systems.
-    holm: f64,
-}
-
 /// Prints the report as one line.
 pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
     let fusion = |name: &str| {
@@ -68,20 +54,11 @@ pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
         mean: ByKey(&system.mean),
         fusion: fusion(&system.name),
     });
-    let tests = tests.iter().map(|Comparison { a, b, metric, test, holm }| Test {
-        a,
-        b,
-        metric: key(*metric),
-        difference: test.difference,
-        t: test.t,
-        p: test.p,
-        holm: *holm,
-    });
     let report = Report {
         queries: results.queries.len(),
         queries_without_relevant: results.evaluations.first().map_or(0, |system| system.queries_without_relevant),
         systems: systems.collect(),
-        tests: tests.collect(),
+        tests: tests.iter().map(PairJson::from).collect(),
     };
     let mut out = output::stdout();
     output::json_line(&mut out, &report)?;

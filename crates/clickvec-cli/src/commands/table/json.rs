@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use anyhow::Result;
-use clickvec::eval::{Comparison, Metric};
+use clickvec::eval::Metric;
 use serde::Serialize;
 
 use super::report::Report;
-use crate::metrics::{ByKey, key};
+use crate::metrics::{ByKey, PairJson, key};
 use crate::output;
 
 #[derive(Serialize)]
@@ -19,7 +19,7 @@ struct Table<'a> {
     queries: usize,
     folds: usize,
     systems: Vec<System<'a>>,
-    tests: Vec<Test<'a>>,
+    tests: Vec<PairJson<'a>>,
     against_first: Vec<Against<'a>>,
     query_ids: Vec<&'a str>,
     query_texts: Vec<&'a str>,
@@ -50,17 +50,6 @@ struct Made<'a> {
     peak_bytes: Option<u64>,
     /// Of each query, in the order of `query_ids`.
     per_query: BTreeMap<&'static str, Vec<f64>>,
-}
-
-#[derive(Serialize)]
-struct Test<'a> {
-    a: &'a str,
-    b: &'a str,
-    metric: &'static str,
-    difference: f64,
-    t: f64,
-    p: f64,
-    holm: f64,
 }
 
 #[derive(Serialize)]
@@ -100,15 +89,6 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         let mean = Some(ByKey(&judged.evaluation.mean));
         System { name: &row.name, mean, intervals: Some(intervals), paper: row.paper, error: None, made: Some(made) }
     });
-    let tests = report.statistics.tests.iter().map(|Comparison { a, b, metric, test, holm }| Test {
-        a,
-        b,
-        metric: key(*metric),
-        difference: test.difference,
-        t: test.t,
-        p: test.p,
-        holm: *holm,
-    });
     let name = |place: usize| report.statistics.evaluations[place].name.as_str();
     let against = report.statistics.against.iter().map(|against| Against {
         system: name(against.place),
@@ -128,7 +108,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         queries: report.judgments.queries.len(),
         folds: report.folds.count(),
         systems: systems.collect(),
-        tests: tests.collect(),
+        tests: report.statistics.tests.iter().map(PairJson::from).collect(),
         against_first: against.collect(),
         query_ids: report.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
         query_texts: report.judgments.queries.iter().map(|query| query.text.as_str()).collect(),

@@ -8,8 +8,8 @@ use super::sentences::Sentences;
 use super::softmax::Candidates;
 use crate::error::LearnFault;
 use crate::math::Buffer;
-use crate::math::level::by_level;
 use crate::math::vector::{add, sum_of_squares};
+use crate::optimizer::adam::{AdamStep, adam};
 use crate::ranker::system::{Progress, Watch};
 use crate::rng::{self, Permutation};
 
@@ -177,12 +177,7 @@ impl Learner {
         let grus = gradient.grus.iter().flat_map(|gru| gru.tensors());
         let tensors = grus.chain([&gradient.table, &gradient.candidates.rows, &gradient.candidates.bias]);
         let norm = tensors.map(|tensor| sum_of_squares(tensor)).sum::<f64>().sqrt();
-        let updates = self.updates as f64;
-        let step = Step {
-            scale: (if norm > clip_norm { clip_norm / norm } else { 1.0 }) as f32,
-            rate: (rate / (1.0 - 0.9f64.powf(updates))) as f32,
-            square_correction: (1.0 / (1.0 - 0.999f64.powf(updates))) as f32,
-        };
+        let step = AdamStep::new(self.updates, rate, if norm > clip_norm { clip_norm / norm } else { 1.0 });
         let Learner { model, table, output, output_bias, grus, .. } = self;
         let all = model.encoders.iter_mut().chain(&mut model.decoders).zip(grus).zip(&gradient.grus);
         for ((gru, moments), gradient) in all {
@@ -220,38 +215,12 @@ fn sum(mut all: Gradient, block: Gradient) -> Gradient {
     all
 }
 
-/// The constants of one update.
-#[derive(Clone, Copy)]
-struct Step {
-    /// Of the gradient, clipped.
-    scale: f32,
-    /// The learning rate over 1 − β₁ᵏ.
-    rate: f32,
-    /// 1 / (1 − β₂ᵏ)
-    square_correction: f32,
-}
-
 /// Updates those rows of a table that the minibatch has; the others are left alone.
-fn rows(values: &mut [f32], moments: &mut Moments, width: usize, touched: &[u32], gradient: &[f32], step: Step) {
+fn rows(values: &mut [f32], moments: &mut Moments, width: usize, touched: &[u32], gradient: &[f32], step: AdamStep) {
     for (&row, gradient) in touched.iter().zip(gradient.chunks_exact(width)) {
         let span = row as usize * width..(row as usize + 1) * width;
         let Moments { mean, square } = moments;
         adam(&mut values[span.clone()], &mut mean[span.clone()], &mut square[span], gradient, step);
-    }
-}
-
-by_level! {
-    /// β₁ = 0.9, β₂ = 0.999, ε = 1e-8.
-    fn adam(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) = adam_body
-}
-
-#[inline(always)]
-fn adam_body<const FMA: bool>(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: Step) {
-    for (((value, mean), square), &g) in value.iter_mut().zip(mean).zip(square).zip(gradient) {
-        let g = step.scale * g;
-        *mean = 0.9 * *mean + 0.1 * g;
-        *square = 0.999 * *square + 0.001 * g * g;
-        *value -= step.rate * *mean / ((*square * step.square_correction).sqrt() + 1e-8);
     }
 }
 
@@ -265,21 +234,5 @@ mod tests {
         let drawn: Vec<u32> = (0..draws.total()).map(|place| draws.word(place)).collect();
         assert_eq!(drawn, [0, 0, 0, 2, 2, 3]);
         assert_eq!((draws.probability(0), draws.probability(1), draws.probability(3)), (0.5, 0.0, 1.0 / 6.0));
-    }
-
-    #[test]
-    fn adams_first_steps() {
-        let (mut value, mut mean, mut square) = ([1.0f32], [0.0], [0.0]);
-        let corrected = |k: i32| Step {
-            scale: 0.5,
-            rate: 0.1 / (1.0 - 0.9f32.powi(k)),
-            square_correction: 1.0 / (1.0 - 0.999f32.powi(k)),
-        };
-        adam(&mut value, &mut mean, &mut square, &[4.0], corrected(1));
-        assert!((value[0] - 0.9).abs() < 1e-6, "{value:?}");
-        // The mean is (0.9·0.2 + 0.1·(−1)) / 0.19, that of squares (0.999·0.004 + 0.001) / 0.001999.
-        adam(&mut value, &mut mean, &mut square, &[-2.0], corrected(2));
-        let expected = 0.9 - 0.1 * (0.08 / 0.19) / (0.004996f32 / 0.001999).sqrt();
-        assert!((value[0] - expected).abs() < 1e-5, "{value:?}, expected {expected}");
     }
 }
