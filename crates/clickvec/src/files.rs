@@ -67,7 +67,10 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
 /// # Errors
 ///
 /// [`Error::ReadAt`]; `path` is for the message.
-pub(crate) fn first_line(mut reader: Box<dyn BufRead + Send>, path: &Path) -> Result<(String, Box<dyn BufRead + Send>)> {
+pub(crate) fn first_line(
+    mut reader: Box<dyn BufRead + Send>,
+    path: &Path,
+) -> Result<(String, Box<dyn BufRead + Send>)> {
     let (mut head, mut line) = (Vec::new(), 0);
     let first = loop {
         line += 1;

@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     evaluate(&folder, &["--judged", "beir"]).code(2).says("beir/queries.jsonl:49: expected a JSON object");
     std::fs::remove_file(folder.path("beir/queries.jsonl")).unwrap();
     for judged in ["beir", "beir/qrels/test.tsv"] {
-        let message = "beir: expected a BEIR folder with `queries.jsonl`, `corpus.jsonl` and `qrels/test.tsv`, found no `queries.jsonl`";
+        let message = "found a folder without `queries.jsonl`";
         evaluate(&folder, &["--judged", judged]).code(2).says(message);
     }
     evaluate(&folder, &["--judged", "qrels.txt"]).code(2).says("found none; name them with --topics");
@@ -199,7 +199,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     let titles = ["search", "--model", "model.safetensors", "red hammer", "--titles"];
     folder.run(&[&titles[..], &["empty"]].concat()).code(2).says("empty: expected a header line, found nothing");
     std::fs::create_dir(folder.path("nothing")).unwrap();
-    folder.run(&[&titles[..], &["nothing"]].concat()).code(2).says("nothing: expected a BEIR folder");
+    folder.run(&[&titles[..], &["nothing"]].concat()).code(2).says("nothing: expected a file, or a BEIR folder");
 }
 
 #[test]

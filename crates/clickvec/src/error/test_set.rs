@@ -6,8 +6,8 @@
 pub enum TestSetFault {
     /// A BEIR folder lacks a file.
     #[error(
-        "expected a BEIR folder with `queries.jsonl`, `corpus.jsonl` and `qrels/test.tsv`, found no `{missing}`; \
-         see docs/formats.md"
+        "expected a file, or a BEIR folder with `queries.jsonl`, `corpus.jsonl` and `qrels/test.tsv`, found a folder \
+         without `{missing}`; see docs/formats.md"
     )]
     NotBeir {
         /// The file.

@@ -48,7 +48,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     clicks: Option<PathBuf>,
 
-    /// The collection that rankers learn from: a table with the columns id and title, or a BEIR corpus.
+    /// The collection that rankers learn from, and the texts of titles that TREC qrels name: a table with the columns id
+    /// and title, or a BEIR corpus.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
 

@@ -124,13 +124,14 @@ fn a_beir_folder_that_is_none() {
         fs::remove_file(data.path(missing)).unwrap();
         let message = data.message(data.read("", None, None, "title"));
         assert!(
-            message.starts_with(": expected a BEIR folder with") && message.contains(&format!("found no `{name}`;")),
+            message.starts_with(": expected a file, or a BEIR folder with")
+                && message.contains(&format!("found a folder without `{name}`;")),
             "{message}"
         );
     }
     let data = Data::new(&[]);
     let message = data.message(data.read("", None, None, "title"));
-    assert!(message.contains("expected a BEIR folder"), "{message}");
+    assert!(message.contains("expected a file, or a BEIR folder"), "{message}");
 }
 
 #[test]
