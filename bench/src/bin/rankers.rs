@@ -74,7 +74,7 @@ fn main() -> Result<()> {
 
 fn corpus(args: &Args, judgments: &Judgments) -> Result<Corpus> {
     let mut corpus = Corpus::default();
-    read_titles(&args.titles, TITLE)?.0.iter().for_each(|title| corpus.add_title(&title.title));
+    read_titles(&args.titles, TITLE)?.titles.iter().for_each(|title| corpus.add_title(&title.title));
     let mut clicks = ClickReader::open(&args.clicks, TITLE, Weighting::Log)?;
     while let Some(click) = clicks.next()? {
         corpus.add_click(click.query, click.title, click.weight);

@@ -100,7 +100,7 @@ fn embed(args: &Args) -> Result<(Table, Table)> {
         TrainOptions { clicks: &args.clicks, validation: None, output: &output, checkpoint_every: None, resume: false };
     train(&TrainConfig::default(), &options, &mut |_| {})?;
     let model = Model::load(&output)?;
-    let titles: Vec<String> = read_titles(&args.titles, TITLE)?.0.into_iter().map(|title| title.title).collect();
+    let titles: Vec<String> = read_titles(&args.titles, TITLE)?.titles.into_iter().map(|title| title.title).collect();
     let queries = std::fs::read_to_string(&args.queries).with_context(|| args.queries.display().to_string())?;
     let queries: Vec<&str> = queries.lines().collect();
     let dimension = model.dimension();

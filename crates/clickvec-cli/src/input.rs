@@ -5,41 +5,34 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, ensure};
-use clickvec::clicks::{self, MAX_LINE_BYTES, Skipped, TableFault};
-use clickvec::eval::{Judgments, JudgmentsBuilder};
+use clickvec::clicks::{self, MAX_LINE_BYTES, Skipped, TableFault, Titles};
+use clickvec::eval::{Judgments, TestSetFiles};
 use clickvec::{Error, files};
 
-use crate::output;
+use crate::{output, test_set};
 
 /// Lines that wait for whoever takes them.
 const WAITING_LINES: usize = 8_192;
 
-/// Reads a test set, with the texts of the column `field`; it must not be empty.
+/// Reads a test set that is alone, with the texts of the column `field`; it must not be empty.
 pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
-    let mut builder = JudgmentsBuilder::new(path);
-    clicks::read_judged_rows(path, field, |row| builder.push(row))?;
-    let judgments = builder.finish();
-    ensure!(
-        !judgments.queries.is_empty(),
-        "{}: expected judged titles below the header, found none; see docs/formats.md",
-        path.display()
-    );
-    if judgments.duplicates > 0 {
-        let repeated = output::counted(judgments.duplicates, "line");
-        output::note(format_args!("{}: left out {repeated} that stood there already", path.display()));
-    }
-    Ok(judgments)
+    let files = TestSetFiles { judged: path, topics: None, titles: None, field };
+    Ok(test_set::read(&files)?.judgments)
 }
 
 /// Reads a collection, with the texts of the column `field`; it must not be empty.
 pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<clicks::Title>> {
-    let (titles, skipped) = clicks::read_titles(path, field)?;
-    note_skipped(path, &skipped);
+    let Titles { path, titles, skipped, untitled } = clicks::read_titles(path, field)?;
+    note_skipped(&path, &skipped);
     ensure!(
         !titles.is_empty(),
         "{}: expected titles below the header, found none; see docs/formats.md",
         path.display()
     );
+    if untitled > 0 {
+        let untitled = output::counted(untitled, "document");
+        output::note(format_args!("{}: {untitled} without a title, the text is in its place", path.display()));
+    }
     Ok(titles)
 }
 
@@ -175,7 +168,9 @@ pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item
     Ok(())
 }
 
-/// Whether two paths name the same file that is there.
+/// Whether two paths name the same file that is there, or the first a folder of whose titles the second has.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    let (Ok(a), Ok(b)) = (a.canonicalize(), b.canonicalize()) else { return false };
+    let is_corpus = || b.file_name().is_some_and(|name| name.to_string_lossy().starts_with("corpus.jsonl"));
+    a == b || (b.parent() == Some(&a) && is_corpus())
 }

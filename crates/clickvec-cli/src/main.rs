@@ -7,6 +7,7 @@ mod output;
 mod progress;
 mod superscripts;
 mod table;
+mod test_set;
 
 use std::process::ExitCode;
 

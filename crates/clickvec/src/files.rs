@@ -10,6 +10,8 @@ use crate::{Error, Result};
 
 /// Large enough that system calls vanish beside parsing, small enough to stay in L2.
 const BUFFER_BYTES: usize = 256 * 1024;
+/// As much of a file as is looked at to tell what it is.
+const PEEKED_BYTES: usize = 64 * 1024;
 /// How a temporary file's name begins, so that one left behind by a kill can be recognised and removed.
 pub const TEMPORARY_PREFIX: &str = ".clickvec-";
 /// How it ends.
@@ -59,6 +61,30 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
     } else {
         Box::new(whole)
     })
+}
+
+/// The first line that is not blank, at most [`PEEKED_BYTES`] of it, and a reader that still has it: what a file is can be
+/// told from it, even where the file is a pipe. Bytes that are no UTF-8 come as U+FFFD; a byte order mark is left out.
+///
+/// # Errors
+///
+/// [`Error::ReadAt`]; `path` is for the message.
+pub(crate) fn first_line(
+    mut reader: Box<dyn BufRead + Send>,
+    path: &Path,
+) -> Result<(String, Box<dyn BufRead + Send>)> {
+    let (mut head, mut line) = (Vec::new(), 0);
+    let first = loop {
+        line += 1;
+        let start = head.len();
+        let read = (&mut reader).take((PEEKED_BYTES - start) as u64).read_until(b'\n', &mut head);
+        read.map_err(|source| Error::ReadAt { path: path.to_owned(), line, source })?;
+        let read = head[start..].strip_prefix("\u{feff}".as_bytes()).filter(|_| line == 1).unwrap_or(&head[start..]);
+        if !read.trim_ascii().is_empty() || head.len() == start {
+            break String::from_utf8_lossy(read.trim_ascii_end()).into_owned();
+        }
+    };
+    Ok((first, Box::new(Cursor::new(head).chain(reader))))
 }
 
 /// Makes a folder, and those that it lies in, if it is not there.
@@ -526,6 +552,25 @@ mod tests {
         let mut text = Vec::new();
         open(&path).unwrap().read_to_end(&mut text)?;
         Ok(text)
+    }
+
+    #[test]
+    fn the_first_line_stays_to_be_read() {
+        let long = "x".repeat(PEEKED_BYTES + 5);
+        for (text, expected) in [
+            ("", ""),
+            ("\n \r\n", ""),
+            ("a\tb", "a\tb"),
+            ("\u{feff}\r\n\n a\t\r\nb\n", " a"),
+            (&long, &long[..PEEKED_BYTES]),
+        ] {
+            let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(text.to_owned()));
+            let (first, mut reader) = first_line(reader, Path::new("f")).unwrap();
+            assert_eq!(first, expected);
+            let mut read = String::new();
+            reader.read_to_string(&mut read).unwrap();
+            assert_eq!(read, text);
+        }
     }
 
     fn names(folder: &Path) -> Vec<String> {

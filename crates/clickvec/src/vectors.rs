@@ -1,10 +1,10 @@
-//! Vectors for other programs: NumPy's `.npy`, and JSON lines.
+//! Vectors for other programs: NumPy's `.npy`, word2vec's text form, and JSON lines.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::VectorFault;
+use crate::error::{VectorFault, shortened};
 
 /// The header of a `.npy` file is padded to a multiple of this, so that the numbers can be mapped.
 const NPY_ALIGNMENT: usize = 64;
@@ -63,6 +63,78 @@ impl<W: Write> NpyWriter<W> {
         self.target.flush()?;
         Ok(self.target)
     }
+}
+
+/// Writes vectors one by one in word2vec's text form: a line with their number and dimension, then for each its token and
+/// its numbers, all separated by one space. Every number is the shortest that reads back to the same f32.
+#[derive(Debug)]
+pub struct Word2vecWriter<W> {
+    target: W,
+    dimension: usize,
+    rows: usize,
+    written: usize,
+}
+
+impl<W: Write> Word2vecWriter<W> {
+    /// Writes the first line, which promises `rows` vectors.
+    ///
+    /// # Errors
+    ///
+    /// What `target` returns.
+    pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<Word2vecWriter<W>> {
+        writeln!(target, "{rows} {dimension}")?;
+        Ok(Word2vecWriter { target, dimension, rows, written: 0 })
+    }
+
+    /// Writes one vector. Whoever reads the form takes tokens as keys: no two should be the same.
+    ///
+    /// # Errors
+    ///
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::Dimension`] if the vector has
+    /// another dimension, around [`VectorFault::NoFiniteLength`] if a number is not finite, around
+    /// [`VectorFault::Token`] if the token is empty or has white space, around [`VectorFault::RowCount`] if it is one too
+    /// many.
+    pub fn write(&mut self, token: &str, vector: &[f32]) -> io::Result<()> {
+        if vector.len() != self.dimension {
+            return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
+        }
+        if !vector.iter().all(|value| value.is_finite()) {
+            return Err(invalid(VectorFault::NoFiniteLength));
+        }
+        if token.is_empty() || token.contains(char::is_whitespace) {
+            return Err(invalid(VectorFault::Token { found: shortened(token) }));
+        }
+        if self.written == self.rows {
+            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.rows + 1 }));
+        }
+        self.target.write_all(token.as_bytes())?;
+        for value in vector {
+            write!(self.target, " {value}")?;
+        }
+        self.target.write_all(b"\n")?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Checks that all rows were written, flushes, and gives the target back.
+    ///
+    /// # Errors
+    ///
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::RowCount`] if rows are missing.
+    pub fn finish(mut self) -> io::Result<W> {
+        if self.written != self.rows {
+            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written }));
+        }
+        self.target.flush()?;
+        Ok(self.target)
+    }
+}
+
+/// A text as a token of word2vec's forms, which white space would end: each run of it becomes `_`, as does a text that has
+/// nothing else. To the encoders that is the same text: neither is part of a word.
+pub fn word2vec_token(text: &str) -> String {
+    let token = text.split_whitespace().collect::<Vec<_>>().join("_");
+    if token.is_empty() { "_".to_owned() } else { token }
 }
 
 /// Writes `{"text":…,"vector":[…]}` and a line end. Every number is the shortest that reads back to the same f32.
@@ -146,6 +218,35 @@ mod tests {
         assert_eq!(fault(writer.write(&[1.0]).unwrap_err()), VectorFault::RowCount { expected: 1, found: 2 });
         let writer = NpyWriter::new(Vec::new(), 1, 1).unwrap();
         assert_eq!(fault(writer.finish().unwrap_err()), VectorFault::RowCount { expected: 1, found: 0 });
+    }
+
+    #[test]
+    fn word2vec_to_the_byte() {
+        let mut writer = Word2vecWriter::new(Vec::new(), 2, 2).unwrap();
+        writer.write(&word2vec_token(" Röte \t\u{3000}Schuhe"), &[0.1, -2.5]).unwrap();
+        writer.write(&word2vec_token(""), &[0.0, f32::MIN_POSITIVE]).unwrap();
+        let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+        let (first, last) = text.rsplit_once(' ').unwrap();
+        assert_eq!(first, "2 2\nRöte_Schuhe 0.1 -2.5\n_ 0");
+        assert_eq!(last.trim_end().parse(), Ok(f32::MIN_POSITIVE));
+    }
+
+    #[test]
+    fn word2vec_refuses_what_would_not_be_read_back() {
+        let writer = || Word2vecWriter::new(Vec::new(), 1, 1).unwrap();
+        for token in ["", "a b", "a\u{a0}b", "a\n"] {
+            assert_eq!(
+                fault(writer().write(token, &[1.0]).unwrap_err()),
+                VectorFault::Token { found: token.to_owned() }
+            );
+        }
+        assert_eq!(fault(writer().write("a", &[f32::INFINITY]).unwrap_err()), VectorFault::NoFiniteLength);
+        let found = fault(writer().write("a", &[1.0, 2.0]).unwrap_err());
+        assert_eq!(found, VectorFault::Dimension { expected: 1, found: 2 });
+        let mut full = writer();
+        full.write("a", &[1.0]).unwrap();
+        assert_eq!(fault(full.write("b", &[1.0]).unwrap_err()), VectorFault::RowCount { expected: 1, found: 2 });
+        assert_eq!(fault(writer().finish().unwrap_err()), VectorFault::RowCount { expected: 1, found: 0 });
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
 
-    /// What will be searched: a table with the columns id and title; also .gz and .zst; `-` is standard input.
+    /// What will be searched: a table with the columns id and title, or a BEIR corpus; also .gz and .zst; `-` is
+    /// standard input.
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
 

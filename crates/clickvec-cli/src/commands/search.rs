@@ -36,7 +36,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
-    /// Without an index: what is searched, a table with the columns id and title; also .gz and .zst.
+    /// Without an index: what is searched, a table with the columns id and title, or a BEIR corpus; also .gz
+    /// and .zst.
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     impressions: bool,
 
     /// Let users look for these titles, by some of their words, instead of the invented web: a table with the columns id
-    /// and title; also .gz and .zst; `-` is standard input.
+    /// and title, or a BEIR corpus; also .gz and .zst; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "collection")]
     titles: Option<PathBuf>,
 

@@ -44,6 +44,80 @@ fn numpy_gets_the_same_numbers() {
 }
 
 #[test]
+fn word2vec_has_every_text_once() {
+    let folder = Folder::with_model();
+    let texts = "red hammer\nblue  l\u{e4}dder\t9\n\nred_hammer\nred hammer\n \n";
+    let json = folder.run_with(&BASE, texts).code(0).json_lines();
+    let left_out = "v.txt: left out 3 texts that stood there already";
+    let word2vec = [&BASE[..], &["--format", "word2vec"]].concat();
+    folder.run_with(&[&word2vec[..], &["--output", "v.txt"]].concat(), texts).code(0).prints_nothing().says(left_out);
+    let table = folder.read("v.txt");
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("3 8"));
+    for (line, (token, place)) in lines.zip([("red_hammer", 0), ("blue_l\u{e4}dder_9", 1), ("_", 2)]) {
+        let fields: Vec<&str> = line.split(' ').collect();
+        assert_eq!(fields[0], token);
+        let numbers: Vec<f32> = fields[1..].iter().map(|number| number.parse().unwrap()).collect();
+        let expected: Vec<f32> = serde_json::from_value(json[place]["vector"].clone()).unwrap();
+        assert_eq!(numbers, expected);
+    }
+    assert_eq!(table.lines().count(), 4);
+    // Texts that become one token have the same vector.
+    assert_eq!(json[0]["vector"], json[3]["vector"]);
+    assert_eq!(folder.run_with(&word2vec, texts).code(0).stdout(), table);
+    assert_eq!(folder.run(&word2vec).code(0).stdout(), "0 8\n");
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_is_told_how_to_be_had() {
+    let folder = Folder::with_model();
+    folder
+        .run_with(&[&BASE[..], &["--format", "parquet", "--output", "v"]].concat(), "red hammer\n")
+        .code(2)
+        .says("expected jsonl, npy or word2vec, found parquet, which this program was built without; build it with")
+        .says("`cargo build --release --features parquet`");
+    assert!(!folder.path("v").exists());
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_has_every_text_in_its_place() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::{Field, RowAccessor};
+
+    let folder = Folder::with_model();
+    let many = "red h\u{e4}mmer\n\nblue \"ladder\"\n".repeat(700);
+    let json = folder.run_with(&BASE, many.as_str()).code(0).json_lines();
+    let flags = [&BASE[..], &["--format", "parquet"]].concat();
+    folder.run_with(&[&flags[..], &["--output", "v.parquet"]].concat(), many.as_str()).code(0).prints_nothing();
+    let file = SerializedFileReader::new(std::fs::File::open(folder.path("v.parquet")).unwrap()).unwrap();
+    let mut rows = 0;
+    for (row, expected) in file.get_row_iter(None).unwrap().zip(&json) {
+        let row = row.unwrap();
+        assert_eq!(row.get_string(0).unwrap(), expected["text"].as_str().unwrap());
+        let numbers: Vec<f32> = row.get_list(1).unwrap().elements().iter().map(number).collect();
+        assert_eq!(numbers, serde_json::from_value::<Vec<f32>>(expected["vector"].clone()).unwrap());
+        rows += 1;
+    }
+    assert_eq!(rows, 2100);
+    assert_eq!(
+        folder.run_with(&flags, many.as_str()).code(0).stdout_bytes(),
+        std::fs::read(folder.path("v.parquet")).unwrap()
+    );
+    folder.run(&[&flags[..], &["--output", "none.parquet"]].concat()).code(0);
+    let none = SerializedFileReader::new(std::fs::File::open(folder.path("none.parquet")).unwrap()).unwrap();
+    assert_eq!(none.metadata().file_metadata().num_rows(), 0);
+    folder.run_with(&[&flags[..], &["--output", "bad"]].concat(), &b"a\n\xff\n"[..]).code(2).says("standard input:2");
+    assert!(!folder.path("bad").exists());
+
+    fn number(field: &Field) -> f32 {
+        let Field::Float(number) = field else { panic!("{field:?}") };
+        *number
+    }
+}
+
+#[test]
 fn no_texts_no_vectors() {
     let folder = Folder::with_model();
     folder.run(&BASE).code(0).prints_nothing();

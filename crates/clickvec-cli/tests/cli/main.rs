@@ -5,6 +5,7 @@ mod demo;
 mod embed;
 mod evaluate;
 mod field;
+mod forms;
 mod fusion;
 mod harness;
 mod help;

@@ -33,7 +33,12 @@ pub fn read_judged_rows(path: &Path, field: &str, on_row: impl FnMut(JudgedRow<'
     judged_of(TableReader::open(path)?, field, on_row)
 }
 
-fn judged_of(mut table: TableReader, field: &str, mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
+/// [`read_judged_rows`] of a table that is open.
+pub(crate) fn judged_of(
+    mut table: TableReader,
+    field: &str,
+    mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>,
+) -> Result<()> {
     let query = table.require("query")?;
     let title = table.require(field)?;
     let grade = table.require("grade")?;

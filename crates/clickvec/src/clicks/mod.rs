@@ -1,5 +1,7 @@
-//! From tables on disk to clicks in memory: `docs/formats.md` describes every file that is read here.
+//! From tables on disk to clicks in memory, and titles in the forms that there are: `docs/formats.md` describes every file
+//! that is read here.
 
+mod beir;
 mod judged;
 mod log;
 mod mapped;
@@ -11,12 +13,15 @@ mod tsv;
 use serde::{Deserialize, Serialize};
 
 pub use crate::error::TableFault;
+pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
+pub(crate) use judged::judged_of;
 pub use judged::{JudgedRow, read_judged_rows};
 pub use log::{ClickLog, LogConfig, LogStatistics, Pair};
 pub use mapped::Mapped;
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::{Click, ClickReader};
-pub use titles::{Title, read_titles};
+pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
+pub use titles::{Title, Titles, read_titles};
 pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
 
 /// The column with the texts that are ranked, unless another is named.

@@ -1,12 +1,17 @@
-//! The collection that is searched.
+//! The collection that is searched, in the forms that there are.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
 
+use super::beir::{self, Document, JsonLines};
 use super::tsv::{Line, TableReader};
 use super::{Skipped, shown};
-use crate::Result;
-use crate::error::TableFault;
+use crate::error::{TableFault, TestSetFault};
+use crate::{Error, Result, files};
+
+/// The corpus of a BEIR folder.
+pub(crate) const CORPUS: &str = "corpus.jsonl";
 
 /// One document of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,39 +22,120 @@ pub struct Title {
     pub title: String,
 }
 
-/// Reads a collection: columns `id` and `field` ([`super::TITLE`], as a rule). Broken lines are skipped and counted.
+/// A collection as it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Titles {
+    /// The file that was read.
+    pub path: PathBuf,
+    /// The documents, in the order of the file.
+    pub titles: Vec<Title>,
+    /// Broken lines, which were left out.
+    pub skipped: Skipped,
+    /// Documents of a BEIR corpus without a title, which have their text in its place.
+    pub untitled: u64,
+}
+
+/// Reads a collection: a table with the columns `id` and `field` ([`super::TITLE`], as a rule), or a corpus of BEIR, JSON
+/// lines with `_id` and `field`, or a folder with a `corpus.jsonl`; where a corpus has no title, its `text`. Broken lines
+/// are skipped and counted.
 ///
 /// # Errors
 ///
-/// Those of [`TableReader::open`] and [`TableReader::require`]; [`crate::Error::ReadAt`] if reading fails; [`crate::Error::Table`]
-/// with [`TableFault::DuplicateId`] if two lines have the same id, because a result could then mean either.
-pub fn read_titles(path: &Path, field: &str) -> Result<(Vec<Title>, Skipped)> {
-    titles_of(TableReader::open(path)?, field)
+/// Those of [`files::open`], [`TableReader::from_reader`] and [`TableReader::require`]; [`Error::TestSet`] for a folder
+/// without a corpus; [`Error::ReadAt`] if reading fails; [`Error::Table`] with [`TableFault::DuplicateId`] if two lines
+/// have the same id, because a result could then mean either.
+pub fn read_titles(path: &Path, field: &str) -> Result<Titles> {
+    let (path, reader) = open(path)?;
+    titles_of(&path, reader, field)
 }
 
-fn titles_of(mut table: TableReader, field: &str) -> Result<(Vec<Title>, Skipped)> {
+fn titles_of(path: &Path, reader: Box<dyn BufRead + Send>, field: &str) -> Result<Titles> {
+    let mut read = Titles { path: path.to_owned(), ..Titles::default() };
+    let mut lines = Vec::new();
+    let each = |title: FoundTitle<'_>| {
+        match title.document {
+            Ok((id, text)) => {
+                read.titles.push(Title { id: id.to_owned(), title: text.to_owned() });
+                lines.push(title.line);
+                read.untitled += u64::from(title.untitled);
+            }
+            Err(fault) => read.skipped.add(title.line, fault),
+        }
+        Ok(())
+    };
+    each_title(path, reader, field, each)?;
+    refuse_duplicates(path, &read.titles, &lines)?;
+    Ok(read)
+}
+
+/// A line of a collection.
+pub(crate) struct FoundTitle<'a> {
+    /// Counted from 1.
+    pub(crate) line: u64,
+    /// Id and text, or what is wrong.
+    pub(crate) document: Result<(&'a str, &'a str), TableFault>,
+    /// Whether a text stands in the place of a title.
+    pub(crate) untitled: bool,
+}
+
+/// Opens a collection; of a BEIR folder, its corpus, whose path is returned.
+pub(crate) fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
+    let path = match path.is_dir() {
+        false => path.to_owned(),
+        true => beir_file(path, CORPUS)?,
+    };
+    let reader = files::open(&path)?;
+    Ok((path, reader))
+}
+
+/// A file of a BEIR folder, which may be compressed.
+pub(crate) fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
+    let endings = ["", ".gz", ".zst"];
+    let there = endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.exists());
+    let missing = || Error::TestSet { path: folder.to_owned(), fault: TestSetFault::NotBeir { missing: name } };
+    there.ok_or_else(missing)
+}
+
+/// Hands over every line of a collection, whole or broken, one in memory at a time. `path` is for messages.
+pub(crate) fn each_title(
+    path: &Path,
+    reader: Box<dyn BufRead + Send>,
+    field: &str,
+    mut each: impl FnMut(FoundTitle<'_>) -> Result<()>,
+) -> Result<()> {
+    let (first, reader) = files::first_line(reader, path)?;
+    if first.trim_start().starts_with('{') {
+        let mut lines = JsonLines::new(path, reader);
+        while let Some(line) = lines.next()? {
+            let document = line.object.and_then(|object| beir::document(&object, field));
+            let (document, untitled) = match &document {
+                Ok(Document { id, text, untitled }) => (Ok((id.as_str(), text.as_str())), *untitled),
+                Err(fault) => (Err(fault.clone()), false),
+            };
+            each(FoundTitle { line: line.line, document, untitled })?;
+        }
+        return Ok(());
+    }
+    let mut table = TableReader::from_reader(path, reader)?;
     let id = table.require("id")?;
     let title = table.require(field)?;
-    let (mut titles, mut lines, mut skipped) = (Vec::new(), Vec::new(), Skipped::default());
     while let Some(line) = table.next()? {
-        match line {
-            Line::Broken { line, fault } => skipped.add(line, fault),
+        each(match line {
+            Line::Broken { line, fault } => FoundTitle { line, document: Err(fault), untitled: false },
             Line::Whole(row) => {
-                titles.push(Title { id: row.required(id).to_owned(), title: row.required(title).to_owned() });
-                lines.push(row.line);
+                FoundTitle { line: row.line, document: Ok((row.required(id), row.required(title))), untitled: false }
             }
-        }
+        })?;
     }
-    refuse_duplicates(&table, &titles, &lines)?;
-    Ok((titles, skipped))
+    Ok(())
 }
 
-fn refuse_duplicates(table: &TableReader, titles: &[Title], lines: &[u64]) -> Result<()> {
+fn refuse_duplicates(path: &Path, titles: &[Title], lines: &[u64]) -> Result<()> {
     let mut first_lines = HashMap::with_capacity(titles.len());
     for (title, &line) in titles.iter().zip(lines) {
         if let Some(first_line) = first_lines.insert(title.id.as_str(), line) {
             let fault = TableFault::DuplicateId { id: shown(&title.id), first_line };
-            return Err(table.fault(Some(line), fault));
+            return Err(Error::Table { path: path.to_owned(), line: Some(line), fault });
         }
     }
     Ok(())
@@ -59,24 +145,36 @@ fn refuse_duplicates(table: &TableReader, titles: &[Title], lines: &[u64]) -> Re
 mod tests {
     use super::*;
 
-    fn table(bytes: &'static [u8]) -> TableReader {
-        TableReader::from_reader(Path::new("t.tsv"), Box::new(bytes)).unwrap()
+    fn read(bytes: &'static [u8], field: &str) -> Result<Titles> {
+        titles_of(Path::new("t.tsv"), Box::new(bytes), field)
+    }
+
+    fn title(id: &str, title: &str) -> Title {
+        Title { id: id.to_owned(), title: title.to_owned() }
     }
 
     #[test]
     fn titles_skip_broken_lines() {
-        let (titles, skipped) = titles_of(table(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n"), "title").unwrap();
-        assert_eq!(titles.len(), 2);
-        assert_eq!(titles[0], Title { id: "7".to_owned(), title: "Red shoes".to_owned() });
+        let Titles { titles, skipped, .. } = read(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n", "title").unwrap();
+        assert_eq!(titles, [title("7", "Red shoes"), title("8", "Blue")]);
         assert_eq!((skipped.count, skipped.first[0].line), (1, 3));
     }
 
     #[test]
+    fn a_corpus_is_read_like_a_table() {
+        let bytes = b"\n{\"_id\":\"7\",\"title\":\"Red shoes\",\"text\":\"red\"}\r\n{\"_id\":\n{\"_id\":\"8\",\"text\":\"blue\"}";
+        let Titles { titles, skipped, untitled, .. } = read(bytes, "title").unwrap();
+        assert_eq!(titles, [title("7", "Red shoes"), title("8", "blue")]);
+        assert_eq!((skipped.count, skipped.first[0].line, untitled), (1, 3, 1));
+        assert_eq!(read(bytes, "text").unwrap().titles, [title("7", "red"), title("8", "blue")]);
+    }
+
+    #[test]
     fn an_id_that_stands_twice_names_both_lines() {
-        let error = titles_of(table(b"id\ttitle\n7\ta\n8\tb\n7\tc\n"), "title").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "t.tsv:4: expected a new id, found `7`, which stands in line 2 already; ids must be unique"
-        );
+        let expected = "t.tsv:4: expected a new id, found `7`, which stands in line 2 already; ids must be unique";
+        let error = read(b"id\ttitle\n7\ta\n8\tb\n7\tc\n", "title").unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        let json = b"\n{\"_id\":7,\"text\":\"a\"}\n{\"_id\":8,\"text\":\"a\"}\n{\"_id\":\"7\",\"text\":\"b\"}\n";
+        assert_eq!(read(json, "title").unwrap_err().to_string(), expected);
     }
 }

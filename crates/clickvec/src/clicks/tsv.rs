@@ -239,15 +239,16 @@ impl<'a> Row<'a> {
     }
 }
 
+/// What [`read_line`] found.
 #[derive(PartialEq, Eq)]
-enum Found {
+pub(super) enum Found {
     Line,
     TooLong,
     End,
 }
 
 /// Appends one line without its LF to `line`; of a line over `limit` bytes no more than `limit` are ever kept.
-fn read_line(source: &mut (impl BufRead + ?Sized), line: &mut Vec<u8>, limit: usize) -> io::Result<Found> {
+pub(super) fn read_line(source: &mut (impl BufRead + ?Sized), line: &mut Vec<u8>, limit: usize) -> io::Result<Found> {
     let mut found = Found::End;
     loop {
         let available = match source.fill_buf() {

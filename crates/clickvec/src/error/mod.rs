@@ -4,12 +4,14 @@ mod file;
 mod index;
 mod system;
 mod table;
+mod test_set;
 mod vector_file;
 
 pub use file::{FileFault, ResumeFault};
 pub use index::IndexFault;
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
+pub use test_set::TestSetFault;
 pub use vector_file::{VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
@@ -179,6 +181,14 @@ pub enum Error {
         line: Option<u64>,
         /// What is wrong.
         fault: TableFault,
+    },
+    /// The files of a test set do not go together.
+    #[error("{}: {fault}", path.display())]
+    TestSet {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        fault: TestSetFault,
     },
 }
 

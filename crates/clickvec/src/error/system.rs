@@ -41,6 +41,12 @@ pub enum VectorFault {
     /// A single vector has a NaN or an infinity, or its length is beyond an f32.
     #[error("expected a vector of finite numbers and finite length, found another")]
     NoFiniteLength,
+    /// A token is empty or has white space, which separates fields in word2vec's forms.
+    #[error("expected a token without white space, found `{found}`")]
+    Token {
+        /// The token, shortened.
+        found: String,
+    },
     /// More or fewer vectors were written than promised.
     #[error("expected {expected} vectors, found {found}")]
     RowCount {

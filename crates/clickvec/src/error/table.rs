@@ -135,6 +135,28 @@ pub enum TableFault {
         /// The title's id, shortened.
         title: String,
     },
+    /// A line of JSON lines is no object.
+    #[error("expected a JSON object, found something else ({found}); see docs/formats.md")]
+    NotJson {
+        /// What the parser said.
+        found: String,
+    },
+    /// A JSON object lacks a member, or has something else there.
+    #[error("expected {wanted} in the member `{member}`, found {found}; see docs/formats.md")]
+    BadMember {
+        /// The member's name.
+        member: String,
+        /// What should be there.
+        wanted: &'static str,
+        /// The value, shortened, or `nothing`.
+        found: String,
+    },
+    /// A topic of a TREC file lacks its number or its query.
+    #[error("expected {missing} in the topic that begins here, found none; see docs/formats.md")]
+    IncompleteTopic {
+        /// What it should have, with its tags.
+        missing: &'static str,
+    },
     /// What is to be written into a TREC file is empty or has white space, which separates fields there.
     #[error("expected an id without white space for a TREC file, found `{id}`; rename it")]
     UnfitId {

@@ -4,6 +4,8 @@ pub mod folds;
 pub mod judgments;
 pub mod metrics;
 pub mod significance;
+mod test_set;
+mod topics;
 pub mod trec;
 
 use rayon::prelude::*;
@@ -15,6 +17,9 @@ pub use significance::{
     Interval, PairedTest, PairingFault, RandomizationTest, Resampling, bootstrap_difference, bootstrap_mean, holm,
     minimum_detectable_difference, paired_t_test, randomization_test,
 };
+
+pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set};
+pub use topics::{Topic, read_topics};
 
 use crate::error::shortened;
 use crate::ranker::Ranker;

@@ -46,8 +46,8 @@ pub struct RunLine {
 /// grade that is no integer up to 4, and a title that stands twice for a query.
 pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     let mut seen = Seen::default();
-    read_lines(input, path, |line| {
-        let [query, _, title, grade] = fields(line, QREL_FORM)?;
+    read_lines(input, path, |_, line| {
+        let [query, _, title, grade] = fields_of(line.split_ascii_whitespace(), QREL_FORM)?;
         seen.add(query, title)?;
         Ok(Qrel { query_id: query.to_owned(), title_id: title.to_owned(), grade: qrel_grade(grade)? })
     })
@@ -62,8 +62,8 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
 /// rank that is no integer, a score that is no number, and a title that stands twice for a query.
 pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     let mut seen = Seen::default();
-    read_lines(input, path, |line| {
-        let [query, _, title, rank, score, _] = fields(line, RUN_FORM)?;
+    read_lines(input, path, |_, line| {
+        let [query, _, title, rank, score, _] = fields_of(line.split_ascii_whitespace(), RUN_FORM)?;
         seen.add(query, title)?;
         let score = score
             .parse()
@@ -115,11 +115,11 @@ fn table(path: &Path, line: u64, fault: TableFault) -> Error {
     Error::Table { path: path.to_owned(), line: Some(line), fault }
 }
 
-/// The lines of `input`, each through `parse`.
-fn read_lines<T>(
+/// The lines of `input` that are not blank, each with its number through `parse`. A byte order mark is passed over.
+pub(super) fn read_lines<T>(
     mut input: impl BufRead,
     path: &Path,
-    mut parse: impl FnMut(&str) -> Result<T, TableFault>,
+    mut parse: impl FnMut(u64, &str) -> Result<T, TableFault>,
 ) -> Result<Vec<T>> {
     let mut parsed = Vec::new();
     let mut bytes = Vec::new();
@@ -137,18 +137,22 @@ fn read_lines<T>(
         }
         let text = std::str::from_utf8(content)
             .map_err(|fault| table(path, line, TableFault::NotUtf8 { byte: fault.valid_up_to() + 1 }))?;
+        let text = text.strip_prefix('\u{feff}').filter(|_| line == 1).unwrap_or(text);
         if !text.trim_ascii().is_empty() {
-            parsed.push(parse(text).map_err(|fault| table(path, line, fault))?);
+            parsed.push(parse(line, text).map_err(|fault| table(path, line, fault))?);
         }
     }
     Ok(parsed)
 }
 
 /// The N fields of a line.
-fn fields<'a, const N: usize>(line: &'a str, form: &'static str) -> Result<[&'a str; N], TableFault> {
+pub(super) fn fields_of<'a, const N: usize>(
+    line: impl Iterator<Item = &'a str>,
+    form: &'static str,
+) -> Result<[&'a str; N], TableFault> {
     let mut found = 0;
     let mut fields = [""; N];
-    for field in line.split_ascii_whitespace() {
+    for field in line {
         if let Some(place) = fields.get_mut(found) {
             *place = field;
         }
@@ -157,7 +161,8 @@ fn fields<'a, const N: usize>(line: &'a str, form: &'static str) -> Result<[&'a 
     if found == N { Ok(fields) } else { Err(TableFault::FieldCount { expected: N, form, found }) }
 }
 
-fn qrel_grade(field: &str) -> Result<u8, TableFault> {
+/// A grade of qrels; a negative one says that the title is not relevant, or worse.
+pub(super) fn qrel_grade(field: &str) -> Result<u8, TableFault> {
     match field.parse::<i64>() {
         Ok(value) if value < 0 => Ok(0),
         _ => grade(field),
@@ -166,10 +171,10 @@ fn qrel_grade(field: &str) -> Result<u8, TableFault> {
 
 /// The pairs of query and title so far.
 #[derive(Default)]
-struct Seen(HashSet<(String, String)>);
+pub(super) struct Seen(HashSet<(String, String)>);
 
 impl Seen {
-    fn add(&mut self, query: &str, title: &str) -> Result<(), TableFault> {
+    pub(super) fn add(&mut self, query: &str, title: &str) -> Result<(), TableFault> {
         if self.0.insert((query.to_owned(), title.to_owned())) {
             return Ok(());
         }
@@ -211,7 +216,7 @@ mod tests {
         write_qrels(&mut bytes, path(), &qrels).unwrap();
         assert_eq!(bytes, b"q1 0 d1 4\nq1 0 d2 0\nq2 0 d1 1\n");
         assert_eq!(read_qrels(&bytes[..], path()).unwrap(), qrels);
-        assert_eq!(read_qrels(&b"q1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap(), qrels);
+        assert_eq!(read_qrels(&b"\xef\xbb\xbfq1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap(), qrels);
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn queries_are_as_they_should_be() {
 #[test]
 fn kinds_are_what_they_are_called() {
     let folder = simulated(&SimulateConfig { titles: 20_000, ..small() }, None);
-    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().0;
+    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().titles;
     let said: HashSet<String> = titles.iter().flat_map(|title| words(&title.title)).collect();
     let path = |kind: Kind| folder.path().join(format!("log/judged-{}.tsv", kind.name()));
     for kind in Kind::ALL {
@@ -163,7 +163,7 @@ fn kinds_are_what_they_are_called() {
 #[test]
 fn a_sense_is_told_by_words_of_no_title_that_has_its_name() {
     let folder = simulated(&small(), None);
-    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().0;
+    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().titles;
     let titles: Vec<HashSet<String>> = titles.iter().map(|title| words(&title.title).into_iter().collect()).collect();
     let judged = judgments(&folder.path().join("log/judged-sense.tsv"));
     let mut hints = 0;
@@ -193,7 +193,7 @@ fn a_sense_is_told_by_words_of_no_title_that_has_its_name() {
 #[test]
 fn the_truth_of_judged_queries_can_be_asked_for() {
     let folder = simulated(&small(), None);
-    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().0;
+    let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().titles;
     let judged = judgments(&folder.path().join("log/judged.tsv"));
     let query = &judged.queries[50];
     let [Some(grades), None] = &true_grades(&small(), &[&query.text, "nobody asks this"])[..] else {
@@ -243,7 +243,7 @@ fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_bot
     let lstm = trained(TrainConfig::default().encoder);
     let dssm = trained(EncoderConfig::Dssm { layers: vec![288, 96] });
     let mut corpus = Corpus::default();
-    read_titles(&log.join("titles.tsv"), TITLE).unwrap().0.iter().for_each(|title| corpus.add_title(&title.title));
+    read_titles(&log.join("titles.tsv"), TITLE).unwrap().titles.iter().for_each(|title| corpus.add_title(&title.title));
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
     let spec: RankerSpec = "bm25".parse().unwrap();
     let system = System::named("bm25").unwrap();

@@ -6,14 +6,14 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::eval::{self, EvaluateOptions, Evaluation, Judgments, Scores, folds, judge};
+use clickvec::eval::{self, EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, folds, judge};
 use clickvec::files;
 use clickvec::ranker::{FittedWeights, FusionMethod, RECIPROCAL_RANK_K, Ranker, fit_weights, fuse, fusion};
 use clickvec::text::words;
 
 use super::Args;
 use super::systems::{Wanted, file_of};
-use crate::{input, output};
+use crate::{input, output, test_set};
 
 /// How scores become comparable before they are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -220,7 +220,9 @@ fn checked(weights: &[f64], members: &[&Wanted]) -> Result<Vec<f64>> {
 
 /// Queries to fit weights on, without those that are judged.
 fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Judgments> {
-    let mut others = input::judgments(path, &args.field)?;
+    let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
+    let files = TestSetFiles { judged: path, topics, titles, field: &args.field };
+    let mut others = test_set::read(&files)?.judgments;
     let key = |text: &str| words(text).join(" ");
     let judged: HashSet<String> = judgments.queries.iter().map(|query| key(&query.text)).collect();
     let before = others.queries.len();

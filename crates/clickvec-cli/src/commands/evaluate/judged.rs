@@ -1,31 +1,31 @@
 //! Systems that score judged titles.
 
-use std::path::Path;
-
 use anyhow::Result;
-use clickvec::eval;
+use clickvec::Error;
+use clickvec::eval::{self, TestSetFiles};
 use clickvec::ranker::{Corpus, Resources};
-use clickvec::{Error, files};
 
 use super::fusion::Fusions;
 use super::{Args, Results, systems, trec};
-use crate::{input, output, progress};
+use crate::{output, progress, test_set};
 
 /// Loads or trains every system, evaluates it, and writes what was asked for on the way.
-pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
+pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results> {
     let wanted = systems::parse(&args.ranker, &args.model, &args.fusion)?;
-    let judgments = input::judgments(path, &args.field)?;
+    let set = test_set::read(files)?;
+    let titles = test_set::collection(&set, args.titles.as_deref());
+    let judgments = set.judgments;
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
     }
     let mut fusions = Fusions::new(args, &wanted, &judgments)?;
     if let Some(folder) = &args.save_rankers {
         systems::refuse_lost_files(folder, &wanted, &args.fusion)?;
-        files::create_folder(folder)?;
+        clickvec::files::create_folder(folder)?;
     }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
     let corpus = match wanted.iter().any(systems::Wanted::learns) {
-        true => systems::corpus(args.titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments)?,
+        true => systems::corpus(titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments)?,
         false => Corpus::default(),
     };
     let resources = Resources {

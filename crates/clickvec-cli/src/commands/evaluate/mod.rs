@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::clicks::TITLE;
-use clickvec::eval::{self, EvaluateOptions, Gain, Ties};
+use clickvec::eval::{self, EvaluateOptions, Gain, TestSetFiles, Ties};
 
 use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::fusion::{fit as fit_fusion, fused};
@@ -28,9 +28,14 @@ use crate::{input, output};
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {
-    /// Judged titles: a table with the columns query, title and grade (0 to 4).
+    /// Judged titles: a table with the columns query, title and grade (0 to 4); a BEIR folder, or one of its files of
+    /// judgments; TREC qrels, with `--topics` and `--titles`.
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
+
+    /// The texts of the queries of TREC qrels: TREC topics, lines of id and query, or JSON lines.
+    #[arg(long, value_name = "FILE", requires = "judged")]
+    topics: Option<PathBuf>,
 
     /// A model that `clickvec train` wrote, or a ranker or fusion of `--save-rankers`; the report names it by its file's stem. May be
     /// repeated.
@@ -46,7 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     clicks: Option<PathBuf>,
 
-    /// The collection that rankers learn from: a table with the columns id and title.
+    /// The collection that rankers learn from, and the texts of titles that TREC qrels name: a table with the columns id
+    /// and title, or a BEIR corpus.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
 
@@ -140,6 +146,11 @@ enum GainFlag {
 }
 
 impl Args {
+    fn test_set(&self) -> Option<TestSetFiles<'_>> {
+        let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
+        self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: &self.field })
+    }
+
     fn options(&self) -> EvaluateOptions {
         let ties = match self.ties {
             TiesFlag::Expected => Ties::Expected,
@@ -159,13 +170,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::print(report::rankers())?;
         return Ok(Answer::Done);
     }
+    let judged = args.test_set().map_or_else(Vec::new, |files| eval::files_of_test_set(&files));
     for output in args.per_query.iter().chain(&args.qrels_out) {
-        let read =
-            args.judged.iter().chain(&args.fusion_judged).chain(&args.model).chain(&args.clicks).chain(&args.titles);
-        input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run))?;
+        let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
+        input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
     }
-    let results = match (&args.judged, &args.qrels) {
-        (Some(judged), _) => judged::evaluate(judged, &args)?,
+    let results = match (args.test_set(), &args.qrels) {
+        (Some(files), _) => judged::evaluate(&files, &args)?,
         (None, Some(qrels)) => trec::evaluate_runs(qrels, &args.run, &args.options())?,
         (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
     };

@@ -21,7 +21,7 @@ use self::cache::Cache;
 use self::run::Table;
 use self::spec::Spec;
 use super::Answer;
-use crate::{input, output};
+use crate::{input, output, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -36,6 +36,10 @@ pub(crate) struct Args {
     /// Judged titles, instead of the spec's.
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
+
+    /// The texts of the queries, where judged titles are TREC qrels, instead of the spec's.
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
 
     /// The click log, instead of the spec's.
     #[arg(long, value_name = "FILE")]
@@ -87,9 +91,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         bail!("expected a system of the spec for `--against`, found `{}`", output::printable(name));
     }
     let Data { judged, clicks, titles, contiguous } = data(&mut spec, &args)?;
+    let judged_files = spec.data.judged_files();
     let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
     let read: Vec<&PathBuf> =
-        [&clicks, &titles, &contiguous].into_iter().flatten().chain([&judged, &args.spec]).collect();
+        [&clicks, &titles, &contiguous].into_iter().flatten().chain(&judged_files).chain([&args.spec]).collect();
     for output in &outputs {
         input::refuse_overwriting(output, read.iter().copied().chain(spec.files()))?;
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -102,10 +107,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     {
         bail!("expected two outputs, found `{}` for both; name another file", first.display());
     }
-    for file in read.iter().copied().chain(spec.files()) {
+    for file in read.iter().copied().chain([&judged]).chain(spec.files()) {
         std::fs::metadata(file).map_err(|source| clickvec::Error::io(file, "read", source))?;
     }
-    let judgments = input::judgments(&judged, spec.data.field())?;
+    let Some(files) = spec.data.test_set() else { unreachable!("there are judged titles") };
+    let set = test_set::read(&files)?;
+    spec.data.titles = test_set::collection(&set, titles.as_deref());
+    let judgments = set.judgments;
     let folds = Folds::new(&judgments, spec.evaluation.folds, spec.evaluation.seed);
     if folds.count() > folds.texts() {
         let texts = output::counted(folds.texts() as u64, "query");
@@ -149,6 +157,7 @@ fn data(spec: &mut Spec, args: &Args) -> Result<Data> {
     let data = &mut spec.data;
     let pairs = [
         (&mut data.judged, &args.judged),
+        (&mut data.topics, &args.topics),
         (&mut data.clicks, &args.clicks),
         (&mut data.titles, &args.titles),
         (&mut data.contiguous, &args.contiguous),

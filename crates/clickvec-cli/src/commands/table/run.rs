@@ -1,7 +1,7 @@
 //! From a spec to rows: every system trained with every set of parameters, unless that is done already, and judged by
 //! cross validation.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -135,8 +135,8 @@ impl<'a> Table<'a> {
         // Vectors of texts have their texts beside them.
         let texts = vectors.map(|vectors| vectors.with_extension("txt")).filter(|texts| texts.exists());
         let data = &self.spec.data;
-        let files = [
-            ("judged", data.judged.as_deref()),
+        let judged = data.judged_files();
+        let beside = [
             ("clicks", data.clicks.as_deref()),
             ("titles", data.titles.as_deref()),
             ("contiguous", contiguous.as_deref()),
@@ -144,6 +144,7 @@ impl<'a> Table<'a> {
             ("vectors", vectors),
             ("texts", texts.as_deref()),
         ];
+        let files: Vec<_> = named("judged", &judged).chain(beside).collect();
         let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
         // The ranker at hand, and the name of what it was trained with.
         let mut trained: Option<(String, Option<Box<dyn Trained>>)> = None;
@@ -228,11 +229,11 @@ impl<'a> Table<'a> {
                 "expected clicked pairs to learn from, found none; name a log with --clicks".to_owned()
             ));
         };
+        let judged = data.judged_files();
         let (mut done, mut refused) = (Vec::with_capacity(points.len()), Refused::default());
         for arguments in points {
             let validation = train::check(arguments)?;
-            if let Some(validation) = &validation
-                && let Some(judged) = &data.judged
+            if let (Some(validation), Some(judged)) = (validation.first(), judged.first())
                 && self.cache.hash_of(validation)? == self.cache.hash_of(judged)?
             {
                 bail!(
@@ -242,12 +243,11 @@ impl<'a> Table<'a> {
             let parts: Vec<&str> =
                 ["train", data.field()].into_iter().chain(arguments.iter().map(String::as_str)).collect();
             // A model does not follow from what it is judged by.
-            let files = [("clicks", Some(clicks.as_path())), ("validation", validation.as_deref())];
+            let files: Vec<_> =
+                [("clicks", Some(clicks.as_path()))].into_iter().chain(named("validation", &validation)).collect();
             let training = self.cache.key(&files, &parts)?;
-            let whole = format!(
-                "{}-scores",
-                self.cache.key(&[("judged", data.judged.as_deref())], &["train", data.field(), &training])?
-            );
+            let judged: Vec<_> = named("judged", &judged).collect();
+            let whole = format!("{}-scores", self.cache.key(&judged, &["train", data.field(), &training])?);
             if let Some(point) = self.cache.get(&whole, self.judgments) {
                 done.push(point);
                 continue;
@@ -276,7 +276,8 @@ impl<'a> Table<'a> {
     }
 
     fn file(&mut self, path: &Path) -> Result<Points> {
-        let files = [("judged", self.spec.data.judged.as_deref()), ("model", Some(path))];
+        let judged = self.spec.data.judged_files();
+        let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
         let key = format!("{}-scores", self.cache.key(&files, &[self.spec.data.field()])?);
         if let Some(point) = self.cache.get(&key, self.judgments) {
             return Ok(Points { points: vec![point], by_fold: false });
@@ -305,6 +306,11 @@ pub(super) struct Points {
 
 fn size_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Files that serve as one thing, as [`Cache::key`] takes them.
+fn named<'p>(role: &'static str, files: &'p [PathBuf]) -> impl Iterator<Item = (&'static str, Option<&'p Path>)> {
+    files.iter().map(move |file| (role, Some(file.as_path())))
 }
 
 /// Why a row, or a point of it, cannot be made of what there is.

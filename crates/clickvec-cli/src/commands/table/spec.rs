@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clickvec::clicks::TITLE;
+use clickvec::eval::{TestSetFiles, files_of_test_set};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use serde::Deserialize;
 
@@ -33,6 +34,8 @@ pub(super) struct Spec {
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
     pub(super) judged: Option<PathBuf>,
+    /// The texts of the queries, where judged titles are TREC qrels.
+    pub(super) topics: Option<PathBuf>,
     pub(super) clicks: Option<PathBuf>,
     pub(super) titles: Option<PathBuf>,
     /// Running text.
@@ -45,6 +48,17 @@ impl Data {
     /// The column with the texts that are ranked.
     pub(super) fn field(&self) -> &str {
         self.field.as_deref().unwrap_or(TITLE)
+    }
+
+    /// The judged titles, in whatever form.
+    pub(super) fn test_set(&self) -> Option<TestSetFiles<'_>> {
+        let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
+        self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: self.field() })
+    }
+
+    /// The files that the judged titles are read from.
+    pub(super) fn judged_files(&self) -> Vec<PathBuf> {
+        self.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files))
     }
 }
 
@@ -145,8 +159,8 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     let mut spec: Spec =
         toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let Data { judged, clicks, titles, contiguous, field: _ } = &mut spec.data;
-    for file in [judged, clicks, titles, contiguous].into_iter().flatten() {
+    let Data { judged, topics, clicks, titles, contiguous, field: _ } = &mut spec.data;
+    for file in [judged, topics, clicks, titles, contiguous].into_iter().flatten() {
         *file = folder.join(&*file);
     }
     for system in &mut spec.systems {

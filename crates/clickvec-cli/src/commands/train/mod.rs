@@ -9,10 +9,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::Parser;
+use clickvec::clicks::TITLE;
+use clickvec::eval::{TestSetFiles, files_of_test_set};
 use clickvec::train::{TrainOptions, train};
 
 use super::Answer;
-use crate::input;
+use crate::{input, test_set};
 
 /// Arguments without a command before them.
 #[derive(Parser)]
@@ -22,9 +24,9 @@ struct Line {
     args: Args,
 }
 
-/// Checks the arguments of a training whose log, field and output another command names; returns the validation set, if they name
-/// one.
-pub(crate) fn check(arguments: &[String]) -> Result<Option<PathBuf>> {
+/// Checks the arguments of a training whose log, field and output another command names; returns the files of the validation
+/// set, if they name one.
+pub(crate) fn check(arguments: &[String]) -> Result<Vec<PathBuf>> {
     let data = ["train", "--clicks", "clicks", "--output", "model", "--field", "title"];
     let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
     let line = line.map_err(|error| {
@@ -33,7 +35,7 @@ pub(crate) fn check(arguments: &[String]) -> Result<Option<PathBuf>> {
         let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         anyhow!("`train {}`: {first}", arguments.join(" "))
     })?;
-    Ok(line.args.validation)
+    Ok(line.args.validation_files())
 }
 
 /// Learn a model from a click log.
@@ -50,9 +52,18 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
 
-    /// Judge the model on these titles after every epoch: a table with the columns query, title and grade.
+    /// Judge the model on these titles after every epoch: a table with the columns query, title and grade, or any other
+    /// form that `evaluate --judged` takes.
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
+
+    /// The texts of the queries, where the validation set is TREC qrels.
+    #[arg(long, value_name = "FILE", requires = "validation")]
+    validation_topics: Option<PathBuf>,
+
+    /// The texts of the titles, where the validation set is TREC qrels.
+    #[arg(long, value_name = "FILE", requires = "validation_topics")]
+    validation_titles: Option<PathBuf>,
 
     /// Write a checkpoint beside the model after every so many minibatches [default: never].
     #[arg(long, value_name = "MINIBATCHES", value_parser = clap::value_parser!(u64).range(1..))]
@@ -78,20 +89,31 @@ pub(crate) struct Args {
     settings: settings::Settings,
 }
 
+impl Args {
+    fn validation<'a>(&'a self, field: &'a str) -> Option<TestSetFiles<'a>> {
+        let (topics, titles) = (self.validation_topics.as_deref(), self.validation_titles.as_deref());
+        self.validation.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field })
+    }
+
+    fn validation_files(&self) -> Vec<PathBuf> {
+        self.validation(TITLE).map_or_else(Vec::new, |files| files_of_test_set(&files))
+    }
+}
+
 /// Trains.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.stop_with_input {
         std::thread::spawn(stop_with_input);
     }
     let config = args.settings.config(&args.encoder, args.validation.is_some())?;
+    let validation = args.validation_files();
     for beside in clickvec::train::written_paths(&args.output) {
-        let read = [Some(&args.clicks), args.validation.as_ref()];
-        input::refuse_overwriting(&beside, read.into_iter().flatten())?;
+        input::refuse_overwriting(&beside, validation.iter().chain([&args.clicks]))?;
     }
-    let judgments = args.validation.as_deref().map(|path| input::judgments(path, &config.field)).transpose()?;
+    let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let options = TrainOptions {
         clicks: &args.clicks,
-        validation: judgments.as_ref(),
+        validation: judgments.as_ref().map(|set| &set.judgments),
         output: &args.output,
         checkpoint_every: args.checkpoint_every,
         resume: args.resume,

@@ -1,0 +1,212 @@
+//! `clickvec embed`: texts in, vectors out.
+
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clickvec::model::{Embedder, Model, Side};
+use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
+use clickvec::{Error, files};
+
+use super::Answer;
+use crate::input::{self, Lines};
+use crate::output;
+
+/// Texts that are embedded at once, if so many are there.
+const BATCH_TEXTS: usize = 1024;
+
+/// Write the vector of every line of a text file.
+///
+/// One text a line; an empty line, or one without any word, has the zero vector, so that line n of the input is always
+/// vector n of the output.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The model that `clickvec train` wrote.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+
+    /// What the texts are: a model has one tower for queries and one for titles.
+    #[arg(long, value_enum)]
+    side: SideFlag,
+
+    /// The texts, one a line; also .gz and .zst; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-")]
+    texts: PathBuf,
+
+    /// The form of the vectors.
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    format: Format,
+
+    /// Where the vectors go; to standard output if not given.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SideFlag {
+    /// Texts that are searched with.
+    Query,
+    /// Texts that are found.
+    Title,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One object a line, {"text":…,"vector":[…]}, as the texts come.
+    Jsonl,
+    /// A NumPy array of f32, [texts, dimension]; reads all texts first, because its first bytes say how many there are.
+    Npy,
+    /// word2vec's text form, for gensim and its kin: white space of a text becomes `_`, and a text that stands twice is
+    /// written once; reads all texts first.
+    Word2vec,
+    /// Apache Parquet, with the columns text and vector; only in a program built with `--features parquet`.
+    Parquet,
+}
+
+impl Format {
+    /// What a terminal should not get.
+    fn binary(self) -> Option<&'static str> {
+        match self {
+            Format::Npy => Some("npy"),
+            Format::Parquet => Some("parquet"),
+            Format::Jsonl | Format::Word2vec => None,
+        }
+    }
+}
+
+/// Embeds and writes.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    if args.format == Format::Parquet && !cfg!(feature = "parquet") {
+        bail!(
+            "expected jsonl, npy or word2vec, found parquet, which this program was built without; build it with `cargo \
+             build --release --features parquet`"
+        );
+    }
+    if let Some(name) = args.format.binary()
+        && args.output.is_none()
+        && io::stdout().is_terminal()
+    {
+        bail!("expected a file for the binary {name} format, found a terminal; add `--output FILE`");
+    }
+    if let Some(output) = &args.output {
+        input::refuse_overwriting(output, [&args.model, &args.texts])?;
+    }
+    let model = Model::load(&args.model)?;
+    let side = match args.side {
+        SideFlag::Query => Side::Query,
+        SideFlag::Title => Side::Title,
+    };
+    let mut job = Job { lines: Lines::open(&args.texts)?, embedder: model.embedder(side), format: args.format };
+    match &args.output {
+        None => job.write(&mut io::BufWriter::new(io::stdout()), Path::new("standard output"), model.dimension())?,
+        Some(path) => files::write_atomically(path, |file| job.write(file, path, model.dimension()))?,
+    }
+    Ok(Answer::Done)
+}
+
+struct Job<'m> {
+    lines: Lines,
+    embedder: Embedder<'m>,
+    format: Format,
+}
+
+impl Job<'_> {
+    fn write(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> clickvec::Result<()> {
+        match self.format {
+            Format::Jsonl => self.write_json(out, name, dimension),
+            Format::Npy => self.write_npy(out, name, dimension),
+            Format::Word2vec => self.write_word2vec(out, name, dimension),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => self.write_parquet(out, name, dimension),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => unreachable!("refused before anything is read"),
+        }
+    }
+
+    /// All texts, for forms whose first bytes say how many there are.
+    fn texts(&mut self) -> clickvec::Result<Vec<String>> {
+        let (mut texts, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
+            if batch.is_empty() {
+                return Ok(texts);
+            }
+            texts.append(&mut batch);
+        }
+    }
+
+    fn write_json(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
+        let failed = |source| Error::io(name, "write", source);
+        let mut batch = Vec::new();
+        loop {
+            self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
+            if batch.is_empty() {
+                return out.flush().map_err(failed);
+            }
+            let vectors = self.embedder.embed(&batch).chunks_exact(dimension);
+            for (text, vector) in batch.iter().zip(vectors) {
+                write_json_line(out, text, vector).map_err(failed)?;
+            }
+            // Whoever sends one text and waits for its vector gets it.
+            out.flush().map_err(failed)?;
+        }
+    }
+
+    fn write_npy(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
+        let failed = |source| Error::io(name, "write", source);
+        let texts = self.texts()?;
+        let mut writer = NpyWriter::new(out, texts.len(), dimension).map_err(failed)?;
+        for batch in texts.chunks(BATCH_TEXTS) {
+            for vector in self.embedder.embed(batch).chunks_exact(dimension) {
+                writer.write(vector).map_err(failed)?;
+            }
+        }
+        writer.finish().map_err(failed)?;
+        Ok(())
+    }
+    fn write_word2vec(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
+        let failed = |source| Error::io(name, "write", source);
+        // Texts of one token have the same words, and so the same vector.
+        let (mut tokens, mut known, mut all) = (Vec::new(), HashSet::new(), 0u64);
+        for text in self.texts()? {
+            all += 1;
+            let token = word2vec_token(&text);
+            if known.insert(token.clone()) {
+                tokens.push(token);
+            }
+        }
+        drop(known);
+        let mut writer = Word2vecWriter::new(out, tokens.len(), dimension).map_err(failed)?;
+        for batch in tokens.chunks(BATCH_TEXTS) {
+            for (token, vector) in batch.iter().zip(self.embedder.embed(batch).chunks_exact(dimension)) {
+                writer.write(token, vector).map_err(failed)?;
+            }
+        }
+        writer.finish().map_err(failed)?;
+        let repeated = all - tokens.len() as u64;
+        if repeated > 0 {
+            let repeated = output::counted(repeated, "text");
+            output::note(format_args!("{}: left out {repeated} that stood there already", name.display()));
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "parquet")]
+    fn write_parquet(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> clickvec::Result<()> {
+        let failed = |source| Error::io(name, "write", source);
+        let mut writer = parquet::Writer::new(out, dimension).map_err(failed)?;
+        let mut batch = Vec::new();
+        loop {
+            self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
+            if batch.is_empty() {
+                return writer.finish().map_err(failed);
+            }
+            writer.write(&batch, self.embedder.embed(&batch)).map_err(failed)?;
+        }
+    }
+}

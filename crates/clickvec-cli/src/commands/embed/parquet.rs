@@ -1,0 +1,79 @@
+//! Vectors as Apache Parquet, batch by batch.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::basic::{Compression, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::schema::types::ColumnPath;
+use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, RecordBatch, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+
+/// The numbers of a row group, which is held in memory until it is whole: 64 MiB of them.
+const GROUP_NUMBERS: usize = 16 << 20;
+/// The numbers of a vector, as Parquet calls them: a list of elements.
+const NUMBERS: [&str; 3] = ["vector", "list", "element"];
+
+/// Writes the columns `text` and `vector`, a list of fixed size of 32-bit floats; neither is ever null.
+pub(super) struct Writer<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    schema: Arc<Schema>,
+    element: Arc<Field>,
+    dimension: i32,
+}
+
+impl<W: Write + Send> Writer<W> {
+    /// Writes the first bytes.
+    pub(super) fn new(target: W, dimension: usize) -> io::Result<Writer<W>> {
+        let rows = (GROUP_NUMBERS / dimension).max(1);
+        let dimension = i32::try_from(dimension).map_err(io::Error::other)?;
+        let element = Arc::new(Field::new(NUMBERS[2], DataType::Float32, false));
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("text", DataType::Utf8, false),
+            Field::new(NUMBERS[0], DataType::FixedSizeList(Arc::clone(&element), dimension), false),
+        ]));
+        // Numbers that hardly repeat: neither a dictionary nor compression would make them smaller.
+        let numbers = ColumnPath::new(NUMBERS.map(str::to_owned).to_vec());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_column_dictionary_enabled(numbers.clone(), false)
+            .set_column_compression(numbers, Compression::UNCOMPRESSED)
+            .set_max_row_group_row_count(Some(rows))
+            .build();
+        let writer = ArrowWriter::try_new(target, Arc::clone(&schema), Some(properties)).map_err(failed)?;
+        Ok(Writer { writer, schema, element, dimension })
+    }
+
+    /// Writes texts and their vectors, one after the other.
+    pub(super) fn write(&mut self, texts: &[String], vectors: &[f32]) -> io::Result<()> {
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+        let numbers = Arc::new(Float32Array::from(vectors.to_vec()));
+        let vectors = FixedSizeListArray::try_new(Arc::clone(&self.element), self.dimension, numbers, None);
+        let vectors: ArrayRef = Arc::new(vectors.map_err(unfit)?);
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![texts, vectors]).map_err(unfit)?;
+        self.writer.write(&batch).map_err(failed)
+    }
+
+    /// Writes the last bytes, without which the file is none, and flushes.
+    pub(super) fn finish(self) -> io::Result<()> {
+        let mut target = self.writer.into_inner().map_err(failed)?;
+        target.flush()
+    }
+}
+
+/// What the system said, where it did: a pipe that is closed is no fault.
+fn failed(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(source) => io::Error::other(source),
+        },
+        error => io::Error::other(error),
+    }
+}
+
+fn unfit(error: ArrowError) -> io::Error {
+    io::Error::other(error)
+}

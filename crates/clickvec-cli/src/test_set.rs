@@ -1,0 +1,76 @@
+//! A test set in any form (docs/formats.md), and what people are told of it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use clickvec::eval::{self, Form, Ids, JudgedQuery, TestSet, TestSetFiles};
+
+use crate::output;
+
+/// Reads a test set, which must not be empty, and says on standard error what is missing.
+pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
+    let set = eval::read_test_set(files)?;
+    let path = files.judged.display();
+    if let Form::Beir { qrels, .. } = &set.form
+        && files.judged.is_dir()
+    {
+        output::note(format_args!("{path}: judged by {}", qrels.display()));
+    }
+    if set.judgments.duplicates > 0 {
+        let repeated = output::counted(set.judgments.duplicates, "line");
+        output::note(format_args!("{path}: left out {repeated} that stood there already"));
+    }
+    note_ids(files.judged, "left out", &set.queries_without_text, "judged query", "without a text");
+    note_ids(files.judged, "left out", &set.titles_without_text, "judged title", "without a text");
+    note_ids(files.judged, "left out", &set.queries_without_titles, "query", "of which no judged title is left");
+    note_ids(files.topics.unwrap_or(files.judged), "has", &set.queries_without_judgments, "query", "without judgments");
+    if set.untitled > 0 {
+        let untitled = output::counted(set.untitled, "judged document");
+        output::note(format_args!("{path}: {untitled} without a title, the text is in its place"));
+    }
+    ensure!(
+        !set.judgments.queries.is_empty(),
+        "{path}: expected judged titles{}, found none; see docs/formats.md",
+        if set.form == Form::Table { " below the header" } else { " whose texts are there" }
+    );
+    // Of qrels that name what is relevant, and nothing else.
+    let of_one_grade = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
+    if set.form != Form::Table && of_one_grade > 0 {
+        let queries = output::counted(set.judgments.queries.len() as u64, "query");
+        output::note(format_args!(
+            "{path}: the judged titles of {} of {queries} are all of one grade; there every order scores alike",
+            output::count(of_one_grade as u64)
+        ));
+    }
+    Ok(set)
+}
+
+/// The collection of the judged titles: the one that was named, or a BEIR folder's own.
+pub(crate) fn collection(set: &TestSet, named: Option<&Path>) -> Option<PathBuf> {
+    match (named, &set.form) {
+        (Some(named), _) => Some(named.to_owned()),
+        (None, Form::Beir { corpus, .. }) => Some(corpus.clone()),
+        (None, _) => None,
+    }
+}
+
+fn has_one_grade(query: &JudgedQuery) -> bool {
+    query.titles.windows(2).all(|pair| pair[0].grade == pair[1].grade)
+}
+
+fn note_ids(path: &Path, what: &str, ids: &Ids, noun: &str, why: &str) {
+    let Ids { count, first } = ids;
+    if *count == 0 {
+        return;
+    }
+    let mut list: Vec<String> = first.iter().map(|id| output::printable(id).into_owned()).collect();
+    if *count > first.len() as u64 {
+        list.push("…".to_owned());
+    }
+    output::note(format_args!(
+        "{}: {what} {} {why}: {}",
+        path.display(),
+        output::counted(*count, noun),
+        list.join(", ")
+    ));
+}

@@ -1,0 +1,185 @@
+//! JSON lines as BEIR has them: `corpus.jsonl` and `queries.jsonl`, one object a line.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::tsv::{Found, read_line};
+use super::{MAX_LINE_BYTES, TITLE, shown};
+use crate::error::{Error, Result, TableFault};
+
+/// The member with what an object is called.
+const ID: &str = "_id";
+/// The member with a document's or a query's text.
+const TEXT: &str = "text";
+
+/// Reads objects line by line.
+pub(crate) struct JsonLines {
+    path: PathBuf,
+    source: Box<dyn BufRead + Send>,
+    line: u64,
+    bytes: Vec<u8>,
+}
+
+/// One line.
+pub(crate) struct JsonLine {
+    /// Counted from 1.
+    pub(crate) line: u64,
+    /// What stands there, or what is wrong with it.
+    pub(crate) object: Result<Map<String, Value>, TableFault>,
+}
+
+impl JsonLines {
+    /// `path` is for messages.
+    pub(crate) fn new(path: &Path, source: Box<dyn BufRead + Send>) -> JsonLines {
+        JsonLines { path: path.to_owned(), source, line: 0, bytes: Vec::new() }
+    }
+
+    /// The next line that is not blank; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<JsonLine>> {
+        loop {
+            self.line += 1;
+            let line = self.line;
+            self.bytes.clear();
+            let found = read_line(&mut self.source, &mut self.bytes, MAX_LINE_BYTES);
+            let found = found.map_err(|source| Error::ReadAt { path: self.path.clone(), line, source })?;
+            let content = match found {
+                Found::End => return Ok(None),
+                Found::TooLong => {
+                    return Ok(Some(JsonLine { line, object: Err(TableFault::LineTooLong { limit: MAX_LINE_BYTES }) }));
+                }
+                Found::Line => self.bytes.strip_prefix("\u{feff}".as_bytes()).filter(|_| line == 1),
+            };
+            let content = content.unwrap_or(&self.bytes);
+            if !content.trim_ascii().is_empty() {
+                return Ok(Some(JsonLine { line, object: parse(content) }));
+            }
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Map<String, Value>, TableFault> {
+    let text = std::str::from_utf8(bytes).map_err(|error| TableFault::NotUtf8 { byte: error.valid_up_to() + 1 })?;
+    serde_json::from_str(text).map_err(|error| {
+        // The parser's line is always 1: ours stands before the message.
+        let found = error.to_string().replace("at line 1 column", "at column");
+        TableFault::NotJson { found }
+    })
+}
+
+/// A document's id and what is ranked of it.
+pub(super) struct Document {
+    pub(super) id: String,
+    pub(super) text: String,
+    /// Whether the text stands in the place of a title that is not there.
+    pub(super) untitled: bool,
+}
+
+/// The document of an object; of [`TITLE`], where there is none, the text takes the place.
+pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Document, TableFault> {
+    let id = id(object)?;
+    let is_title = field.eq_ignore_ascii_case(TITLE);
+    let untitled = is_title
+        && match member(object, field) {
+            None | Some(Value::Null) => true,
+            Some(value) => value.as_str().is_some_and(|title| title.trim().is_empty()),
+        };
+    let text = text_of(object, if untitled { TEXT } else { field })?;
+    Ok(Document { id, text, untitled })
+}
+
+/// A query's id and text.
+pub(crate) fn query(object: &Map<String, Value>) -> Result<(String, String), TableFault> {
+    Ok((id(object)?, text_of(object, TEXT)?))
+}
+
+/// A text; what would end a field or a line of a table becomes a space, which separates words like them.
+fn text_of(object: &Map<String, Value>, name: &str) -> Result<String, TableFault> {
+    match member(object, name) {
+        Some(Value::String(text)) => Ok(text.replace(['\t', '\n', '\r'], " ")),
+        other => Err(bad_member(name, "a text", other)),
+    }
+}
+
+fn id(object: &Map<String, Value>) -> Result<String, TableFault> {
+    match object.get(ID) {
+        Some(Value::String(id)) if !id.is_empty() && !id.contains(['\t', '\n', '\r']) => Ok(id.clone()),
+        Some(Value::Number(id)) if id.is_i64() || id.is_u64() => Ok(id.to_string()),
+        other => Err(bad_member(ID, "an id, a text without tab and line end or a whole number,", other)),
+    }
+}
+
+/// Like a column, a member may be written in capitals.
+fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    object.get(name).or_else(|| object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value))
+}
+
+fn bad_member(member: &str, wanted: &'static str, found: Option<&Value>) -> TableFault {
+    let found = found.map_or("nothing".to_owned(), |value| format!("`{}`", shown(&value.to_string())));
+    TableFault::BadMember { member: member.to_owned(), wanted, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each line's number, and what is wrong with it.
+    fn lines(bytes: &'static [u8]) -> Vec<(u64, Option<String>)> {
+        let mut reader = JsonLines::new(Path::new("c.jsonl"), Box::new(bytes));
+        let mut lines = Vec::new();
+        while let Some(JsonLine { line, object }) = reader.next().unwrap() {
+            lines.push((line, object.err().map(|fault| fault.to_string())));
+        }
+        lines
+    }
+
+    fn object(text: &str) -> Map<String, Value> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn objects_stand_on_lines_that_are_counted() {
+        let found = lines(b"\xef\xbb\xbf{\"_id\":\"a\"}\r\n\r\n{\"_id\":\n[1]\n{\"_id\":\"\xff\"}\n{\"_id\":\"b\"}");
+        let numbers: Vec<u64> = found.iter().map(|(line, _)| *line).collect();
+        assert_eq!(numbers, [1, 3, 4, 5, 6]);
+        assert!(found[0].1.is_none() && found[4].1.is_none());
+        let message = |place: usize| found[place].1.clone().unwrap();
+        assert!(message(1).contains("expected a JSON object, found something else (EOF"), "{}", message(1));
+        assert!(message(2).contains("expected a JSON object"), "{}", message(2));
+        assert!(message(3).contains("expected UTF-8, found another byte at place 9"), "{}", message(3));
+    }
+
+    #[test]
+    fn a_text_takes_the_place_of_a_title_that_is_not_there() {
+        let read = |text: &str, field: &str| {
+            let Document { id, text, untitled } = document(&object(text), field).unwrap();
+            (id, text, untitled)
+        };
+        let whole = r#"{"_id":"7","title":"A","text":"b\tc\nd","metadata":{"url":1}}"#;
+        assert_eq!(read(whole, "title"), ("7".into(), "A".into(), false));
+        assert_eq!(read(whole, "Text"), ("7".into(), "b c d".into(), false));
+        for untitled in [r#"{"_id":7,"title":" ","text":"b"}"#, r#"{"_id":7,"title":null,"text":"b"}"#] {
+            assert_eq!(read(untitled, "title"), ("7".into(), "b".into(), true));
+        }
+        assert_eq!(read(r#"{"_id":7,"text":"b"}"#, "title"), ("7".into(), "b".into(), true));
+        assert_eq!(query(&object(r#"{"_id":"q","text":"a"}"#)).unwrap(), ("q".into(), "a".into()));
+    }
+
+    #[test]
+    fn a_member_that_is_missing_or_another_is_named() {
+        let message = |text: &str, field: &str| document(&object(text), field).err().unwrap().to_string();
+        for (text, found) in [
+            (r#"{"text":"a"}"#, "nothing"),
+            (r#"{"_id":"","text":"a"}"#, "`\"\"`"),
+            (r#"{"_id":1.5,"text":"a"}"#, "`1.5`"),
+            (r#"{"_id":"a\tb","text":"a"}"#, "`\"a\\tb\"`"),
+        ] {
+            let message = message(text, "title");
+            assert!(message.contains(&format!("in the member `_id`, found {found};")), "{message}");
+        }
+        assert!(message(r#"{"_id":"a"}"#, "title").contains("expected a text in the member `text`, found nothing"));
+        assert!(message(r#"{"_id":"a","title":3}"#, "title").contains("in the member `title`, found `3`"));
+        assert!(message(r#"{"_id":"a","text":"b"}"#, "body").contains("in the member `body`, found nothing"));
+    }
+}

@@ -1,0 +1,59 @@
+//! What can be wrong with the files that a test set is made of, as a whole.
+
+/// What can be wrong with a test set of several files.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TestSetFault {
+    /// A BEIR folder lacks a file.
+    #[error(
+        "expected a file, or a BEIR folder with `queries.jsonl`, `corpus.jsonl` and `qrels/test.tsv`, found a folder \
+         without `{missing}`; see docs/formats.md"
+    )]
+    NotBeir {
+        /// The file.
+        missing: &'static str,
+    },
+    /// A BEIR folder has several qrels, and none of them is the test set.
+    #[error(
+        "expected `test.tsv`, or one file of judgments, found {}; name one of them instead of the folder",
+        listed(found)
+    )]
+    SeveralQrels {
+        /// Their names.
+        found: Vec<String>,
+    },
+    /// Qrels name queries by number.
+    #[error("expected the texts of the queries beside TREC qrels, found none; name them with --topics")]
+    NoTopics,
+    /// Qrels name titles by number.
+    #[error("expected the texts of the titles beside TREC qrels, found none; name them with --titles")]
+    NoTitles,
+    /// Topics beside judged titles that have their queries.
+    #[error(
+        "expected --topics beside TREC qrels only, found {found}, which has the texts of its queries; leave it out"
+    )]
+    IdleTopics {
+        /// What the judged titles are.
+        found: &'static str,
+    },
+    /// A file of topics without any.
+    #[error("expected topics, found none; see docs/formats.md")]
+    NoTopic,
+    /// Topics that would fill the memory.
+    #[error("expected topics of at most {limit} bytes, found more; is this a file of topics?")]
+    TopicsTooLong {
+        /// The bound.
+        limit: usize,
+    },
+}
+
+/// How many names a message repeats.
+const SHOWN_NAMES: usize = 10;
+
+fn listed(names: &[String]) -> String {
+    let mut list: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+    if names.len() > SHOWN_NAMES {
+        list.push(format!("{} more", names.len() - SHOWN_NAMES));
+    }
+    list.join(", ")
+}

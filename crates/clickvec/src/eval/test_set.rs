@@ -1,0 +1,345 @@
+//! A test set in the forms that there are: a table of judged titles; TREC qrels beside topics and titles; a BEIR folder.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use super::judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
+use super::topics::{Topic, read_topics};
+use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
+use crate::clicks::{
+    CORPUS, FoundTitle, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, each_title, judged_of, open_titles,
+};
+use crate::error::{Error, Result, TableFault, TestSetFault, shortened};
+use crate::files;
+
+/// The queries of a BEIR folder.
+const QUERIES: &str = "queries.jsonl";
+/// Its judgments, a file for each split.
+const QRELS: &str = "qrels";
+/// The split that systems are compared by.
+const TEST: &str = "test.tsv";
+/// The columns of those files.
+const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
+
+/// The files that a test set is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct TestSetFiles<'a> {
+    /// A table of judged titles, TREC qrels, a BEIR folder, or a file of judgments in one.
+    pub judged: &'a Path,
+    /// The queries' texts, for TREC qrels.
+    pub topics: Option<&'a Path>,
+    /// The titles' texts, for TREC qrels; other forms have their own.
+    pub titles: Option<&'a Path>,
+    /// The column or member with the texts of titles.
+    pub field: &'a str,
+}
+
+/// Queries with judged titles, and what was missing on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestSet {
+    /// The test set.
+    pub judgments: Judgments,
+    /// What it was.
+    pub form: Form,
+    /// Judged queries whose text is not there: left out.
+    pub queries_without_text: Ids,
+    /// Judged titles whose text is not there: left out.
+    pub titles_without_text: Ids,
+    /// Queries of which no title is left: left out.
+    pub queries_without_titles: Ids,
+    /// Queries that nothing was judged for.
+    pub queries_without_judgments: Ids,
+    /// Titles that a BEIR corpus has none of, and that are judged by their text.
+    pub untitled: u64,
+}
+
+/// What a test set was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// A table of judged titles.
+    Table,
+    /// TREC qrels, topics and titles.
+    Trec,
+    /// A BEIR folder.
+    Beir {
+        /// Its judgments.
+        qrels: PathBuf,
+        /// Its titles: the collection that the judged ones are of.
+        corpus: PathBuf,
+    },
+}
+
+/// How many there are, and the first of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ids {
+    /// How many.
+    pub count: u64,
+    /// The first few, shortened.
+    pub first: Vec<String>,
+}
+
+impl Ids {
+    fn add(&mut self, id: &str) {
+        self.count += 1;
+        if self.first.len() < SHOWN_SKIPPED_LINES {
+            self.first.push(shortened(id));
+        }
+    }
+}
+
+/// The files that [`read_test_set`] reads for these, as far as names tell.
+pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
+    let folder = match files.judged.is_dir() {
+        true => Some(files.judged.to_owned()),
+        false => folder_of_qrels(files.judged).filter(|folder| beir_file(folder, QUERIES).is_ok()),
+    };
+    let judged = match (&folder, files.judged.is_dir()) {
+        (Some(folder), true) => qrels_of_folder(folder).unwrap_or_else(|_| files.judged.to_owned()),
+        _ => files.judged.to_owned(),
+    };
+    let of_folder = folder.iter().flat_map(|folder| [QUERIES, CORPUS].map(|name| beir_file(folder, name).ok()));
+    let beside = files.topics.into_iter().chain(files.topics.and(files.titles)).map(Path::to_owned);
+    std::iter::once(judged).chain(of_folder.flatten()).chain(beside).collect()
+}
+
+/// Reads a test set. The form is told from a folder, or from the first line of the file `judged`:
+///
+/// - a header with `query`: a table, as [`crate::clicks::read_judged_rows`] reads it;
+/// - four fields, of which the last is a whole number, or anything else beside topics: TREC qrels, whose queries are
+///   [topics](read_topics), and whose titles are in any form that [`crate::clicks::read_titles`] takes;
+/// - a header with `query-id` and `corpus-id`: judgments in a BEIR folder, the folder above that of the file. Of the
+///   folder itself, `qrels/test.tsv`, or the one file there is in `qrels`.
+///
+/// Negative grades of the last two are read as 0. Of a collection only the judged titles are held.
+///
+/// # Errors
+///
+/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] at the first broken
+/// line or topic of any of the files, and for an id that names two queries or judged titles; [`Error::TestSet`] for
+/// files that are missing, or that are none of the form's.
+pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
+    if files.judged.is_dir() {
+        let qrels = qrels_of_folder(files.judged)?;
+        let table = TableReader::open(&qrels)?;
+        return beir(files, files.judged, qrels, table);
+    }
+    let path = files.judged;
+    let (first, reader) = files::first_line(files::open(path)?, path)?;
+    match kind(&first, files.topics.is_some()) {
+        Kind::Table => table(files, reader),
+        Kind::Trec => trec(files, reader),
+        Kind::Beir => {
+            let table = TableReader::from_reader(path, reader)?;
+            let folder = folder_of_qrels(path).ok_or_else(|| not_beir(path, QUERIES))?;
+            beir(files, &folder, path.to_owned(), table)
+        }
+    }
+}
+
+enum Kind {
+    Table,
+    Trec,
+    Beir,
+}
+
+fn kind(first: &str, topics: bool) -> Kind {
+    let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
+    let is_qrel = || matches!(first.split_ascii_whitespace().collect::<Vec<_>>()[..], [_, _, _, last] if last.parse::<i64>().is_ok());
+    if has(BEIR_COLUMNS[0]) && has(BEIR_COLUMNS[1]) {
+        Kind::Beir
+    } else if !has("query") && (topics || is_qrel()) {
+        Kind::Trec
+    } else {
+        Kind::Table
+    }
+}
+
+fn not_beir(path: &Path, missing: &'static str) -> Error {
+    Error::TestSet { path: path.to_owned(), fault: TestSetFault::NotBeir { missing } }
+}
+
+/// The folder above that of a file.
+fn folder_of_qrels(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    Some(match (folder.file_name(), folder.parent()) {
+        (Some(_), Some(above)) if !above.as_os_str().is_empty() => above.to_owned(),
+        (Some(_), _) => PathBuf::from("."),
+        (None, _) => folder.join(".."),
+    })
+}
+
+/// `qrels/test.tsv` of a BEIR folder, or the one file there is.
+fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
+    let qrels = folder.join(QRELS);
+    if !qrels.is_dir() {
+        return Err(not_beir(folder, "qrels/test.tsv"));
+    }
+    if let Ok(test) = beir_file(&qrels, TEST) {
+        return Ok(test);
+    }
+    let failed = |source| Error::io(&qrels, "read", source);
+    let entries = std::fs::read_dir(&qrels).map_err(failed)?;
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_table = |path: &PathBuf| path.is_file() && name(path).contains(".tsv");
+    let mut found: Vec<PathBuf> = paths.into_iter().filter(is_table).collect();
+    found.sort();
+    match &found[..] {
+        [] => Err(not_beir(folder, "qrels/test.tsv")),
+        [one] => Ok(one.clone()),
+        several => {
+            let found = several.iter().map(name).collect();
+            Err(Error::TestSet { path: qrels, fault: TestSetFault::SeveralQrels { found } })
+        }
+    }
+}
+
+/// Topics that nobody would read are a mistake.
+fn refuse_topics(files: &TestSetFiles<'_>, found: &'static str) -> Result<()> {
+    match files.topics {
+        None => Ok(()),
+        Some(_) => Err(Error::TestSet { path: files.judged.to_owned(), fault: TestSetFault::IdleTopics { found } }),
+    }
+}
+
+fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+    refuse_topics(files, "a table")?;
+    let mut builder = JudgmentsBuilder::new(files.judged);
+    judged_of(TableReader::from_reader(files.judged, reader)?, files.field, |row| builder.push(row))?;
+    Ok(TestSet::new(Form::Table, builder.finish()))
+}
+
+fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+    let missing = |fault| Error::TestSet { path: files.judged.to_owned(), fault };
+    let topics = files.topics.ok_or_else(|| missing(TestSetFault::NoTopics))?;
+    let titles = files.titles.ok_or_else(|| missing(TestSetFault::NoTitles))?;
+    let qrels = read_qrels(reader, files.judged)?;
+    joined(Form::Trec, qrels, read_topics(topics)?, titles, files.field)
+}
+
+fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: TableReader) -> Result<TestSet> {
+    refuse_topics(files, "a BEIR folder")?;
+    let queries = beir_file(folder, QUERIES)?;
+    let corpus = beir_file(folder, CORPUS)?;
+    let judged = beir_qrels(table)?;
+    joined(Form::Beir { qrels, corpus: corpus.clone() }, judged, read_topics(&queries)?, &corpus, files.field)
+}
+
+fn beir_qrels(mut table: TableReader) -> Result<Vec<Qrel>> {
+    let [query, title, grade] = BEIR_COLUMNS.map(|name| table.require(name));
+    let [query, title, grade] = [query?, title?, grade?];
+    let path = table.path().to_owned();
+    let (mut seen, mut qrels) = (Seen::default(), Vec::new());
+    while let Some(line) = table.next()? {
+        let (line, qrel) = match line {
+            Line::Broken { line, fault } => (line, Err(fault)),
+            Line::Whole(row) => {
+                let [query, title, grade] = [query, title, grade].map(|column| row.get(column).unwrap_or_default());
+                let mut qrel = || -> Result<Qrel, TableFault> {
+                    seen.add(query, title)?;
+                    Ok(Qrel {
+                        query_id: query.to_owned(),
+                        title_id: title.to_owned(),
+                        grade: qrel_grade(grade.trim())?,
+                    })
+                };
+                (row.line, qrel())
+            }
+        };
+        qrels.push(qrel.map_err(|fault| Error::Table { path: path.clone(), line: Some(line), fault })?);
+    }
+    Ok(qrels)
+}
+
+/// A judged title's text, and where it stands.
+#[derive(Default)]
+struct Text {
+    text: Option<String>,
+    line: u64,
+}
+
+/// Puts texts to qrels.
+fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field: &str) -> Result<TestSet> {
+    let mut set = TestSet::new(form, Judgments::default());
+    let mut texts: HashMap<&str, Text> = qrels.iter().map(|qrel| (qrel.title_id.as_str(), Text::default())).collect();
+    set.untitled = read_texts(titles, field, &mut texts)?;
+
+    let mut queries: HashMap<&str, &Topic> = topics.iter().map(|topic| (topic.id.as_str(), topic)).collect();
+    // Places of queries in the order of first appearance; none for one without a text.
+    let mut places: HashMap<&str, Option<usize>> = HashMap::new();
+    let mut told: HashSet<&str> = HashSet::new();
+    for Qrel { query_id, title_id, grade } in &qrels {
+        let place = *places.entry(query_id).or_insert_with(|| match queries.remove(query_id.as_str()) {
+            None => {
+                set.queries_without_text.add(query_id);
+                None
+            }
+            Some(topic) => {
+                set.judgments.queries.push(JudgedQuery {
+                    id: topic.id.clone(),
+                    text: topic.text.clone(),
+                    titles: Vec::new(),
+                });
+                Some(set.judgments.queries.len() - 1)
+            }
+        });
+        match (place, texts.get(title_id.as_str()).and_then(|title| title.text.clone())) {
+            (Some(place), Some(text)) => {
+                let title = JudgedTitle { id: title_id.clone(), text, grade: *grade };
+                set.judgments.queries[place].titles.push(title);
+            }
+            (_, None) if told.insert(title_id) => set.titles_without_text.add(title_id),
+            _ => {}
+        }
+    }
+    for topic in topics.iter().filter(|topic| queries.contains_key(topic.id.as_str())) {
+        set.queries_without_judgments.add(&topic.id);
+    }
+    set.judgments.queries.retain(|query| {
+        let has_titles = !query.titles.is_empty();
+        if !has_titles {
+            set.queries_without_titles.add(&query.id);
+        }
+        has_titles
+    });
+    Ok(set)
+}
+
+/// Fills in the texts of these ids; returns how many of them have no title of their own.
+fn read_texts(path: &Path, field: &str, texts: &mut HashMap<&str, Text>) -> Result<u64> {
+    let (path, reader) = open_titles(path)?;
+    let mut untitled = 0;
+    each_title(&path, reader, field, |found| {
+        let FoundTitle { line, document, untitled: is_untitled } = found;
+        let fault = |fault| Error::Table { path: path.clone(), line: Some(line), fault };
+        // A line that could be any title's: a test set that lost one in silence would give other results.
+        let (id, text) = document.map_err(fault)?;
+        if let Some(wanted) = texts.get_mut(id) {
+            if wanted.text.is_some() {
+                return Err(fault(TableFault::DuplicateId { id: shortened(id), first_line: wanted.line }));
+            }
+            *wanted = Text { text: Some(text.to_owned()), line };
+            untitled += u64::from(is_untitled);
+        }
+        Ok(())
+    })?;
+    Ok(untitled)
+}
+
+impl TestSet {
+    fn new(form: Form, judgments: Judgments) -> TestSet {
+        TestSet {
+            judgments,
+            form,
+            queries_without_text: Ids::default(),
+            titles_without_text: Ids::default(),
+            queries_without_titles: Ids::default(),
+            queries_without_judgments: Ids::default(),
+            untitled: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const QUERIES_JSONL: &str = "{\"_id\":\"q1\",\"text\":\"red shoes\"}\n{\"_id\":\"ü2\",\"text\":\"sofa\"}\n\
+                             {\"_id\":\"q3\",\"text\":\"lamp\"}\n";
+const CORPUS_JSONL: &str = "{\"_id\":\"d1\",\"title\":\"Shoes in red\",\"text\":\"size 8\"}\n\
+                            {\"_id\":\"d 2\",\"title\":\"\",\"text\":\"A\\tsofa\"}\n\
+                            {\"_id\":\"d3\",\"title\":\"Hat\",\"text\":\"\"}\n";
+const TEST_TSV: &str = "query-id\tcorpus-id\tscore\nq1\td1\t2\nü2\td 2\t1\nq1\td3\t-1\n";
+
+struct Data(TempDir);
+
+impl Data {
+    fn new(files: &[(&str, &str)]) -> Data {
+        let data = Data(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            data.write(name, text);
+        }
+        data
+    }
+
+    fn beir() -> Data {
+        Data::new(&[("queries.jsonl", QUERIES_JSONL), ("corpus.jsonl", CORPUS_JSONL), ("qrels/test.tsv", TEST_TSV)])
+    }
+
+    fn trec(qrels: &str) -> Data {
+        Data::new(&[
+            ("qrels.txt", qrels),
+            ("topics.tsv", "q1\tred shoes\nü2\tsofa\nq3\tlamp\n"),
+            ("titles.tsv", "id\ttitle\nd1\tShoes in red\nd2\tA sofa\nd3\tHat\n"),
+        ])
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() { self.0.path().to_owned() } else { self.0.path().join(name) }
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn read(&self, judged: &str, topics: Option<&str>, titles: Option<&str>, field: &str) -> Result<TestSet> {
+        let [topics, titles] = [topics, titles].map(|name| name.map(|name| self.path(name)));
+        let judged = self.path(judged);
+        read_test_set(&TestSetFiles { judged: &judged, topics: topics.as_deref(), titles: titles.as_deref(), field })
+    }
+
+    fn read_trec(&self) -> Result<TestSet> {
+        self.read("qrels.txt", Some("topics.tsv"), Some("titles.tsv"), "title")
+    }
+
+    /// The message of what must fail, from the folder's name on.
+    fn message(&self, result: Result<TestSet>) -> String {
+        let message = result.unwrap_err().to_string();
+        message.strip_prefix(&self.0.path().display().to_string()).unwrap_or(&message).to_owned()
+    }
+}
+
+/// `id query: id title grade, …` of each query.
+fn shown(set: &TestSet) -> Vec<String> {
+    let title = |title: &JudgedTitle| format!("{} {} {}", title.id, title.text, title.grade);
+    let query = |query: &JudgedQuery| {
+        let titles: Vec<String> = query.titles.iter().map(title).collect();
+        format!("{} {}: {}", query.id, query.text, titles.join(", "))
+    };
+    set.judgments.queries.iter().map(query).collect()
+}
+
+fn ids(count: u64, first: &[&str]) -> Ids {
+    Ids { count, first: first.iter().map(|id| (*id).to_owned()).collect() }
+}
+
+#[test]
+fn a_beir_folder_and_a_file_in_it() {
+    let data = Data::beir();
+    let set = data.read("", None, None, "title").unwrap();
+    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2, d3 Hat 0", "ü2 sofa: d 2 A sofa 1"]);
+    assert_eq!(set.form, Form::Beir { qrels: data.path("qrels/test.tsv"), corpus: data.path("corpus.jsonl") });
+    assert_eq!((set.untitled, &set.queries_without_judgments), (1, &ids(1, &["q3"])));
+    assert_eq!(
+        [&set.queries_without_text, &set.titles_without_text, &set.queries_without_titles].map(|ids| ids.count),
+        [0; 3]
+    );
+    let texts = data.read("qrels/test.tsv", None, None, "text").unwrap();
+    assert_eq!(shown(&texts), ["q1 red shoes: d1 size 8 2, d3  0", "ü2 sofa: d 2 A sofa 1"]);
+
+    data.write("qrels/dev.tsv", "score\tcorpus-id\tquery-id\r\n3\td3\tq3\r\n");
+    assert_eq!(shown(&data.read("", None, None, "title").unwrap()).len(), 2, "the test set, where there are several");
+    assert_eq!(shown(&data.read("qrels/dev.tsv", None, None, "title").unwrap()), ["q3 lamp: d3 Hat 3"]);
+    fs::remove_file(data.path("qrels/test.tsv")).unwrap();
+    assert_eq!(shown(&data.read("", None, None, "title").unwrap()), ["q3 lamp: d3 Hat 3"], "the only one");
+    data.write("qrels/train.tsv", TEST_TSV);
+    let message = data.message(data.read("", None, None, "title"));
+    assert!(
+        message.starts_with("/qrels: expected `test.tsv`, or one file of judgments, found `dev.tsv`, `train.tsv`;"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_beir_folder_may_be_compressed() {
+    let data = Data::beir();
+    let set = data.read("", None, None, "title").unwrap();
+    for (name, text) in [("corpus.jsonl", CORPUS_JSONL), ("queries.jsonl", QUERIES_JSONL), ("qrels/test.tsv", TEST_TSV)]
+    {
+        fs::remove_file(data.path(name)).unwrap();
+        data.write(&format!("{name}.zst"), zstd::encode_all(text.as_bytes(), 0).unwrap());
+    }
+    let again = data.read("", None, None, "title").unwrap();
+    assert_eq!(again.judgments, set.judgments);
+}
+
+#[test]
+fn a_beir_folder_that_is_none() {
+    for (missing, name) in
+        [("queries.jsonl", "queries.jsonl"), ("corpus.jsonl", "corpus.jsonl"), ("qrels/test.tsv", "qrels/test.tsv")]
+    {
+        let data = Data::beir();
+        fs::remove_file(data.path(missing)).unwrap();
+        let message = data.message(data.read("", None, None, "title"));
+        assert!(
+            message.starts_with(": expected a file, or a BEIR folder with")
+                && message.contains(&format!("found a folder without `{name}`;")),
+            "{message}"
+        );
+    }
+    let data = Data::new(&[]);
+    let message = data.message(data.read("", None, None, "title"));
+    assert!(message.contains("expected a file, or a BEIR folder"), "{message}");
+}
+
+#[test]
+fn each_fault_of_a_beir_folder_names_its_line() {
+    for (name, text, expected) in [
+        ("queries.jsonl", "{\"_id\":\"q1\",\"text\":\"a\"}\n{\n", "/queries.jsonl:2: expected a JSON object"),
+        (
+            "queries.jsonl",
+            "{\"_id\":\"q1\"}\n",
+            "/queries.jsonl:1: expected a text in the member `text`, found nothing",
+        ),
+        ("queries.jsonl", "", "/queries.jsonl: expected topics, found none"),
+        ("corpus.jsonl", "{\"_id\":\"d9\",\"text\":\"a\"}\nnone\n", "/corpus.jsonl:2: expected a JSON object"),
+        (
+            "corpus.jsonl",
+            "{\"_id\":\"d1\",\"text\":\"a\"}\n{\"_id\":\"d1\",\"text\":\"b\"}\n",
+            "/corpus.jsonl:2: expected a new id, found `d1`, which stands in line 1",
+        ),
+        ("corpus.jsonl", "", "/corpus.jsonl: expected a header line, found nothing"),
+        ("qrels/test.tsv", "", "/qrels/test.tsv: expected a header line, found nothing"),
+        ("qrels/test.tsv", "query-id\tcorpus-id\nq1\td1\n", "/qrels/test.tsv: expected a column `score`"),
+        (
+            "qrels/test.tsv",
+            "query-id\tcorpus-id\tscore\nq1\td1\n",
+            "/qrels/test.tsv:2: expected at least 3 columns, found 2",
+        ),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tx\n", "/qrels/test.tsv:2: expected a grade"),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t5\n", "/qrels/test.tsv:2: expected a grade"),
+        (
+            "qrels/test.tsv",
+            "query-id\tcorpus-id\tscore\nq1\td1\t1\n\nq1\td1\t1\n",
+            "/qrels/test.tsv:4: expected each title once a query",
+        ),
+    ] {
+        let data = Data::beir();
+        data.write(name, text);
+        let message = data.message(data.read("", None, None, "title"));
+        assert!(message.starts_with(expected), "{name} {text:?}: {message}");
+    }
+}
+
+#[test]
+fn trec_qrels_get_their_texts() {
+    let data = Data::trec("\u{feff}q1 0 d1 2\r\n\r\nü2 0 d2 1\r\nq1 0 d3 -2\r\n");
+    let set = data.read_trec().unwrap();
+    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2, d3 Hat 0", "ü2 sofa: d2 A sofa 1"]);
+    assert_eq!((&set.form, set.untitled), (&Form::Trec, 0));
+    assert_eq!(set.queries_without_judgments, ids(1, &["q3"]));
+    // Titles in any form.
+    data.write("corpus.jsonl", CORPUS_JSONL.replace("d 2", "d2"));
+    for titles in ["corpus.jsonl", ""] {
+        let of_corpus = data.read("qrels.txt", Some("topics.tsv"), Some(titles), "title").unwrap();
+        assert_eq!((of_corpus.judgments, of_corpus.untitled), (set.judgments.clone(), 1));
+    }
+    data.write("topics.txt", "<top>\n<num> Number: q1\n<title> red shoes\n</top><top><num>ü2<title>sofa</top>");
+    let tagged = data.read("qrels.txt", Some("topics.txt"), Some("titles.tsv"), "title").unwrap();
+    assert_eq!(tagged.judgments, set.judgments);
+}
+
+#[test]
+fn what_has_no_text_is_left_out_and_counted() {
+    let data = Data::trec("q1 0 d1 2\nq1 0 d8 1\nü2 0 d9 1\nü2 0 d8 0\nq7 0 d1 1\nq8 0 d7 1\nq1 0 d2 0\n");
+    let set = data.read_trec().unwrap();
+    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2, d2 A sofa 0"]);
+    assert_eq!(set.titles_without_text, ids(3, &["d8", "d9", "d7"]));
+    assert_eq!(set.queries_without_text, ids(2, &["q7", "q8"]));
+    assert_eq!(set.queries_without_titles, ids(1, &["ü2"]));
+    assert_eq!(set.queries_without_judgments, ids(1, &["q3"]));
+}
+
+#[test]
+fn each_fault_of_trec_files_names_its_line() {
+    for (text, expected) in [
+        ("q1 0 d1 2\nq1 0 d2\n", "/qrels.txt:2: expected 4 fields"),
+        ("q1 0 d1\n", "/qrels.txt:1: expected 4 fields"),
+        ("q1 0 d1 2 3\n", "/qrels.txt:1: expected 4 fields"),
+        ("q1 0 d1 good\n", "/qrels.txt:1: expected a grade"),
+        ("q1 0 d1 5\n", "/qrels.txt:1: expected a grade"),
+        ("q1 0 d1 1\nq1 0 d1 1\n", "/qrels.txt:2: expected each title once a query"),
+    ] {
+        let data = Data::trec(text);
+        let message = data.message(data.read_trec());
+        assert!(message.starts_with(expected), "{text:?}: {message}");
+    }
+    let data = Data::trec("q1 0 d1 1\n");
+    data.write("titles.tsv", "id\ttitle\nd9\n");
+    let message = data.message(data.read_trec());
+    assert!(message.starts_with("/titles.tsv:2: expected at least 2 columns, found 1"), "{message}");
+}
+
+#[test]
+fn what_goes_with_what() {
+    let data = Data::trec("q1 0 d1 1\n");
+    let message = data.message(data.read("qrels.txt", None, Some("titles.tsv"), "title"));
+    assert!(message.ends_with("found none; name them with --topics"), "{message}");
+    let message = data.message(data.read("qrels.txt", Some("topics.tsv"), None, "title"));
+    assert!(message.ends_with("found none; name them with --titles"), "{message}");
+    data.write("judged.tsv", "query\ttitle\tgrade\na\tb\t1\n");
+    let message = data.message(data.read("judged.tsv", Some("topics.tsv"), None, "title"));
+    assert!(message.starts_with("/judged.tsv: expected --topics beside TREC qrels only, found a table"), "{message}");
+    let set = data.read("judged.tsv", None, Some("titles.tsv"), "title").unwrap();
+    assert_eq!((shown(&set), set.form), (vec!["q0000000 a: t0000000 b 1".to_owned()], Form::Table));
+    let beir = Data::beir();
+    beir.write("topics.tsv", "q1\ta\n");
+    let message = beir.message(beir.read("", Some("topics.tsv"), None, "title"));
+    assert!(message.contains("expected --topics beside TREC qrels only, found a BEIR folder"), "{message}");
+    // What is neither is a table that is broken.
+    data.write("judged.tsv", "a b c\n");
+    let message = data.message(data.read("judged.tsv", None, None, "title"));
+    assert!(message.starts_with("/judged.tsv: expected a column `query` in the header, found `a b c`"), "{message}");
+}
+
+#[test]
+fn the_files_are_known_by_name() {
+    let names = |data: &Data, judged: &str, beside: Option<&str>| -> Vec<String> {
+        let (judged, beside) = (data.path(judged), beside.map(|name| data.path(name)));
+        let files =
+            TestSetFiles { judged: &judged, topics: beside.as_deref(), titles: beside.as_deref(), field: "title" };
+        let prefix = data.0.path().to_owned();
+        files_of_test_set(&files).iter().map(|path| path.strip_prefix(&prefix).unwrap().display().to_string()).collect()
+    };
+    let beir = Data::beir();
+    for judged in ["", "qrels/test.tsv"] {
+        assert_eq!(names(&beir, judged, None), ["qrels/test.tsv", "queries.jsonl", "corpus.jsonl"]);
+    }
+    assert_eq!(names(&Data::trec(""), "qrels.txt", Some("topics.tsv")), ["qrels.txt", "topics.tsv", "topics.tsv"]);
+    assert_eq!(folder_of_qrels(Path::new("qrels/test.tsv")), Some(PathBuf::from(".")));
+    assert_eq!(folder_of_qrels(Path::new("test.tsv")), Some(PathBuf::from("..")));
+    assert_eq!(folder_of_qrels(Path::new("a/qrels/test.tsv")), Some(PathBuf::from("a")));
+}
