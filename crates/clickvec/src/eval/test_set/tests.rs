@@ -1,3 +1,5 @@
+//! Test sets in every form, whole and broken.
+
 use std::fs;
 
 use tempfile::TempDir;
