@@ -25,7 +25,10 @@ pub(super) fn evaluate(path: &Path, args: &Args) -> Result<Results> {
     }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
     let corpus = match wanted.iter().any(systems::Wanted::learns) {
-        true => systems::corpus(args.titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments)?,
+        true => {
+            let (titles, clicks) = (args.titles.as_deref(), args.clicks.as_deref());
+            systems::corpus(titles, clicks, &args.field, &judgments, fusions.fitted_on())?
+        }
         false => Corpus::default(),
     };
     let resources = Resources {

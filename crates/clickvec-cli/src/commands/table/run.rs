@@ -205,6 +205,7 @@ impl<'a> Table<'a> {
                 data.clicks.as_deref(),
                 data.field(),
                 self.judgments,
+                None,
             )?;
             self.corpus = Some(corpus);
         }
