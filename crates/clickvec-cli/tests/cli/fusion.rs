@@ -108,7 +108,8 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
     let with = |more: &[&str]| folder.run(&[&base[..], more].concat()).code(0);
     for (file, heavier, expected) in [("words.tsv", 0, 1.0), ("letters.tsv", 1, 0.0)] {
         let run = with(&["--fusion-judged", file])
-            .says(&format!("{file}: weights are fitted without 1 query that --judged has too"));
+            .says(&format!("{file}: weights are fitted without 1 query that --judged has too"))
+            .says("distinct titles in --judged and --fusion-judged");
         let fusion = row(&run, "fusion:min-max");
         let weights = weights(&fusion);
         assert!(weights[heavier].1 > 0.5 && weights[1 - heavier].1 < 0.5, "{file}: {weights:?}");

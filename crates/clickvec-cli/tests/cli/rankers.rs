@@ -21,7 +21,7 @@ const ALL: [&str; 14] = [
     "ptm",
     "mrf",
     "lce",
-    "doc2vec:dimensions=8,epochs=2",
+    "doc2vec:size=8,epochs=2",
     "skip-thought:uni=6,bi=3,word-size=4,epochs=1",
     "trigram",
     "vectors:idf=1",
@@ -90,7 +90,7 @@ fn vectors_of_another_program_are_judged() {
     folder
         .run(&["evaluate", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"])
         .code(1)
-        .says("--vectors FILE")
+        .says("left out vectors: expected a file of vectors that another program trained, found none; name it with --vectors")
         .prints("a  bm25");
 }
 
@@ -143,7 +143,7 @@ fn skip_thought_reads_a_published_encoder_or_running_text() {
     with(&["--contiguous=text.txt", "--load=encoder"]).code(2).says("cannot be used with");
 
     // Without either there is nothing to judge, and with others these are judged.
-    let needs = "left out skip-thought:uni=6,bi=3,word-size=4,epochs=1: expected running text to learn from, or a trained \
+    let needs = "left out skip-thought: expected running text to learn from, or a trained \
                  encoder, found none; name it with --contiguous FILE or --load FOLDER";
     let alone = with(&[]).code(1).says("no system is left to judge");
     assert!(systems(&alone.json_lines()).is_empty(), "{}", alone.stdout());
@@ -167,7 +167,7 @@ fn what_cannot_be_trained_is_left_out_and_the_rest_is_judged() {
         (&["--titles=titles.tsv", "--ranker=wtm"], "wtm: expected clicked pairs"),
         (&["--titles=titles.tsv", "--ranker=ptm"], "ptm: expected clicked pairs"),
         (&["--titles=one.tsv", "--ranker=lsa"], "lsa: expected "),
-        (&["--titles=titles.tsv", "--ranker=plsa:topics=5000"], "plsa:topics=5000: expected "),
+        (&["--titles=titles.tsv", "--ranker=plsa:topics=5000"], "plsa: expected "),
     ];
     for (more, why) in cases {
         let run = judge(more).code(1).says(&format!("left out {why}")).prints("a  bm25").prints("b  ulm");

@@ -105,15 +105,20 @@ impl<'a> Fusions<'a> {
         Ok(Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None })
     }
 
+    /// The queries that weights are fitted on, if they are.
+    pub(super) fn fitted_on(&self) -> Option<&Judgments> {
+        match &self.weights {
+            Weights::Fitted(judgments) => Some(judgments),
+            Weights::Equal | Weights::Given(_) => None,
+        }
+    }
+
     /// Takes over what a system makes of all queries, and keeps it beside the fusions if these are kept.
     pub(super) fn add(&mut self, system: &Wanted, ranker: &dyn Ranker, scores: Scores) -> Result<()> {
         if self.methods.is_empty() || system.is_fusion() {
             return Ok(());
         }
-        let fitting = match &self.weights {
-            Weights::Fitted(judgments) => eval::score(ranker, judgments),
-            Weights::Equal | Weights::Given(_) => Scores::new(),
-        };
+        let fitting = self.fitted_on().map_or_else(Scores::new, |judgments| eval::score(ranker, judgments));
         let file = file_of(&system.name);
         if let (Some(folder), Some(from)) = (self.folder, system.file()) {
             copy(from, &folder.join(&file))?;
@@ -158,10 +163,7 @@ impl<'a> Fusions<'a> {
             }
             scored(&name, &scores)?;
             let evaluation = judge(&name, &scores, judgments, options);
-            let fitted_on = match &self.weights {
-                Weights::Fitted(judgments) => Some(judgments.queries.len()),
-                Weights::Equal | Weights::Given(_) => None,
-            };
+            let fitted_on = self.fitted_on().map(|judgments| judgments.queries.len());
             let members = members().map(|(member, weight)| (member.name.clone(), weight)).collect();
             Ok((evaluation, Fused { name, method: flag.value(), members, fitted_on }))
         };

@@ -25,7 +25,9 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
     let corpus = match wanted.iter().any(systems::Wanted::learns) {
-        true => systems::corpus(titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments)?,
+        true => {
+            systems::corpus(titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments, fusions.fitted_on())?
+        }
         false => Corpus::default(),
     };
     let resources = Resources {

@@ -116,18 +116,20 @@ pub(super) fn refuse_lost_files(folder: &Path, wanted: &[Wanted], fusions: &[Met
 }
 
 /// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`; texts are those of
-/// the column `field`.
+/// the column `field`. Queries that weights of a fusion are fitted on count as judged ones.
 pub(crate) fn corpus(
     titles: Option<&Path>,
     clicks: Option<&Path>,
     field: &str,
     judgments: &Judgments,
+    fitted: Option<&Judgments>,
 ) -> Result<Corpus> {
+    let queries = || judgments.queries.iter().chain(fitted.into_iter().flat_map(|fitted| &fitted.queries));
     let mut corpus = Corpus::default();
     let mut distinct: HashSet<String> = HashSet::new();
     match titles {
         Some(path) => input::titles(path, field)?.iter().for_each(|title| corpus.add_title(&title.title)),
-        None => judgments.queries.iter().flat_map(|query| &query.titles).for_each(|title| {
+        None => queries().flat_map(|query| &query.titles).for_each(|title| {
             if distinct.insert(title.text.clone()) {
                 corpus.add_title(&title.text);
             }
@@ -144,9 +146,14 @@ pub(crate) fn corpus(
         }
         input::note_skipped(path, reader.skipped());
     }
-    judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
+    queries().for_each(|query| corpus.add_test_query(&query.text));
     if titles.is_none() {
-        let files = if clicks.is_some() { "--clicks and --judged" } else { "--judged" };
+        let files = match (clicks, fitted) {
+            (Some(_), Some(_)) => "--clicks, --judged and --fusion-judged",
+            (Some(_), None) => "--clicks and --judged",
+            (None, Some(_)) => "--judged and --fusion-judged",
+            (None, None) => "--judged",
+        };
         output::note(format_args!(
             "the collection is the {} in {files}; name the whole one with --titles",
             output::counted(distinct.len() as u64, "distinct title"),

@@ -206,6 +206,7 @@ impl<'a> Table<'a> {
                 data.clicks.as_deref(),
                 data.field(),
                 self.judgments,
+                None,
             )?;
             self.corpus = Some(corpus);
         }
