@@ -45,11 +45,11 @@ pub(crate) struct Args {
     collection: u32,
 
     /// Judged queries of each kind.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().judged)]
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().judged, value_parser = clap::value_parser!(u32).range(..=100_000))]
     judged: u32,
 
     /// Queries of the validation set.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().validation)]
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().validation, value_parser = clap::value_parser!(u32).range(..=100_000))]
     validation: u32,
 
     /// The share of queries that are misspelt, 0 to 1.

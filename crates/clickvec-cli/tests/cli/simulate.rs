@@ -70,6 +70,8 @@ fn bad_arguments_and_titles() {
     with(&["--misspelt", "1.5"]).says("expected a number from 0 to 1");
     with(&["--position-bias=-1"]).says("expected a number from 0 to 10");
     with(&["--collection", "0"]).says("--collection");
+    with(&["--judged", "100001"]).says("--judged");
+    with(&["--validation", "100001"]).says("--validation");
     with(&["--titles", "none.tsv"]).says("none.tsv: cannot open");
     folder.write("titles.tsv", "id\ttitle\n");
     with(&["--titles", "titles.tsv"]).says("titles.tsv: expected titles below the header, found none");
