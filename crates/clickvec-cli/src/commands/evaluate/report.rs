@@ -62,7 +62,7 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     }
     for fused in &results.fused {
         let fitted = match fused.fitted_on {
-            Some(on) => format!(", fitted on {}", output::counted(on as u64, "other query")),
+            Some(on) => format!(" fitted on {}", output::counted(on as u64, "other query")),
             None => String::new(),
         };
         let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
