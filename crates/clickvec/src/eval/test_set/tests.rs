@@ -1,3 +1,5 @@
+//! Test sets in every form.
+
 use std::fs;
 
 use tempfile::TempDir;
