@@ -45,6 +45,19 @@ pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     Ok(set)
 }
 
+/// Refuses titles that come through a pipe where they are read twice: beside TREC qrels, and as the collection.
+pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
+    let Some(titles) = files.topics.and(files.titles) else { return Ok(()) };
+    let is_pipe =
+        titles.metadata().map_or(titles == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir());
+    ensure!(
+        !is_pipe,
+        "{}: expected a file of titles, since they are read twice, found a pipe; write them to a file first",
+        titles.display()
+    );
+    Ok(())
+}
+
 /// The collection of the judged titles: the one that was named, or a BEIR folder's own.
 pub(crate) fn collection(set: &TestSet, named: Option<&Path>) -> Option<PathBuf> {
     match (named, &set.form) {

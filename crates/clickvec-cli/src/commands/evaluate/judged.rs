@@ -12,6 +12,10 @@ use crate::{output, progress, test_set};
 /// Loads or trains every system, evaluates it, and writes what was asked for on the way.
 pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results> {
     let wanted = systems::parse(&args.ranker, &args.model, &args.fusion)?;
+    let learns = wanted.iter().any(systems::Wanted::learns);
+    if learns {
+        test_set::refuse_pipe(files)?;
+    }
     let set = test_set::read(files)?;
     let titles = test_set::collection(&set, args.titles.as_deref());
     let judgments = set.judgments;
@@ -24,7 +28,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
         clickvec::files::create_folder(folder)?;
     }
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
-    let corpus = match wanted.iter().any(systems::Wanted::learns) {
+    let corpus = match learns {
         true => {
             systems::corpus(titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments, fusions.fitted_on())?
         }

@@ -1,4 +1,4 @@
-//! Test sets in every form, whole and broken.
+//! Test sets in every form.
 
 use std::fs;
 
