@@ -200,7 +200,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut cache = Cache::open(&folder.path().join("cache")).unwrap();
         let program = std::env::current_exe().unwrap();
-        assert!(cache.program.starts_with(&cache.hash_of(&program).unwrap()), "{}", cache.program);
+        let hash = cache.hash_of(&program).unwrap();
+        assert!(cache.program.starts_with(&hash), "{hash} {}", cache.program);
         assert!(cache.program.ends_with(Level::current().name()), "{}", cache.program);
         let encoder = |name: &str, files: &[(&str, &str)]| {
             let encoder = folder.path().join(name);
