@@ -58,10 +58,7 @@ fn only_an_index_is_replaced() {
     let folder = with_index();
     folder.run(&INDEX).code(0);
     folder.write("shop.index/notes.txt", "mine");
-    folder
-        .run(&INDEX)
-        .code(2)
-        .says("shop.index: expected an index to replace, or nothing, found one with `notes.txt`");
+    folder.run(&INDEX).code(2).says("shop.index: expected an index to replace, or nothing, found one with `notes.txt`");
     let to = |output: &str| folder.run(&[&INDEX[..6], &[output]].concat());
     to("titles.tsv").code(2).says("titles.tsv: expected an index to replace, or nothing, found a file");
     to(".").code(2).says("found a folder that is none");

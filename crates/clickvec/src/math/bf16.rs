@@ -7,7 +7,7 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(super) use amx::product;
 
-use super::gemm::{Left, Right};
+use super::gemm::{Left, Right, reach};
 use super::level::Level;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -84,7 +84,7 @@ impl Packed {
 
     fn pack(&mut self, (k, n): (usize, usize), data: &[f32], stride: usize) {
         assert!(Precision::Bf16.missing().is_none(), "bf16 without AMX");
-        assert!(k > 0 && n > 0 && stride >= n && data.len() >= (k - 1) * stride + n, "right factor too short");
+        assert!(k > 0 && n > 0 && stride >= n && data.len() >= reach(k - 1, stride, n), "right factor too short");
         (self.k, self.n) = (k, n);
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         // SAFETY: the sizes were checked, and so was the processor.

@@ -1,7 +1,7 @@
 //! Memory for numbers: it begins at a cache line, and large tables lie in huge pages.
-#![allow(unsafe_code, reason = "advice on memory takes a raw address")]
 
 use bytemuck::{Pod, Zeroable};
+use memmap2::MmapMut;
 
 /// What a processor reads at once. A vector register has as many bytes: a load that begins elsewhere
 /// touches two lines.
@@ -11,52 +11,93 @@ struct Line([f32; LANES]);
 
 const LANES: usize = 16;
 
+/// Lines of this many bytes or more are the system's own pages: zeros that nobody writes before they are touched.
+const LARGE: usize = 8 << 20;
+
 /// Numbers side by side, the first of them at the beginning of a cache line.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Buffer {
-    lines: Vec<Line>,
+    memory: Memory,
     length: usize,
+}
+
+enum Memory {
+    Heap(Vec<Line>),
+    Pages(MmapMut),
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory::Heap(Vec::new())
+    }
+}
+
+impl Memory {
+    fn zeros(lines: usize) -> Memory {
+        match lines.checked_mul(size_of::<Line>()) {
+            Some(bytes) if bytes >= LARGE => {
+                // As where a `Vec` finds no memory, there is no way on.
+                let pages = MmapMut::map_anon(bytes).unwrap_or_else(|error| panic!("{bytes} bytes of memory: {error}"));
+                advise_huge_pages(&pages);
+                Memory::Pages(pages)
+            }
+            _ => Memory::Heap(vec![Line::zeroed(); lines]),
+        }
+    }
+
+    fn numbers(&self) -> &[f32] {
+        match self {
+            Memory::Heap(lines) => bytemuck::cast_slice(lines),
+            Memory::Pages(pages) => bytemuck::cast_slice(pages),
+        }
+    }
+
+    fn numbers_mut(&mut self) -> &mut [f32] {
+        match self {
+            Memory::Heap(lines) => bytemuck::cast_slice_mut(lines),
+            Memory::Pages(pages) => bytemuck::cast_slice_mut(pages),
+        }
+    }
 }
 
 impl Buffer {
     /// So many zeros.
     pub fn zeros(length: usize) -> Buffer {
-        let mut buffer = Buffer::default();
-        buffer.resize(length);
-        buffer
+        Buffer { memory: Memory::zeros(length.div_ceil(LANES)), length }
     }
 
     /// Empty, with room for so many numbers.
     pub fn with_capacity(length: usize) -> Buffer {
-        let mut buffer = Buffer::default();
-        buffer.reserve_anew(length.div_ceil(LANES));
-        buffer.lines.clear();
-        buffer
+        Buffer { length: 0, ..Buffer::zeros(length) }
     }
 
     /// Makes the buffer this long; it keeps the numbers it has, and those behind them may be any.
     pub fn grow(&mut self, length: usize) {
-        let lines = length.div_ceil(LANES);
-        if lines > self.lines.len() {
-            self.lines.resize(lines, Line::zeroed());
+        let room = self.memory.numbers().len();
+        if length > room {
+            let mut memory = Memory::zeros(length.max(2 * room).div_ceil(LANES));
+            memory.numbers_mut()[..self.length].copy_from_slice(self);
+            self.memory = memory;
         }
         self.length = length;
     }
 
-    fn reserve_anew(&mut self, lines: usize) {
-        // Zeros that the system hands out as they are first touched: nobody writes them.
-        self.lines = bytemuck::zeroed_vec(lines);
-        advise_huge_pages(&self.lines);
-    }
-
     /// Makes the buffer this long, keeping its memory; the numbers in it may be any.
     pub fn resize(&mut self, length: usize) {
-        let lines = length.div_ceil(LANES);
-        if lines > self.lines.capacity() {
-            // What is in it need not be moved.
-            self.reserve_anew(lines);
+        if length > self.memory.numbers().len() {
+            // What is in it need not be moved. Minibatches differ a little: room for a larger one, which costs nothing before.
+            self.memory = Memory::default();
+            self.memory = Memory::zeros((length + length / 4).div_ceil(LANES));
         }
-        self.grow(length);
+        self.length = length;
+    }
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Buffer {
+        let mut copy = Buffer::zeros(self.length);
+        copy.copy_from_slice(self);
+        copy
     }
 }
 
@@ -64,13 +105,13 @@ impl std::ops::Deref for Buffer {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        &bytemuck::cast_slice(&self.lines)[..self.length]
+        &self.memory.numbers()[..self.length]
     }
 }
 
 impl std::ops::DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [f32] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.length]
+        &mut self.memory.numbers_mut()[..self.length]
     }
 }
 
@@ -100,26 +141,13 @@ impl From<Vec<f32>> for Buffer {
     }
 }
 
-/// Asks for huge pages under memory that nothing was written to yet. Rows of a table are read in no
-/// order, and each 4 KiB page of them would cost a walk through the page table.
-fn advise_huge_pages(memory: &Vec<Line>) {
+/// Asks for huge pages, as long as nothing was written to them. Rows of a table are read in no order, and each 4 KiB page of
+/// them would cost a walk through the page table. A system that has none goes on with small ones.
+fn advise_huge_pages(pages: &MmapMut) {
     #[cfg(target_os = "linux")]
-    {
-        const PAGE: usize = 4096;
-        const LARGE: usize = 8 << 20;
-        let bytes = memory.capacity() * size_of::<Line>();
-        if bytes < LARGE {
-            return;
-        }
-        let start = memory.as_ptr() as usize;
-        let first = start.next_multiple_of(PAGE);
-        let length = (start + bytes - first) / PAGE * PAGE;
-        // SAFETY: whole pages inside one live allocation. The advice does not change what they hold, and
-        // a refusal leaves them as they are.
-        unsafe { libc::madvise(first as *mut libc::c_void, length, libc::MADV_HUGEPAGE) };
-    }
+    let _ = pages.advise(memmap2::Advice::HugePage);
     #[cfg(not(target_os = "linux"))]
-    let _ = memory;
+    let _ = pages;
 }
 
 #[cfg(test)]
@@ -144,5 +172,9 @@ mod tests {
         assert_eq!(Buffer::zeros(1000)[..], [0.0; 1000]);
         assert_eq!(Buffer::from(vec![1.0, 2.0])[..], [1.0, 2.0]);
         assert_ne!(Buffer::from(vec![1.0]), Buffer::from(vec![1.0, 0.0]));
+        let mut large = Buffer::from(vec![2.0; 3 << 20]);
+        assert_eq!(large.clone(), large);
+        large.grow(7 << 20);
+        assert!(large[..3 << 20].iter().all(|&x| x == 2.0));
     }
 }

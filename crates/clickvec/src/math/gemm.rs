@@ -34,14 +34,25 @@ impl<'a> Left<'a> {
     }
 
     /// Where the number in row i, column p lies.
+    ///
+    /// # Panics
+    /// If no address space has that place.
     fn place(&self, i: usize, p: usize) -> usize {
-        if self.transposed { p * self.stride + i } else { i * self.stride + p }
+        if self.transposed { reach(p, self.stride, i) } else { reach(i, self.stride, p) }
     }
 
     /// The number in row i, column p.
     pub(super) fn at(&self, i: usize, p: usize) -> f32 {
         self.data[self.place(i, p)]
     }
+}
+
+/// rows·stride + columns. Bounds are checked with it, so it must not wrap.
+///
+/// # Panics
+/// If no address space has so many numbers.
+pub(super) fn reach(rows: usize, stride: usize, columns: usize) -> usize {
+    rows.checked_mul(stride).and_then(|start| start.checked_add(columns)).expect("sizes that an address space has")
 }
 
 /// The right factor: k × n numbers, and what they and the left factor's are rounded to.
@@ -121,7 +132,7 @@ pub fn gemm_onto<'b>(
     let (m, n, k) = sizes;
     assert!(k > 0, "a product over nothing");
     let count = rows.data.len() / rows.stride;
-    assert!(rows.stride >= n && rows.of.len() >= m + rows.ahead, "too few rows to add to");
+    assert!(rows.stride >= n && rows.of.len() >= reach(1, m, rows.ahead), "too few rows to add to");
     assert!(rows.of.iter().all(|&row| (row as usize) < count), "a row beyond the {count} there are");
     let Rows { data, stride, of, ahead } = rows;
     let start = Start::Rows { data: data.as_ptr(), stride, of: of.as_ptr() };
@@ -172,7 +183,7 @@ fn product(
     assert!(a.data.len() > a.place(m - 1, k - 1), "left factor too short");
     let (b, b_stride) = match right {
         Right::Exact(b, stride) | Right::Rounded(b, stride) => {
-            assert!(stride >= n && b.len() >= (k - 1) * stride + n, "right factor too short");
+            assert!(stride >= n && b.len() >= reach(k - 1, stride, n), "right factor too short");
             (b.as_ptr(), stride)
         }
         Right::Packed(packed) => {
@@ -180,7 +191,7 @@ fn product(
             (std::ptr::null(), n)
         }
     };
-    assert!(c_stride >= n && c.len() >= (m - 1) * c_stride + n, "product too short");
+    assert!(c_stride >= n && c.len() >= reach(m - 1, c_stride, n), "product too short");
     let (a_data, c) = (a.data.as_ptr(), c.as_mut_ptr());
     let job = Job { m, n, k, a: a_data, a_stride: a.stride, b, b_stride, c, c_stride, start, ahead, column: 0 };
     if !matches!(right, Right::Exact(..)) {
@@ -504,6 +515,18 @@ mod tests {
     fn a_row_to_add_to_that_is_not_there() {
         let rows = Rows { data: &[0.0; 4], stride: 2, of: &[2], ahead: 0 };
         gemm_onto((1, 2, 1), Left::rows(&[1.0], 1), (&[1.0, 1.0], 2), rows, (&mut [0.0; 2], 2));
+    }
+
+    #[test]
+    fn sizes_that_wrap_are_refused() {
+        let refused = |run: fn()| std::panic::catch_unwind(run).is_err();
+        assert!(refused(|| gemm((2, 1, 1), Left::rows(&[1.0; 2], 1), (&[1.0], 1), (&mut [0.0; 4], usize::MAX))));
+        assert!(refused(|| gemm((1, 1, 2), Left::rows(&[1.0; 2], 2), (&[1.0; 2], usize::MAX), (&mut [0.0], 1))));
+        assert!(refused(|| gemm((2, 1, 1), Left::rows(&[1.0; 2], usize::MAX), (&[1.0], 1), (&mut [0.0; 2], 1))));
+        assert!(refused(|| {
+            let rows = Rows { data: &[0.0; 2], stride: 2, of: &[0], ahead: usize::MAX };
+            gemm_onto((1, 2, 1), Left::rows(&[1.0], 1), (&[1.0, 1.0], 2), rows, (&mut [0.0; 2], 2));
+        }));
     }
 
     #[test]
