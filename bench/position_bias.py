@@ -15,6 +15,7 @@ import math
 import random
 import statistics
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -106,6 +107,8 @@ def main():
         differences = [mean("weighted", query) - mean("naive", query) for query in scores["naive"]]
         difference, t, p = t_test(differences)
         print(f"{len(differences)} queries: weighted − naive {difference:+.4f}, t = {t:.2f}, p = {p:.2g}")
+        if not (difference > 0 and p < 0.05):
+            sys.exit("error: expected training with weights to be better, p < 0.05")
 
 
 if __name__ == "__main__":
