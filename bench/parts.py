@@ -5,7 +5,7 @@
     python3 bench/parts.py target/parts/profiling/profile LOG.tsv
 
 Needs Linux with `perf`. Samples the program `profile` (one thread, `--preset paper`: LSTM 96, minibatches of 1,024) while it learns
-few minibatches and many; what is done once cancels in the difference. `--symbols` lists what no part claims.
+few minibatches and many; what is done once cancels in the difference. The system's own time is outside. `--symbols` lists what no part claims.
 """
 
 import argparse
@@ -56,10 +56,10 @@ def least(work):
     """Part: (GFLOP, MB, milliseconds that these take alone)."""
     row, cell = work["row_bytes"], work["cell_bytes"]
     touched, words = work["touched"], work["words"]
-    # Each array once: value and velocity of a touched row; gates, cell states and activations of a word.
+    # Each array once: value and velocity of a touched row, projections, gradients; gates, cell states and activations of a word.
     rows = {
-        "projection of distinct words (gather)": 2 * touched * row,
-        "optimiser": 4 * touched * row,
+        "projection of distinct words (gather)": (2 * touched + work["distinct"]) * row,
+        "optimiser": (4 * touched + work["gradients"]) * row,
     }
     states = {
         "gradients of words and trigrams (scatter)": words * row + work["gradients"] * row,
