@@ -5,6 +5,7 @@ mod input;
 mod metrics;
 mod output;
 mod progress;
+mod significance;
 mod superscripts;
 mod table;
 mod test_set;

@@ -2,8 +2,8 @@
 
 use clickvec::eval::{Comparison, Evaluation, Metric};
 
-/// A difference is significant below this probability.
-pub(crate) const SIGNIFICANT: f64 = 0.05;
+use crate::significance::SIGNIFICANT;
+
 /// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a′′.
 const LETTERS: [(char, char); 25] = [
     ('a', 'ᵃ'),

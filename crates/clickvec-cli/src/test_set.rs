@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::eval::{self, Form, Ids, JudgedQuery, TestSet, TestSetFiles};
+use clickvec::text::words;
 
 use crate::output;
 
@@ -48,14 +49,33 @@ pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
 /// Refuses titles that come through a pipe where they are read twice: beside TREC qrels, and as the collection.
 pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     let Some(titles) = files.topics.and(files.titles) else { return Ok(()) };
-    let is_pipe =
-        titles.metadata().map_or(titles == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir());
     ensure!(
-        !is_pipe,
+        !is_pipe(titles),
         "{}: expected a file of titles, since they are read twice, found a pipe; write them to a file first",
         titles.display()
     );
     Ok(())
+}
+
+/// Whether a file gives what is in it once only.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Refuses what a table could not read again: it takes what it knows of a file from what is in it, and each training reads
+/// for itself.
+pub(crate) fn refuse_pipe_in_table(path: &Path) -> Result<()> {
+    ensure!(
+        !is_pipe(path),
+        "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",
+        path.display()
+    );
+    Ok(())
+}
+
+/// What queries have in common that count as the same.
+pub(crate) fn query_key(text: &str) -> String {
+    words(text).join(" ")
 }
 
 /// The collection of the judged titles: the one that was named, or a BEIR folder's own.

@@ -254,6 +254,31 @@ fn training_is_validated_by_every_form() {
     folder.train("d", &["--validation-topics", "topics.txt"]).code(2).says("--validation");
 }
 
+/// Two systems of which the first is right about every query, and their fusion, whose row is returned.
+fn fused_by(folder: &Folder) -> Value {
+    report(folder.run(&["table", "fusion.toml", "--json"]).code(0))["systems"][2].clone()
+}
+
+#[test]
+fn a_fusion_notices_other_judgments_in_a_folder() {
+    let folder = folder();
+    folder.write(
+        "fusion.toml",
+        "[data]\njudged = \"beir\"\n[[system]]\nname = \"words\"\nranker = \"bm25\"\n[[system]]\nname = \"letters\"\nranker = \
+         \"trigram\"\n[[system]]\nname = \"both\"\nfusion = [\"words\", \"letters\"]\n",
+    );
+    let points = || std::fs::read_dir(folder.path("fusion.cache")).unwrap().count();
+    let first = fused_by(&folder);
+    let before = points();
+    assert_eq!(fused_by(&folder)["parameters"], first["parameters"]);
+    assert_eq!(points(), before);
+    let qrels = folder.read("beir/qrels/test.tsv").replace("\t4\n", "\t1\n");
+    folder.write("beir/qrels/test.tsv", qrels);
+    fused_by(&folder);
+    // Two rankers, and two folds of the fusion.
+    assert_eq!(points(), before + 4);
+}
+
 #[test]
 fn a_table_is_made_of_every_form_and_notices_what_changes() {
     let folder = folder();
@@ -279,5 +304,5 @@ fn a_table_is_made_of_every_form_and_notices_what_changes() {
     folder.write("beir/qrels/test.tsv", qrels);
     assert_ne!(numbers(&table("judged = \"beir\"", &[])), expected);
     folder.write("spec.toml", folder.read("spec.toml").replace("train = \"", "train = \"--validation beir "));
-    folder.run(&["table", "spec.toml"]).says("expected a validation set that is not judged in the table");
+    folder.run(&["table", "spec.toml"]).code(2).says("expected a validation set that is not judged in the table");
 }

@@ -122,8 +122,15 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
     assert_eq!((&equal["ndcg@1"], &equal["fusion"]["fitted_on"]), (&0.5.into(), &Value::Null));
     let run = with(&["--fusion-weights", "3,0.5"]);
     let given = row(&run, "fusion:min-max");
-    assert_eq!(weights(&given), [("bm25".to_owned(), 3.0), ("trigram".to_owned(), 0.5)]);
+    assert_eq!(weights(&given), [("bm25".to_owned(), 6.0 / 7.0), ("trigram".to_owned(), 1.0 / 7.0)]);
     assert_same_numbers(&given, &row(&run, "bm25"));
+    for (large, same) in [("1e308,1e308", "1,1"), ("1e308,5e307", "2,1"), ("5e-324,5e-324", "1,1")] {
+        let [large, same] = [large, same].map(|given| row(&with(&["--fusion-weights", given]), "fusion:min-max"));
+        assert_same_numbers(&large, &same);
+        let [large, same] = [weights(&large), weights(&same)];
+        let near = large.iter().zip(&same).all(|((_, a), (_, b))| (a - b).abs() < 1e-12);
+        assert!(near, "{large:?} {same:?}");
+    }
 
     let whole = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max"];
     let text = folder.run(&[&whole[..], &["--fusion-judged=words.tsv"]].concat()).code(0).stdout();

@@ -18,5 +18,6 @@ mod resume;
 mod search;
 mod simulate;
 mod table;
+mod table_inputs;
 mod table_stopped;
 mod train;

@@ -150,3 +150,47 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     assert_eq!(report(&folder), expected);
     assert_eq!(finished(&folder), after);
 }
+
+#[test]
+fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
+    let spec = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\n[[system]]\nname = \"a\"\n\
+                train = \"--cells 16 --minibatch 8 --epochs 300\"\n";
+    let models = |folder: &Folder, ending: &str| -> Vec<std::path::PathBuf> {
+        let Ok(entries) = std::fs::read_dir(folder.path("spec.cache/models")) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
+    };
+    let undisturbed = Folder::with_data();
+    undisturbed.write("spec.toml", spec);
+    undisturbed.run(&["table", "spec.toml"]).code(0);
+    let [expected] = models(&undisturbed, ".safetensors").try_into().unwrap();
+
+    // Killed at its first checkpoint, of two; where the kill came too late it is made again.
+    let killed = || {
+        let folder = Folder::with_data();
+        folder.write("spec.toml", spec);
+        let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+        table.args(["table", "spec.toml"]).current_dir(folder.path(""));
+        table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut table = table.spawn().unwrap();
+        while models(&folder, ".checkpoint").is_empty() && table.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = table.kill();
+        table.wait().unwrap();
+        // The training ends by itself, a moment later.
+        std::thread::sleep(Duration::from_millis(200));
+        (models(&folder, ".safetensors").is_empty() && !models(&folder, ".checkpoint").is_empty()).then_some(folder)
+    };
+    let folder = (0..10).find_map(|_| killed()).expect("no kill came before the end");
+    let [checkpoint] = models(&folder, ".checkpoint").try_into().unwrap();
+    let whole = std::fs::read(&checkpoint).unwrap();
+    // It is read: half of it ends the table.
+    std::fs::write(&checkpoint, &whole[..whole.len() / 2]).unwrap();
+    folder.run(&["table", "spec.toml"]).code(2).says("checkpoint");
+    std::fs::write(&checkpoint, &whole).unwrap();
+    folder.run(&["table", "spec.toml"]).code(0);
+    let [model] = models(&folder, ".safetensors").try_into().unwrap();
+    assert!(std::fs::read(model).unwrap() == std::fs::read(expected).unwrap());
+    assert!(models(&folder, ".checkpoint").is_empty());
+}

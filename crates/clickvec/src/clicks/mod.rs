@@ -21,7 +21,7 @@ pub use mapped::Mapped;
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::{Click, ClickReader};
 pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
-pub use titles::{Title, Titles, read_titles};
+pub use titles::{Title, Titles, read_titles, titles_file};
 pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
 
 /// The column with the texts that are ranked, unless another is named.

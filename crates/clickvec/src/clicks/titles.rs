@@ -78,12 +78,21 @@ pub(crate) struct FoundTitle<'a> {
     pub(crate) untitled: bool,
 }
 
+/// The file with the titles: the path itself, or of a BEIR folder its corpus.
+///
+/// # Errors
+///
+/// [`Error::TestSet`] for a folder without a corpus.
+pub fn titles_file(path: &Path) -> Result<PathBuf> {
+    match path.is_dir() {
+        false => Ok(path.to_owned()),
+        true => beir_file(path, CORPUS),
+    }
+}
+
 /// Opens a collection; of a BEIR folder, its corpus, whose path is returned.
 pub(crate) fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
-    let path = match path.is_dir() {
-        false => path.to_owned(),
-        true => beir_file(path, CORPUS)?,
-    };
+    let path = titles_file(path)?;
     let reader = files::open(&path)?;
     Ok((path, reader))
 }

@@ -8,7 +8,8 @@ use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
 use crate::commands::evaluate::probability;
-use crate::superscripts::{SIGNIFICANT, beaten, letter};
+use crate::significance::SIGNIFICANT;
+use crate::superscripts::{beaten, letter};
 use crate::{output, progress};
 
 /// A title of this grade or less is not what was meant.

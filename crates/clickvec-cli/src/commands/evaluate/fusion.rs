@@ -9,11 +9,11 @@ use clickvec::Error;
 use clickvec::eval::{self, EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, folds, judge};
 use clickvec::files;
 use clickvec::ranker::{FittedWeights, FusionMethod, RECIPROCAL_RANK_K, Ranker, fit_weights, fuse, fusion};
-use clickvec::text::words;
 
 use super::Args;
 use super::systems::{Wanted, file_of};
-use crate::{input, output, test_set};
+use crate::test_set::{self, query_key};
+use crate::{input, output};
 
 /// How scores become comparable before they are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -204,7 +204,7 @@ pub(crate) fn fused(scores: &[&Scores], weights: &[f64], method: FusionMethod) -
     (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
 }
 
-/// Weights of the command line.
+/// Weights of the command line; as all others, they are made to sum to 1.
 fn checked(weights: &[f64], members: &[&Wanted]) -> Result<Vec<f64>> {
     if weights.len() != members.len() {
         let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
@@ -217,7 +217,10 @@ fn checked(weights: &[f64], members: &[&Wanted]) -> Result<Vec<f64>> {
     if weights.iter().all(|&weight| weight == 0.0) {
         bail!("expected a weight above 0, found none");
     }
-    Ok(weights.to_vec())
+    // By the largest first: a sum of large ones is none.
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
+    Ok(weights.iter().map(|weight| weight / largest / sum).collect())
 }
 
 /// Queries to fit weights on, without those that are judged.
@@ -225,10 +228,9 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Judgments> 
     let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
     let files = TestSetFiles { judged: path, topics, titles, field: &args.field };
     let mut others = test_set::read(&files)?.judgments;
-    let key = |text: &str| words(text).join(" ");
-    let judged: HashSet<String> = judgments.queries.iter().map(|query| key(&query.text)).collect();
+    let judged: HashSet<String> = judgments.queries.iter().map(|query| query_key(&query.text)).collect();
     let before = others.queries.len();
-    others.queries.retain(|query| !judged.contains(&key(&query.text)));
+    others.queries.retain(|query| !judged.contains(&query_key(&query.text)));
     if others.queries.is_empty() {
         bail!("{}: expected queries that are not judged too, found none; weights are fitted on others", path.display());
     }

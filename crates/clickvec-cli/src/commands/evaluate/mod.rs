@@ -19,7 +19,7 @@ pub(crate) use self::fusion::{fit as fit_fusion, fused};
 pub(crate) use self::report::{probability, systems_table, tests_table};
 pub(crate) use self::systems::corpus;
 use super::Answer;
-use crate::{input, output};
+use crate::{input, output, significance};
 
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
 ///
@@ -180,7 +180,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         (None, Some(qrels)) => trec::evaluate_runs(qrels, &args.run, &args.options())?,
         (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
     };
-    let tests = eval::compare_all(&results.evaluations).map_err(clickvec::Error::from)?;
+    let tests = significance::compare_all(&results.evaluations)?;
     if let Some(path) = &args.per_query {
         report::write_per_query(path, &results)?;
     }

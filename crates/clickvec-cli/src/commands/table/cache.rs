@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clickvec::eval::{Judgments, Scores};
 use clickvec::math::Level;
+use clickvec::model::Model;
+use clickvec::train::written_paths;
 use clickvec::{Error, files};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -43,10 +46,19 @@ pub(super) struct Cache {
     /// Hash of the program, and the level of its vector instructions.
     program: String,
     /// Of files that were hashed already.
-    hashes: HashMap<PathBuf, String>,
+    hashes: HashMap<PathBuf, Hashed>,
     /// Held as long as the table is made: two at once would wait for each other's models.
     _lock: File,
 }
+
+/// A file or a folder, as it was when its bytes were hashed.
+struct Hashed {
+    hash: String,
+    stamps: Vec<Stamp>,
+}
+
+/// What changes with a file: its length, and when it was written.
+type Stamp = (PathBuf, u64, SystemTime);
 
 impl Cache {
     /// Makes the folder, and keeps other processes out.
@@ -67,16 +79,42 @@ impl Cache {
         Ok(cache)
     }
 
-    /// The hash of a file's bytes; of a folder's, file by file in the order of their names.
+    /// The hash of a file's bytes; of a folder's, file by file in the order of their names. It is the one from the first
+    /// look: see [`Cache::refuse_changed`].
     pub(super) fn hash_of(&mut self, path: &Path) -> Result<String> {
-        if let Some(hash) = self.hashes.get(path) {
-            return Ok(hash.clone());
+        if let Some(known) = self.hashes.get(path) {
+            return Ok(known.hash.clone());
         }
-        let mut hash = Xxh3::new();
-        add_files(path, &mut hash)?;
-        let hash = format!("{:032x}", hash.digest128());
-        self.hashes.insert(path.to_owned(), hash.clone());
+        let files = self.files_of(path)?;
+        let stamps = stamps(&files)?;
+        let hash = hash(path, &files)?;
+        self.hashes.insert(path.to_owned(), Hashed { hash: hash.clone(), stamps });
         Ok(hash)
+    }
+
+    /// That files which were hashed are still what they were: what was read from them meanwhile follows from their hashes.
+    pub(super) fn refuse_changed(&self, files: &[(&str, Option<&Path>)]) -> Result<()> {
+        for path in files.iter().filter_map(|(_, file)| *file) {
+            let Some(known) = self.hashes.get(path) else { continue };
+            let files = self.files_of(path)?;
+            if stamps(&files)? != known.stamps && hash(path, &files)? != known.hash {
+                return Err(changed(path));
+            }
+        }
+        Ok(())
+    }
+
+    /// A file; of a folder those in it and below it, but for the cache's own.
+    fn files_of(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        match path.is_dir() {
+            true => {
+                let mut above = self.folder.canonicalize().into_iter().collect();
+                add_files(path, &mut above, &mut files).map_err(|source| Error::io(path, "read", source))?;
+            }
+            false => files.push(path.to_owned()),
+        }
+        Ok(files)
     }
 
     /// The name of what follows from the program, from files, each under what it serves as, and from `more`.
@@ -97,6 +135,31 @@ impl Cache {
     /// Where the model of this name is.
     pub(super) fn model(&self, key: &str) -> PathBuf {
         self.folder.join("models").join(format!("{key}.safetensors"))
+    }
+
+    /// The neural model of this name, if there is one; one that is damaged is removed, so that it is trained anew.
+    pub(super) fn load_model(&self, key: &str) -> Result<Option<Model>> {
+        let path = self.model(key);
+        if !path.exists() {
+            return Ok(None);
+        }
+        match Model::load(&path) {
+            Ok(model) => Ok(Some(model)),
+            Err(Error::File { .. }) => {
+                std::fs::remove_file(&path).map_err(|source| Error::io(&path, "remove", source))?;
+                self.put_training(key, &Training::default())?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes a model, or what there is of it. What cannot be removed is told by whoever reads it.
+    pub(super) fn remove_model(&self, key: &str) {
+        let path = self.model(key);
+        for path in written_paths(&path).iter().chain([&path.with_extension("json")]) {
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     fn file(&self, key: &str) -> PathBuf {
@@ -134,27 +197,62 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     Ok(files::write_bytes_atomically(path, &bytes)?)
 }
 
-/// Hashes a file's bytes, or those of every file in a folder with their names.
-fn add_files(path: &Path, hash: &mut Xxh3) -> Result<()> {
-    let failed = |source| Error::io(path, "read", source);
-    if path.is_dir() {
-        let entries = std::fs::read_dir(path).map_err(failed)?;
-        let mut files = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
-        files.sort();
-        for file in files.iter().filter(|file| file.is_file()) {
-            hash.update(file.file_name().unwrap_or_default().as_encoded_bytes());
-            add_files(file, hash)?;
-        }
+/// That a file is another than it was.
+pub(super) fn changed(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "{}: expected it to stay as it is while the table is made, found it changed; make the table again",
+        path.display()
+    )
+}
+
+/// Of each file.
+pub(super) fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
+    let stamp = |file: &PathBuf| -> std::io::Result<Stamp> {
+        let metadata = file.metadata()?;
+        Ok((file.clone(), metadata.len(), metadata.modified()?))
+    };
+    files.iter().map(|file| Ok(stamp(file).map_err(|source| Error::io(file, "read", source))?)).collect()
+}
+
+/// Adds every file in a folder, and in folders in it, in the order of their names. A folder of `above` is left out: a link
+/// to one goes round in a circle.
+fn add_files(folder: &Path, above: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let itself = folder.canonicalize()?;
+    if above.contains(&itself) {
         return Ok(());
     }
-    let mut file = File::open(path).map_err(failed)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).map_err(failed)? {
-            0 => return Ok(()),
-            read => hash.update(&buffer[..read]),
+    above.push(itself);
+    let mut entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort();
+    for entry in entries {
+        match entry.is_dir() {
+            true => add_files(&entry, above, files)?,
+            false if entry.is_file() => files.push(entry),
+            false => {}
         }
     }
+    above.pop();
+    Ok(())
+}
+
+/// Hashes the bytes of a file, or those of the files of a folder with their names.
+fn hash(path: &Path, files: &[PathBuf]) -> Result<String> {
+    let mut hash = Xxh3::new();
+    let mut buffer = vec![0; 1 << 16];
+    for file in files {
+        if let Ok(name) = file.strip_prefix(path) {
+            hash.update(name.as_os_str().as_encoded_bytes());
+        }
+        let failed = |source| Error::io(file, "read", source);
+        let mut bytes = File::open(file).map_err(failed)?;
+        loop {
+            match bytes.read(&mut buffer).map_err(failed)? {
+                0 => break,
+                read => hash.update(&buffer[..read]),
+            }
+        }
+    }
+    Ok(format!("{:032x}", hash.digest128()))
 }
 
 #[cfg(test)]
@@ -218,5 +316,42 @@ mod tests {
         assert_eq!(hashes.len(), 4);
         let again = encoder("e", &[("y", "2"), ("x", "1")]);
         assert_eq!(cache.hash_of(&again).unwrap(), cache.hash_of(&all[0]).unwrap());
+        // What lies deeper counts too, but not the cache itself.
+        let [deep, deeper] = ["f", "g"].map(|name| encoder(name, &[("x", "1"), ("y", "2")]));
+        for (folder, text) in [(&deep, "3"), (&deeper, "4")] {
+            std::fs::create_dir(folder.join("below")).unwrap();
+            std::fs::write(folder.join("below/z"), text).unwrap();
+        }
+        let hashes = [&all[0], &deep, &deeper].map(|path| cache.hash_of(path).unwrap());
+        assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2], "{hashes:?}");
+        let with_cache = folder.path();
+        cache.hash_of(with_cache).unwrap();
+        std::fs::write(with_cache.join("cache/models/x"), "new").unwrap();
+        cache.refuse_changed(&[("load", Some(with_cache))]).unwrap();
+        std::fs::write(deeper.join("below/z"), "5").unwrap();
+        cache.refuse_changed(&[("load", Some(with_cache))]).unwrap_err();
+    }
+
+    #[test]
+    fn a_file_that_changes_is_told_and_one_that_is_written_alike_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let clicks = folder.path().join("clicks.tsv");
+        std::fs::write(&clicks, "a").unwrap();
+        let mut cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let files = [("clicks", Some(clicks.as_path())), ("titles", None)];
+        cache.key(&files, &[]).unwrap();
+        cache.refuse_changed(&files).unwrap();
+        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        let write = |text: &str| {
+            std::fs::write(&clicks, text).unwrap();
+            File::options().write(true).open(&clicks).unwrap().set_modified(later).unwrap();
+        };
+        write("a");
+        cache.refuse_changed(&files).unwrap();
+        write("b");
+        let error = cache.refuse_changed(&files).unwrap_err().to_string();
+        assert!(error.contains("clicks.tsv: expected it to stay as it is"), "{error}");
+        std::fs::remove_file(&clicks).unwrap();
+        cache.refuse_changed(&files).unwrap_err();
     }
 }

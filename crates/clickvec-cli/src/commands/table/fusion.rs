@@ -8,7 +8,7 @@ use clickvec::ranker::{FittedWeights, FusionMethod};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::cache::{Point, Training};
-use super::run::{NotTrainable, Points, Row, Table};
+use super::run::{NotTrainable, Points, Row, Table, named};
 use crate::commands::evaluate::{fit_fusion, fused};
 
 impl Table<'_> {
@@ -81,7 +81,8 @@ impl Table<'_> {
             parts.push(format!("{} {:032x}", rows[member].name, hash.digest128()));
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let key = self.cache.key(&[("judged", self.spec.data.judged.as_deref())], &parts)?;
+        let judged = self.spec.data.judged_files();
+        let key = self.cache.key(&named("judged", &judged).collect::<Vec<_>>(), &parts)?;
         Ok(format!("{key}-scores"))
     }
 }

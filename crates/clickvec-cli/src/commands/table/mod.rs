@@ -15,6 +15,7 @@ mod statistics;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use clickvec::clicks::titles_file;
 use clickvec::eval::{EvaluateOptions, Folds};
 
 use self::cache::Cache;
@@ -91,7 +92,17 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         bail!("expected a system of the spec for `--against`, found `{}`", output::printable(name));
     }
     let Data { judged, clicks, titles, contiguous } = data(&mut spec, &args)?;
+    let topics = spec.data.topics.clone();
+    for file in [&judged].into_iter().chain([&topics, &clicks, &titles, &contiguous].into_iter().flatten()) {
+        test_set::refuse_pipe_in_table(file)?;
+    }
+    // A file and not its folder: what else lies there has no say.
+    let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
+    spec.data.titles.clone_from(&titles);
     let judged_files = spec.data.judged_files();
+    for file in judged_files.iter().chain(spec.files()) {
+        test_set::refuse_pipe_in_table(file)?;
+    }
     let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
     let read: Vec<&PathBuf> =
         [&clicks, &titles, &contiguous].into_iter().flatten().chain(&judged_files).chain([&args.spec]).collect();
@@ -111,6 +122,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         std::fs::metadata(file).map_err(|source| clickvec::Error::io(file, "read", source))?;
     }
     let Some(files) = spec.data.test_set() else { unreachable!("there are judged titles") };
+    let before = cache::stamps(&judged_files)?;
     let set = test_set::read(&files)?;
     spec.data.titles = test_set::collection(&set, titles.as_deref());
     let judgments = set.judgments;
@@ -119,7 +131,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let texts = output::counted(folds.texts() as u64, "query");
         bail!("expected at most as many folds as different queries, {texts}, found {}", folds.count());
     }
-    let cache = Cache::open(&args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache")))?;
+    let mut cache = Cache::open(&args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache")))?;
+    for file in &judged_files {
+        cache.hash_of(file)?;
+    }
+    if cache::stamps(&judged_files)? != before {
+        return Err(cache::changed(&judged));
+    }
     let mut table = Table::new(&spec, &judgments, EvaluateOptions::default(), folds, cache);
     let rows = table.rows()?;
     let left_out = rows.iter().filter(|row| row.outcome.is_err()).count();

@@ -120,10 +120,11 @@ impl Report<'_> {
         for against in self.statistics.against.iter().filter(|against| against.metric == metric) {
             let interval = &against.interval;
             let verdict = match against.verdict() {
-                "not shown" => against.minimum_detectable.map_or_else(
-                    || "no difference".to_owned(),
-                    |least| format!("not shown: so many queries show {least:.3} or more"),
-                ),
+                "not shown" => match against.minimum_detectable {
+                    Some(least) => format!("not shown: so many queries show {least:.3} or more"),
+                    None if interval.mean == 0.0 => "no difference".to_owned(),
+                    None => "not shown: too few queries".to_owned(),
+                },
                 verdict => verdict.to_owned(),
             };
             cells.push(vec![
@@ -139,16 +140,18 @@ impl Report<'_> {
         cells
     }
 
-    /// What was chosen on each fold, of systems with something to choose.
+    /// What was chosen on each fold, of systems with something to choose; once where it is the same on all.
     pub(super) fn parameters(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (_, row, judged) in self.judged() {
-            if judged.points.len() < 2 {
+            if judged.points.len() < 2 && !judged.by_fold {
                 continue;
             }
             let mut chosen: Vec<&str> =
                 judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
-            chosen.dedup();
+            if chosen.iter().all(|parameters| *parameters == chosen[0]) {
+                chosen.truncate(1);
+            }
             lines.push(format!("{}: {}", output::printable(&row.name), output::printable(&chosen.join(" | "))));
         }
         lines

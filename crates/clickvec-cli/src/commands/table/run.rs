@@ -1,10 +1,11 @@
 //! From a spec to rows: every system trained with every set of parameters, unless that is done already, and judged by
 //! cross validation.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clickvec::error::Error;
 use clickvec::eval::{self, EvaluateOptions, Evaluation, Folds, Judgments, Metrics, Scores, judge};
 use clickvec::model::Model;
@@ -15,6 +16,7 @@ use super::cache::{Cache, Point, Training};
 use super::spec::{Kind, Spec};
 use super::{memory, process};
 use crate::commands::train;
+use crate::test_set::{self, query_key};
 use crate::{output, progress};
 
 /// Everything that systems are made of and judged by.
@@ -44,6 +46,8 @@ pub(super) struct Judged {
     pub(super) evaluation: Evaluation,
     /// Of each query's titles, by the point of its fold.
     pub(super) scores: Scores,
+    /// There is a point for each fold: nothing was chosen among them, what they are made of was.
+    pub(super) by_fold: bool,
 }
 
 impl<'a> Table<'a> {
@@ -61,6 +65,13 @@ impl<'a> Table<'a> {
     pub(super) fn rows(&mut self) -> Result<Vec<Row>> {
         // Faults of the spec are told before anything is trained.
         let kinds = (0..self.spec.systems.len()).map(|place| self.spec.kind(place)).collect::<Result<Vec<_>>>()?;
+        self.refuse_judged_validation(&kinds)?;
+        for (system, kind) in self.spec.systems.iter().zip(&kinds) {
+            if let Kind::File(path) = kind {
+                // A broken file is found now, and not after hours; what is worked out waits for its row.
+                self.file(path).with_context(|| format!("system `{}`", output::printable(&system.name)))?;
+            }
+        }
         let bar = progress::bar_with_message(kinds.len() as u64, "judging", "systems");
         let mut rows: Vec<Row> = Vec::with_capacity(kinds.len());
         for (system, kind) in self.spec.systems.iter().zip(kinds) {
@@ -88,6 +99,40 @@ impl<'a> Table<'a> {
         Ok(rows)
     }
 
+    /// Refuses to choose a model's epoch by queries that it is judged by.
+    fn refuse_judged_validation(&self, kinds: &[Kind]) -> Result<()> {
+        let judged: HashSet<String> = self.judgments.queries.iter().map(|query| query_key(&query.text)).collect();
+        let mut checked = HashSet::new();
+        let trainings = kinds.iter().flat_map(|kind| match kind {
+            Kind::Models(points) => points.as_slice(),
+            _ => &[],
+        });
+        for arguments in trainings {
+            let files = train::check(arguments)?;
+            for file in &files {
+                test_set::refuse_pipe_in_table(file)?;
+            }
+            let Some(named) = files.first().cloned() else { continue };
+            if !checked.insert(files) {
+                continue;
+            }
+            // What is wrong with its lines `train` says, in the system's own row.
+            let Ok(Some(set)) = train::validation(arguments, self.spec.data.field()) else { continue };
+            let both: Vec<&str> = set.judgments.queries.iter().map(|query| query.text.as_str()).collect();
+            let both: Vec<&&str> = both.iter().filter(|query| judged.contains(&query_key(query))).collect();
+            if let Some(first) = both.first() {
+                bail!(
+                    "{}: expected a validation set that is not judged in the table, found {} of it there, the first `{}`; leave \
+                     them or `--validation` out",
+                    named.display(),
+                    output::counted(both.len() as u64, "query"),
+                    output::printable(first)
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Cross validation over a system's points, or over those of its folds.
     fn judged(&self, name: &str, points: Points) -> Judged {
         let Points { points, by_fold } = points;
@@ -110,7 +155,7 @@ impl<'a> Table<'a> {
         };
         let of = self.folds.of_queries();
         let scores = of.iter().enumerate().map(|(query, &fold)| points[chosen[fold]].scores[query].clone()).collect();
-        Judged { points, chosen, evaluation, scores }
+        Judged { points, chosen, evaluation, scores, by_fold }
     }
 
     fn rankers(
@@ -145,6 +190,7 @@ impl<'a> Table<'a> {
             ("texts", texts.as_deref()),
         ];
         let files: Vec<_> = named("judged", &judged).chain(beside).collect();
+        let beside = Beside { load, vectors, files: &beside };
         let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
         // The ranker at hand, and the name of what it was trained with.
         let mut trained: Option<(String, Option<Box<dyn Trained>>)> = None;
@@ -164,7 +210,7 @@ impl<'a> Table<'a> {
                 continue;
             }
             if trained.as_ref().is_none_or(|(key, _)| *key != training) {
-                let ranker = refused.or(self.train_or_load(&training, system, values, load, vectors, bar))?;
+                let ranker = refused.or(self.train_or_load(&training, system, values, &beside, bar))?;
                 trained = Some((training.clone(), ranker));
             }
             let Some((_, Some(ranker))) = &mut trained else { continue };
@@ -189,8 +235,7 @@ impl<'a> Table<'a> {
         key: &str,
         system: &'static System,
         values: &Values,
-        load: Option<&Path>,
-        vectors: Option<&Path>,
+        beside: &Beside<'_>,
         bar: &ProgressBar,
     ) -> Result<Box<dyn Trained>> {
         let path = self.cache.model(key);
@@ -211,6 +256,7 @@ impl<'a> Table<'a> {
             self.corpus = Some(corpus);
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
+        let &Beside { load, vectors, files } = beside;
         let resources = Resources { corpus, contiguous: self.spec.data.contiguous.as_deref(), load, vectors };
         memory::begin();
         let began = Instant::now();
@@ -218,6 +264,7 @@ impl<'a> Table<'a> {
             bar.set_message(format!("{} {}/{}", system.name, step.done, step.of));
         })?;
         let seconds = began.elapsed().as_secs_f64();
+        self.cache.refuse_changed(files)?;
         file::save(&path, system, values, ranker.as_ref())?;
         self.cache.put_training(key, &Training { seconds, losses: Vec::new(), peak_bytes: memory::peak() })?;
         Ok(ranker)
@@ -234,13 +281,6 @@ impl<'a> Table<'a> {
         let (mut done, mut refused) = (Vec::with_capacity(points.len()), Refused::default());
         for arguments in points {
             let validation = train::check(arguments)?;
-            if let (Some(validation), Some(judged)) = (validation.first(), judged.first())
-                && self.cache.hash_of(validation)? == self.cache.hash_of(judged)?
-            {
-                bail!(
-                    "expected a validation set that is not judged in the table, found the same; leave `--validation` out"
-                );
-            }
             let parts: Vec<&str> =
                 ["train", data.field()].into_iter().chain(arguments.iter().map(String::as_str)).collect();
             // A model does not follow from what it is judged by.
@@ -254,13 +294,21 @@ impl<'a> Table<'a> {
                 continue;
             }
             let path = self.cache.model(&training);
-            if !path.exists() {
-                let finished = process::train(clicks, data.field(), arguments, &path, &training, &self.cache, bar);
-                if refused.or(finished)?.is_none() {
-                    continue;
+            let model = match self.cache.load_model(&training)? {
+                Some(model) => model,
+                None => {
+                    let finished = process::train(clicks, data.field(), arguments, &path, &training, &self.cache, bar);
+                    if let Err(changed) = self.cache.refuse_changed(&files) {
+                        self.cache.remove_model(&training);
+                        return Err(changed);
+                    }
+                    if refused.or(finished)?.is_none() {
+                        continue;
+                    }
+                    Model::load(&path)?
                 }
-            }
-            let ranker = Neural::new(String::new(), Model::load(&path)?);
+            };
+            let ranker = Neural::new(String::new(), model);
             let began = Instant::now();
             let scores = eval::score(&ranker, self.judgments);
             let point = Point {
@@ -284,6 +332,7 @@ impl<'a> Table<'a> {
             return Ok(Points { points: vec![point], by_fold: false });
         }
         let ranker = Stored::load(path)?.named(String::new());
+        self.cache.refuse_changed(&files)?;
         let began = Instant::now();
         let scores = eval::score(ranker.as_ref(), self.judgments);
         let point = Point {
@@ -298,6 +347,14 @@ impl<'a> Table<'a> {
     }
 }
 
+/// What a ranker is made of beside its parameters.
+struct Beside<'p> {
+    load: Option<&'p Path>,
+    vectors: Option<&'p Path>,
+    /// All files, these among them.
+    files: &'p [(&'static str, Option<&'p Path>)],
+}
+
 /// What a row is chosen from.
 pub(super) struct Points {
     pub(super) points: Vec<Point>,
@@ -310,7 +367,10 @@ fn size_of(path: &Path) -> u64 {
 }
 
 /// Files that serve as one thing, as [`Cache::key`] takes them.
-fn named<'p>(role: &'static str, files: &'p [PathBuf]) -> impl Iterator<Item = (&'static str, Option<&'p Path>)> {
+pub(super) fn named<'p>(
+    role: &'static str,
+    files: &'p [PathBuf],
+) -> impl Iterator<Item = (&'static str, Option<&'p Path>)> {
     files.iter().map(move |file| (role, Some(file.as_path())))
 }
 

@@ -8,7 +8,7 @@ use clickvec::eval::{
 };
 
 use super::run::Row;
-use crate::superscripts::SIGNIFICANT;
+use crate::significance::{self, SIGNIFICANT};
 
 /// Of confidence intervals.
 const LEVEL: f64 = 0.95;
@@ -38,7 +38,8 @@ pub(super) struct Against {
     pub(super) p: f64,
     pub(super) holm: f64,
     pub(super) randomization: f64,
-    /// The smallest true difference that a test set like this shows in four of five cases.
+    /// The smallest true difference that a test set like this shows in four of five cases; none where all queries differ
+    /// alike, since these do not say how queries scatter.
     pub(super) minimum_detectable: Option<f64>,
 }
 
@@ -57,10 +58,8 @@ impl Against {
 pub(super) fn of(rows: &[Row], uncorrected: bool, against: Option<&str>) -> Result<Statistics> {
     let judged = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
     let evaluations: Vec<Evaluation> = judged.map(|judged| judged.evaluation.clone()).collect();
-    let tests = eval::compare_all(&evaluations).map_err(Error::from)?;
-    let values = |place: usize, metric| -> Vec<f64> {
-        evaluations[place].queries.iter().map(|query| query.metrics.get(metric)).collect()
-    };
+    let tests = significance::compare_all(&evaluations)?;
+    let values = |place: usize, metric| significance::values(&evaluations[place], metric);
     let resampling = Resampling::default();
     let base = evaluations.iter().position(|row| Some(row.name.as_str()) == against).unwrap_or(0);
     let mut against = Vec::new();
@@ -76,11 +75,15 @@ pub(super) fn of(rows: &[Row], uncorrected: bool, against: Option<&str>) -> Resu
                 place,
                 metric,
                 interval,
-                p: test.p,
+                p: significance::probability_of(&test, &other, &first),
                 holm: 1.0,
                 randomization,
-                minimum_detectable: minimum_detectable_difference(&other, &first, evaluations.len() - 1)
-                    .map_err(Error::from)?,
+                minimum_detectable: match significance::alike(&other, &first) {
+                    true => None,
+                    false => {
+                        minimum_detectable_difference(&other, &first, evaluations.len() - 1).map_err(Error::from)?
+                    }
+                },
             });
         }
         let p: Vec<f64> = of_metric.iter().map(|against| against.p).collect();

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Parser;
 use clickvec::clicks::TITLE;
-use clickvec::eval::{TestSetFiles, files_of_test_set};
+use clickvec::eval::{self, TestSet, TestSetFiles, files_of_test_set};
 use clickvec::train::{TrainOptions, train};
 
 use super::Answer;
@@ -27,6 +27,16 @@ struct Line {
 /// Checks the arguments of a training whose log, field and output another command names; returns the files of the validation
 /// set, if they name one.
 pub(crate) fn check(arguments: &[String]) -> Result<Vec<PathBuf>> {
+    Ok(parse(arguments)?.validation_files())
+}
+
+/// The validation set that these options name, if they do, with the texts of the column `field`.
+pub(crate) fn validation(arguments: &[String], field: &str) -> Result<Option<TestSet>> {
+    let args = parse(arguments)?;
+    Ok(args.validation(field).map(|files| eval::read_test_set(&files)).transpose()?)
+}
+
+fn parse(arguments: &[String]) -> Result<Args> {
     let data = ["train", "--clicks", "clicks", "--output", "model", "--field", "title"];
     let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
     let line = line.map_err(|error| {
@@ -35,7 +45,7 @@ pub(crate) fn check(arguments: &[String]) -> Result<Vec<PathBuf>> {
         let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         anyhow!("`train {}`: {first}", arguments.join(" "))
     })?;
-    Ok(line.args.validation_files())
+    Ok(line.args)
 }
 
 /// Learn a model from a click log.

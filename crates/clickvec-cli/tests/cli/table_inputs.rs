@@ -1,0 +1,179 @@
+//! `clickvec table`: files that change, are damaged, or are no files.
+
+use serde_json::Value;
+
+use crate::harness::{Folder, SMALL};
+
+const DATA: &str = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
+
+/// The one model of a cache.
+fn model(folder: &Folder) -> String {
+    let entries = std::fs::read_dir(folder.path("spec.cache/models")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let [model] = names.filter(|name| name.ends_with(".safetensors")).collect::<Vec<_>>().try_into().unwrap();
+    format!("spec.cache/models/{model}")
+}
+
+#[test]
+fn a_pipe_is_refused_before_it_is_read() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
+    let files = ["--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv"];
+    folder.run(&[&["table", "spec.toml"], &files[..]].concat()).code(0);
+    for option in ["--judged", "--titles", "--clicks", "--topics", "--contiguous"] {
+        for pipe in ["/dev/stdin", "-"] {
+            let given: Vec<String> =
+                files.iter().filter(|file| !file.starts_with(option)).map(|file| (*file).into()).collect();
+            let given = [given, vec![format!("{option}={pipe}")]].concat();
+            let given: Vec<&str> = given.iter().map(String::as_str).collect();
+            let run = folder.run_with(&[&["table", "spec.toml"], &given[..]].concat(), folder.read("judged.tsv"));
+            run.code(2).says(&format!("{pipe}: expected a file, since a table reads it more than once, found a pipe"));
+        }
+    }
+    folder.write(
+        "spec.toml",
+        format!("[[system]]\nname = \"a\"\ntrain = \"{} --validation /dev/stdin\"\n", SMALL.join(" ")),
+    );
+    folder.run_with(&[&["table", "spec.toml"], &files[..]].concat(), "").code(2).says("/dev/stdin: expected a file");
+}
+
+#[test]
+fn a_damaged_model_is_trained_again() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", format!("{DATA}[[system]]\nname = \"a\"\ntrain = \"{}\"\n", SMALL.join(" ")));
+    let report = |folder: &Folder| {
+        let [mut report]: [Value; 1] =
+            folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+        let system = report["systems"][0].as_object_mut().unwrap();
+        assert!(system.remove("train_seconds").unwrap().as_f64().unwrap() > 0.0);
+        system.remove("peak_bytes");
+        report
+    };
+    let expected = report(&folder);
+    let model = model(&folder);
+    let whole = std::fs::read(folder.path(&model)).unwrap();
+    // Its scores are kept: only where these are made anew is the model read.
+    let points = || {
+        let entries = std::fs::read_dir(folder.path("spec.cache")).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect::<Vec<_>>()
+    };
+    for damaged in [&whole[..whole.len() / 2], b"", b"{"] {
+        folder.write(&model, damaged);
+        points().iter().for_each(|point| std::fs::remove_file(point).unwrap());
+        assert_eq!(report(&folder), expected);
+        assert!(std::fs::read(folder.path(&model)).unwrap() == whole);
+    }
+}
+
+#[test]
+fn a_validation_set_with_one_judged_query_is_refused() {
+    let folder = Folder::with_data();
+    let judged = folder.read("judged.tsv");
+    let train = |validation: &str| {
+        let options = SMALL.join(" ");
+        folder.write(
+            "spec.toml",
+            format!("{DATA}[[system]]\nname = \"a\"\ntrain = \"{options} --validation {validation}\"\n"),
+        );
+        folder.run(&["table", "spec.toml"])
+    };
+    folder.write("same.tsv", format!("{judged}\n"));
+    train("same.tsv")
+        .code(2)
+        .says("same.tsv: expected a validation set that is not judged in the table, found 48 queries of it");
+    folder.write("one.tsv", "query\ttitle\tgrade\npink hammer\thammer in pink\t3\nRed, hammer!\thammer in red\t3\n");
+    train("one.tsv").code(2).says("found 1 query of it there, the first `Red, hammer!`");
+    assert!(!folder.path("spec.cache/models").read_dir().unwrap().any(|_| true), "something was trained");
+    folder.write("none.tsv", "query\ttitle\tgrade\npink hammer\thammer in pink\t3\n");
+    train("none.tsv").code(0);
+}
+
+#[test]
+fn a_broken_model_is_told_before_anything_is_trained() {
+    let folder = Folder::with_data();
+    folder.write("broken.safetensors", "none");
+    folder.write(
+        "spec.toml",
+        format!("{DATA}[[system]]\nname = \"a\"\nranker = \"lsa\"\n[[system]]\nname = \"b\"\nmodel = \"broken.safetensors\"\n"),
+    );
+    folder.run(&["table", "spec.toml"]).code(2).says("system `b`: broken.safetensors: ");
+    assert!(!folder.path("spec.cache/models").read_dir().unwrap().any(|_| true), "something was trained");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_click_log_that_changes_during_a_training_ends_the_table() {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let folder = Folder::with_data();
+    let spec = |epochs: u32| {
+        folder.write("spec.toml", format!("{DATA}[[system]]\nname = \"a\"\ntrain = \"--cells 8 --epochs {epochs}\"\n"));
+    };
+    spec(2000);
+    let mut table = std::process::Command::new(crate::harness::program());
+    table.args(["table", "spec.toml"]).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let table = table.spawn().unwrap();
+    let began = Instant::now();
+    // It says after each epoch how it went, beside its model.
+    while !folder.path("spec.cache/models").read_dir().is_ok_and(|mut files| files.any(|_| true)) {
+        assert!(began.elapsed().as_secs() < 60, "no training was started");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    folder.write("clicks.tsv", format!("{}red hammer\thammer in red, 40 in.\n", folder.read("clicks.tsv")));
+    let output = table.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("clicks.tsv: expected it to stay as it is while the table is made"), "{stderr}");
+    let left: Vec<_> =
+        folder.path("spec.cache/models").read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn two_queries_prove_nothing() {
+    let folder = Folder::new();
+    let query = |query: &str| {
+        let like: Vec<String> = query.split(' ').map(|word| format!("{word}s")).collect();
+        let long = "on a wide and heavy stand made of solid oak by skilled joiners";
+        format!("{query}\t{query} {long}\t4\n{query}\t{}\t0\n", like.join(" "))
+    };
+    folder.write("judged.tsv", format!("query\ttitle\tgrade\n{}{}", query("green lamp"), query("small table")));
+    let systems = [("letters", "trigram"), ("words", "bm25"), ("again", "bm25:k1=1.2")]
+        .map(|(name, ranker)| format!("[[system]]\nname = \"{name}\"\nranker = \"{ranker}\"\n"));
+    folder.write("spec.toml", format!("[evaluation]\nfolds = 1\n{}", systems.concat()));
+    let table = |more: &[&str]| folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0);
+    let text = table(&["--against=words"]).stdout();
+    assert!(text.contains("not shown: too few queries") && text.contains("no difference"), "{text}");
+    assert!(text.contains("b  words    1.000  "), "{text}");
+    let text = table(&["--uncorrected"]).stdout();
+    assert!(text.contains("b  words    1.000  "), "{text}");
+    let [report] = table(&["--json"]).json_lines().try_into().unwrap();
+    let against = &report["against_first"][0];
+    assert_eq!(
+        (&against["p"], &against["verdict"], &against["minimum_detectable"]),
+        (&0.5.into(), &"not shown".into(), &Value::Null)
+    );
+    assert_eq!(against["difference"], 1.0);
+    let run = folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--json"]).code(0);
+    let [report] = run.json_lines().try_into().unwrap();
+    assert_eq!((&report["tests"][0]["p"], &report["tests"][0]["t"]), (&0.5.into(), &Value::Null), "{report}");
+}
+
+#[test]
+fn parameters_stand_fold_by_fold_or_once() {
+    let folder = Folder::with_data();
+    let made = |folds: u32| {
+        let systems = "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"b\"\nranker = \"trigram\"\n\
+                       [[system]]\nname = \"c\"\nfusion = [\"a\", \"b\"]\nmethod = \"min-max\"\n\
+                       [[system]]\nname = \"d\"\nranker = \"bm25\"\ngrid = { k1 = [1, 1.0001] }\n";
+        folder.write("spec.toml", format!("{DATA}[evaluation]\nfolds = {folds}\n{systems}"));
+        folder.run(&["table", "spec.toml"]).code(0).stdout()
+    };
+    let one = made(1);
+    assert!(one.contains("  c: min-max: a=") && !one.contains(" | "), "{one}");
+    let five = made(5);
+    let line = five.lines().find(|line| line.starts_with("  c: ")).unwrap();
+    assert!([1, 5].contains(&line.matches("min-max: ").count()), "{five}");
+    assert!(five.contains("\n  d: bm25:k1=1\n"), "{five}");
+}
