@@ -115,8 +115,8 @@ fn with_ascii_digits(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     (Cow::Owned(plain), places)
 }
 
-/// The ASCII digit that a decimal digit of any script is. Unicode has those of a script in order, from a code point that
-/// ends in 0 or 6 on.
+/// The ASCII digit that a decimal digit of any script is. Unicode has those of a script in order, nearly always from
+/// a code point that ends in 0 or 6 on.
 fn digit(c: char) -> Option<char> {
     let is_digit = |c: char| c.general_category() == GeneralCategory::DecimalNumber;
     if !is_digit(c) {
@@ -124,8 +124,10 @@ fn digit(c: char) -> Option<char> {
     }
     let code = c as u32;
     let value = match code {
-        // Mathematical ones stand in five rows without a gap.
+        // Mathematical ones stand in five rows without a gap, two of Myanmar's as well, and Ol Onal's begin with 1.
         0x1D7CE..=0x1D7FF => (code - 0x1D7CE) % 10,
+        0x116D0..=0x116E3 => (code - 0x116D0) % 10,
+        0x1E5F1..=0x1E5FA => code - 0x1E5F1,
         _ if char::from_u32(code & !0xF).is_some_and(is_digit) => code & 0xF,
         _ => (code & 0xF).checked_sub(6)?,
     };
