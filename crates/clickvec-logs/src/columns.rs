@@ -17,6 +17,14 @@ pub(crate) fn looks_like_user(name: &str) -> bool {
         && !name.contains("query")
 }
 
+/// What logs write for somebody whom they do not know.
+const NOBODY: [&str; 9] = ["null", "-", "(not set)", "undefined", "none", "n/a", "nan", "nil", "unknown"];
+
+/// Whether a trimmed user is nobody whom the log knows.
+pub(crate) fn is_nobody(user: &str) -> bool {
+    user.is_empty() || NOBODY.iter().any(|nobody| user.eq_ignore_ascii_case(nobody))
+}
+
 /// Whether a text looks like the name of a column, and not like something that was typed.
 pub(crate) fn looks_like_name(name: &str) -> bool {
     let name = name.trim();
@@ -151,6 +159,8 @@ pub struct Columns {
     named: [Option<String>; ROLES],
     /// A role that a preset says is not there.
     absent: [bool; ROLES],
+    /// Other names, where there is none of the first.
+    others: [Option<&'static str>; ROLES],
 }
 
 impl Columns {
@@ -158,6 +168,11 @@ impl Columns {
     pub fn name(&mut self, role: Role, name: impl Into<String>) {
         self.named[role as usize] = Some(name.into());
         self.absent[role as usize] = false;
+    }
+
+    /// Gives a role's column a second name, which is looked for where the first is not there.
+    pub(crate) fn name_else(&mut self, role: Role, name: &'static str) {
+        self.others[role as usize] = Some(name);
     }
 
     /// Says that no column has this role, whatever it is called.
@@ -184,6 +199,6 @@ impl Columns {
     /// The names to look for, the likeliest first.
     pub fn names_of(&self, role: Role) -> impl Iterator<Item = &str> {
         let other = (role == Role::User && !self.is_named(role) && !self.absent[role as usize]).then_some("user_id");
-        self.of(role).into_iter().chain(other)
+        self.of(role).into_iter().chain(other).chain(self.others[role as usize])
     }
 }

@@ -27,9 +27,10 @@ pub enum Error {
     },
     /// More rows are broken than is allowed.
     #[error(
-        "expected at most {allowed} % broken rows, found {} of {rows} ({:.2} %); mend the log, check --format and the columns, \
+        "expected at most {allowed} % broken rows, found {} of {}{rows} rows ({:.2} %); mend the log, check --format and the columns, \
          or allow more with --max-bad: {first}",
         broken,
+        if *is_early { "the first " } else { "" },
         100.0 * *broken as f64 / (*rows).max(1) as f64
     )]
     TooManyBroken {
@@ -37,6 +38,8 @@ pub enum Error {
         broken: u64,
         /// Rows read until then.
         rows: u64,
+        /// Whether more would have followed.
+        is_early: bool,
         /// The bound in percent.
         allowed: f64,
         /// The first few, each with file, line and reason.

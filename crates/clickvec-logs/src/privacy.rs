@@ -3,7 +3,10 @@
 //! Only forms that product names rarely have are taken for numbers of people: a bare run of digits may be an article
 //! number, and 12 or 13 of them are the bar code of a product.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
 /// How often something was removed, by kind. The values themselves are never kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -54,8 +57,9 @@ const MOST_ROUNDS: usize = 4;
 
 fn cut_once(query: &mut String) -> Removed {
     let mut removed = Removed::default();
+    let (text, places) = with_ascii_digits(query);
     let (mut digits, mut at) = (0u32, false);
-    for byte in query.bytes() {
+    for byte in text.bytes() {
         digits += u32::from(byte.is_ascii_digit());
         at |= byte == b'@';
     }
@@ -64,11 +68,15 @@ fn cut_once(query: &mut String) -> Removed {
     }
     let mut cut: Vec<(usize, usize)> = Vec::new();
     if at {
-        emails(query, &mut cut);
+        emails(&text, &mut cut);
         removed.emails = cut.len() as u64;
     }
     if digits >= MIN_PHONE_DIGITS {
-        numbers(query, &mut cut, &mut removed);
+        numbers(&text, &mut cut, &mut removed);
+    }
+    drop(text);
+    for (start, end) in cut.iter_mut().filter(|_| !places.is_empty()) {
+        (*start, *end) = (places[*start], places[*end]);
     }
     if !cut.is_empty() {
         cut.sort_unstable();
@@ -91,22 +99,64 @@ fn cut_once(query: &mut String) -> Removed {
     removed
 }
 
+/// The text with ASCII digits for those of all scripts, and for each of its bytes (and its end) the place in `text` that
+/// it stands for; no places if nothing changed.
+fn with_ascii_digits(text: &str) -> (Cow<'_, str>, Vec<usize>) {
+    if text.is_ascii() || !text.chars().any(|c| !c.is_ascii() && digit(c).is_some()) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut plain, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
+    for (place, c) in text.char_indices() {
+        let c = digit(c).unwrap_or(c);
+        plain.push(c);
+        places.extend((0..c.len_utf8()).map(|byte| place + byte));
+    }
+    places.push(text.len());
+    (Cow::Owned(plain), places)
+}
+
+/// The ASCII digit that a decimal digit of any script is. Unicode has those of a script in order, nearly always from
+/// a code point that ends in 0 or 6 on.
+fn digit(c: char) -> Option<char> {
+    let is_digit = |c: char| c.general_category() == GeneralCategory::DecimalNumber;
+    if !is_digit(c) {
+        return None;
+    }
+    let code = c as u32;
+    let value = match code {
+        // Mathematical ones stand in five rows without a gap, two of Myanmar's as well, and Ol Onal's begin with 1.
+        0x1D7CE..=0x1D7FF => (code - 0x1D7CE) % 10,
+        0x116D0..=0x116E3 => (code - 0x116D0) % 10,
+        0x1E5F1..=0x1E5FA => code - 0x1E5F1,
+        _ if char::from_u32(code & !0xF).is_some_and(is_digit) => code & 0xF,
+        _ => (code & 0xF).checked_sub(6)?,
+    };
+    char::from_digit(value, 10)
+}
+
 /// The fewest digits of a phone number that is recognised.
 const MIN_PHONE_DIGITS: u32 = 9;
 
-/// `local@domain.tld`, the local part of letters, digits and `.!#$%&'*+/=?^_{|}~-`, the domain with a dot in it.
+/// `local@domain.tld`, the local part of letters, digits and `.!#$%&'*+/=?^_{|}~-`, the domain with a dot in it. Before the
+/// `@` and behind it one space may stand if the domain ends in letters.
 fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
     let local = |c: &char| c.is_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-".contains(*c);
     let domain = |c: &char| c.is_alphanumeric() || ".-".contains(*c);
     for (at, _) in text.match_indices('@') {
-        let before: usize = text[..at].chars().rev().take_while(local).map(char::len_utf8).sum();
-        let mut after: usize = text[at + 1..].chars().take_while(domain).map(char::len_utf8).sum();
+        let user = text[..at].strip_suffix(' ').unwrap_or(&text[..at]);
+        let host = text[at + 1..].strip_prefix(' ').unwrap_or(&text[at + 1..]);
+        let is_spaced = user.len() + host.len() + 1 < text.len();
+        let before: usize = user.chars().rev().take_while(local).map(char::len_utf8).sum();
+        let after: usize = host.chars().take_while(domain).map(char::len_utf8).sum();
         // A full stop at the end is the sentence's.
-        after -= text[at + 1..at + 1 + after].bytes().rev().take_while(|byte| matches!(byte, b'.' | b'-')).count();
-        let name = &text[at + 1..at + 1 + after];
+        let name = host[..after].trim_end_matches(['.', '-']);
         let has_dot = name.split_once('.').is_some_and(|(host, top)| !host.is_empty() && top.chars().count() >= 2);
-        if before > 0 && has_dot && cut.last().is_none_or(|&(_, end)| end <= at - before) {
-            cut.push((at - before, at + 1 + after));
+        // `2 @ 3.99` is a price.
+        let top = name.rsplit('.').next().unwrap_or_default();
+        let is_name = !is_spaced || top.chars().count() >= 2 && top.chars().all(char::is_alphabetic);
+        let start = user.len() - before;
+        if before > 0 && has_dot && is_name && cut.last().is_none_or(|&(_, end)| end <= start) {
+            cut.push((start, text.len() - host.len() + name.len()));
         }
     }
 }
@@ -122,7 +172,7 @@ fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut Removed) {
             continue;
         }
         let mut end = start;
-        while end < bytes.len() && (bytes[end].is_ascii_digit() || b" -.()/+".contains(&bytes[end])) {
+        while end < bytes.len() && (bytes[end].is_ascii_digit() || b" -.()/+_".contains(&bytes[end])) {
             end += 1;
         }
         let next = end;
@@ -195,27 +245,36 @@ fn number(
     }
 }
 
-/// 14 to 19 digits with the first digits of a card's issuer and a valid check digit, in one run or in groups of at least
-/// three that single spaces, hyphens or full stops separate.
+/// 13 to 19 digits with the first digits of a card's issuer and a valid check digit, in one run or in groups of at least
+/// three that a space separates, or one of `-./_` with at most a space on each side.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
-    let mut group = 0;
-    for &byte in text {
-        match byte {
-            b'0'..=b'9' if count == digits.len() => return false,
-            b'0'..=b'9' => {
-                digits[count] = byte - b'0';
-                count += 1;
-                group += 1;
+    let mut last = 0;
+    for group in text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
+        match group {
+            [b'0'..=b'9', ..] if count + group.len() > digits.len() => return false,
+            [b'0'..=b'9', ..] => {
+                group.iter().zip(&mut digits[count..]).for_each(|(byte, digit)| *digit = byte - b'0');
+                count += group.len();
+                last = group.len();
             }
-            b' ' | b'-' | b'.' if group >= 3 => group = 0,
-            _ => return false,
+            _ if last < 3 => return false,
+            [b' '] => {}
+            _ => match group.strip_prefix(b" ").unwrap_or(group) {
+                [b'-' | b'.' | b'/' | b'_'] | [b'-' | b'.' | b'/' | b'_', b' '] => {}
+                _ => return false,
+            },
         }
     }
     let digits = &digits[..count];
     let first = |places: usize| digits.iter().take(places).fold(0u32, |number, &digit| number * 10 + u32::from(digit));
+    let maestro = matches!(first(4), 5018 | 5020 | 5038 | 5893 | 6304 | 6390 | 6759 | 6761..=6763);
     let issued = match count {
+        // Bar codes have as many, also in one run.
+        13 | 14 if text.len() == count && is_bar_code(digits) && (count == 13 || maestro) => false,
+        _ if maestro && count >= 13 => true,
+        13 => first(1) == 4,
         14 => matches!(first(2), 36 | 38 | 39) || (300..=305).contains(&first(3)),
         15 => matches!(first(2), 34 | 37),
         16..=19 => {
@@ -243,9 +302,19 @@ fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
+/// The check digit of a GTIN: each second digit from the last but one on counts three times.
+fn is_bar_code(digits: &[u8]) -> bool {
+    let times = |place: usize| if place % 2 == 1 { 3 } else { 1 };
+    let sum: u32 = digits.iter().rev().enumerate().map(|(place, &digit)| times(place) * u32::from(digit)).sum();
+    sum.is_multiple_of(10)
+}
+
 /// `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678`, `030 1234567`, and ten digits from 0 or as North America
 /// has them.
 fn is_phone(text: &[u8]) -> bool {
+    if text.contains(&b'_') {
+        return false;
+    }
     let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_digit).collect();
     let separators = text.len() - digits.len();
     // `1.2.3…` and `1 2 3…` are lists.
@@ -264,8 +333,8 @@ fn is_phone(text: &[u8]) -> bool {
         |digits: &[u8]| digits.len() == 10 && (b'2'..=b'9').contains(&digits[0]) && (b'2'..=b'9').contains(&digits[3]);
     let sizes: Vec<usize> = groups.map(<[u8]>::len).collect();
     match digits.as_slice() {
-        [b'1', rest @ ..] if north(rest) => separators == 0 || sizes.ends_with(&[3, 3, 4]),
-        all if north(all) => separators == 0 || sizes == [3, 3, 4],
+        [b'1', rest @ ..] if north(rest) => separators == 0 || matches!(sizes[..], [.., 3, 3, 4] | [.., 3, 7]),
+        all if north(all) => separators == 0 || matches!(sizes[..], [3, 3, 4] | [3, 7]),
         [b'0', ..] if sizes == [2; 5] => true,
         [b'0', ..] if separators > 0 => (9..=12).contains(&digits.len()) && sizes.len() <= 4 && sizes[0] >= 3,
         [b'0', ..] => (10..=11).contains(&digits.len()),
@@ -309,6 +378,23 @@ mod tests {
             ("4111.1111.1111.1111", "", [0, 0, 1]),
             ("(555) a@b.de 234-5678", "", [1, 1, 0]),
             ("<jane@example.com>!", "", [1, 0, 0]),
+            ("jane@ example.com", "", [1, 0, 0]),
+            ("mail jane @example.com.", "mail .", [1, 0, 0]),
+            ("mail jane @ mail.example.co.uk now", "mail now", [1, 0, 0]),
+            ("a@b.de @ c.org shoes", "@ c.org shoes", [1, 0, 0]),
+            ("(555)2345678", "", [0, 1, 0]),
+            ("555-2345678", "", [0, 1, 0]),
+            ("1 (800)2345678 x", "x", [0, 1, 0]),
+            ("4111 - 1111 - 1111 - 1111", "", [0, 0, 1]),
+            ("4111/1111/1111/1111", "", [0, 0, 1]),
+            ("4111_1111_1111_1111 x", "x", [0, 0, 1]),
+            ("4222222222222", "", [0, 0, 1]),
+            ("6759649826438453", "", [0, 0, 1]),
+            ("5018 0000 0009", "5018 0000 0009", [0, 0, 0]),
+            ("هاتف ٠٣٠١٢٣٤٥٦٧ قلم", "هاتف قلم", [0, 1, 0]),
+            ("گوشی ۰۹۱۲۳۴۵۶۷۸۹", "گوشی", [0, 1, 0]),
+            ("+९१ ९८७६५ ४३२१० जूते", "जूते", [0, 1, 0]),
+            ("é ٤١١١ ١١١١ ١١١١ ١١١١ é", "é é", [0, 0, 1]),
         ] {
             assert_eq!(cut(text), (left.to_owned(), counts), "{text}");
         }
@@ -329,8 +415,24 @@ mod tests {
     }
 
     #[test]
+    fn digits_of_all_scripts() {
+        let all = ('\u{80}'..=char::MAX).filter(|c| c.general_category() == GeneralCategory::DecimalNumber);
+        let values: Vec<u32> = all.map(|c| digit(c).and_then(|digit| digit.to_digit(10)).unwrap()).collect();
+        assert!(values.len() > 600);
+        assert!(values.iter().enumerate().all(|(place, &value)| place as u32 % 10 == value), "each script has ten");
+    }
+
+    #[test]
     fn what_is_sold_stays() {
         for text in [
+            "2 shirts @ 3.99",
+            "4 @ 12 v 1.5 a",
+            "lego 4000_5000",
+            "4006381333931 4012345678901",
+            "5018374000088",
+            "4006381000093",
+            "١٢ قلم ٤١١١١١١١١١١١١١١٢",
+            "جوتے ۴۲",
             "xbox 360 250gb",
             "4111111111111112",
             "4006381333931",

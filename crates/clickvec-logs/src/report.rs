@@ -114,12 +114,12 @@ impl SideTable {
 
     /// That no more rows are broken than may be.
     pub(crate) fn judge(&self, max_bad: f64) -> Result<()> {
-        judge(self.rows, self.broken, &self.first_broken, max_bad)
+        judge(self.rows, self.broken, &self.first_broken, max_bad, false)
     }
 }
 
-/// That no more rows are broken than the part `max_bad` of all.
-pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad: f64) -> Result<()> {
+/// That no more rows are broken than the part `max_bad` of all. `is_early`: more rows may follow.
+pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad: f64, is_early: bool) -> Result<()> {
     if broken as f64 <= max_bad * rows as f64 {
         return Ok(());
     }
@@ -130,7 +130,7 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
         first.push_str(&format!("\n  and {more} more"));
     }
     first.push('\n');
-    Err(Error::TooManyBroken { broken, rows, allowed: 100.0 * max_bad, first })
+    Err(Error::TooManyBroken { broken, rows, allowed: 100.0 * max_bad, is_early, first })
 }
 
 /// A row that was left out since it is broken.
@@ -153,7 +153,7 @@ pub struct LeftOut {
     pub headers: u64,
     /// Of a robot.
     pub robots: u64,
-    /// No query, or one of white space.
+    /// No query, or one without letter or digit.
     pub without_query: u64,
     /// The query was nothing but an address or a number.
     pub only_personal: u64,

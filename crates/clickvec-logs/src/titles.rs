@@ -1,7 +1,9 @@
 //! What items are called.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clickvec::error::TestSetFault;
 
 use crate::columns::Role;
 use crate::error::{Error, Result, TableFault};
@@ -12,6 +14,11 @@ use crate::text;
 /// Bytes that a title takes beside its texts.
 const TITLE_BYTES: usize = 64;
 
+/// The corpus of a BEIR folder.
+const CORPUS: &str = "corpus.jsonl";
+/// The id of a document of BEIR.
+const BEIR_ID: &str = "_id";
+
 /// Titles by item.
 pub(crate) struct Titles {
     by_item: HashMap<Box<str>, Box<str>>,
@@ -20,12 +27,21 @@ pub(crate) struct Titles {
 }
 
 impl Titles {
-    /// Reads a table with the columns `id` (or `item`) and `title`; of an item's titles the first counts.
+    /// Reads a table with the columns `id` and `title`, or a corpus of BEIR, in which a text stands for a title that is
+    /// missing, or its folder; of an item's titles the first counts.
     pub(crate) fn read(path: &Path, options: Option<Options>, budget: usize, max_bad: f64) -> Result<Titles> {
         let mut options = options.unwrap_or_default();
-        options.columns.name(Role::Title, "title");
         options.columns.name(Role::Item, "id");
+        options.columns.name_else(Role::Item, BEIR_ID);
+        let ids = options.columns.clone();
+        options.columns.name(Role::Title, "title");
+        // No role of titles, and so free for the text.
+        options.columns.leave_out(Role::Query);
+        options.columns.name_else(Role::Query, "text");
+        let path = &corpus_of(path)?;
         let mut table = Table::open(path, &options).map_err(|error| error.advise("--titles"))?;
+        let names = |name: &str| table.names().iter().any(|other| other == name);
+        let is_corpus = names(BEIR_ID) && !names("id");
         let mut titles = Titles { by_item: HashMap::new(), table: SideTable::new(path) };
         let (mut record, mut title, mut bytes) = (Record::default(), String::new(), 0);
         loop {
@@ -36,6 +52,9 @@ impl Titles {
                 Next::Row => {
                     titles.table.rows += 1;
                     text::clean(record.get(Role::Title).unwrap_or_default(), false, &mut title);
+                    if is_corpus && title.is_empty() {
+                        text::clean(record.get(Role::Query).unwrap_or_default(), false, &mut title);
+                    }
                     let item = record.get(Role::Item).unwrap_or_default().trim();
                     if item.is_empty() || title.is_empty() || titles.by_item.contains_key(item) {
                         continue;
@@ -48,7 +67,8 @@ impl Titles {
                 }
             }
         }
-        table.check_named(&options.columns).map_err(|error| error.advise("--titles"))?;
+        // A corpus need not have titles.
+        table.check_named(if is_corpus { &ids } else { &options.columns }).map_err(|error| error.advise("--titles"))?;
         titles.table.judge(max_bad)?;
         Ok(titles)
     }
@@ -63,4 +83,15 @@ impl Titles {
     pub(crate) fn len(&self) -> usize {
         self.by_item.len()
     }
+}
+
+/// The corpus of a BEIR folder, which may be compressed; any other path itself.
+fn corpus_of(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let endings = ["", ".gz", ".zst"];
+    let there = endings.iter().map(|ending| path.join(format!("{CORPUS}{ending}"))).find(|path| path.exists());
+    let fault = TestSetFault::NotBeir { missing: CORPUS };
+    there.ok_or_else(|| Error::File(clickvec::Error::TestSet { path: path.to_owned(), fault }))
 }

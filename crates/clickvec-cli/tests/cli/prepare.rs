@@ -175,6 +175,17 @@ fn items_get_their_titles() {
     let run = folder.run(&[&join[..], &["--titles", "titles.tsv"]].concat()).code(0);
     run.says("1 of 3");
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\nsofa\tCouch\t1\n");
+    std::fs::create_dir(folder.path("beir")).unwrap();
+    folder.run(&[&join[..], &["--titles", "beir"]].concat()).code(2).says("without `corpus.jsonl`");
+    let corpus =
+        "{\"_id\":\"1\",\"title\":\"Shoes, red\",\"text\":\"of leather\"}\n{\"_id\":\"3\",\"text\":\"Couch\"}\n";
+    folder.write("beir/corpus.jsonl", corpus);
+    let joined = folder.read("clicks.tsv");
+    for titles in ["beir", "beir/corpus.jsonl"] {
+        folder.write("clicks.tsv", "");
+        folder.run(&[&join[..], &["--titles", titles]].concat()).code(0).says("1 of 3");
+        assert_eq!(folder.read("clicks.tsv"), joined);
+    }
     folder.run(&[&join[..], &["--item-as-title"]].concat()).code(0);
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\t1\t1\nred shoes\t2\t1\nsofa\t3\t1\n");
 }
@@ -273,7 +284,8 @@ fn presets_of_public_collections() {
     assert_eq!(folder.read("out.tsv"), expected);
 
     let aol = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n\
-        1\tred shoes\t2006-03-01 07:17:12\t2\thttp://a\n1\tsofa\t2006-03-01 07:18:00\t\t\n2\tsofa\t2006-03-01 07:18:00\n";
+        1\tred shoes\t2006-03-01 07:17:12\t2\thttp://a\n1\tsofa\t2006-03-01 07:18:00\t\t\n2\tsofa\t2006-03-01 07:18:00\n\
+        3\t-\t2006-03-01 07:18:00\t1\thttp://c\n-\t?!\t2006-03-01 07:18:00\t1\thttp://c\n";
     folder.write("aol.txt", aol);
     let report = json(folder.run(&[
         "prepare",
@@ -288,6 +300,7 @@ fn presets_of_public_collections() {
         "--json",
     ]));
     assert_eq!((&report["broken"], &report["left_out"]["without_item"]), (&0.into(), &2.into()));
+    assert_eq!((&report["left_out"]["without_query"], &report["users"]["count"]), (&2.into(), &3.into()));
     assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nred shoes\thttp://a\t1\n");
 }
 
@@ -304,10 +317,22 @@ fn broken_rows_are_counted_and_too_many_stop() {
         .says("and 5 more");
     let former = folder.read("clicks.tsv");
     folder.write("log.tsv", rows(11));
-    let run = prepare(&folder, &[]).code(2).says("expected at most 1 % broken rows, found 11 of 1000 (1.10 %)");
+    let run = prepare(&folder, &[]).code(2).says("expected at most 1 % broken rows, found 11 of 1000 rows (1.10 %)");
     run.says("log.tsv:2: ").says("--max-bad");
     assert_eq!(folder.read("clicks.tsv"), former);
     prepare(&folder, &["--max-bad", "2%"]).code(0);
+
+    // Broken rows at the beginning are no more than elsewhere, unless they are hopelessly many.
+    let (bad, good) = ("shoes\tRed shoes\t-1\n", "shoes\tRed shoes\t1\n");
+    let rows =
+        |broken: usize, all: usize| format!("query\ttitle\tcount\n{}{}", bad.repeat(broken), good.repeat(all - broken));
+    folder.write("log.tsv", rows(1_000, 140_000));
+    prepare(&folder, &[]).code(0).says("1,000 (bad count 1,000)");
+    folder.write("log.tsv", rows(14_000, 140_000));
+    prepare(&folder, &[]).code(2).says("found 14000 of 140000 rows (10.00 %)");
+    folder.write("log.tsv", rows(20_000, 140_000));
+    prepare(&folder, &[]).code(2).says("found 20000 of the first 65536 rows (30.52 %)");
+    prepare(&folder, &["--max-bad", "40%"]).code(0);
 
     for (log, kind) in [
         ("query\ttitle\tcount\na\tb\tNaN\n", "bad count"),

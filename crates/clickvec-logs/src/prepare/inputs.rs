@@ -20,8 +20,9 @@ use crate::time::Time;
 
 /// Rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 1 << 16;
-/// Rows after which too many broken ones end the reading at once.
-const FIRST_JUDGED: u64 = 10_000;
+/// The part of the rows read so far that ends the reading if so many are broken: it is the wrong format then, or the wrong
+/// columns. Fewer may all stand at the beginning of a log that is good.
+const HOPELESS: f64 = 0.2;
 
 /// Copies of standard input and of pipes, by their paths.
 type Copied = Vec<(PathBuf, File)>;
@@ -180,8 +181,8 @@ impl Inputs {
                 }
                 if report.rows.is_multiple_of(PROGRESS_ROWS) {
                     progress(report.rows);
-                    if report.rows >= FIRST_JUDGED {
-                        judge(report.rows, report.broken, &report.first_broken, config.max_bad)?;
+                    if report.broken as f64 > HOPELESS * report.rows as f64 {
+                        judge(report.rows, report.broken, &report.first_broken, config.max_bad, true)?;
                     }
                 }
             }
@@ -189,7 +190,7 @@ impl Inputs {
             report.files.push(file);
         }
         progress(report.rows);
-        judge(report.rows, report.broken, &report.first_broken, config.max_bad)
+        judge(report.rows, report.broken, &report.first_broken, config.max_bad, false)
     }
 }
 

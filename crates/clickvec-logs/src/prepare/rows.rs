@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::deferred::{self, Asked, Deferred};
 use super::inputs::Inputs;
 use super::{Config, MAX_POSITION, Split};
-use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Role};
+use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Role, is_nobody};
 use crate::distinct::Distinct;
 use crate::error::{Result, RowFault, what};
 use crate::gather::{Gatherer, Names, Sighting};
@@ -253,7 +253,8 @@ impl Reader<'_> {
             (None, _, _) => "",
         };
         text::clean_query(query, !self.config.keep_case, &mut self.query);
-        if self.query.is_empty() {
+        // Some logs have `-` for no query.
+        if !self.query.chars().any(char::is_alphanumeric) {
             return without(removed, None, Fate::WithoutQuery);
         }
         if !self.config.keep_personal {
@@ -330,13 +331,10 @@ impl Reader<'_> {
     }
 }
 
-/// What logs write for somebody whom they do not know.
-const NOBODY: [&str; 10] = ["", "null", "-", "(not set)", "undefined", "none", "n/a", "nan", "nil", "unknown"];
-
 /// A hash of who asked; `None` if nobody knows. Letter case and white space around it make no other user.
 fn who(record: &Record) -> Option<u64> {
     let user = record.get(Role::User)?.trim();
-    if NOBODY.iter().any(|nobody| user.eq_ignore_ascii_case(nobody)) {
+    if is_nobody(user) {
         return None;
     }
     if user.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use crate::columns::Role;
+use crate::columns::{Role, is_nobody};
 use crate::table::{lookup, scalar};
 
 const PRODUCTS: &str = "contexts_com_snowplowanalytics_snowplow_ecommerce_product_1";
@@ -86,8 +86,8 @@ impl Draft {
 /// A document of `ubi_queries` or `ubi_events`, bare or as a dump wraps it, in `_source`.
 fn ubi(event: &Value, rows: &mut VecDeque<Draft>) {
     let event = event.get("_source").filter(|source| source.is_object()).unwrap_or(event);
-    let known = |value: &&Value| scalar(value).is_some_and(|text| !text.trim().is_empty());
-    let user = event.get("user_id").filter(known).or(event.get("client_id"));
+    // Who logs in gets a user_id on the way, and is one person still.
+    let user = known(event.get("client_id")).or(event.get("user_id"));
     let common = |draft: Draft| {
         draft
             .with(Role::Key, event.get("query_id"))
@@ -138,7 +138,7 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
             .with(Role::User, user)
             .text(Role::Session, key.as_str())
     };
-    let term = parameter("search_term");
+    let term = set(parameter("search_term"));
     let clicked = match event.get("event_name").and_then(Value::as_str) {
         Some("search" | "view_search_results") => {
             rows.push_back(common(Draft::new(true)).with(Role::Query, term));
@@ -153,14 +153,25 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
             common(Draft::new(false))
                 .text(Role::Clicked, clicked)
                 .with(Role::Query, term)
-                .with(Role::Item, item.get("item_id"))
-                .with(Role::Title, item.get("item_name"))
+                .with(Role::Item, set(item.get("item_id")))
+                .with(Role::Title, set(item.get("item_name")))
                 .with(Role::Position, item.get("item_list_index").filter(|index| is_index(index))),
         );
     }
 }
 
-/// BigQuery has `(not set)` for what is not there.
+/// A value that says something: BigQuery has `(not set)` for what is not there.
+fn set(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| {
+        scalar(value).is_some_and(|text| !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "(not set)"))
+    })
+}
+
+/// Somebody's id, if it is one.
+fn known(id: Option<&Value>) -> Option<&Value> {
+    id.filter(|id| scalar(id).is_some_and(|text| !is_nobody(text.trim())))
+}
+
 fn is_index(value: &Value) -> bool {
     scalar(value).is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -173,7 +184,7 @@ fn snowplow(event: &Value, rows: &mut VecDeque<Draft>) {
         draft
             .with(Role::Key, session)
             .with(Role::Time, either("derived_tstamp", "collector_tstamp"))
-            .with(Role::User, either("domain_userid", "network_userid"))
+            .with(Role::User, known(event.get("domain_userid")).or(event.get("network_userid")))
             .with(Role::Session, session)
     };
     if let Some(search) = entity(event, SITE_SEARCH) {
@@ -238,6 +249,29 @@ mod tests {
     }
 
     #[test]
+    fn who_logs_in_stays_one_person() {
+        let user = |extract, event: &str| {
+            let rows = rows(extract, event);
+            rows[0].1.split(' ').find_map(|field| field.strip_prefix("user=")).map(str::to_owned)
+        };
+        for (ids, expected) in [
+            (r#""client_id":"c""#, Some("c")),
+            (r#""client_id":"c","user_id":"u""#, Some("c")),
+            (r#""client_id":"null","user_id":"u""#, Some("u")),
+            (r#""client_id":" ","user_id":"u""#, Some("u")),
+            (r#""user_id":"u""#, Some("u")),
+        ] {
+            let event = format!(r#"{{"query_id":"q","user_query":"shoes",{ids}}}"#);
+            assert_eq!(user(Extract::Ubi, &event).as_deref(), expected, "{ids}");
+        }
+        for (domain, expected) in [("d", "d"), ("", "n"), ("unknown", "n")] {
+            let event =
+                format!(r#"{{"domain_userid":"{domain}","network_userid":"n","{SITE_SEARCH}":{{"terms":"a"}}}}"#);
+            assert_eq!(user(Extract::Snowplow, &event).as_deref(), Some(expected), "{domain}");
+        }
+    }
+
+    #[test]
     fn google_analytics_4() {
         let event = r#"{"event_name":"NAME","event_timestamp":"1715934600000000","user_pseudo_id":"5.6",
             "event_params":[{"key":"ga_session_id","value":{"string_value":null,"int_value":"9"}}PARAM],
@@ -250,6 +284,15 @@ mod tests {
         let click = rows(Extract::Ga4, &event.replace("NAME", "select_item").replace("PARAM", ""));
         assert!(click[0].1.ends_with("clicked=click item=7 title=Shoes position=2"), "{click:?}");
         assert!(click[1].1.ends_with("clicked=click item=8 title=Boots"), "{click:?}");
+        for nothing in ["(not set)", "(Not Set)", " "] {
+            let term = term.replace("red shoes", nothing);
+            let search = rows(Extract::Ga4, &event.replace("NAME", "search").replace("PARAM", &term));
+            assert!(search[0].1.ends_with("session=5.6/9"), "{search:?}");
+            let event = event.replace("Shoes", nothing).replace("\"8\"", &format!("\"{nothing}\""));
+            let click = rows(Extract::Ga4, &event.replace("NAME", "select_item").replace("PARAM", &term));
+            assert!(click[0].1.ends_with("clicked=click item=7 position=2"), "{click:?}");
+            assert!(click[1].1.ends_with("clicked=click title=Boots"), "{click:?}");
+        }
         assert!(rows(Extract::Ga4, &event.replace("NAME", "purchase").replace("PARAM", "")).is_empty());
     }
 

@@ -126,6 +126,11 @@ pub(crate) fn each_title(
         return Ok(());
     }
     let mut table = TableReader::from_reader(path, reader)?;
+    if table.column("id").is_none() && table.column(field).is_none() {
+        let fault =
+            TableFault::NoTitlesHeader { column: "id", title: field.to_owned(), found: table.header().to_vec() };
+        return Err(Error::Table { path: path.to_owned(), line: None, fault });
+    }
     let id = table.require("id")?;
     let title = table.require(field)?;
     while let Some(line) = table.next()? {
@@ -167,6 +172,13 @@ mod tests {
         let Titles { titles, skipped, .. } = read(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n", "title").unwrap();
         assert_eq!(titles, [title("7", "Red shoes"), title("8", "Blue")]);
         assert_eq!((skipped.count, skipped.first[0].line), (1, 3));
+    }
+
+    #[test]
+    fn a_collection_without_a_header_is_told_what_it_lacks() {
+        let error = read(b"0\tA title\n1\tAnother\n", "title").unwrap_err().to_string();
+        assert!(error.starts_with("t.tsv: expected a column `id` in the header, found `0`, `A title`;"), "{error}");
+        assert!(error.ends_with("put the line id<TAB>title before it"), "{error}");
     }
 
     #[test]

@@ -106,6 +106,11 @@ impl TableReader {
         self.header.iter().position(|found| found.eq_ignore_ascii_case(name))
     }
 
+    /// The names of the columns.
+    pub(crate) fn header(&self) -> &[String] {
+        &self.header
+    }
+
     /// The index of a column that must be there; from now on a row that does not reach it is broken.
     ///
     /// # Errors

@@ -17,6 +17,20 @@ pub enum TableFault {
         /// The header's names.
         found: Vec<String>,
     },
+    /// The first line of a collection is no header.
+    #[error(
+        "expected a column `{column}` in the header, found {}; see docs/formats.md; where the first line is a document, put \
+         the line id<TAB>{title} before it",
+        quoted(found)
+    )]
+    NoTitlesHeader {
+        /// The name that was looked for first.
+        column: &'static str,
+        /// The name of the column of titles.
+        title: String,
+        /// The first line's fields.
+        found: Vec<String>,
+    },
     /// There is not even a header.
     #[error("expected a header line, found nothing; see docs/formats.md")]
     Empty,
