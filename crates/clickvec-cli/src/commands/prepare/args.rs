@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     columns: ColumnFlags,
 
-    /// A table that gives each item its title: columns id and title.
+    /// A table that gives each item its title: columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) titles: Option<PathBuf>,
 
