@@ -45,7 +45,7 @@ def words_point(words):
 AXES = {
     "trigrams": ("trigrams V", [Point(None, log=["--letters", n, "--words", KINDS], pairs=200_000) for n in LETTERS.values()]),
     "pairs": ("pairs of the log", [Point(n, pairs=n) for n in (200_000, 500_000, 1_000_000, 2_000_000)]
-              + [Point(5_000_000, pairs=5_000_000, threads=2)]),
+              + [Point(5_000_000, pairs=5_000_000)]),
     "minibatch": ("minibatch, pairs", [Point(n, ["--minibatch", n]) for n in (64, 256, 1024, 4096, 8192)]),
     "cells": ("cells H", [Point(n, ["--cells", n]) for n in (32, 64, 96, 192, 384)]),
     "words": ("words of a text", [words_point(n) for n in (3, 10, 30, 100, 200)]),
