@@ -22,5 +22,5 @@ pub mod time;
 mod titles;
 
 pub use error::{Error, Result};
-pub use prepare::{Config, DEFAULT_MIN_USERS, Split, prepare};
+pub use prepare::{Config, DEFAULT_MIN_USERS, PositionWeighting, Split, prepare};
 pub use report::Report;

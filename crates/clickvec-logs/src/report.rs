@@ -196,8 +196,10 @@ pub struct PositionReport {
     pub positions: Vec<Position>,
     /// The place that others are compared with: the first, if the log can compare it.
     pub reference: usize,
-    /// The largest weight of a click.
+    /// The most that a click weighs for its place's being looked at seldom.
     pub clip: f64,
+    /// The power of `attraction` that it weighs besides.
+    pub trust: f64,
     /// Rounds until the estimate stood.
     pub iterations: usize,
 }
@@ -215,6 +217,8 @@ pub struct Position {
     pub examination: Option<f64>,
     /// The standard error of that.
     pub standard_error: Option<f64>,
+    /// How often its titles are clicked when looked at, as a part of how often the reference's are.
+    pub attraction: Option<f64>,
     /// What a click there is worth.
     pub weight: f64,
 }

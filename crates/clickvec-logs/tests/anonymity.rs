@@ -30,7 +30,7 @@ fn config(folder: &Path, split: Split, min_users: usize, min_count: u64, limits:
         day_limit_asked: false,
         split,
         validation_titles: 0,
-        position_clip: None,
+        position_weighting: None,
         max_bad: 0.0,
         memory,
         output: folder.join("clicks.tsv"),

@@ -52,6 +52,11 @@ pub struct PositionModel {
     pub reference: usize,
     /// How often each place showed a title, and how often it was clicked there; all pairs.
     pub totals: Vec<(u64, u64)>,
+    /// How much the titles of each place attract, clicks / (showings · θ), as a part of the reference's; `None` where θ is.
+    ///
+    /// Where the ranker that made the log tells good titles from bad ones, this falls from place to place; where it does
+    /// not, it stays.
+    pub attraction: Vec<Option<f64>>,
     /// Pairs that were shown at several of the compared places and clicked there: those that the fit is from.
     pub informative_pairs: u64,
     /// Rounds until the fit stood.
@@ -123,10 +128,13 @@ pub fn fit_positions<E>(
     }
     let errors = standard_errors(&mut replay, &theta, &known, reference)?;
     let of = |values: &[f64]| (0..totals.len()).map(|place| known[place].then(|| values[place])).collect();
+    let rate = |place: usize| totals[place].1 as f64 / (totals[place].0 as f64 * theta[place]);
+    let attraction: Vec<f64> = (0..totals.len()).map(|place| rate(place) / rate(reference)).collect();
     Ok(Some(PositionModel {
         examination: of(&theta),
         standard_errors: of(&errors),
         reference,
+        attraction: of(&attraction),
         totals,
         informative_pairs,
         iterations,
@@ -135,10 +143,18 @@ pub fn fit_positions<E>(
 }
 
 impl PositionModel {
-    /// What a click at each place is worth: 1/θ, at most `clip` (inverse propensity, clipped); 1 at a place of which the
-    /// log does not say how often it is looked at.
-    pub fn weights(&self, clip: f64) -> Vec<f64> {
-        self.examination.iter().map(|examination| examination.map_or(1.0, |theta| (1.0 / theta).min(clip))).collect()
+    /// What a click at each place is worth: 1/θ, at most `clip` (inverse propensity, clipped), times the place's attraction,
+    /// at most 1, to the power of `trust`; 1 at a place of which the log does not say how often it is looked at.
+    ///
+    /// With a trust of 0 it is inverse propensity alone, which is right if every click means the same. It does not where
+    /// users now and then click what is of no use: below, where a good ranker has put the bad titles, most clicks are such
+    /// ones, and their weights would be the largest. So each click is also weighed by how likely a title of its place is to
+    /// deserve it, as Agarwal et al. do ("Addressing trust bias for unbiased learning-to-rank", WWW 2019, Bayes-IPS); their
+    /// probability that a click at a place is deserved needs to know how often users err, attraction does not.
+    pub fn weights(&self, clip: f64, trust: f64) -> Vec<f64> {
+        let weight = |(theta, attraction): (f64, f64)| (1.0 / theta).min(clip) * attraction.min(1.0).powf(trust);
+        let places = self.examination.iter().zip(&self.attraction);
+        places.map(|(&theta, &attraction)| theta.zip(attraction).map_or(1.0, weight)).collect()
     }
 }
 

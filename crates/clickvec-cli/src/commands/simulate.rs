@@ -60,6 +60,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
     position_bias: f64,
 
+    /// How much the engine shows what sells best of a thing instead of what is asked of it, 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().engine_bias, value_parser = share)]
+    engine_bias: f64,
+
     /// How often a title of no use is clicked that is looked at, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().click_noise, value_parser = share)]
     click_noise: f64,
@@ -101,6 +105,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         validation: args.validation,
         misspelt: args.misspelt,
         position_bias: args.position_bias,
+        engine_bias: args.engine_bias,
         click_noise: args.click_noise,
         seed: args.seed,
         impressions: args.impressions,

@@ -22,6 +22,7 @@ use crate::time::Time;
 use crate::titles::Titles;
 use deferred::Deferred;
 use inputs::Inputs;
+pub use positions::PositionWeighting;
 use rows::Counter;
 
 /// The part of the memory that counting pairs may take; titles, searches and users get the rest.
@@ -72,8 +73,8 @@ pub struct Config {
     pub split: Split,
     /// Titles that were not clicked to put beside those of each query that validates.
     pub validation_titles: usize,
-    /// The largest weight of a click, if clicks are weighted by how often their position is looked at.
-    pub position_clip: Option<f64>,
+    /// How clicks are weighted by their position, if they are.
+    pub position_weighting: Option<PositionWeighting>,
     /// The part of the rows that may be broken, 0 to 1.
     pub max_bad: f64,
     /// Bytes of memory.
@@ -198,10 +199,10 @@ pub fn prepare(
     report.spills = gatherer.spills();
 
     let gathered = gatherer.finish()?;
-    let weights = match config.position_clip {
+    let weights = match config.position_weighting {
         None => Vec::new(),
-        Some(clip) => {
-            let (weights, positions) = positions::fit(&gathered, clip)?;
+        Some(weighting) => {
+            let (weights, positions) = positions::fit(&gathered, weighting)?;
             report.positions = Some(positions);
             weights
         }
@@ -297,7 +298,7 @@ fn check_columns(
         needs("--max-queries-per-day", Role::User, who)?;
         needs("--max-queries-per-day", Role::Time, "a column that says when")?;
     }
-    if config.position_clip.is_some() {
+    if config.position_weighting.is_some() {
         needs("--correct-position-bias", Role::Position, "a column that says where in the list a title stood")?;
         let what = "a column that says whether a title was clicked, with rows for those that were not";
         needs("--correct-position-bias", Role::Clicked, what)?;

@@ -6,8 +6,17 @@ use crate::error::{Asked, Error, Result};
 use crate::gather::{Gathered, QueryGroup};
 use crate::report::{Position, PositionReport};
 
+/// How clicks are weighted by their position: [`clickvec::click_model::PositionModel::weights`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PositionWeighting {
+    /// The largest inverse of how often a position is looked at.
+    pub clip: f64,
+    /// How far the ranking that was shown is trusted: the power of a position's attraction.
+    pub trust: f64,
+}
+
 /// Fits the click model to the rows to train on. Weights by position, and what to tell of them.
-pub(super) fn fit(gathered: &Gathered, clip: f64) -> Result<(Vec<f64>, PositionReport)> {
+pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(Vec<f64>, PositionReport)> {
     let model = fit_positions(|each| -> Result<()> {
         let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
         let (mut query, mut cells) = (0, Vec::new());
@@ -31,7 +40,7 @@ pub(super) fn fit(gathered: &Gathered, clip: f64) -> Result<(Vec<f64>, PositionR
             "no two positions that clicked pairs of query and title, shown at two places, compare".to_owned(),
         )));
     };
-    let weights = model.weights(clip);
+    let weights = model.weights(weighting.clip, weighting.trust);
     let known = |place: &usize| model.totals[*place].0 > 0;
     let positions = (0..weights.len()).filter(known).map(|place| Position {
         position: place,
@@ -39,12 +48,14 @@ pub(super) fn fit(gathered: &Gathered, clip: f64) -> Result<(Vec<f64>, PositionR
         clicks: model.totals[place].1,
         examination: model.examination[place],
         standard_error: model.standard_errors[place],
+        attraction: model.attraction[place],
         weight: weights[place],
     });
     let report = PositionReport {
         positions: positions.collect(),
         reference: model.reference,
-        clip,
+        clip: weighting.clip,
+        trust: weighting.trust,
         iterations: model.iterations,
     };
     Ok((weights, report))

@@ -238,7 +238,7 @@ impl Reader<'_> {
     fn read(&mut self, record: &Record, values: &Values, user: Option<u64>) -> Seen<&str> {
         let mut removed = Removed::default();
         let without = |removed, item, fate| Seen { removed, item, fate };
-        if values.clicks == 0 && (values.shown == 0 || self.config.position_clip.is_none()) {
+        if values.clicks == 0 && (values.shown == 0 || self.config.position_weighting.is_none()) {
             let fate = if values.shown == 0 { Fate::CountZero } else { Fate::NotClicked };
             return without(removed, None, fate);
         }
@@ -311,7 +311,7 @@ impl Reader<'_> {
                 None => return Err(bad(Role::Clicked, A_CLICK, text)),
             },
         };
-        let position = match (self.config.position_clip, record.get(Role::Position)) {
+        let position = match (self.config.position_weighting, record.get(Role::Position)) {
             (None, _) => 0,
             (Some(_), text) => {
                 let position = text.and_then(|text| text.trim().parse::<u16>().ok());

@@ -98,13 +98,36 @@ fn what_the_log_does_not_say_is_not_made_up() {
     assert!((model.examination[1].unwrap() - 0.5).abs() < 1e-6);
     assert_eq!(model.examination[2..], [None, None]);
     assert_eq!(model.totals, [(14, 10), (10, 4), (5, 5), (4, 0)]);
-    for (weight, expected) in model.weights(10.0).into_iter().zip([1.0, 2.0, 1.0, 1.0]) {
+    for (weight, expected) in model.weights(10.0, 0.0).into_iter().zip([1.0, 2.0, 1.0, 1.0]) {
         assert!((weight - expected).abs() < 1e-5);
     }
-    assert_eq!(model.weights(1.5)[1], 1.5);
+    assert_eq!(model.weights(1.5, 0.0)[1], 1.5);
     // More clicks than showings: as many showings.
     let lost = fit(&vec![(0, vec![cell(0, 1, 3), cell(1, 3, 3)])]).unwrap();
     assert!((lost.examination[1].unwrap() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn clicks_below_weigh_less_where_titles_there_attract_less() {
+    let cell = |position, shown, clicks| PositionCell { position, shown, clicks };
+    // The first pair says that place 1 is looked at half as often. Of the others, place 0 shows those that attract in full,
+    // place 1 those that attract a quarter of that: with θ, 8 and 4 of 10, 40 of 40, 5 of 40.
+    let log = vec![(0, vec![cell(0, 10, 8), cell(1, 10, 4)]), (1, vec![cell(0, 40, 40)]), (2, vec![cell(1, 40, 5)])];
+    let model = fit(&log).unwrap();
+    let expected = (9.0 / (50.0 * 0.5)) / (48.0 / 50.0);
+    assert!((model.attraction[1].unwrap() - expected).abs() < 1e-6, "{:?}", model.attraction);
+    for trust in [0.0, 1.0, 2.0] {
+        let weights = model.weights(10.0, trust);
+        assert!((weights[1] - 2.0 * expected.powf(trust)).abs() < 1e-5, "{trust}: {weights:?}");
+        assert_eq!(weights[0], 1.0);
+        // The bound is that of the inverse alone.
+        assert!((model.weights(1.5, trust)[1] - 1.5 * expected.powf(trust)).abs() < 1e-5);
+    }
+    // Where titles below attract more, clicks there weigh no more for it.
+    let turned = vec![log[0].clone(), (1, vec![cell(0, 40, 5)]), (2, vec![cell(1, 40, 20)])];
+    let model = fit(&turned).unwrap();
+    assert!(model.attraction[1].unwrap() > 1.5, "{:?}", model.attraction);
+    assert!((model.weights(10.0, 2.0)[1] - 2.0).abs() < 1e-5);
 }
 
 #[test]
@@ -125,7 +148,7 @@ fn a_place_that_cannot_be_compared_gives_no_infinite_weight() {
     assert_eq!(model.examination[1], Some(1.0));
     assert!((model.examination[2].unwrap() - 0.5).abs() < 1e-6);
     for place in [0, 3, 4, 5, 6] {
-        assert_eq!((model.examination[place], model.weights(10.0)[place]), (None, 1.0), "{place}");
+        assert_eq!((model.examination[place], model.weights(10.0, 2.0)[place]), (None, 1.0), "{place}");
     }
     assert!(model.standard_errors.iter().flatten().all(|error| error.is_finite()));
     // Nothing but a place without clicks between them.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
-use super::market::{Kind, Market, Rng};
+use super::market::{BEST_SELLERS, Kind, Market, Rng};
 use super::query::{self, SMALL_WORDS};
 use super::world::World;
 use crate::clicks::Title;
@@ -190,6 +190,29 @@ impl<'a> WorldMarket<'a> {
         found.extend((0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]));
     }
 
+    /// What is wanted most of the same thing or site, without a quality; of an ordered pair, both ways of which are wanted
+    /// alike, always the same one.
+    fn best_seller(&self, want: Want) -> Want {
+        let slots = match want {
+            Want::Thing { thing, .. } => {
+                let first = self.first[0][thing];
+                first..first + self.world.topics[self.world.things[thing].topic].aspects.len() + 1
+            }
+            Want::Ordered { frame, a, b } => {
+                let (low, high) = (a.min(b), a.max(b));
+                let (a, b) = if (low + high).is_multiple_of(2) { (low, high) } else { (high, low) };
+                return Want::Ordered { frame, a, b };
+            }
+            Want::Site { site, .. } => {
+                let first = self.first[2][site];
+                first..first + self.world.pages.len()
+            }
+        };
+        let wanted = |place: usize| self.wanted[place] - place.checked_sub(1).map_or(0.0, |before| self.wanted[before]);
+        let best = slots.max_by(|&a, &b| wanted(a).total_cmp(&wanted(b)));
+        best.map_or(want.without_quality(), |best| self.slots[best].want)
+    }
+
     /// What is wanted next, without a quality.
     fn draw_slot(&self, rng: &mut Rng) -> Want {
         let all = self.wanted.last().copied().unwrap_or(0.0);
@@ -351,6 +374,14 @@ impl Market for WorldMarket<'_> {
             }
         }
         found.extend((0..4).map(|_| rng.random_range(0..self.titles.len() as u32)));
+    }
+
+    fn best_sellers(&self, want: &Want, rng: &mut Rng, found: &mut Vec<u32>) {
+        self.some_of(self.best_seller(*want), BEST_SELLERS, rng, found);
+    }
+
+    fn sells_best(&self, want: &Want, title: u32) -> bool {
+        self.about[title as usize].0.without_quality() == self.best_seller(*want)
     }
 }
 

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::market::{Market, Rng};
 use super::misspelling::misspell;
-use super::users::{ClickModel, rank};
+use super::users::{ClickModel, rank, seeming_grade};
 use super::{SimulateConfig, Summary};
 use crate::rng;
 
@@ -84,7 +84,15 @@ impl<M: Market> Days<'_, M> {
                 let Some(misspelt) = self.ask(&intent, &mut rng, &mut query) else { break };
                 candidates.clear();
                 self.market.candidates(&intent, &mut rng, &mut candidates);
-                rank(&mut candidates, |title| self.market.grade(&intent, title), &mut rng, &mut list);
+                let bias = self.config.engine_bias;
+                if bias > 0.0 {
+                    self.market.best_sellers(&intent, &mut rng, &mut candidates);
+                }
+                let judge = |title| {
+                    let grade = self.market.grade(&intent, title);
+                    (grade, seeming_grade(grade, bias > 0.0 && self.market.sells_best(&intent, title), bias))
+                };
+                rank(&mut candidates, judge, &mut rng, &mut list);
                 day.summary.impressions += 1;
                 day.summary.misspelt += u64::from(misspelt);
                 let mut found = false;

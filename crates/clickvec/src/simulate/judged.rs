@@ -40,16 +40,17 @@ pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::I
     let (mut judged, mut validation) = (Vec::new(), Vec::new());
     let kinds = market.kinds();
     for (place, &kind) in kinds.iter().enumerate() {
-        some(market, kind, config.judged, &mut known, &mut rng, &mut judged);
+        some(config, market, kind, config.judged, &mut known, &mut rng, &mut judged);
         let (place, all, kinds) = (place as u32, config.validation, kinds.len() as u32);
         let share = all / kinds + u32::from(place < all % kinds);
-        some(market, kind, share, &mut known, &mut rng, &mut validation);
+        some(config, market, kind, share, &mut known, &mut rng, &mut validation);
     }
     (judged, validation)
 }
 
 /// Adds `count` queries of a kind, or as many as there are.
 fn some<M: Market>(
+    config: &SimulateConfig,
     market: &M,
     kind: Kind,
     count: u32,
@@ -67,7 +68,7 @@ fn some<M: Market>(
         if !spelt || query.is_empty() || known.contains(&query) || !market.is_fit(kind, &intent, &query) {
             continue;
         }
-        let titles = titles_of(market, &intent, rng);
+        let titles = titles_of(config, market, &intent, rng);
         if is_fit(market, kind, &query, &titles) {
             known.insert(query.clone());
             judged.push(Judged { query, kind, intent, titles });
@@ -76,9 +77,13 @@ fn some<M: Market>(
     }
 }
 
-fn titles_of<M: Market>(market: &M, intent: &M::Intent, rng: &mut Rng) -> Vec<(u32, u8)> {
+fn titles_of<M: Market>(config: &SimulateConfig, market: &M, intent: &M::Intent, rng: &mut Rng) -> Vec<(u32, u8)> {
     let mut found = Vec::new();
     (0..LOOKS).for_each(|_| market.candidates(intent, rng, &mut found));
+    // What a biased engine always shows must not go unjudged.
+    if config.engine_bias > 0.0 {
+        market.best_sellers(intent, rng, &mut found);
+    }
     found.sort_unstable();
     found.dedup();
     found.shuffle(rng);

@@ -8,6 +8,9 @@ use crate::clicks::Title;
 /// A random stream.
 pub(super) type Rng = Xoshiro256PlusPlus;
 
+/// How many titles of what sells best a biased engine puts into each list.
+pub(super) const BEST_SELLERS: usize = 6;
+
 /// What is hard about a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -81,4 +84,11 @@ pub(super) trait Market: Sync {
     /// Titles of all grades that have something to do with it, for a list of results: at least 10 if there are so many,
     /// perhaps one several times; appended to `found`.
     fn candidates(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
+
+    /// Titles of what sells best among things like this, whatever else is asked: at most [`BEST_SELLERS`]; appended to
+    /// `found`.
+    fn best_sellers(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
+
+    /// Whether a title is of what sells best among things like this.
+    fn sells_best(&self, intent: &Self::Intent, title: u32) -> bool;
 }

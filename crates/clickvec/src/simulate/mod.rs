@@ -42,6 +42,9 @@ pub struct SimulateConfig {
     pub misspelt: f64,
     /// η: the title at rank r, from 1, is examined with probability r^−η.
     pub position_bias: f64,
+    /// How much the engine goes by what sells best of a thing instead of what is asked of it: from 0, not at all, to 1, by
+    /// nothing else.
+    pub engine_bias: f64,
     /// ε: how often an examined title that is of no use at all is clicked.
     pub click_noise: f64,
     /// Same seed, same bytes.
@@ -61,6 +64,7 @@ impl Default for SimulateConfig {
             validation: 200,
             misspelt: 0.2,
             position_bias: 1.0,
+            engine_bias: 0.0,
             click_noise: 0.1,
             seed: 1,
             impressions: false,

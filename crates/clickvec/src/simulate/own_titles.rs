@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
-use super::market::{Kind, Market, Rng};
+use super::market::{BEST_SELLERS, Kind, Market, Rng};
 use crate::clicks::Title;
 use crate::rng::Permutation;
 use crate::text::words;
@@ -48,6 +48,8 @@ pub(super) struct OwnMarket {
     of_titles: Vec<Vec<u32>>,
     /// The titles of each word.
     of_words: Vec<Vec<u32>>,
+    /// Of these, those that are wanted most often, at most [`BEST_SELLERS`].
+    best_sellers: Vec<Vec<u32>>,
     /// How much each word says.
     information: Vec<f64>,
     /// Titles with words; what is wanted most often first, by way of `order`.
@@ -83,9 +85,19 @@ impl OwnMarket {
             return None;
         }
         let order = Permutation::new(usable.len() as u64, seed, "popularity", 0);
+        let mut best_sellers = vec![Vec::new(); all.len()];
+        for place in 0..usable.len() as u64 {
+            let title = usable[order.at(place) as usize];
+            for &word in &of_titles[title as usize] {
+                let best: &mut Vec<u32> = &mut best_sellers[word as usize];
+                if best.len() < BEST_SELLERS {
+                    best.push(title);
+                }
+            }
+        }
         let said = |titles_of: &Vec<u32>| (1.0 + titles.len() as f64 / titles_of.len() as f64).ln();
         let information = of_words.iter().map(said).collect();
-        Some(OwnMarket { titles, words: all, of_titles, of_words, information, usable, order })
+        Some(OwnMarket { titles, words: all, of_titles, of_words, best_sellers, information, usable, order })
     }
 
     fn weight(&self, word: u32) -> f64 {
@@ -96,6 +108,12 @@ impl OwnMarket {
             || text.chars().count() == 1
             || text.chars().all(|c| c.is_ascii_digit());
         if says_little { SELDOM } else { 1.0 }
+    }
+
+    /// The titles with the rarest word that are wanted most often.
+    fn best_sellers_of(&self, want: &OwnWant) -> &[u32] {
+        let rarest = want.words.iter().min_by_key(|&&word| self.of_words[word as usize].len());
+        rarest.map_or(&[], |&word| &self.best_sellers[word as usize])
     }
 
     /// Some words of a title, each at most once; one of them says something, if any does.
@@ -220,6 +238,14 @@ impl Market for OwnMarket {
             found.extend(some_of(word, 3, rng));
         }
         found.extend((0..ANY).map(|_| rng.random_range(0..self.titles.len() as u32)));
+    }
+
+    fn best_sellers(&self, want: &OwnWant, _: &mut Rng, found: &mut Vec<u32>) {
+        found.extend(self.best_sellers_of(want));
+    }
+
+    fn sells_best(&self, want: &OwnWant, title: u32) -> bool {
+        self.best_sellers_of(want).contains(&title)
     }
 }
 

@@ -34,17 +34,29 @@ impl ClickModel {
     }
 }
 
-/// Makes the list that an engine would show: the best first as far as it can tell, none twice.
-pub(super) fn rank(candidates: &mut Vec<u32>, grade: impl Fn(u32) -> u8, rng: &mut Rng, list: &mut Vec<(u32, u8)>) {
+/// What the engine takes a title for, in grades, before it errs: the grade where it is not biased (0); where it is biased
+/// in full (1), nothing but whether this sells best.
+pub(super) fn seeming_grade(grade: u8, sells_best: bool, bias: f64) -> f64 {
+    (1.0 - bias) * f64::from(grade) + bias * if sells_best { 4.0 } else { 0.0 }
+}
+
+/// Makes the list that an engine would show: the best first as far as it can tell, none twice. `judge` gives a title's true
+/// grade, and the one that the engine takes it for before it errs.
+pub(super) fn rank(
+    candidates: &mut Vec<u32>,
+    judge: impl Fn(u32) -> (u8, f64),
+    rng: &mut Rng,
+    list: &mut Vec<(u32, u8)>,
+) {
     candidates.sort_unstable();
     candidates.dedup();
     let mut scored: Vec<(f64, u32, u8)> = candidates
         .iter()
         .map(|&title| {
-            let grade = grade(title);
+            let (grade, seeming) = judge(title);
             // The sum of 4 uniform numbers has a variance of 1/3.
             let error = (0..4).map(|_| rng.random::<f64>()).sum::<f64>() - 2.0;
-            (f64::from(grade) + ENGINE_ERROR * 3f64.sqrt() * error, title, grade)
+            (seeming + ENGINE_ERROR * 3f64.sqrt() * error, title, grade)
         })
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -9,7 +9,7 @@ use clickvec_logs::preset::{self, Preset};
 use clickvec_logs::robots::Limits;
 use clickvec_logs::table::{self, Format, Options};
 use clickvec_logs::time::Time;
-use clickvec_logs::{Config, Split};
+use clickvec_logs::{Config, PositionWeighting, Split};
 
 /// The most queries that a person asks in a day.
 const DEFAULT_PER_DAY: u64 = 200;
@@ -107,9 +107,14 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Position bias")]
     correct_position_bias: bool,
 
-    /// The most that a click may weigh.
+    /// The most that a click may weigh for the place where it was made.
     #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, help_heading = "Position bias")]
     position_clip: f64,
+
+    /// How far to trust the ranking that was shown: clicks also weigh by how much the titles of their position attract, to
+    /// this power; 0 takes every click for as deserved as any other.
+    #[arg(long, value_name = "POWER", default_value_t = 2.0, value_parser = trust, help_heading = "Position bias")]
+    position_trust: f64,
 
     /// Stop if more of the rows are broken.
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
@@ -263,7 +268,9 @@ impl Args {
             day_limit_asked: self.max_queries_per_day.is_some(),
             split: self.split()?,
             validation_titles: usize::from(self.validation_titles),
-            position_clip: self.correct_position_bias.then_some(self.position_clip),
+            position_weighting: self
+                .correct_position_bias
+                .then_some(PositionWeighting { clip: self.position_clip, trust: self.position_trust }),
             max_bad: self.max_bad,
             memory: self.memory,
             output: self.output.clone(),
@@ -290,6 +297,11 @@ fn part(text: &str) -> Result<f64, String> {
 fn clip(text: &str) -> Result<f64, String> {
     let clip = text.parse::<f64>().ok().filter(|clip| *clip >= 1.0 && clip.is_finite());
     clip.ok_or_else(|| "expected a number of 1 or more".to_owned())
+}
+
+fn trust(text: &str) -> Result<f64, String> {
+    let trust = text.parse::<f64>().ok().filter(|trust| (0.0..=10.0).contains(trust));
+    trust.ok_or_else(|| "expected a number from 0 to 10".to_owned())
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -95,7 +95,7 @@ fn curve(page: &mut String, report: &PositionReport) {
     let _ = writeln!(
         page,
         "<h2>How often a position is looked at</h2>\n<p>Of position {}'s; lines are two standard errors to each side. A \
-         click weighs 1 by this, at most {}. What the log cannot compare is left out, and weighs 1.</p>",
+         click weighs 1 by this, at most {}, and less where titles attract less. What the log cannot compare is left out, and weighs 1.</p>",
         report.reference, report.clip
     );
     let (width, height) = (LABEL + BAR + 110, report.positions.len() * ROW);

@@ -62,7 +62,7 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     }
     if let Some(positions) = &report.positions {
         let mut rows = table::plain();
-        rows.set_header(["position", "shown", "clicks", "looked at", "± s.e.", "weight"]);
+        rows.set_header(["position", "shown", "clicks", "looked at", "± s.e.", "attraction", "weight"]);
         for position in &positions.positions {
             rows.add_row([
                 position.position.to_string(),
@@ -70,14 +70,16 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
                 output::count(position.clicks),
                 position.examination.map_or("not measured".to_owned(), |theta| format!("{theta:.3}")),
                 position.standard_error.map_or(String::new(), |error| format!("{error:.3}")),
+                position.attraction.map_or(String::new(), |attraction| format!("{attraction:.2}")),
                 format!("{:.2}", position.weight),
             ]);
         }
-        table::align_right(&mut rows, 0..6);
-        let (clip, reference) = (positions.clip, positions.reference);
+        table::align_right(&mut rows, 0..7);
+        let (clip, trust, reference) = (positions.clip, positions.trust, positions.reference);
         let _ = writeln!(
             text,
-            "\n{}\nlooked at: of how often position {reference} is; weights are 1 / looked at, at most {clip}",
+            "\n{}\nlooked at: of how often position {reference} is; attraction: clicks of those who look, of position {reference}'s\n\
+             a click weighs 1 / looked at, at most {clip}, times attraction, at most 1, to the power of {trust}",
             table::show(&mut rows)
         );
         if positions.positions.first().is_some_and(|first| first.position != reference) {
