@@ -213,6 +213,56 @@ fn the_raw_log_is_in_the_order_of_time() {
     assert!(times.len() > 100_000 && times.is_sorted());
 }
 
+/// Of the lists with a best title at all (grade 4), the mean place of their best titles, and of the others.
+fn mean_places(folder: &Path) -> [f64; 2] {
+    let mut sums = [[0.0; 2]; 2];
+    for row in rows(folder, "log.tsv") {
+        let side = usize::from(row[8] != "4");
+        sums[side][0] += row[3].parse::<f64>().unwrap();
+        sums[side][1] += 1.0;
+    }
+    sums.map(|[sum, count]| sum / count)
+}
+
+#[test]
+fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
+    let biased = SimulateConfig { impressions: true, engine_bias: 1.0, titles: 20_000, ..small() };
+    let world = simulated(&biased, None);
+    let [best, others] = mean_places(simulated(&SimulateConfig { engine_bias: 0.0, ..biased.clone() }, None).path());
+    assert!(best < others - 2.0, "{best}, {others}");
+    let [best, others] = mean_places(world.path());
+    assert!(best > others - 1.0, "{best}, {others}");
+    // Everything that it puts on top is judged too: the same titles again and again, for whatever is asked of a thing.
+    let truth: serde_json::Value = serde_json::from_slice(&files(world.path())["truth.json"]).unwrap();
+    assert_eq!(truth["config"]["engine_bias"], 1.0);
+    let mut seen = HashMap::<(String, String), [f64; 2]>::new();
+    for row in rows(world.path(), "log.tsv") {
+        let counts = seen.entry((row[3].clone(), row[8].clone())).or_default();
+        *counts = [counts[0] + 1.0, counts[1] + row[4].parse::<f64>().unwrap()];
+    }
+    for ((place, grade), [shown, clicked]) in seen.into_iter().filter(|(_, [shown, _])| *shown > 300.0) {
+        let number = |name: &str, place: usize| truth[name][place].as_f64().unwrap();
+        let expected =
+            number("examination", place.parse::<usize>().unwrap() - 1) * number("attraction", grade.parse().unwrap());
+        let error = (expected * (1.0 - expected) / shown).sqrt();
+        assert!((clicked / shown - expected).abs() <= 4.5 * error, "rank {place}, grade {grade}");
+    }
+
+    let titles =
+        (0..600).map(|n| Title { id: format!("p{n}"), title: format!("thing{} colour{} number{n}", n % 20, n % 7) });
+    let config = SimulateConfig { pairs: 5_000, judged: 20, validation: 10, ..biased };
+    let own = simulated(&config, Some(titles.collect()));
+    // One word has few titles that sell best, and they stand on top of its lists.
+    let mut on_top = HashMap::<String, HashSet<String>>::new();
+    let one_word =
+        rows(own.path(), "log.tsv").into_iter().filter(|row| row[0].starts_with("thing") && !row[0].contains(' '));
+    for row in one_word.filter(|row| row[3] == "1") {
+        on_top.entry(row[0].clone()).or_default().insert(row[1].clone());
+    }
+    let most = on_top.values().map(HashSet::len).max().unwrap();
+    assert!(on_top.len() > 5 && (2..=12).contains(&most), "{on_top:?}");
+}
+
 /// Mean NDCG@1 of queries of each kind.
 fn by_kind(ranker: &dyn Ranker, log: &Path) -> HashMap<Kind, f64> {
     let of = |kind: Kind| {
