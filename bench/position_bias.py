@@ -12,8 +12,8 @@ Each training is judged by the true grades. The logs:
   last by nothing but what sells best of a thing.
 
 Prints NDCG@1 and @3 of each training, and the paired t test over queries, each query's number being its mean over the
-seeds. Fails unless training with weights is better where the ranker misleads (shop, biased), p < 0.05, and no worse where
-it does not (good, half).
+seeds. Fails unless training with weights is better by one of them, p < 0.05, and worse by neither, in all worlds but `half`,
+which is only reported: position says something there, and hides something.
 """
 
 import argparse
@@ -90,10 +90,10 @@ def simulate(bias):
     return make
 
 
-# How each world's log is made, and whether its ranker misleads.
+# How each world's log is made, and whether weights must pay in it.
 WORLDS = {
     "shop": (make_shop, True),
-    "good": (simulate(0), False),
+    "good": (simulate(0), True),
     "half": (simulate(0.5), False),
     "biased": (simulate(1), True),
 }
@@ -101,7 +101,7 @@ WORLDS = {
 
 def compare(world, folder, options, run):
     """Whether the world's claim holds."""
-    make, misleads = WORLDS[world]
+    make, must_pay = WORLDS[world]
     make(folder, options, run)
     # In the shop, which has few pairs, as many epochs as the program chooses.
     epochs = [] if world == "shop" else ["--epochs", options.epochs]
@@ -112,11 +112,11 @@ def compare(world, folder, options, run):
     report = run("prepare", folder / "log.tsv", "--output", folder / "weighted.tsv", "--json", *everything, *weighted)
     examination = None if world == "shop" else json.loads((folder / "truth.json").read_text())["examination"]
     print(f"\n{world}\nposition  true   found  s.e.   attraction  weight")
-    for found in json.loads(report.stdout)["positions"]["positions"]:
-        place = found["position"]
+    for row in json.loads(report.stdout)["positions"]["positions"]:
+        place = row["position"]
         true = examination[place - 1] if examination else 1 / place
-        print(f"{place:8}  {true:.3f}  {found['examination']:.3f}  {found['standard_error']:.3f}  {found['attraction']:10.3f}"
-              f"  {found['weight']:6.2f}")
+        print(f"{place:8}  {true:.3f}  {row['examination']:.3f}  {row['standard_error']:.3f}  {row['attraction']:10.3f}"
+              f"  {row['weight']:6.2f}")
     scores = {}
     for seed in range(options.seeds):
         for name in ("plain", "weighted"):
@@ -130,7 +130,7 @@ def compare(world, folder, options, run):
                 column = rows[0].index(metric)
                 for row in rows[1:]:
                     scores.setdefault((metric, name), {}).setdefault(row[query], []).append(float(row[column]))
-    holds = []
+    found = []
     for metric in ("ndcg@1", "ndcg@3"):
         plain, weighted = (
             {query: statistics.fmean(values) for query, values in scores[metric, name].items()}
@@ -139,9 +139,9 @@ def compare(world, folder, options, run):
         difference, t, p = t_test([weighted[query] - plain[query] for query in plain])
         print(f"{metric}: plain {statistics.fmean(plain.values()):.4f}, weighted {statistics.fmean(weighted.values()):.4f}, "
               f"{difference:+.4f} over {len(plain)} queries, t = {t:.2f}, p = {p:.2g}", flush=True)
-        holds.append(difference > 0 and p < 0.05 if misleads else difference > 0 or p >= 0.05)
-    # One of two is enough where there is something to win; nothing may be lost.
-    return any(holds) if misleads else all(holds)
+        found.append((difference, p))
+    is_better = any(difference > 0 and p < 0.05 for difference, p in found)
+    return not must_pay or is_better and all(difference > 0 or p >= 0.05 for difference, p in found)
 
 
 def main():
@@ -162,8 +162,7 @@ def main():
             if not compare(world, Path(folder), options, run):
                 failed.append(world)
     if failed:
-        sys.exit(f"error: expected training with weights to be better where the ranker misleads and no worse elsewhere, found "
-                 f"otherwise in: {', '.join(failed)}")
+        sys.exit(f"error: expected training with weights to be better, p < 0.05, found otherwise in: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
