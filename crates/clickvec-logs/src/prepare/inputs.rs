@@ -14,7 +14,7 @@ use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
 use crate::gather::Gatherer;
 use crate::join::Searches;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
-use crate::robots::{Robots, UserCounts};
+use crate::robots::{Robots, SharedCounts, UserCounts};
 use crate::table::{Next, Options, Record, Table, is_stream};
 use crate::time::Time;
 
@@ -129,18 +129,18 @@ impl Inputs {
         Ok(())
     }
 
-    /// Reads all rows and lets them wait; their queries are counted in `users`.
+    /// Reads all rows and lets them wait; their queries are counted in `queries`.
     pub(super) fn defer(
         &self,
         config: &Config,
         options: &Options,
         counter: &mut Counter<'_>,
-        users: &mut UserCounts,
+        queries: &mut SharedCounts,
         deferred: &mut Deferred,
         report: &mut Report,
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
-        self.each(config, options, report, progress, |_, record| counter.defer(record, users, deferred, options))?;
+        self.each(config, options, report, progress, |_, record| counter.defer(record, queries, deferred, options))?;
         counter.passed_over(&report.left_out);
         Ok(())
     }
