@@ -105,6 +105,13 @@ impl Waiting {
         self.numbers[place as usize]
     }
 
+    /// Bytes of the texts.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Forgets them.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.texts.clear();

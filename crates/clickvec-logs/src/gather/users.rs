@@ -41,7 +41,7 @@ impl Users {
     fn add_other(&mut self, query: usize, user: u64) {
         let Of { count, block, .. } = self.queries[query];
         let others = count as usize - 1;
-        let (blocks, is_full) = (others / BLOCK, others % BLOCK == 0);
+        let (blocks, is_full) = (others / BLOCK, others.is_multiple_of(BLOCK));
         let mut block = block as usize;
         if is_full && (blocks == 0 || blocks.is_power_of_two()) {
             // The place of those that move stays empty; all such places are smaller than the new one.

@@ -13,6 +13,8 @@ use crate::gather::{AT_ONCE, Gatherer, Names, Sighting, Waiting};
 use crate::privacy::Removed;
 
 const BUFFER_BYTES: usize = 256 * 1024;
+/// Bytes of texts that wait to be numbered: rows may be long.
+const WAITING_BYTES: usize = 256 * 1024;
 
 /// Who asked what in a row, for those who count queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +78,8 @@ impl Deferred {
     pub(super) fn add(&mut self, asked: Option<Asked>, seen: Option<Seen<&str>>) -> Result<()> {
         let seen = seen.map(|seen| seen.with(|query, title| (self.queries.push(query), self.titles.push(title))));
         self.waiting.push(Row { asked, seen });
-        if self.waiting.len() < AT_ONCE { Ok(()) } else { self.number() }
+        let is_full = self.waiting.len() == AT_ONCE || self.queries.bytes() + self.titles.bytes() >= WAITING_BYTES;
+        if is_full { self.number() } else { Ok(()) }
     }
 
     /// Numbers the texts of rows that wait for that, and writes the rows.
@@ -307,5 +310,20 @@ mod tests {
             assert_eq!(get(&mut left).unwrap(), row);
         }
         assert!(left.is_empty());
+    }
+
+    #[test]
+    fn long_texts_do_not_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut deferred = Deferred::new(usize::MAX, folder.path()).unwrap();
+        for number in 0..9 {
+            let title = number.to_string().repeat(100_000);
+            let sighting =
+                Sighting { query: "q", title: title.as_str(), part: 0, position: 0, shown: 1, clicks: 1, user: None };
+            let seen = Seen { item: None, removed: Removed::default(), fate: Fate::Counted(sighting) };
+            deferred.add(None, Some(seen)).unwrap();
+            assert!(deferred.titles.bytes() < WAITING_BYTES);
+        }
+        assert_eq!((deferred.rows, deferred.waiting.len()), (9, 0));
     }
 }
