@@ -171,7 +171,9 @@ pub fn prepare(
         let limit = config.limits.log.into_iter().chain(config.limits.day).min().unwrap_or(u64::MAX);
         let mut queries = SharedCounts::new(budget(1.0 - COUNTING) / 4);
         let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
-        inputs.defer(config, &options, &mut counter, &mut queries, &mut deferred, &mut report, progress)?;
+        inputs.read(config, &options, &mut counter, &mut report, progress, |counter, record| {
+            counter.defer(record, &mut queries, &mut deferred, &options)
+        })?;
         if let Some(suspects) = queries.over(limit) {
             let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
             deferred.each_asked(|asked| match suspects.contains(asked.user) {
@@ -182,7 +184,9 @@ pub fn prepare(
         }
         deferred.count(&mut gatherer, |row| counter.judge(row, &robots))?;
     } else {
-        inputs.count(config, &options, &mut counter, &robots, &mut gatherer, &mut report, progress)?;
+        inputs.read(config, &options, &mut counter, &mut report, progress, |counter, record| {
+            counter.row(record, &robots, &mut gatherer, &options)
+        })?;
     }
     report.robots = limited.then_some(robots.len() as u64);
     let found = counter.finish();
