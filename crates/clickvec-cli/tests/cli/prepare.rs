@@ -234,7 +234,7 @@ fn presets_join_searches_and_clicks() {
         std::fs::remove_file(folder.path("piped.tsv")).unwrap();
     }
     let twice = [&["prepare", "-", "-", "-o", "piped.tsv"], &ubi[5..]].concat();
-    folder.run_with(&twice, queries).code(2).says("the same log");
+    folder.run_with(&twice, queries).code(2).says("expected standard input, `-`, once");
 
     // A click belongs to the last search of the visit before it.
     let event = |name: &str, time: u64, more: &str| {
