@@ -99,7 +99,7 @@ impl UserCounts {
     }
 
     fn count(&mut self, user: u64, day: i64, query: u64) {
-        let key = key(user, day);
+        let key = mixed(user, day as u64);
         let new = Entry { user, first: query, last: query, queries: 1, is_day: day != WHOLE_LOG };
         let entry = self.counts.entry(key).or_insert(new);
         if entry.last != query {
@@ -167,6 +167,73 @@ impl UserCounts {
     }
 }
 
+/// Counts that users share, to find those who may ask more than a limit: nobody who does is missed.
+pub(crate) struct SharedCounts {
+    /// In the upper bits which user and query came last, in the lower ones the number of queries.
+    counts: Vec<u64>,
+    /// Rows that are not counted yet: user, query.
+    rows: Vec<(u64, u64)>,
+}
+
+/// Who may ask more than a limit. The more users there are, the more of them are suspected for nothing.
+pub(crate) struct Suspects {
+    /// A bit for each count.
+    bits: Vec<u64>,
+}
+
+/// Bits of a number of queries that users share; it stays at the largest number.
+const COUNT_BITS: u32 = 24;
+const MOST_QUERIES: u64 = (1 << COUNT_BITS) - 1;
+/// Counts that users share, if memory allows: beside these the processor's caches have room for other things.
+const MOST_SHARED: usize = 1 << 20;
+
+impl SharedCounts {
+    /// Counts within `budget` bytes, or 64 counts.
+    pub(crate) fn new(budget: usize) -> SharedCounts {
+        let counts = (budget / size_of::<u64>() + 1).next_power_of_two() / 2;
+        SharedCounts { counts: vec![0; counts.clamp(64, MOST_SHARED)], rows: Vec::with_capacity(AT_ONCE) }
+    }
+
+    /// Counts a row as [`UserCounts::add`] does.
+    #[inline]
+    pub(crate) fn add(&mut self, user: u64, query: u64) {
+        self.rows.push((user, query));
+        if self.rows.len() == AT_ONCE {
+            self.count_rows();
+        }
+    }
+
+    fn count_rows(&mut self) {
+        let mask = self.counts.len() - 1;
+        for (user, query) in self.rows.drain(..) {
+            let last = mixed(user, query) >> COUNT_BITS;
+            let count = &mut self.counts[user as usize & mask];
+            if *count >> COUNT_BITS != last || *count == 0 {
+                *count = last << COUNT_BITS | ((*count & MOST_QUERIES) + 1).min(MOST_QUERIES);
+            }
+        }
+    }
+
+    /// Those who may be over a limit; `None` if nobody is.
+    pub(crate) fn over(mut self, limit: u64) -> Option<Suspects> {
+        self.count_rows();
+        let limit = limit.min(MOST_QUERIES - 1);
+        let bit = |count: &u64| u64::from(count & MOST_QUERIES > limit);
+        let word = |counts: &[u64]| counts.iter().rev().fold(0, |word, count| word << 1 | bit(count));
+        let bits: Vec<u64> = self.counts.chunks(64).map(word).collect();
+        bits.iter().any(|&word| word > 0).then_some(Suspects { bits })
+    }
+}
+
+impl Suspects {
+    /// Whether a user is suspected.
+    #[inline]
+    pub(crate) fn contains(&self, user: u64) -> bool {
+        let place = user as usize & (64 * self.bits.len() - 1);
+        self.bits[place / 64] >> (place % 64) & 1 > 0
+    }
+}
+
 impl Limits {
     fn judge(&self, entry: &Entry, robots: &mut Robots) {
         let limit = if entry.is_day { self.day } else { self.log };
@@ -176,8 +243,8 @@ impl Limits {
     }
 }
 
-fn key(user: u64, day: i64) -> u64 {
-    xxh3_64([user.to_le_bytes(), day.to_le_bytes()].as_flattened())
+fn mixed(user: u64, other: u64) -> u64 {
+    xxh3_64([user.to_le_bytes(), other.to_le_bytes()].as_flattened())
 }
 
 #[cfg(test)]
@@ -200,6 +267,25 @@ mod tests {
         let mut robots: Vec<u64> = users.robots().unwrap().into_iter().collect();
         robots.sort_unstable();
         robots
+    }
+
+    #[test]
+    fn whoever_is_over_a_limit_is_suspected() {
+        for budget in [8, 4_096, 1 << 20] {
+            assert!(SharedCounts::new(budget).over(0).is_none());
+            let mut counts = SharedCounts::new(budget);
+            // User u asks u queries in two rows each, which follow each other.
+            for round in 0..40 {
+                for user in (0..40).filter(|&user| round < u64::from(user)) {
+                    (0..2).for_each(|_| counts.add(xxh3_64(&[user]), round));
+                }
+            }
+            let suspects = counts.over(20).unwrap();
+            let found: Vec<u8> = (0..40).filter(|&user| suspects.contains(xxh3_64(&[user]))).collect();
+            assert!((21..40).all(|user| found.contains(&user)), "{found:?}");
+            // With so many counts as there are at last, forty users share none.
+            assert_eq!(found.len() == 19, budget == 1 << 20, "{found:?}");
+        }
     }
 
     #[test]

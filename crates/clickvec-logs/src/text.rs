@@ -10,13 +10,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 pub fn clean(text: &str, lower: bool, out: &mut String) {
     out.clear();
     // Nearly all queries need nothing but a copy.
-    let mut last = b' ';
-    let plain = text.bytes().all(|byte| {
-        let fine = byte.is_ascii() && byte >= b' ' && byte != 0x7f && !(byte == b' ' && last == b' ');
-        last = byte;
-        fine
-    });
-    if plain && last != b' ' {
+    if is_clean(text.as_bytes()) {
         out.push_str(text);
         if lower {
             out.make_ascii_lowercase();
@@ -34,6 +28,15 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
             false => out.push_str(word),
         }
     }
+}
+
+/// Whether a text is printable ASCII with single spaces inside. It is looked at as a whole, which compilers do for many
+/// bytes at once.
+fn is_clean(text: &[u8]) -> bool {
+    let [first, rest @ ..] = text else { return true };
+    let printable = text.iter().fold(true, |all, byte| all & (b' '..=b'~').contains(byte));
+    let doubled = text.iter().zip(rest).fold(false, |any, (a, b)| any | (*a == b' ') & (*b == b' '));
+    printable && !doubled && *first != b' ' && text.last() != Some(&b' ')
 }
 
 /// Writes a query into `out` as models see it, as far as that shows no difference to people: NFKC, without characters of

@@ -326,7 +326,9 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims `path` by a locked file beside it. The lock goes with the process, however it ends.
+    /// Claims `path` by a locked file beside it. The lock goes with the process, however it ends; after a kill the empty
+    /// file stays. A lock that needs no file would be on the folder, where others write too, or on the output, which is
+    /// not there yet or is replaced.
     ///
     /// # Errors
     ///

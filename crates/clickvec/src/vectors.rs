@@ -10,13 +10,44 @@ use crate::error::{VectorFault, shortened};
 const NPY_ALIGNMENT: usize = 64;
 const NPY_MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
+/// What the beginning of a file says about the vectors that follow.
+#[derive(Debug)]
+struct Promise {
+    rows: usize,
+    dimension: usize,
+    written: usize,
+}
+
+impl Promise {
+    fn new(rows: usize, dimension: usize) -> Promise {
+        Promise { rows, dimension, written: 0 }
+    }
+
+    /// That one more vector may follow, and this one.
+    fn check(&self, vector: &[f32]) -> io::Result<()> {
+        if vector.len() != self.dimension {
+            return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
+        }
+        if self.written == self.rows {
+            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.rows + 1 }));
+        }
+        Ok(())
+    }
+
+    /// That all were written.
+    fn check_kept(&self) -> io::Result<()> {
+        match self.written == self.rows {
+            true => Ok(()),
+            false => Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written })),
+        }
+    }
+}
+
 /// Writes vectors one by one as a `.npy` file (format 1.0, little-endian f32, row-major, [rows, dimension]).
 #[derive(Debug)]
 pub struct NpyWriter<W> {
     target: W,
-    dimension: usize,
-    rows: usize,
-    written: usize,
+    promise: Promise,
     bytes: Vec<u8>,
 }
 
@@ -28,7 +59,7 @@ impl<W: Write> NpyWriter<W> {
     /// What `target` returns.
     pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<NpyWriter<W>> {
         target.write_all(&npy_header(rows, dimension))?;
-        Ok(NpyWriter { target, dimension, rows, written: 0, bytes: Vec::with_capacity(4 * dimension) })
+        Ok(NpyWriter { target, promise: Promise::new(rows, dimension), bytes: Vec::with_capacity(4 * dimension) })
     }
 
     /// Writes one vector.
@@ -38,16 +69,11 @@ impl<W: Write> NpyWriter<W> {
     /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::Dimension`] if the vector
     /// has another dimension, around [`VectorFault::RowCount`] if it is one too many.
     pub fn write(&mut self, vector: &[f32]) -> io::Result<()> {
-        if vector.len() != self.dimension {
-            return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
-        }
-        if self.written == self.rows {
-            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.rows + 1 }));
-        }
+        self.promise.check(vector)?;
         self.bytes.clear();
         self.bytes.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
         self.target.write_all(&self.bytes)?;
-        self.written += 1;
+        self.promise.written += 1;
         Ok(())
     }
 
@@ -57,9 +83,7 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::RowCount`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
-        if self.written != self.rows {
-            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written }));
-        }
+        self.promise.check_kept()?;
         self.target.flush()?;
         Ok(self.target)
     }
@@ -70,9 +94,7 @@ impl<W: Write> NpyWriter<W> {
 #[derive(Debug)]
 pub struct Word2vecWriter<W> {
     target: W,
-    dimension: usize,
-    rows: usize,
-    written: usize,
+    promise: Promise,
 }
 
 impl<W: Write> Word2vecWriter<W> {
@@ -83,7 +105,7 @@ impl<W: Write> Word2vecWriter<W> {
     /// What `target` returns.
     pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<Word2vecWriter<W>> {
         writeln!(target, "{rows} {dimension}")?;
-        Ok(Word2vecWriter { target, dimension, rows, written: 0 })
+        Ok(Word2vecWriter { target, promise: Promise::new(rows, dimension) })
     }
 
     /// Writes one vector. Whoever reads the form takes tokens as keys: no two should be the same.
@@ -95,24 +117,19 @@ impl<W: Write> Word2vecWriter<W> {
     /// [`VectorFault::Token`] if the token is empty or has white space, around [`VectorFault::RowCount`] if it is one too
     /// many.
     pub fn write(&mut self, token: &str, vector: &[f32]) -> io::Result<()> {
-        if vector.len() != self.dimension {
-            return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
-        }
+        self.promise.check(vector)?;
         if !vector.iter().all(|value| value.is_finite()) {
             return Err(invalid(VectorFault::NoFiniteLength));
         }
         if token.is_empty() || token.contains(char::is_whitespace) {
             return Err(invalid(VectorFault::Token { found: shortened(token) }));
         }
-        if self.written == self.rows {
-            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.rows + 1 }));
-        }
         self.target.write_all(token.as_bytes())?;
         for value in vector {
             write!(self.target, " {value}")?;
         }
         self.target.write_all(b"\n")?;
-        self.written += 1;
+        self.promise.written += 1;
         Ok(())
     }
 
@@ -122,9 +139,7 @@ impl<W: Write> Word2vecWriter<W> {
     ///
     /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::RowCount`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
-        if self.written != self.rows {
-            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written }));
-        }
+        self.promise.check_kept()?;
         self.target.flush()?;
         Ok(self.target)
     }

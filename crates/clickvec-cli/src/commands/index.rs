@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
 
-    /// The column that is searched in the place of the title: `body`, for example.
+    /// The column that is searched in the place of the title, as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
 

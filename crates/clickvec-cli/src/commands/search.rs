@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
-    /// Without an index: the column that is searched in the place of the title.
+    /// Without an index: the column that is searched in the place of the title; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "index")]
     field: String,
 

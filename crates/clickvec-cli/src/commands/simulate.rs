@@ -96,6 +96,12 @@ struct Report<'a> {
     summary: &'a Summary,
 }
 
+/// Whether more queries are misspelt than chance explains, by four standard errors and at least a twentieth of all.
+fn misspelt_beyond(share: f64, misspelt: u64, all: u64) -> bool {
+    let deviation = (share * (1.0 - share) / all.max(1) as f64).sqrt();
+    misspelt as f64 > (share + (4.0 * deviation).max(0.05)) * all as f64
+}
+
 /// Simulates and says what was written.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let config = SimulateConfig {
@@ -141,6 +147,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         percent(summary.misspelt, summary.impressions),
         percent(summary.relevant_clicks, summary.clicks),
     ));
+    if misspelt_beyond(config.misspelt, summary.misspelt, summary.impressions) {
+        output::note(format_args!(
+            "these are more misspelt queries than the {:.0} % of --misspelt: of so few titles, too many of the others are \
+             judged queries, which the log must not have; take more titles, or less of --judged and --validation",
+            100.0 * config.misspelt,
+        ));
+    }
     for fewer in &summary.fewer_judged {
         let (kind, wanted) = (fewer.kind.name(), config.judged);
         output::note(match fewer.found {

@@ -53,6 +53,18 @@ fn a_body_is_learnt_judged_and_searched() {
 }
 
 #[test]
+fn columns_are_joined() {
+    let folder = folder();
+    let joined = ["--field", "title+body"];
+    folder.train("both", &[&joined[..], &["--validation", "judged.tsv"]].concat()).code(0);
+    folder.run(&["inspect", "both"]).code(0).prints("title+body");
+    let search = ["search", "--model", "both", "--titles", "titles.tsv", "red hammer", "-k", "1"];
+    let found = folder.run(&[&search[..], &joined].concat()).code(0);
+    assert!(found.stdout().contains("number") && found.stdout().contains(" hammer in red"), "{}", found.stdout());
+    folder.train("none", &["--field", "title+text"]).code(2).says("expected a column `text` in the header");
+}
+
+#[test]
 fn a_run_goes_on_with_its_own_field_only() {
     let folder = folder();
     folder.train("m", &["--field", "body"]).code(0);

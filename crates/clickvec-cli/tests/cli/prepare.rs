@@ -222,7 +222,19 @@ fn presets_join_searches_and_clicks() {
     ];
     let report = json(folder.run(&[&ubi[..], &["--json"]].concat()));
     assert_eq!((&report["left_out"]["without_search"], &report["left_out"]["not_clicked"]), (&1.into(), &1.into()));
-    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\n");
+    let expected = "query\ttitle\tcount\nred shoes\tShoes, red\t1\n";
+    assert_eq!(folder.read("clicks.tsv"), expected);
+    // What is read twice may come from a pipe, packed, too.
+    let (events, queries) = (folder.read("events.ndjson"), folder.read("queries.ndjson"));
+    let all = ["prepare", "-", "-o", "piped.tsv"];
+    let split = ["prepare", "-", "queries.ndjson", "-o", "piped.tsv"];
+    for (command, input) in [(&all[..], gzip(format!("{events}{queries}").as_bytes())), (&split[..], events.into())] {
+        folder.run_with(&[command, &ubi[5..]].concat(), input).code(0);
+        assert_eq!(folder.read("piped.tsv"), expected);
+        std::fs::remove_file(folder.path("piped.tsv")).unwrap();
+    }
+    let twice = [&["prepare", "-", "-", "-o", "piped.tsv"], &ubi[5..]].concat();
+    folder.run_with(&twice, queries).code(2).says("expected standard input, `-`, once");
 
     // A click belongs to the last search of the visit before it.
     let event = |name: &str, time: u64, more: &str| {
@@ -242,7 +254,16 @@ fn presets_join_searches_and_clicks() {
     folder.write("ga4.json", events.concat());
     let ga4 = ["prepare", "ga4.json", "-o", "clicks.tsv", "--preset", "ga4", "--min-users", "1"];
     assert_eq!(json(folder.run(&[&ga4[..], &["--json"]].concat()))["left_out"]["without_search"], 1);
-    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nsofa\tCouch\t1\n");
+    let expected = "query\ttitle\tcount\nsofa\tCouch\t1\n";
+    assert_eq!(folder.read("clicks.tsv"), expected);
+    // Many people whom the log does not know are no visit.
+    let nobody = events.concat().replace("\"u\"", "\"(not set)\"");
+    folder.write("ga4.json", [events.concat(), nobody.replace("sofa", "lamp").replace("boots", "lamp")].concat());
+    assert_eq!(json(folder.run(&[&ga4[..], &["--json"]].concat()))["left_out"]["other_events"], 4);
+    assert_eq!(folder.read("clicks.tsv"), expected);
+    let piped = ["prepare", "-", "-o", "clicks.tsv", "--preset", "ga4", "--min-users", "1"];
+    folder.run_with(&piped, folder.read("ga4.json")).code(0);
+    assert_eq!(folder.read("clicks.tsv"), expected);
     folder
         .run(&[&ga4[..], &["--format", "csv"]].concat())
         .code(2)
@@ -259,7 +280,8 @@ fn presets_of_public_collections() {
     assert_eq!(folder.read("out.tsv"), expected);
 
     folder.write("queries.tsv", "7\tred shoes\n8\tSofa\n");
-    folder.write("collection.tsv", "1\tShoes, red\n2\tCouch\n");
+    // Quotes are letters there, and need not close.
+    folder.write("collection.tsv", "0\t\"Never clicked, it says.\n1\tShoes, red\n2\tCouch\n");
     folder.write("qrels.tsv", "7\t0\t1\t1\n8\t0\t2\t1\n");
     let passage =
         ["prepare", "qrels.tsv", "-o", "out.tsv", "--preset", "msmarco-passage", "--titles", "collection.tsv"];

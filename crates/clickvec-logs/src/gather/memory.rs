@@ -2,9 +2,11 @@
 
 use hashbrown::HashTable;
 
-use super::texts::Names;
-use super::{Cell, PARTS, QueryGroup, Sighting, TitleGroup, add_user};
+use super::texts::{LEAST_PLACES, Names, sort_by_text};
+use super::users::Users;
+use super::{AT_ONCE, Cell, PARTS, QueryGroup, Sighting, TitleGroup};
 use crate::error::Result;
+use crate::report::Counts;
 
 /// Bytes that a table of places takes for each entry, with its free places.
 const TABLE_BYTES: usize = 10;
@@ -14,9 +16,8 @@ pub(super) struct Memory {
     names: Names,
     cells: Vec<Entry>,
     places: HashTable<u32>,
-    /// By query and part; empty if users are not told apart.
-    users: Vec<[Vec<u64>; PARTS]>,
-    user_bytes: usize,
+    /// By part; empty if users are not told apart.
+    users: [Users; PARTS],
     most_users: usize,
 }
 
@@ -33,8 +34,7 @@ impl Memory {
             names: Names::default(),
             cells: Vec::new(),
             places: HashTable::new(),
-            users: Vec::new(),
-            user_bytes: 0,
+            users: Default::default(),
             most_users,
         }
     }
@@ -60,13 +60,12 @@ impl Memory {
     pub(super) fn bytes_of_counts(&self) -> usize {
         self.cells.capacity() * size_of::<Entry>()
             + self.places.capacity() * TABLE_BYTES
-            + self.users.capacity() * size_of::<[Vec<u64>; PARTS]>()
-            + self.user_bytes
+            + self.users.iter().map(Users::bytes).sum::<usize>()
     }
 
     #[inline]
     pub(super) fn add(&mut self, sighting: Sighting<&str>) {
-        let numbered = self.names.number(sighting);
+        let numbered = sighting.with(|query, title| self.names.number(query, title));
         self.count(numbered);
     }
 
@@ -76,91 +75,165 @@ impl Memory {
     }
 
     /// Counts what is numbered already.
+    pub(super) fn count_all(&mut self, sightings: &[Sighting<u32>]) {
+        for sightings in sightings.chunks(AT_ONCE) {
+            let mut places = [None; AT_ONCE];
+            for (place, sighting) in places.iter_mut().zip(sightings) {
+                // Nearly always it is the first in question; whether it is needs its cell.
+                *place = self.places.find(mixed(sighting), |_| true).copied();
+            }
+            for (place, sighting) in places.iter_mut().zip(sightings) {
+                *place = place.filter(|&place| self.cells[place as usize].is_of(sighting));
+            }
+            for (place, sighting) in places.iter().zip(sightings) {
+                match place {
+                    Some(place) => self.cells[*place as usize].cell.add(sighting),
+                    None => self.count_cell(sighting),
+                }
+            }
+            sightings.iter().for_each(|sighting| self.count_user(sighting));
+        }
+    }
+
     #[inline]
-    pub(super) fn count(&mut self, sighting: Sighting<u32>) {
-        let Sighting { query, title, part, position, .. } = sighting;
-        let hash = mixed(query, title, part, position);
-        let cells = &self.cells;
-        let same = |&place: &u32| {
-            let entry = &cells[place as usize];
-            entry.query == query && entry.title == title && entry.cell.part == part && entry.cell.position == position
-        };
-        let place = match self.places.find(hash, same) {
+    fn count(&mut self, sighting: Sighting<u32>) {
+        self.count_cell(&sighting);
+        self.count_user(&sighting);
+    }
+
+    #[inline]
+    fn count_cell(&mut self, sighting: &Sighting<u32>) {
+        let hash = mixed(sighting);
+        let place = match self.places.find(hash, |&place| self.cells[place as usize].is_of(sighting)) {
             Some(&place) => place as usize,
             None => {
+                let &Sighting { query, title, part, position, .. } = sighting;
                 let place = self.cells.len();
                 self.cells.push(Entry { query, title, cell: Cell { part, position, shown: 0, clicks: 0 } });
+                if self.places.len() == self.places.capacity() {
+                    self.grow();
+                }
                 let cells = &self.cells;
-                self.places.insert_unique(hash, place as u32, |&place| {
-                    let Entry { query, title, cell } = &cells[place as usize];
-                    mixed(*query, *title, cell.part, cell.position)
-                });
+                self.places.insert_unique(hash, place as u32, |&place| cells[place as usize].mixed());
                 place
             }
         };
-        let cell = &mut self.cells[place].cell;
-        cell.shown = cell.shown.saturating_add(sighting.shown);
-        cell.clicks = cell.clicks.saturating_add(sighting.clicks);
+        self.cells[place].cell.add(sighting);
+    }
+
+    /// As the table of texts grows.
+    fn grow(&mut self) {
+        let count = self.places.len();
+        self.places = HashTable::new();
+        self.places = HashTable::with_capacity((2 * count).max(LEAST_PLACES));
+        let cells = &self.cells[..count];
+        for (place, entry) in (0..).zip(cells) {
+            self.places.insert_unique(entry.mixed(), place, |&place| cells[place as usize].mixed());
+        }
+    }
+
+    #[inline]
+    fn count_user(&mut self, sighting: &Sighting<u32>) {
         if let Some(user) = sighting.user
             && sighting.clicks > 0
             && self.most_users > 0
         {
-            if self.users.len() <= query as usize {
-                self.users.resize_with(query as usize + 1, Default::default);
-            }
-            let users = &mut self.users[query as usize][usize::from(part)];
-            let before = users.capacity();
-            add_user(users, user, self.most_users);
-            self.user_bytes += (users.capacity() - before) * size_of::<u64>();
+            self.users[usize::from(sighting.part)].add(sighting.query, user, self.most_users);
         }
     }
 
     /// Hands over all groups in order and forgets them, but not their texts.
     pub(super) fn drain(&mut self, mut each: impl FnMut(&QueryGroup) -> Result<()>) -> Result<()> {
-        let (queries, titles) = (self.names.queries.ranks(), self.names.titles.ranks());
-        // Most comparisons are decided without going to the cells.
-        let key =
-            |entry: &Entry| u64::from(queries[entry.query as usize]) << 32 | u64::from(titles[entry.title as usize]);
-        let mut order: Vec<(u64, u32)> = (0..).zip(&self.cells).map(|(place, entry)| (key(entry), place)).collect();
-        drop((queries, titles));
-        let rest = |place: u32| {
-            let cell = &self.cells[place as usize].cell;
-            (cell.part, cell.position)
-        };
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| rest(a.1).cmp(&rest(b.1))));
-        let mut group = QueryGroup::default();
-        let mut current: Option<(u32, u32)> = None;
-        for (_, place) in order {
-            let Entry { query, title, cell } = &self.cells[place as usize];
-            if current.is_none_or(|(other, _)| other != *query) {
-                if current.is_some() {
-                    each(&group)?;
+        let mut is_used = vec![false; self.names.queries.len()];
+        self.cells.iter().for_each(|entry| is_used[entry.query as usize] = true);
+        let ranks = self.names.queries.ranks(|query| is_used[query as usize]);
+        let order = |(place, entry): (u32, &Entry)| u64::from(ranks[entry.query as usize]) << 32 | u64::from(place);
+        let mut order: Vec<u64> = (0..).zip(&self.cells).map(order).collect();
+        drop((ranks, is_used));
+        order.sort_unstable();
+        let entry = |place: u32| &self.cells[place as usize];
+        let title = |place| self.names.titles.get(entry(place).title);
+        let rest = |place| (entry(place).cell.part, entry(place).cell.position);
+        let (mut group, mut places) = (QueryGroup::default(), Vec::new());
+        for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
+            places.clear();
+            places.extend(same.iter().map(|&place| (0, place as u32)));
+            sort_by_text(&mut places, &title, &rest);
+            let query = entry(places[0].1).query;
+            group.query.clear();
+            group.query.extend_from_slice(self.names.queries.get(query));
+            group.users.iter_mut().for_each(Vec::clear);
+            for (users, found) in group.users.iter_mut().zip(&self.users) {
+                users.extend(found.of(query));
+            }
+            let mut titles = 0;
+            for titled in places.chunk_by(|a, b| entry(a.1).title == entry(b.1).title) {
+                if group.titles.len() == titles {
+                    group.titles.push(TitleGroup::default());
                 }
-                group = QueryGroup { query: self.names.queries.get(*query).to_vec(), ..QueryGroup::default() };
-                if let Some(users) = self.users.get_mut(*query as usize) {
-                    group.users = std::mem::take(users);
-                }
-                current = None;
+                let TitleGroup { title: text, cells } = &mut group.titles[titles];
+                text.clear();
+                text.extend_from_slice(title(titled[0].1));
+                cells.clear();
+                cells.extend(titled.iter().map(|&(_, place)| entry(place).cell));
+                titles += 1;
             }
-            if current.is_none_or(|(_, other)| other != *title) {
-                group.titles.push(TitleGroup { title: self.names.titles.get(*title).to_vec(), cells: Vec::new() });
-            }
-            if let Some(last) = group.titles.last_mut() {
-                last.cells.push(*cell);
-            }
-            current = Some((*query, *title));
-        }
-        if current.is_some() {
+            group.titles.truncate(titles);
             each(&group)?;
         }
         let names = std::mem::take(&mut self.names);
         *self = Memory { names, ..Memory::new(self.most_users) };
         Ok(())
     }
+
+    /// Forgets queries for which too few users clicked, in each part by itself; what they had comes back.
+    pub(super) fn leave_out_few(&mut self) -> Counts {
+        let mut few = Counts::default();
+        let enough = |query: u32| self.users.iter().any(|users| users.count(query) >= self.most_users);
+        let mut is_counted = vec![[false; PARTS]; self.names.queries.len()];
+        self.cells.retain(|Entry { query, cell, .. }| {
+            let stays = enough(*query);
+            if !stays && cell.clicks > 0 {
+                let is_counted = &mut is_counted[*query as usize][usize::from(cell.part)];
+                few.queries += u64::from(!std::mem::replace(is_counted, true));
+                few.pairs += 1;
+                few.clicks = few.clicks.saturating_add(cell.clicks);
+            }
+            stays
+        });
+        self.places = HashTable::new();
+        few
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn mixed(&self) -> u64 {
+        mix(self.query, self.title, self.cell.part, self.cell.position)
+    }
+
+    #[inline]
+    fn is_of(&self, sighting: &Sighting<u32>) -> bool {
+        let Cell { part, position, .. } = self.cell;
+        (self.query, self.title, part, position) == (sighting.query, sighting.title, sighting.part, sighting.position)
+    }
+}
+
+impl Cell {
+    #[inline]
+    fn add(&mut self, sighting: &Sighting<u32>) {
+        self.shown = self.shown.saturating_add(sighting.shown);
+        self.clicks = self.clicks.saturating_add(sighting.clicks);
+    }
 }
 
 #[inline]
-fn mixed(query: u32, title: u32, part: u8, position: u16) -> u64 {
+fn mixed(sighting: &Sighting<u32>) -> u64 {
+    mix(sighting.query, sighting.title, sighting.part, sighting.position)
+}
+
+#[inline]
+fn mix(query: u32, title: u32, part: u8, position: u16) -> u64 {
     let pair = u64::from(query) << 32 | u64::from(title);
     let place = u64::from(position) << 8 | u64::from(part);
     // Two rounds of a multiplication whose high half comes back: quick, and good enough for places in a table.

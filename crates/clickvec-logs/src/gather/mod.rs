@@ -8,16 +8,18 @@ mod memory;
 mod merge;
 mod run;
 mod texts;
+mod users;
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
+use crate::report::Counts;
 use memory::Memory;
 use merge::merge;
 use run::{Run, RunWriter};
 
 pub use run::RunReader;
-pub(crate) use texts::Names;
+pub(crate) use texts::{Names, Waiting};
 
 /// Runs that are merged at once: each needs a buffer and an open file.
 const MERGED_AT_ONCE: usize = 64;
@@ -45,6 +47,16 @@ pub struct Sighting<T> {
     pub clicks: u64,
     /// A hash of who; `None` if nobody knows.
     pub user: Option<u64>,
+}
+
+impl<T> Sighting<T> {
+    /// The same with other texts for query and title.
+    #[inline]
+    pub(crate) fn with<U>(self, texts: impl FnOnce(T, T) -> (U, U)) -> Sighting<U> {
+        let Sighting { query, title, part, position, shown, clicks, user } = self;
+        let (query, title) = texts(query, title);
+        Sighting { query, title, part, position, shown, clicks, user }
+    }
 }
 
 /// What was seen of a title at one position.
@@ -78,6 +90,36 @@ pub struct QueryGroup {
     pub users: [Vec<u64>; PARTS],
     /// In order of their bytes.
     pub titles: Vec<TitleGroup>,
+}
+
+/// Which queries [`Gatherer::finish`] hands over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stay {
+    /// All.
+    All,
+    /// Those for which, in some part, as many users clicked as are told apart. Positions must be 0: what is left out is
+    /// counted by query, title and part.
+    WithUsers,
+}
+
+impl QueryGroup {
+    /// Whether fewer users than `enough` clicked, in each part.
+    fn is_of_few(&self, enough: usize) -> bool {
+        self.users.iter().all(|users| users.len() < enough)
+    }
+
+    /// Adds what was clicked, in each part by itself.
+    fn count(&self, counts: &mut Counts) {
+        for part in 0..PARTS {
+            let cells = self.titles.iter().flat_map(|title| &title.cells);
+            let mut clicked = cells.filter(|cell| usize::from(cell.part) == part && cell.clicks > 0).peekable();
+            counts.queries += u64::from(clicked.peek().is_some());
+            for cell in clicked {
+                counts.pairs += 1;
+                counts.clicks = counts.clicks.saturating_add(cell.clicks);
+            }
+        }
+    }
 }
 
 /// Counts rows.
@@ -136,14 +178,13 @@ impl Gatherer {
         Ok(())
     }
 
-    /// Counts a row that has the numbers of the texts that [`Gatherer::take`] took.
+    /// Counts rows that have the numbers of the texts that [`Gatherer::take`] took.
     ///
     /// # Errors
     ///
     /// [`crate::Error::File`] if memory is full and the disk is too.
-    #[inline]
-    pub(crate) fn add_numbered(&mut self, sighting: Sighting<u32>) -> Result<()> {
-        self.memory.count(sighting);
+    pub(crate) fn add_numbered(&mut self, sightings: &[Sighting<u32>]) -> Result<()> {
+        self.memory.count_all(sightings);
         // However much the texts take, a run is not to have a few rows only.
         let texts = self.memory.bytes() - self.memory.bytes_of_counts();
         if self.memory.bytes_of_counts() >= self.budget.saturating_sub(texts).max(self.budget / 4) {
@@ -162,7 +203,11 @@ impl Gatherer {
     /// # Errors
     ///
     /// [`crate::Error::File`].
-    pub fn finish(mut self) -> Result<Gathered> {
+    pub fn finish(mut self, stay: Stay) -> Result<Gathered> {
+        let mut few = Counts::default();
+        if self.levels.is_empty() && stay == Stay::WithUsers {
+            few = self.memory.leave_out_few();
+        }
         if !self.memory.is_empty() || self.levels.is_empty() {
             self.spill()?;
         }
@@ -171,13 +216,20 @@ impl Gatherer {
         let mut runs: Vec<Run> = self.levels.into_iter().flatten().collect();
         while runs.len() > 1 {
             let rest = runs.split_off(runs.len().min(MERGED_AT_ONCE));
-            let merged = merged(runs, users, self.most_bytes, &self.folder)?;
+            let mut writer = RunWriter::new(&self.folder)?;
+            merge(runs, users, self.most_bytes, |group| {
+                if rest.is_empty() && stay == Stay::WithUsers && group.is_of_few(users) {
+                    group.count(&mut few);
+                    return Ok(());
+                }
+                writer.write(group)
+            })?;
             runs = rest;
-            runs.push(merged);
+            runs.push(writer.finish()?);
         }
         match runs.pop() {
-            Some(run) => Ok(Gathered { run }),
-            None => Ok(Gathered { run: RunWriter::new(&self.folder)?.finish()? }),
+            Some(run) => Ok(Gathered { run, few }),
+            None => Ok(Gathered { run: RunWriter::new(&self.folder)?.finish()?, few }),
         }
     }
 
@@ -212,6 +264,8 @@ fn merged(runs: Vec<Run>, users: usize, most_bytes: usize, folder: &Path) -> Res
 /// All that was counted: one run, which can be read as often as needed.
 pub struct Gathered {
     run: Run,
+    /// What [`Stay::WithUsers`] left out.
+    pub few: Counts,
 }
 
 impl Gathered {
@@ -224,6 +278,10 @@ impl Gathered {
         self.run.read()
     }
 }
+
+/// Rows and texts that are looked up at once: their places in memory are fetched side by side then, not one after the
+/// other.
+pub(crate) const AT_ONCE: usize = 256;
 
 /// Adds `user` unless it is there or there are `most` already.
 fn add_user(users: &mut Vec<u64>, user: u64, most: usize) {

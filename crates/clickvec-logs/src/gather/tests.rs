@@ -14,22 +14,62 @@ fn sightings(count: u64) -> Vec<(String, String, u8, u16, u64)> {
 }
 
 fn gathered(budget: usize, users: usize) -> (Vec<QueryGroup>, usize) {
+    let (groups, _, spills) = gathered_of(&sightings(20_000), budget, users, Stay::All);
+    (groups, spills)
+}
+
+fn gathered_of(
+    rows: &[(String, String, u8, u16, u64)],
+    budget: usize,
+    users: usize,
+    stay: Stay,
+) -> (Vec<QueryGroup>, Counts, usize) {
     let folder = tempfile::tempdir().unwrap();
     let mut gatherer = Gatherer::new(budget, folder.path(), users);
-    for (query, title, part, position, user) in &sightings(20_000) {
+    for (query, title, part, position, user) in rows {
         let (part, position) = (*part, *position);
         let clicks = user % 2;
         gatherer.add(Sighting { query, title, part, position, shown: 1, clicks, user: Some(*user) }).unwrap();
     }
     let spills = gatherer.spills();
-    let gathered = gatherer.finish().unwrap();
+    let gathered = gatherer.finish(stay).unwrap();
     let mut reader = gathered.read().unwrap();
     let (mut groups, mut group) = (Vec::new(), QueryGroup::default());
     while reader.next(&mut group).unwrap() {
         group.users.iter_mut().for_each(|users| users.sort_unstable());
         groups.push(group.clone());
     }
-    (groups, spills)
+    (groups, gathered.few, spills)
+}
+
+#[test]
+fn queries_of_few_users_are_counted_and_left_out() {
+    let mut rows = sightings(4_000);
+    rows.iter_mut().for_each(|row| row.3 = 0);
+    let (all, none, _) = gathered_of(&rows, usize::MAX, 7, Stay::All);
+    assert_eq!(none, Counts::default());
+    let (few, many): (Vec<_>, Vec<_>) = all.into_iter().partition(|group| group.is_of_few(7));
+    let mut expected = Counts::default();
+    few.iter().for_each(|group| group.count(&mut expected));
+    assert!(many.len() > 20 && expected.queries > few.len() as u64 && expected.pairs > expected.queries);
+    for budget in [usize::MAX, 9_000] {
+        let (groups, found, spills) = gathered_of(&rows, budget, 7, Stay::WithUsers);
+        assert_eq!((groups.len(), found, spills > 0), (many.len(), expected, budget == 9_000));
+        let titles = |groups: &[QueryGroup]| groups.iter().map(|group| group.titles.clone()).collect::<Vec<_>>();
+        assert_eq!(titles(&groups), titles(&many));
+    }
+}
+
+#[test]
+fn texts_are_in_the_order_of_their_bytes() {
+    let long = "x".repeat(40);
+    let texts = ["b", "", "a", "a b", "aaaaaaaab", "aaaaaaaa", &format!("{long}b"), &format!("{long}a"), &long, "é"];
+    // Each stands twice; the later of two goes first.
+    let mut things: Vec<(u64, u32)> = (0..2 * texts.len() as u32).map(|thing| (0, thing)).collect();
+    let text = |thing: u32| texts[thing as usize % texts.len()].as_bytes();
+    texts::sort_by_text(&mut things, &text, &std::cmp::Reverse);
+    let found: Vec<_> = things.iter().map(|&(_, thing)| (text(thing), std::cmp::Reverse(thing))).collect();
+    assert!(found.is_sorted());
 }
 
 #[test]

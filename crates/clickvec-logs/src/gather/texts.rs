@@ -5,11 +5,14 @@ use std::io::{self, Read, Write};
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Sighting;
+use super::AT_ONCE;
 use super::run::{get_number, put_number};
 
 /// Bytes that a table of places takes for each entry that fits, with the places that stay free.
 const PLACE_BYTES: usize = 20;
+
+/// Places that the first table has.
+pub(super) const LEAST_PLACES: usize = 4;
 
 /// Different queries and titles.
 #[derive(Default)]
@@ -19,12 +22,17 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Numbers in place of texts.
+    /// The number of a query and of a title.
     #[inline]
-    pub(crate) fn number(&mut self, sighting: Sighting<&str>) -> Sighting<u32> {
-        let Sighting { query, title, part, position, shown, clicks, user } = sighting;
-        let (query, title) = (self.queries.number(query), self.titles.number(title));
-        Sighting { query, title, part, position, shown, clicks, user }
+    pub(super) fn number(&mut self, query: &str, title: &str) -> (u32, u32) {
+        let number = |texts: &mut Texts, text: &str| texts.number(xxh3_64(text.as_bytes()), text);
+        (number(&mut self.queries, query), number(&mut self.titles, title))
+    }
+
+    /// Puts numbers in place of the texts.
+    pub(crate) fn number_all(&mut self, queries: &mut Waiting, titles: &mut Waiting) {
+        self.queries.number_all(queries);
+        self.titles.number_all(titles);
     }
 
     /// What they take, nearly.
@@ -61,7 +69,57 @@ pub(super) struct Texts {
     places: HashTable<Place>,
 }
 
+/// Texts that wait to be numbered, at most [`AT_ONCE`].
+#[derive(Default)]
+pub(crate) struct Waiting {
+    text: String,
+    texts: Vec<WaitingText>,
+    numbers: Vec<u32>,
+}
+
+struct WaitingText {
+    hash: u64,
+    start: u32,
+    length: u32,
+}
+
+impl WaitingText {
+    fn of<'t>(&self, text: &'t str) -> &'t str {
+        &text[self.start as usize..][..self.length as usize]
+    }
+}
+
+impl Waiting {
+    /// Lets a text wait; its place among those that do comes back.
+    #[inline]
+    pub(crate) fn push(&mut self, text: &str) -> u32 {
+        let (hash, start, length) = (xxh3_64(text.as_bytes()), self.text.len() as u32, text.len() as u32);
+        self.text.push_str(text);
+        self.texts.push(WaitingText { hash, start, length });
+        self.texts.len() as u32 - 1
+    }
+
+    /// The number that the text at a place got.
+    #[inline]
+    pub(crate) fn number(&self, place: u32) -> u32 {
+        self.numbers[place as usize]
+    }
+
+    /// Bytes of the texts.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.texts.clear();
+    }
+}
+
 /// Where a text is. A look-up needs nothing else but the text, which halves the places in memory that it waits for.
+#[derive(Clone, Copy)]
 struct Place {
     start: u64,
     length: u32,
@@ -76,9 +134,8 @@ impl Place {
 
 impl Texts {
     #[inline]
-    fn number(&mut self, text: &str) -> u32 {
+    fn number(&mut self, hash: u64, text: &str) -> u32 {
         let text = text.as_bytes();
-        let hash = xxh3_64(text);
         let same = |place: &Place| place.length as usize == text.len() && place.of(&self.bytes) == text;
         if let Some(place) = self.places.find(hash, same) {
             return place.number;
@@ -88,9 +145,46 @@ impl Texts {
         let start = self.bytes.len() as u64;
         self.starts.push(start);
         self.bytes.extend_from_slice(text);
+        if self.places.len() == self.places.capacity() {
+            self.grow();
+        }
         let (bytes, place) = (&self.bytes, Place { start, length: text.len() as u32, number });
         self.places.insert_unique(hash, place, |place| xxh3_64(place.of(bytes)));
         number
+    }
+
+    /// Makes the table of places anew, twice as large: text by text in order, which is quicker than to go from place to
+    /// place, and without the old table beside the new one.
+    fn grow(&mut self) {
+        let count = self.places.len();
+        self.places = HashTable::new();
+        self.places = HashTable::with_capacity((2 * count).max(LEAST_PLACES));
+        for number in 0..count as u32 {
+            let text = self.get(number);
+            let (hash, start, length) = (xxh3_64(text), self.starts[number as usize], text.len() as u32);
+            let bytes = &self.bytes;
+            self.places.insert_unique(hash, Place { start, length, number }, |place| xxh3_64(place.of(bytes)));
+        }
+    }
+
+    /// Places first, then texts, then those that are new.
+    fn number_all(&mut self, waiting: &mut Waiting) {
+        let mut places = [None; AT_ONCE];
+        for (place, text) in places.iter_mut().zip(&waiting.texts) {
+            // Nearly always the one with this length is the text.
+            *place = self.places.find(text.hash, |place| place.length == text.length).copied();
+        }
+        for (place, text) in places.iter_mut().zip(&waiting.texts) {
+            *place = place.filter(|place| place.of(&self.bytes) == text.of(&waiting.text).as_bytes());
+        }
+        waiting.numbers.clear();
+        for (place, text) in places.iter().zip(&waiting.texts) {
+            let number = match place {
+                Some(place) => place.number,
+                None => self.number(text.hash, text.of(&waiting.text)),
+            };
+            waiting.numbers.push(number);
+        }
     }
 
     pub(super) fn get(&self, number: u32) -> &[u8] {
@@ -104,19 +198,17 @@ impl Texts {
         self.bytes.capacity() + self.starts.capacity() * 8 + self.places.capacity() * PLACE_BYTES
     }
 
-    /// For each text its place in the order of bytes.
-    pub(super) fn ranks(&self) -> Vec<u32> {
-        // The first bytes nearly always decide, and lie in order.
-        let first = |text: &[u8]| {
-            let mut bytes = [0; 8];
-            let length = text.len().min(8);
-            bytes[..length].copy_from_slice(&text[..length]);
-            u64::from_be_bytes(bytes)
-        };
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// For each text that is used its place in the order of bytes among those.
+    pub(super) fn ranks(&self, is_used: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut order: Vec<(u64, u32)> =
-            (0..self.starts.len() as u32).map(|number| (first(self.get(number)), number)).collect();
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.get(a.1).cmp(self.get(b.1))));
-        let mut ranks = vec![0; order.len()];
+            (0..self.len() as u32).filter(|&number| is_used(number)).map(|number| (0, number)).collect();
+        sort_by_text(&mut order, &|number| self.get(number), &|_| ());
+        let mut ranks = vec![0; self.len()];
         for (rank, (_, number)) in order.into_iter().enumerate() {
             ranks[number as usize] = rank as u32;
         }
@@ -139,5 +231,44 @@ impl Texts {
         texts.bytes.resize(end as usize, 0);
         file.read_exact(&mut texts.bytes)?;
         Ok(texts)
+    }
+}
+
+/// Bytes of a text that are compared as numbers, eight at once; what agrees in so many is compared as it lies.
+const NUMBERED_BYTES: usize = 32;
+
+/// Puts things in the order of their texts, and of `rest` where these are equal. The numbers beside them are for the
+/// sorting: eight bytes of each text, so that it is fetched once for them and not for each comparison.
+pub(super) fn sort_by_text<'t, R: Ord>(
+    things: &mut [(u64, u32)],
+    text: &impl Fn(u32) -> &'t [u8],
+    rest: &impl Fn(u32) -> R,
+) {
+    sort_from(things, 0, text, rest);
+}
+
+fn sort_from<'t, R: Ord>(
+    things: &mut [(u64, u32)],
+    from: usize,
+    text: &impl Fn(u32) -> &'t [u8],
+    rest: &impl Fn(u32) -> R,
+) {
+    if things.len() < 2 {
+        return;
+    }
+    if from == NUMBERED_BYTES {
+        things.sort_unstable_by(|a, b| text(a.1).cmp(text(b.1)).then_with(|| rest(a.1).cmp(&rest(b.1))));
+        return;
+    }
+    for (number, thing) in things.iter_mut() {
+        let mut bytes = [0; 8];
+        let left = text(*thing).get(from..).unwrap_or_default();
+        let length = left.len().min(8);
+        bytes[..length].copy_from_slice(&left[..length]);
+        *number = u64::from_be_bytes(bytes);
+    }
+    things.sort_unstable_by_key(|&(number, _)| number);
+    for same in things.chunk_by_mut(|a, b| a.0 == b.0) {
+        sort_from(same, from + 8, text, rest);
     }
 }

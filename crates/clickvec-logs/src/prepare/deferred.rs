@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::rows::{Fate, Seen};
 use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
-use crate::gather::{Gatherer, Names, Sighting};
+use crate::gather::{AT_ONCE, Gatherer, Names, Sighting, Waiting};
 use crate::privacy::Removed;
 
 const BUFFER_BYTES: usize = 256 * 1024;
+/// Bytes of texts that wait to be numbered: rows may be long.
+const WAITING_BYTES: usize = 256 * 1024;
 
 /// Who asked what in a row, for those who count queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,11 @@ pub(super) struct Row {
 /// Rows that wait.
 pub(super) struct Deferred {
     file: BufWriter<File>,
+    /// Rows whose texts are not numbered yet but have places in `queries` and `titles`.
+    waiting: Vec<Row>,
+    queries: Waiting,
+    titles: Waiting,
+    /// Those that are written.
     rows: u64,
     names: Names,
     /// Texts that memory was too small for, with the number of the first row that does not refer to them.
@@ -53,15 +60,40 @@ impl Deferred {
             let file = tempfile::tempfile_in(folder).map_err(|source| Error::io(folder, WRITE_TEMPORARY, source))?;
             Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
         };
-        let (closed, names, folder_path) = (Vec::new(), Names::default(), folder.to_owned());
-        Ok(Deferred { file: file()?, rows: 0, names, closed, closed_names: file()?, budget, folder: folder_path })
+        Ok(Deferred {
+            file: file()?,
+            waiting: Vec::with_capacity(AT_ONCE),
+            queries: Waiting::default(),
+            titles: Waiting::default(),
+            rows: 0,
+            names: Names::default(),
+            closed: Vec::new(),
+            closed_names: file()?,
+            budget,
+            folder: folder.to_owned(),
+        })
     }
 
     /// Lets a row wait.
     pub(super) fn add(&mut self, asked: Option<Asked>, seen: Option<Seen<&str>>) -> Result<()> {
-        let seen = seen.map(|seen| seen.numbered(&mut self.names));
-        self.rows += 1;
-        put(&mut self.file, &Row { asked, seen }).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
+        let seen = seen.map(|seen| seen.with(|query, title| (self.queries.push(query), self.titles.push(title))));
+        self.waiting.push(Row { asked, seen });
+        let is_full = self.waiting.len() == AT_ONCE || self.queries.bytes() + self.titles.bytes() >= WAITING_BYTES;
+        if is_full { self.number() } else { Ok(()) }
+    }
+
+    /// Numbers the texts of rows that wait for that, and writes the rows.
+    fn number(&mut self) -> Result<()> {
+        self.names.number_all(&mut self.queries, &mut self.titles);
+        self.rows += self.waiting.len() as u64;
+        for Row { asked, seen } in self.waiting.drain(..) {
+            let seen =
+                seen.map(|seen| seen.with(|query, title| (self.queries.number(query), self.titles.number(title))));
+            put(&mut self.file, &Row { asked, seen })
+                .map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
+        }
+        self.queries.clear();
+        self.titles.clear();
         if self.names.bytes() >= self.budget {
             let names = std::mem::take(&mut self.names);
             names.write(&mut self.closed_names).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
@@ -72,6 +104,7 @@ impl Deferred {
 
     /// Hands over who asked what, in the order of the rows.
     pub(super) fn each_asked(&mut self, mut each: impl FnMut(Asked) -> Result<()>) -> Result<()> {
+        self.number()?;
         let mut rows = self.rows()?;
         for _ in 0..self.rows {
             let row = get(&mut rows).map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))?;
@@ -86,7 +119,9 @@ impl Deferred {
         gatherer: &mut Gatherer,
         mut judge: impl FnMut(Row) -> Option<Sighting<u32>>,
     ) -> Result<()> {
+        self.number()?;
         let mut rows = self.rows()?;
+        let mut sightings = Vec::with_capacity(AT_ONCE);
         let failed = |source| Error::io(&self.folder, READ_TEMPORARY, source);
         let mut names = reader(self.closed_names).map_err(failed)?;
         self.names.freeze();
@@ -102,13 +137,17 @@ impl Deferred {
                     }
                     None => last.take(),
                 };
+                gatherer.add_numbered(&sightings)?;
+                sightings.clear();
                 gatherer.take(texts.unwrap_or_default())?;
             }
-            if let Some(sighting) = judge(get(&mut rows).map_err(failed)?) {
-                gatherer.add_numbered(sighting)?;
+            sightings.extend(judge(get(&mut rows).map_err(failed)?));
+            if sightings.len() == AT_ONCE {
+                gatherer.add_numbered(&sightings)?;
+                sightings.clear();
             }
         }
-        Ok(())
+        gatherer.add_numbered(&sightings)
     }
 
     /// The file of rows from its beginning.
@@ -271,5 +310,20 @@ mod tests {
             assert_eq!(get(&mut left).unwrap(), row);
         }
         assert!(left.is_empty());
+    }
+
+    #[test]
+    fn long_texts_do_not_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut deferred = Deferred::new(usize::MAX, folder.path()).unwrap();
+        for number in 0..9 {
+            let title = number.to_string().repeat(100_000);
+            let sighting =
+                Sighting { query: "q", title: title.as_str(), part: 0, position: 0, shown: 1, clicks: 1, user: None };
+            let seen = Seen { item: None, removed: Removed::default(), fate: Fate::Counted(sighting) };
+            deferred.add(None, Some(seen)).unwrap();
+            assert!(deferred.titles.bytes() < WAITING_BYTES);
+        }
+        assert_eq!((deferred.rows, deferred.waiting.len()), (9, 0));
     }
 }

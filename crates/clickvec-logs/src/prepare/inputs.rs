@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clickvec::files;
 
-use super::deferred::Deferred;
 use super::rows::{Counter, asked};
 use super::{Config, named};
 use crate::columns::{Columns, Role};
 use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
-use crate::gather::Gatherer;
 use crate::join::Searches;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
-use crate::robots::{Robots, UserCounts};
+use crate::robots::UserCounts;
 use crate::table::{Next, Options, Record, Table, is_stream};
 use crate::time::Time;
 
@@ -113,34 +111,17 @@ impl Inputs {
         })
     }
 
-    /// Counts all rows.
-    pub(super) fn count(
+    /// Reads all rows for what counts them: `row` says what of it does what with one.
+    pub(super) fn read(
         &self,
         config: &Config,
         options: &Options,
         counter: &mut Counter<'_>,
-        robots: &Robots,
-        gatherer: &mut Gatherer,
         report: &mut Report,
         progress: &mut dyn FnMut(u64),
+        mut row: impl FnMut(&mut Counter<'_>, &Record) -> Result<Option<RowFault>>,
     ) -> Result<()> {
-        self.each(config, options, report, progress, |_, record| counter.row(record, robots, gatherer, options))?;
-        counter.passed_over(&report.left_out);
-        Ok(())
-    }
-
-    /// Reads all rows and lets them wait; their queries are counted in `users`.
-    pub(super) fn defer(
-        &self,
-        config: &Config,
-        options: &Options,
-        counter: &mut Counter<'_>,
-        users: &mut UserCounts,
-        deferred: &mut Deferred,
-        report: &mut Report,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<()> {
-        self.each(config, options, report, progress, |_, record| counter.defer(record, users, deferred, options))?;
+        self.each(config, options, report, progress, |_, record| row(counter, record))?;
         counter.passed_over(&report.left_out);
         Ok(())
     }

@@ -12,11 +12,11 @@ use clickvec::files::{self, Claim};
 use crate::columns::Role;
 use crate::emit::Emission;
 use crate::error::{Asked, Error, Result};
-use crate::gather::Gatherer;
+use crate::gather::{Gatherer, Stay};
 use crate::join::Searches;
 use crate::preset::Preset;
 use crate::report::{Count, Report};
-use crate::robots::{Limits, Robots, UserCounts};
+use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
 use crate::table::Options;
 use crate::time::Time;
 use crate::titles::Titles;
@@ -169,14 +169,15 @@ pub fn prepare(
     let mut counter = Counter::new(config, &inputs, titles.as_ref(), searches.as_ref());
     if limited && options.extract.is_none() {
         // Who asks no more in the whole log than is allowed in a day is no robot.
-        let log = config.limits.log.into_iter().chain(config.limits.day).min();
-        let mut users = UserCounts::new(Limits { day: None, log }, budget(1.0 - COUNTING) / 2, &folder);
+        let limit = config.limits.log.into_iter().chain(config.limits.day).min().unwrap_or(u64::MAX);
+        let mut queries = SharedCounts::new(budget(1.0 - COUNTING) / 4);
         let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
-        inputs.defer(config, &options, &mut counter, &mut users, &mut deferred, &mut report, progress)?;
-        let suspects = users.robots()?;
-        if !suspects.is_empty() {
+        inputs.read(config, &options, &mut counter, &mut report, progress, |counter, record| {
+            counter.defer(record, &mut queries, &mut deferred, &options)
+        })?;
+        if let Some(suspects) = queries.over(limit) {
             let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
-            deferred.each_asked(|asked| match suspects.contains(&asked.user) {
+            deferred.each_asked(|asked| match suspects.contains(asked.user) {
                 true => users.add(asked.user, asked.day.map(i64::from), asked.query),
                 false => Ok(()),
             })?;
@@ -184,7 +185,9 @@ pub fn prepare(
         }
         deferred.count(&mut gatherer, |row| counter.judge(row, &robots))?;
     } else {
-        inputs.count(config, &options, &mut counter, &robots, &mut gatherer, &mut report, progress)?;
+        inputs.read(config, &options, &mut counter, &mut report, progress, |counter, record| {
+            counter.row(record, &robots, &mut gatherer, &options)
+        })?;
     }
     report.robots = limited.then_some(robots.len() as u64);
     let found = counter.finish();
@@ -198,7 +201,10 @@ pub fn prepare(
     drop((titles, searches, robots));
     report.spills = gatherer.spills();
 
-    let gathered = gatherer.finish()?;
+    // Positions are learned from all queries.
+    let stay = if config.position_weighting.is_none() { Stay::WithUsers } else { Stay::All };
+    let gathered = gatherer.finish(stay)?;
+    report.too_few_users = gathered.few;
     let weights = match config.position_weighting {
         None => Vec::new(),
         Some(weighting) => {

@@ -8,11 +8,11 @@ use super::{Config, MAX_POSITION, Split};
 use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Role, is_nobody};
 use crate::distinct::Distinct;
 use crate::error::{Result, RowFault, what};
-use crate::gather::{Gatherer, Names, Sighting};
+use crate::gather::{Gatherer, Sighting};
 use crate::join::Searches;
 use crate::privacy::{self, Removed};
 use crate::report::LeftOut;
-use crate::robots::{Robots, UserCounts};
+use crate::robots::{Robots, SharedCounts};
 use crate::table::{Options, Record};
 use crate::text;
 use crate::time::Time;
@@ -94,10 +94,10 @@ pub(super) enum Fate<T> {
     Counted(Sighting<T>),
 }
 
-impl Seen<&str> {
-    /// The same with numbers for texts.
+impl<T> Seen<T> {
+    /// The same with other texts for query and title.
     #[inline]
-    pub(super) fn numbered(self, names: &mut Names) -> Seen<u32> {
+    pub(super) fn with<U>(self, texts: impl FnOnce(T, T) -> (U, U)) -> Seen<U> {
         let fate = match self.fate {
             Fate::NotClicked => Fate::NotClicked,
             Fate::CountZero => Fate::CountZero,
@@ -106,7 +106,7 @@ impl Seen<&str> {
             Fate::OnlyPersonal => Fate::OnlyPersonal,
             Fate::WithoutItem => Fate::WithoutItem,
             Fate::WithoutTitle => Fate::WithoutTitle,
-            Fate::Counted(sighting) => Fate::Counted(names.number(sighting)),
+            Fate::Counted(sighting) => Fate::Counted(sighting.with(texts)),
         };
         Seen { removed: self.removed, item: self.item, fate }
     }
@@ -170,12 +170,12 @@ impl<'a> Counter<'a> {
         Ok(None)
     }
 
-    /// Lets a row wait until it is known who is a robot, and counts its query in `users`, who may be one.
+    /// Lets a row wait until it is known who is a robot, and counts its query in `queries`.
     #[inline]
     pub(super) fn defer(
         &mut self,
         record: &Record,
-        users: &mut UserCounts,
+        queries: &mut SharedCounts,
         deferred: &mut Deferred,
         options: &Options,
     ) -> Result<Option<RowFault>> {
@@ -186,7 +186,7 @@ impl<'a> Counter<'a> {
         };
         let asked = asked(record, time);
         if let Some(Asked { user, query, .. }) = asked {
-            users.add(user, None, query)?;
+            queries.add(user, query);
         }
         let user = asked.map(|asked| asked.user);
         match values {

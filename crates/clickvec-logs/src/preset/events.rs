@@ -124,9 +124,9 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
         let value = value.get("value")?;
         ["string_value", "int_value"].iter().find_map(|kind| value.get(kind).filter(|value| !value.is_null()))
     };
-    let user = event.get("user_pseudo_id");
-    let session = parameter("ga_session_id");
-    // A session's number is only the user's own.
+    let user = known(event.get("user_pseudo_id"));
+    let session = set(parameter("ga_session_id"));
+    // A session's number is only the user's own: those of nobody would be one visit of many people.
     let key = match (user.and_then(scalar), session.and_then(scalar)) {
         (Some(user), Some(session)) => format!("{user}\u{1f}{session}"),
         _ => return,
@@ -284,6 +284,14 @@ mod tests {
         let click = rows(Extract::Ga4, &event.replace("NAME", "select_item").replace("PARAM", ""));
         assert!(click[0].1.ends_with("clicked=click item=7 title=Shoes position=2"), "{click:?}");
         assert!(click[1].1.ends_with("clicked=click item=8 title=Boots"), "{click:?}");
+        for nobody in ["(not set)", "", "null"] {
+            let search = search.replace("5.6", nobody);
+            assert!(rows(Extract::Ga4, &search).is_empty(), "{nobody}");
+        }
+        for no_visit in ["(not set)", ""] {
+            let search = search.replace("\"9\"", &format!("\"{no_visit}\""));
+            assert!(rows(Extract::Ga4, &search).is_empty(), "{no_visit}");
+        }
         for nothing in ["(not set)", "(Not Set)", " "] {
             let term = term.replace("red shoes", nothing);
             let search = rows(Extract::Ga4, &event.replace("NAME", "search").replace("PARAM", &term));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::field;
 use super::tsv::{Found, read_line};
 use super::{MAX_LINE_BYTES, TITLE, shown};
 use crate::error::{Error, Result, TableFault};
@@ -76,17 +77,27 @@ pub(super) struct Document {
     pub(super) untitled: bool,
 }
 
-/// The document of an object; of [`TITLE`], where there is none, the text takes the place.
+/// The document of an object; of [`TITLE`], where there is none, the text takes the place, and of several members that
+/// are joined the others.
 pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Document, TableFault> {
     let id = id(object)?;
-    let is_title = field.eq_ignore_ascii_case(TITLE);
-    let untitled = is_title
-        && match member(object, field) {
-            None | Some(Value::Null) => true,
-            Some(value) => value.as_str().is_some_and(|title| title.trim().is_empty()),
-        };
-    let text = text_of(object, if untitled { TEXT } else { field })?;
-    Ok(Document { id, text, untitled })
+    let is_untitled = |name: &str| {
+        name.eq_ignore_ascii_case(TITLE)
+            && match member(object, name) {
+                None | Some(Value::Null) => true,
+                Some(value) => value.as_str().is_some_and(|title| title.trim().is_empty()),
+            }
+    };
+    if member(object, field).is_some() || field::names(field).count() < 2 {
+        let untitled = is_untitled(field);
+        let text = text_of(object, if untitled { TEXT } else { field })?;
+        return Ok(Document { id, text, untitled });
+    }
+    let names = field::names(field).filter(|name| !is_untitled(name));
+    let texts = names.map(|name| text_of(object, name)).collect::<Result<Vec<_>, _>>()?;
+    let mut text = String::new();
+    field::join(texts.iter().map(String::as_str), &mut text);
+    Ok(Document { id, text, untitled: false })
 }
 
 /// A query's id and text.
@@ -163,6 +174,9 @@ mod tests {
             assert_eq!(read(untitled, "title"), ("7".into(), "b".into(), true));
         }
         assert_eq!(read(r#"{"_id":7,"text":"b"}"#, "title"), ("7".into(), "b".into(), true));
+        assert_eq!(read(whole, "title+text"), ("7".into(), "A b c d".into(), false));
+        assert_eq!(read(r#"{"_id":7,"title":"","text":"b"}"#, "Title + Text"), ("7".into(), "b".into(), false));
+        assert_eq!(read(r#"{"_id":7,"title":"a","text":""}"#, "title+text"), ("7".into(), "a".into(), false));
         assert_eq!(query(&object(r#"{"_id":"q","text":"a"}"#)).unwrap(), ("q".into(), "a".into()));
     }
 
@@ -181,5 +195,6 @@ mod tests {
         assert!(message(r#"{"_id":"a"}"#, "title").contains("expected a text in the member `text`, found nothing"));
         assert!(message(r#"{"_id":"a","title":3}"#, "title").contains("in the member `title`, found `3`"));
         assert!(message(r#"{"_id":"a","text":"b"}"#, "body").contains("in the member `body`, found nothing"));
+        assert!(message(r#"{"_id":"a","title":"b"}"#, "title+text").contains("in the member `text`, found nothing"));
     }
 }

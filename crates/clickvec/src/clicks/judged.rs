@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::field::Field;
 use super::tsv::{Line, TableReader};
 use crate::{Error, Result};
 
@@ -40,7 +41,7 @@ pub(crate) fn judged_of(
     mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>,
 ) -> Result<()> {
     let query = table.require("query")?;
-    let title = table.require(field)?;
+    let mut title = Field::require(&mut table, field)?;
     let grade = table.require("grade")?;
     let query_id = table.optional("query_id")?;
     let title_id = table.optional("title_id")?;
@@ -54,7 +55,7 @@ pub(crate) fn judged_of(
                 line: row.line,
                 query: row.required(query),
                 query_id: query_id.map(|column| row.required(column)),
-                title: row.required(title),
+                title: title.of(&row),
                 title_id: title_id.map(|column| row.required(column)),
                 grade: row.required(grade),
             })?,
@@ -89,6 +90,24 @@ mod tests {
         });
         result.unwrap();
         assert_eq!(rows, 1);
+    }
+
+    #[test]
+    fn columns_are_joined_where_none_has_the_whole_name() {
+        let titles = |bytes, field| {
+            let mut titles = Vec::new();
+            judged_of(table(bytes), field, |row| {
+                titles.push(row.title.to_owned());
+                Ok(())
+            })
+            .map(|()| titles)
+        };
+        let bytes = b"query\ttitle\ttext\tgrade\nq\ta\tb c\t1\nr\t \td\t1\ns\te\t\t1\n";
+        assert_eq!(titles(bytes, "title+text").unwrap(), ["a b c", "d", "e"]);
+        assert_eq!(titles(bytes, "Text + title").unwrap(), ["b c a", "d", "e"]);
+        assert_eq!(titles(b"query\ta+b\ta\tb\tgrade\nq\t1\t2\t3\t4\n", "a+b").unwrap(), ["1"]);
+        let error = titles(bytes, "title+body").unwrap_err().to_string();
+        assert!(error.contains("expected a column `body` in the header"), "{error}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! that is read here.
 
 mod beir;
+mod field;
 mod judged;
 mod log;
 mod mapped;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::field::Field;
 use super::tsv::{Row, Step, TableReader};
 use super::{Skipped, Weighting, shown};
 use crate::Result;
@@ -24,7 +25,7 @@ pub struct Click<'a> {
 pub struct ClickReader {
     table: TableReader,
     query: usize,
-    title: usize,
+    title: Field,
     weight: Option<usize>,
     count: Option<usize>,
     weighting: Weighting,
@@ -32,7 +33,8 @@ pub struct ClickReader {
 }
 
 impl ClickReader {
-    /// Opens a click log: columns `query` and `field` ([`super::TITLE`], as a rule), optionally `weight` and `count`.
+    /// Opens a click log: columns `query` and `field` ([`super::TITLE`], as a rule, or several, joined by
+    /// `+`), optionally `weight` and `count`.
     ///
     /// With both, a pair's weight is the product of `weight` and what `weighting` makes of `count`.
     ///
@@ -50,7 +52,7 @@ impl ClickReader {
     /// Those of [`TableReader::require`].
     pub fn from_table(mut table: TableReader, field: &str, weighting: Weighting) -> Result<ClickReader> {
         let query = table.require("query")?;
-        let title = table.require(field)?;
+        let title = Field::require(&mut table, field)?;
         let weight = table.optional("weight")?;
         let count = match weighting {
             Weighting::None => None,
@@ -78,7 +80,7 @@ impl ClickReader {
             self.skipped.add(self.table.line(), fault);
         };
         let row = self.table.row();
-        Ok(Some(Click { query: row.required(self.query), title: row.required(self.title), weight, line: row.line }))
+        Ok(Some(Click { query: row.required(self.query), title: self.title.of(&row), weight, line: row.line }))
     }
 
     /// The rows left out so far.

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use super::beir::{self, Document, JsonLines};
+use super::field::{self, Field};
 use super::tsv::{Line, TableReader};
 use super::{Skipped, shown};
 use crate::error::{TableFault, TestSetFault};
@@ -126,20 +127,24 @@ pub(crate) fn each_title(
         return Ok(());
     }
     let mut table = TableReader::from_reader(path, reader)?;
-    if table.column("id").is_none() && table.column(field).is_none() {
-        let fault =
-            TableFault::NoTitlesHeader { column: "id", title: field.to_owned(), found: table.header().to_vec() };
+    let has_texts = table.column(field).is_some() || field::names(field).all(|name| table.column(name).is_some());
+    if table.column("id").is_none() && !has_texts {
+        let title = field::names(field).collect::<Vec<_>>().join("<TAB>");
+        let fault = TableFault::NoTitlesHeader { column: "id", title, found: table.header().to_vec() };
         return Err(Error::Table { path: path.to_owned(), line: None, fault });
     }
     let id = table.require("id")?;
-    let title = table.require(field)?;
+    let mut title = Field::require(&mut table, field)?;
     while let Some(line) = table.next()? {
-        each(match line {
-            Line::Broken { line, fault } => FoundTitle { line, document: Err(fault), untitled: false },
-            Line::Whole(row) => {
-                FoundTitle { line: row.line, document: Ok((row.required(id), row.required(title))), untitled: false }
+        let (line, document) = match line {
+            Line::Broken { line, fault } => (line, Err(fault)),
+            // Nothing could name it.
+            Line::Whole(row) if row.required(id).trim().is_empty() => {
+                (row.line, Err(TableFault::EmptyId { column: "id" }))
             }
-        })?;
+            Line::Whole(row) => (row.line, Ok((row.required(id), title.of(&row)))),
+        };
+        each(FoundTitle { line, document, untitled: false })?;
     }
     Ok(())
 }
@@ -179,6 +184,26 @@ mod tests {
         let error = read(b"0\tA title\n1\tAnother\n", "title").unwrap_err().to_string();
         assert!(error.starts_with("t.tsv: expected a column `id` in the header, found `0`, `A title`;"), "{error}");
         assert!(error.ends_with("put the line id<TAB>title before it"), "{error}");
+    }
+
+    #[test]
+    fn a_row_without_an_id_is_broken() {
+        let Titles { titles, skipped, .. } = read(b"id\ttitle\n7\ta\n\tb\n \tc\n8\td\n", "title").unwrap();
+        assert_eq!(titles, [title("7", "a"), title("8", "d")]);
+        assert_eq!((skipped.count, skipped.first[0].line), (2, 3));
+        let message = skipped.first[0].reason.to_string();
+        assert!(message.starts_with("expected an id in column `id`, found nothing"), "{message}");
+    }
+
+    #[test]
+    fn several_columns_are_joined() {
+        let joined = read(b"text\tid\ttitle\nred\t7\tShoes\n\t8\tHats\n", "title+text").unwrap();
+        assert_eq!(joined.titles, [title("7", "Shoes red"), title("8", "Hats")]);
+        let error = read(b"0\tA title\n", "title+text").unwrap_err().to_string();
+        assert!(error.ends_with("put the line id<TAB>title<TAB>text before it"), "{error}");
+        let corpus = b"{\"_id\":\"7\",\"title\":\"A\",\"text\":\"b\"}\n{\"_id\":\"8\",\"text\":\"c\"}\n";
+        let joined = read(corpus, "title+text").unwrap();
+        assert_eq!((&joined.titles[..], joined.untitled), (&[title("7", "A b"), title("8", "c")][..], 0));
     }
 
     #[test]

@@ -114,9 +114,11 @@ pub enum TableFault {
         found: String,
     },
     /// The table has a column of ids, and a row leaves it empty.
-    #[error("expected an id in column `{column}`, found nothing; fill it in every row or leave the column out")]
+    #[error(
+        "expected an id in column `{column}`, found nothing; fill it in every row, or leave the column out where it is not needed"
+    )]
     EmptyId {
-        /// `query_id` or `title_id`.
+        /// `id`, `query_id` or `title_id`.
         column: &'static str,
     },
     /// A line of a TREC file has more or fewer fields than its form.

@@ -56,7 +56,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
 
-    /// The column that is judged and learnt from in the place of the title, in all tables: `body`, for example.
+    /// The column that is judged and learnt from in the place of the title, in all tables, as `body`; `title+text`
+    /// joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
     field: String,
 

@@ -54,7 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     contiguous: Option<PathBuf>,
 
-    /// The column that is judged and learnt from in the place of the title, instead of the spec's.
+    /// The column that is judged and learnt from in the place of the title, instead of the spec's;
+    /// `title+text` joins two.
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
 

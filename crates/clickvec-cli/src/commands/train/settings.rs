@@ -52,7 +52,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "fan|R", help = help("Initial weights: fan: uniform ±√(6/(fan-in + fan-out)); a number R: uniform ±R", |c| shown_range(c.init_range)))]
     init_range: Option<InitRangeFlag>,
 
-    #[arg(long, value_name = "COLUMN", help = help("Column that is learnt and judged in the place of the title, as `body`", |c| c.field.clone()))]
+    #[arg(long, value_name = "COLUMN", help = help("Column that is learnt and judged in the place of the title, as `body`; `title+text` joins two", |c| c.field.clone()))]
     field: Option<String>,
 
     #[arg(long, value_enum, help = help("What the column count of the log is worth", |c| shown_weighting(c.weighting)))]

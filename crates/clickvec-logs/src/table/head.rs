@@ -1,0 +1,91 @@
+//! What the beginning of a file says: its format and its columns.
+
+use std::io::{self, BufRead, Read as _};
+use std::path::Path;
+
+use super::lines::{Found, Lines};
+use super::{Format, MAX_ROW_BYTES, Options};
+use crate::error::{Error, Result, TableFault};
+
+/// Takes what stands before the end of the first line that is not empty, bounded, and perhaps more.
+pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while head.len() < MAX_ROW_BYTES && !head.trim_ascii_start().contains(&b'\n') {
+        let available = match source.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            break;
+        }
+        head.extend_from_slice(available);
+        let used = available.len();
+        source.consume(used);
+    }
+    Ok(head)
+}
+
+/// The first line that is not empty, without byte order mark and line end.
+pub(super) fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) -> Result<()> {
+    loop {
+        match lines.next(header).map_err(|error| Error::io(path, "read", error))? {
+            Found::End => return Err(Error::table(path, TableFault::Empty)),
+            Found::TooLong => return Err(Error::table(path, TableFault::HeaderTooLong { limit: MAX_ROW_BYTES })),
+            Found::Line if header.is_empty() => {}
+            Found::Line if std::str::from_utf8(header).is_err() => {
+                return Err(Error::table(path, TableFault::HeaderNotUtf8));
+            }
+            Found::Line => return Ok(()),
+        }
+    }
+}
+
+/// Whether a path is standard input or anything else that can be read only once.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Whether a file's name or its own first bytes say that it is Parquet.
+pub(super) fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool> {
+    if let Some(format) = options.format {
+        return Ok(format == Format::Parquet);
+    }
+    // A pipe must not lose its first bytes, nor be opened and closed again.
+    if path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
+    file.take(4).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
+    Ok(head == b"PAR1")
+}
+
+/// The format by the name, then by the first bytes.
+pub(super) fn guess(path: &Path, head: &[u8]) -> Result<Format, TableFault> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    for packed in [".gz", ".zst"] {
+        name = name.strip_suffix(packed).unwrap_or(&name).to_owned();
+    }
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    let Some(first) = first else { return Err(TableFault::Empty) };
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "tsv" | "tab" => return Ok(Format::Tsv),
+        "csv" => return Ok(Format::Csv),
+        "jsonl" | "ndjson" | "json" if *first == b'[' => return Err(TableFault::JsonArray),
+        "jsonl" | "ndjson" | "json" => return Ok(Format::Json),
+        _ => {}
+    }
+    match first {
+        b'{' => return Ok(Format::Json),
+        b'[' => return Err(TableFault::JsonArray),
+        _ => {}
+    }
+    let line = head.split(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
+    match line {
+        line if line.contains(&b'\t') => Ok(Format::Tsv),
+        line if line.contains(&b',') || line.contains(&b';') => Ok(Format::Csv),
+        _ => Err(TableFault::UnknownFormat),
+    }
+}
