@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Train Doc2Vec with gensim and with clickvec on the same texts with the same settings, and compare what comes out.
 
-python3 bench/check_doc2vec.py CLICKVEC [--data FOLDER] [--epochs N]
+python3 bench/check_doc2vec.py CLICKVEC [--data FOLDER] [--epochs N] [--ours PARAMETERS]
 
 Needs gensim and numpy. Without --data the texts are generated: topics that share some words. With it, FOLDER has
 titles.tsv, clicks.tsv and judged.tsv. Random numbers differ, so vectors cannot be the same; what must agree, as far as
-two seeds of one program agree, is printed for each form:
+three seeds of one program agree, is printed for each form:
 
-- NDCG@1/3/10 of the judged titles, of two seeds of each program;
-- of 500 texts, how many of the 10 nearest others are the same in both, beside two seeds of one program.
+- NDCG@1/3/10 of the judged titles, of three seeds of each program. Fails where a mean of ours is more than 0.01 outside of
+  what gensim's seeds have;
+- of 500 texts, the share of the 10 nearest others that two trainings have in common: the mean over two seeds of one program,
+  and over one of each. Fails where both programs have more than 0.02 less in common than the seeds of each have.
+
+--ours gives ours other parameters than gensim has, such as `epochs=1`: then it is to fail.
 """
 import argparse
+import itertools
 import json
 import re
 import struct
@@ -30,7 +35,8 @@ FORMS = {
     "dm=0,dbow-words=1": dict(dm=0, dbow_words=1),
 }
 SETTINGS = dict(vector_size=100, window=5, min_count=1, sample=1e-4, negative=5, hs=0, alpha=0.025, min_alpha=1e-4)
-SEEDS = (1, 2)
+SEEDS = (1, 2, 3)
+NDCG_MARGIN, NEAREST_MARGIN = 0.01, 0.02
 
 
 def words(text):
@@ -97,9 +103,9 @@ def with_gensim(texts, form, epochs, seed):
     return dict(zip(texts, vectors)), seconds
 
 
-def with_clickvec(clickvec, folder, texts, form, epochs, seed):
+def with_clickvec(clickvec, folder, texts, form, settings):
     """Trains, and computes each text's place in the ranker's file: safetensors is a header and numbers."""
-    spec = f"doc2vec:{form},epochs={epochs},seed={seed}"
+    spec = ",".join([f"doc2vec:{form}", *(f"{name}={value}" for name, value in settings.items())])
     with tempfile.TemporaryDirectory() as out:
         begin = time.monotonic()
         command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
@@ -133,12 +139,32 @@ def overlap(a, b):
     return np.mean([len(set(x) & set(y)) / 10 for x, y in zip(a, b)])
 
 
+def compare(form, numbers, near):
+    """What is wrong: `numbers` are NDCGs and `near` nearest texts, by program and seed."""
+    faults = []
+    theirs = np.array([numbers["gensim", seed] for seed in SEEDS])
+    low, high = theirs.min(0) - NDCG_MARGIN, theirs.max(0) + NDCG_MARGIN
+    ours = np.mean([numbers["clickvec", seed] for seed in SEEDS], axis=0)
+    if (ours < low).any() or (ours > high).any():
+        faults.append(f"{form}: expected mean NDCGs of {low.round(3)} to {high.round(3)}, found {ours.round(3)}")
+    within = {program: np.mean([overlap(near[program, a], near[program, b]) for a, b in itertools.combinations(SEEDS, 2)])
+              for program in ("gensim", "clickvec")}
+    both = np.mean([overlap(near["gensim", a], near["clickvec", b]) for a, b in itertools.product(SEEDS, SEEDS)])
+    print(f"{form:18} nearest ten in common: gensim's seeds {within['gensim']:.3f}, clickvec's {within['clickvec']:.3f}, "
+          f"one of each {both:.3f}", flush=True)
+    least = min(within.values()) - NEAREST_MARGIN
+    if both < least:
+        faults.append(f"{form}: expected {least:.3f} or more of the nearest in common, found {both:.3f}")
+    return faults
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("clickvec", type=Path)
     arguments.add_argument("--data", type=Path)
     arguments.add_argument("--epochs", type=int, default=150)
     arguments.add_argument("--forms", nargs="*", default=list(FORMS))
+    arguments.add_argument("--ours", default="", metavar="NAME=VALUE,…")
     args = arguments.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = args.data or Path(made)
@@ -150,23 +176,25 @@ def main():
         seen += [words(query) for query in dict.fromkeys(row["query"] for row in judged)]
         texts = [text for text in dict.fromkeys(seen) if text]
         sample = np.random.default_rng(1).choice(len(texts), 500, replace=False)
+        faults = []
         for form in args.forms:
-            near = {}
+            numbers, near = {}, {}
             for seed in SEEDS:
                 for program in ("gensim", "clickvec"):
                     if program == "gensim":
                         vectors, seconds = with_gensim(texts, form, args.epochs, seed)
                     else:
-                        vectors, seconds, _ = with_clickvec(args.clickvec, folder, texts, form, args.epochs, seed)
+                        settings = {"epochs": args.epochs, "seed": seed}
+                        settings |= dict(setting.split("=") for setting in args.ours.split(",") if setting)
+                        vectors, seconds, _ = with_clickvec(args.clickvec, folder, texts, form, settings)
                     near[program, seed] = nearest(vectors, texts, sample)
-                    numbers = " ".join(f"{value:.3f}" for value in ndcg(vectors, judged))
-                    print(f"{form:18} {program:8} seed {seed}: NDCG@1/3/10 {numbers}, {seconds:.0f} s", flush=True)
-            for (a, b), name in {
-                (("gensim", 1), ("gensim", 2)): "gensim, two seeds",
-                (("clickvec", 1), ("clickvec", 2)): "clickvec, two seeds",
-                (("gensim", 1), ("clickvec", 1)): "gensim beside clickvec",
-            }.items():
-                print(f"{form:18} nearest ten in common, {name}: {overlap(near[a], near[b]):.3f}")
+                    numbers[program, seed] = ndcg(vectors, judged)
+                    shown = " ".join(f"{value:.3f}" for value in numbers[program, seed])
+                    print(f"{form:18} {program:8} seed {seed}: NDCG@1/3/10 {shown}, {seconds:.0f} s", flush=True)
+            faults += compare(form, numbers, near)
+    for fault in faults:
+        print(f"error: {fault}", file=sys.stderr)
+    sys.exit(bool(faults))
 
 
 if __name__ == "__main__":

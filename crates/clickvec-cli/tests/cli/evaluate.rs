@@ -72,6 +72,26 @@ fn two_models_of_one_stem_are_told_apart() {
 }
 
 #[test]
+fn a_system_by_two_names_is_refused() {
+    let folder = Folder::with_model();
+    let refused = |more: &[&str], message: &str| {
+        let run = folder.run(&[&["evaluate", "--judged", "judged.tsv"], more].concat()).code(2).prints_nothing();
+        run.says(&format!("expected each system once, found {message} again; leave one of them out"));
+    };
+    let twice = ["--model=model.safetensors", "--model=./model.safetensors"];
+    refused(&twice, "`./model.safetensors`, which is `model.safetensors`");
+    // Parameters that are not given have their defaults, and their order says nothing.
+    refused(&["--ranker=bm25", "--ranker=bm25:k1=0.9"], "`bm25:k1=0.9`, which is `bm25`");
+    refused(&["--ranker=bm25:b=0,k1=2", "--ranker=bm25:k1=2,b=0"], "`bm25:k1=2,b=0`, which is `bm25:b=0,k1=2`");
+    folder.write("q.txt", "q1 0 t1 1\n");
+    folder.write("a.run", "q1 Q0 t1 1 2.0 a\n");
+    folder
+        .run(&["evaluate", "--qrels", "q.txt", "--run", "a.run", "--run", "./a.run"])
+        .code(2)
+        .says("expected each system once, found `./a.run`, which is `a.run` again; leave one of them out");
+}
+
+#[test]
 fn trec_files_come_back_with_the_same_numbers() {
     let folder = Folder::with_model();
     let written = folder

@@ -12,6 +12,19 @@ use tempfile::TempDir;
 /// Sizes that train in a moment.
 pub(crate) const SMALL: [&str; 8] = ["--cells", "8", "--minibatch", "32", "--epochs", "3", "--seed", "7"];
 
+/// The part of a table's spec that names the files of [`Folder::with_data`].
+pub(crate) const DATA: &str = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
+
+/// The part of a table's spec that names a system, and what it is.
+pub(crate) fn row(name: &str, what: &str) -> String {
+    format!("[[system]]\nname = \"{name}\"\n{what}\n")
+}
+
+/// That of a model which is trained with [`SMALL`] and `more` options.
+pub(crate) fn small_row(name: &str, more: &str) -> String {
+    row(name, &format!("train = \"{}{more}\"", SMALL.join(" ")))
+}
+
 const COLOURS: [&str; 6] = ["red", "blue", "green", "black", "white", "yellow"];
 const THINGS: [&str; 8] = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
 

@@ -1,34 +1,15 @@
 //! `clickvec table`.
 
-use crate::harness::{Folder, SMALL};
-
-const SPEC: &str = r#"
-title = "Tiny"
-
-[data]
-judged = "judged.tsv"
-clicks = "clicks.tsv"
-titles = "titles.tsv"
-
-[[system]]
-name = "BM25"
-ranker = "bm25"
-grid = { k1 = [0.5, 2], b = [0, 1] }
-paper = [30.5, 32.8, 38.8]
-
-[[system]]
-name = "LSTM"
-train = "TRAIN"
-grid = { gamma = [5, 10] }
-
-[[system]]
-name = "Both"
-fusion = ["BM25", "LSTM"]
-"#;
+use crate::harness::{DATA, Folder, row, small_row};
 
 fn folder() -> Folder {
     let folder = Folder::with_data();
-    folder.write("spec.toml", SPEC.replace("TRAIN", &SMALL.join(" ")));
+    let systems = [
+        row("BM25", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 2], b = [0, 1] }\npaper = [30.5, 32.8, 38.8]"),
+        small_row("LSTM", "") + "grid = { gamma = [5, 10] }\n",
+        row("Both", "fusion = [\"BM25\", \"LSTM\"]"),
+    ];
+    folder.write("spec.toml", format!("title = \"Tiny\"\n{DATA}{}", systems.concat()));
     folder
 }
 
@@ -98,7 +79,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
 fn hostile_texts_do_not_leave_the_pages_script() {
     let folder = Folder::new();
     folder.write("j.tsv", "query\ttitle\tgrade\n<!--<script>\t</script><b>\t3\n<!--<script>\tother\t0\n");
-    folder.write("s.toml", "title = \"</title><script>\"\n[[system]]\nname = \"<i>\"\nranker = \"bm25\"\n");
+    folder.write("s.toml", format!("title = \"</title><script>\"\n{}", row("<i>", "ranker = \"bm25\"")));
     folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(2).says("at most as many folds");
     folder.write("s.toml", format!("{}[evaluation]\nfolds = 1\n", folder.read("s.toml")));
     folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(0);
@@ -175,7 +156,7 @@ fn any_system_can_be_the_one_that_all_are_compared_with() {
 #[test]
 fn a_table_of_which_nothing_can_be_trained_says_why() {
     let folder = Folder::with_data();
-    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bltm\"\n");
+    folder.write("spec.toml", row("a", "ranker = \"bltm\""));
     let base = ["table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv", "--html", "t.html"];
     folder.run(&base).code(1).prints("a: left out: ");
     let [report] = folder.run(&[&base[..], &["--json"]].concat()).code(1).json_lines().try_into().unwrap();
@@ -185,11 +166,13 @@ fn a_table_of_which_nothing_can_be_trained_says_why() {
 #[test]
 fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
     let folder = Folder::with_data();
-    folder.write(
-        "spec.toml",
-        "[[system]]\nname = \"first\"\nranker = \"bm25\"\n[[system]]\nname = \"no clicks\"\ntrain = \"--cells 8\"\n\
-         [[system]]\nname = \"of it\"\nfusion = [\"first\", \"no clicks\"]\n[[system]]\nname = \"last\"\nranker = \"ulm\"\n",
-    );
+    let systems = [
+        row("first", "ranker = \"bm25\""),
+        row("no clicks", "train = \"--cells 8\""),
+        row("of it", "fusion = [\"first\", \"no clicks\"]"),
+        row("last", "ranker = \"ulm\""),
+    ];
+    folder.write("spec.toml", systems.concat());
     let run = folder
         .run(&["table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv"])
         .code(1)
@@ -202,32 +185,24 @@ fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
 #[test]
 fn faults_of_a_spec_are_told_before_anything_is_done() {
     let folder = Folder::with_data();
+    let a = |what: &str| row("a", what);
     let cases = [
-        ("", "expected systems below `[[system]]`, found none"),
-        (
-            "[[system]]\nname = \"a\"\n",
-            "expected one of `ranker`, `train`, `model` and `fusion`, found none or several",
-        ),
-        ("[[system]]\nname = \"a\"\nranker = \"bm26\"\n", "expected one of the rankers bm25, ulm"),
-        ("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { k1 = [] }\n", "expected values for `k1`, found none"),
-        ("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngird = { k1 = [1] }\n", "unknown field `gird`"),
-        (
-            "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"a\"\nranker = \"ulm\"\n",
-            "found `a` again",
-        ),
-        ("[evaluation]\nfolds = 0\n[[system]]\nname = \"a\"\nranker = \"bm25\"\n", "expected 1 to 100 folds, found 0"),
-        (
-            "[[system]]\nname = \"a\"\ntrain = \"--cells none\"\n",
-            "`train --cells none`: invalid value 'none' for '--cells",
-        ),
-        ("[[system]]\nname = \"a\"\nmodel = \"none\"\n", "none: cannot read"),
-        ("[[system]\n", "spec.toml"),
+        (String::new(), "expected systems below `[[system]]`, found none"),
+        (a(""), "expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
+        (a("ranker = \"bm26\""), "expected one of the rankers bm25, ulm"),
+        (a("ranker = \"bm25\"\ngrid = { k1 = [] }"), "expected values for `k1`, found none"),
+        (a("ranker = \"bm25\"\ngird = { k1 = [1] }"), "unknown field `gird`"),
+        (a("ranker = \"bm25\"") + &a("ranker = \"ulm\""), "found `a` again"),
+        ("[evaluation]\nfolds = 0\n".to_owned() + &a("ranker = \"bm25\""), "expected 1 to 100 folds, found 0"),
+        (a("train = \"--cells none\""), "`train --cells none`: invalid value 'none' for '--cells"),
+        (a("model = \"none\""), "none: cannot read"),
+        ("[[system]\n".to_owned(), "spec.toml"),
     ];
     for (spec, message) in cases {
         folder.write("spec.toml", spec);
         folder.run(&["table", "spec.toml", "--judged", "judged.tsv"]).code(2).says(message).prints_nothing();
     }
-    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
+    folder.write("spec.toml", a("ranker = \"bm25\""));
     folder.run(&["table", "spec.toml"]).code(2).says("expected judged titles, found none");
     folder.run(&["table", "missing.toml", "--judged", "judged.tsv"]).code(2).says("missing.toml: cannot read");
     let missing = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "none/t.html"];
@@ -260,9 +235,8 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
         ("not", "ranker = \"vectors\"\nvectors = \"not.vec\"", "not.vec"),
         ("of it", "fusion = [\"first\", \"cut\"]", "its member `cut` was left out"),
     ];
-    let rows: String =
-        systems.iter().map(|(name, what, _)| format!("[[system]]\nname = \"{name}\"\n{what}\n")).collect();
-    let [first, last] = ["first", "last"].map(|name| format!("[[system]]\nname = \"{name}\"\nranker = \"bm25\"\n"));
+    let rows: String = systems.iter().map(|(name, what, _)| row(name, what)).collect();
+    let [first, last] = ["first", "last"].map(|name| row(name, "ranker = \"bm25\""));
     folder.write("spec.toml", format!("{first}{rows}{last}"));
     let data =
         ["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--contiguous", "empty.txt"];
@@ -279,8 +253,7 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
     folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
     folder.write("none.tsv", "query\ttitle\n");
     let learners = ["lsa", "bltm", "wtm", "ptm"];
-    let rows: String =
-        learners.iter().map(|name| format!("[[system]]\nname = \"{name}\"\nranker = \"{name}\"\n")).collect();
+    let rows: String = learners.iter().map(|name| row(name, &format!("ranker = \"{name}\""))).collect();
     folder.write("spec.toml", format!("{rows}{last}"));
     let data = ["--judged", "judged.tsv", "--clicks", "none.tsv", "--titles", "one.tsv"];
     let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);

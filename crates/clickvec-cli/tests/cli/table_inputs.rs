@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Folder, SMALL};
-
-const DATA: &str = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
+use crate::harness::{DATA, Folder, row, small_row};
 
 /// The one model of a cache.
 fn model(folder: &Folder) -> String {
@@ -17,7 +15,7 @@ fn model(folder: &Folder) -> String {
 #[test]
 fn a_pipe_is_refused_before_it_is_read() {
     let folder = Folder::with_data();
-    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
+    folder.write("spec.toml", row("a", "ranker = \"bm25\""));
     let files = ["--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv"];
     folder.run(&[&["table", "spec.toml"], &files[..]].concat()).code(0);
     for option in ["--judged", "--titles", "--clicks", "--topics", "--contiguous"] {
@@ -30,17 +28,14 @@ fn a_pipe_is_refused_before_it_is_read() {
             run.code(2).says(&format!("{pipe}: expected a file, since a table reads it more than once, found a pipe"));
         }
     }
-    folder.write(
-        "spec.toml",
-        format!("[[system]]\nname = \"a\"\ntrain = \"{} --validation /dev/stdin\"\n", SMALL.join(" ")),
-    );
+    folder.write("spec.toml", small_row("a", " --validation /dev/stdin"));
     folder.run_with(&[&["table", "spec.toml"], &files[..]].concat(), "").code(2).says("/dev/stdin: expected a file");
 }
 
 #[test]
 fn a_damaged_model_is_trained_again() {
     let folder = Folder::with_data();
-    folder.write("spec.toml", format!("{DATA}[[system]]\nname = \"a\"\ntrain = \"{}\"\n", SMALL.join(" ")));
+    folder.write("spec.toml", DATA.to_owned() + &small_row("a", ""));
     let report = |folder: &Folder| {
         let [mut report]: [Value; 1] =
             folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
@@ -70,11 +65,7 @@ fn a_validation_set_with_one_judged_query_is_refused() {
     let folder = Folder::with_data();
     let judged = folder.read("judged.tsv");
     let train = |validation: &str| {
-        let options = SMALL.join(" ");
-        folder.write(
-            "spec.toml",
-            format!("{DATA}[[system]]\nname = \"a\"\ntrain = \"{options} --validation {validation}\"\n"),
-        );
+        folder.write("spec.toml", DATA.to_owned() + &small_row("a", &format!(" --validation {validation}")));
         folder.run(&["table", "spec.toml"])
     };
     folder.write("same.tsv", format!("{judged}\n"));
@@ -92,10 +83,8 @@ fn a_validation_set_with_one_judged_query_is_refused() {
 fn a_broken_model_is_told_before_anything_is_trained() {
     let folder = Folder::with_data();
     folder.write("broken.safetensors", "none");
-    folder.write(
-        "spec.toml",
-        format!("{DATA}[[system]]\nname = \"a\"\nranker = \"lsa\"\n[[system]]\nname = \"b\"\nmodel = \"broken.safetensors\"\n"),
-    );
+    let systems = [row("a", "ranker = \"lsa\""), row("b", "model = \"broken.safetensors\"")];
+    folder.write("spec.toml", format!("{DATA}{}", systems.concat()));
     folder.run(&["table", "spec.toml"]).code(2).says("system `b`: broken.safetensors: ");
     assert!(!folder.path("spec.cache/models").read_dir().unwrap().any(|_| true), "something was trained");
 }
@@ -108,7 +97,8 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
 
     let folder = Folder::with_data();
     let spec = |epochs: u32| {
-        folder.write("spec.toml", format!("{DATA}[[system]]\nname = \"a\"\ntrain = \"--cells 8 --epochs {epochs}\"\n"));
+        let trained = row("a", &format!("train = \"--cells 8 --epochs {epochs}\""));
+        folder.write("spec.toml", format!("{DATA}{trained}"));
     };
     spec(2000);
     let mut table = std::process::Command::new(crate::harness::program());
@@ -130,17 +120,48 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Judged titles of a query of which words find the good one, and letters the bad one.
+fn misspelt(query: &str) -> String {
+    let like: Vec<String> = query.split(' ').map(|word| format!("{word}s")).collect();
+    let long = "on a wide and heavy stand made of solid oak by skilled joiners";
+    format!("{query}\t{query} {long}\t4\n{query}\t{}\t0\n", like.join(" "))
+}
+
+#[test]
+fn where_few_queries_differ_nothing_is_shown() {
+    let folder = Folder::new();
+    let systems =
+        [("letters", "trigram"), ("words", "bm25")].map(|(name, ranker)| row(name, &format!("ranker = \"{ranker}\"")));
+    folder.write("spec.toml", format!("[evaluation]\nfolds = 1\n{}", systems.concat()));
+    let words = ["green lamp", "small table", "round mirror", "brown stool", "white couch", "large shelf"];
+    let made = |differing: usize, more: &[&str]| {
+        let of = |i: usize| format!("{} {}", words[i % words.len()], ["one", "two"][i / words.len()]);
+        let differing: String = (0..differing).map(|i| misspelt(&of(i))).collect();
+        let alike: String = (0..48).map(|i| format!("number{i}\tnumber{i}\t4\nnumber{i}\tsofa\t0\n")).collect();
+        folder.write("judged.tsv", format!("query\ttitle\tgrade\n{differing}{alike}"));
+        folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0)
+    };
+    made(1, &[]).prints("not shown: only 1 query differs");
+    // t is 2.06: significant, if differences were distributed normally. Two sign patterns of 16 are as far from 0.
+    made(4, &[]).prints("not shown: only 4 queries differ");
+    let [report] = made(4, &["--json"]).json_lines().try_into().unwrap();
+    let against = &report["against_first"][0];
+    assert!(against["holm"].as_f64().unwrap() < 0.05 && against["randomization"] == 0.125, "{against}");
+    assert_eq!(
+        (&against["queries_that_differ"], &against["verdict"], &against["minimum_detectable"]),
+        (&4.into(), &"not shown".into(), &Value::Null)
+    );
+    let [report] = made(10, &["--json"]).json_lines().try_into().unwrap();
+    let against = &report["against_first"][0];
+    assert!(against["minimum_detectable"].as_f64().unwrap() > 0.1 && against["verdict"] == "better", "{against}");
+}
+
 #[test]
 fn two_queries_prove_nothing() {
     let folder = Folder::new();
-    let query = |query: &str| {
-        let like: Vec<String> = query.split(' ').map(|word| format!("{word}s")).collect();
-        let long = "on a wide and heavy stand made of solid oak by skilled joiners";
-        format!("{query}\t{query} {long}\t4\n{query}\t{}\t0\n", like.join(" "))
-    };
-    folder.write("judged.tsv", format!("query\ttitle\tgrade\n{}{}", query("green lamp"), query("small table")));
+    folder.write("judged.tsv", format!("query\ttitle\tgrade\n{}{}", misspelt("green lamp"), misspelt("small table")));
     let systems = [("letters", "trigram"), ("words", "bm25"), ("again", "bm25:k1=1.2")]
-        .map(|(name, ranker)| format!("[[system]]\nname = \"{name}\"\nranker = \"{ranker}\"\n"));
+        .map(|(name, ranker)| row(name, &format!("ranker = \"{ranker}\"")));
     folder.write("spec.toml", format!("[evaluation]\nfolds = 1\n{}", systems.concat()));
     let table = |more: &[&str]| folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0);
     // No superscript stands behind any number of the better one.
@@ -149,7 +170,7 @@ fn two_queries_prove_nothing() {
         row.split_whitespace().skip(2).take(3).eq(["1.000"; 3])
     };
     let text = table(&["--against=words"]).stdout();
-    assert!(text.contains("not shown: too few queries") && text.contains("no difference"), "{text}");
+    assert!(text.contains("not shown: only 2 queries differ") && text.contains("no difference"), "{text}");
     assert!(unmarked(&text), "{text}");
     let text = table(&["--uncorrected"]).stdout();
     assert!(unmarked(&text), "{text}");
@@ -169,10 +190,13 @@ fn two_queries_prove_nothing() {
 fn parameters_stand_fold_by_fold_or_once() {
     let folder = Folder::with_data();
     let made = |folds: u32| {
-        let systems = "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"b\"\nranker = \"trigram\"\n\
-                       [[system]]\nname = \"c\"\nfusion = [\"a\", \"b\"]\nmethod = \"min-max\"\n\
-                       [[system]]\nname = \"d\"\nranker = \"bm25\"\ngrid = { k1 = [1, 1.0001] }\n";
-        folder.write("spec.toml", format!("{DATA}[evaluation]\nfolds = {folds}\n{systems}"));
+        let systems = [
+            row("a", "ranker = \"bm25\""),
+            row("b", "ranker = \"trigram\""),
+            row("c", "fusion = [\"a\", \"b\"]\nmethod = \"min-max\""),
+            row("d", "ranker = \"bm25\"\ngrid = { k1 = [1, 1.0001] }"),
+        ];
+        folder.write("spec.toml", format!("{DATA}[evaluation]\nfolds = {folds}\n{}", systems.concat()));
         folder.run(&["table", "spec.toml"]).code(0).stdout()
     };
     let one = made(1);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
-use crate::harness::{Folder, SMALL};
+use crate::harness::{DATA, Folder, SMALL, row, small_row};
 
 /// The processes whose command line has this text.
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ fn processes_of(text: &str) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 fn a_table_that_is_killed_leaves_no_training_behind() {
     let folder = Folder::with_data();
-    folder.write("spec.toml", "[[system]]\nname = \"a\"\ntrain = \"--cells 8 --minibatch 8 --epochs 1000000\"\n");
+    folder.write("spec.toml", row("a", ENDLESS));
     let cache = folder.path("spec.cache").display().to_string();
     let spec = folder.path("spec.toml");
     let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
@@ -73,49 +73,24 @@ fn report(folder: &Folder) -> Value {
     report
 }
 
-const FIRST: &str = r#"
-[data]
-judged = "judged.tsv"
-clicks = "clicks.tsv"
-titles = "titles.tsv"
-
-[[system]]
-name = "BM25"
-ranker = "bm25"
-grid = { k1 = [0.5, 2] }
-
-[[system]]
-name = "PLSA"
-ranker = "plsa:topics=4"
-grid = { lambda = [0.3, 0.7] }
-
-[[system]]
-name = "small"
-train = "TRAIN"
-"#;
-
-const LAST: &str = r#"
-[[system]]
-name = "gamma"
-train = "TRAIN --gamma 5"
-
-[[system]]
-name = "all"
-fusion = ["BM25", "PLSA", "small", "gamma"]
-"#;
-
 /// A training that takes until it is killed.
-const ENDLESS: &str = "[[system]]\nname = \"endless\"\ntrain = \"--cells 8 --minibatch 8 --epochs 1000000\"\n";
+const ENDLESS: &str = "train = \"--cells 8 --minibatch 8 --epochs 1000000\"";
 
 #[test]
 fn a_table_that_was_killed_goes_on_with_the_same_rows() {
+    let first = [
+        row("BM25", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 2] }"),
+        row("PLSA", "ranker = \"plsa:topics=4\"\ngrid = { lambda = [0.3, 0.7] }"),
+        small_row("small", ""),
+    ];
+    let last = [small_row("gamma", " --gamma 5"), row("all", "fusion = [\"BM25\", \"PLSA\", \"small\", \"gamma\"]")];
+    let spec = |between: &str| format!("{DATA}{}{between}{}", first.concat(), last.concat());
     let undisturbed = Folder::with_data();
-    let spec = |text: &str| text.replace("TRAIN", &SMALL.join(" "));
-    undisturbed.write("spec.toml", spec(&format!("{FIRST}{LAST}")));
+    undisturbed.write("spec.toml", spec(""));
     let expected = report(&undisturbed);
 
     let folder = Folder::with_data();
-    folder.write("spec.toml", spec(&format!("{FIRST}{ENDLESS}{LAST}")));
+    folder.write("spec.toml", spec(&row("endless", ENDLESS)));
     let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
     table.args(["table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
@@ -137,7 +112,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     // Two points of BM25, two of PLSA, one of the small model; three models, each with its times.
     assert_eq!((before.len(), kept.len()), (5 + 6, 5 + 6 + 1), "{kept:?}");
 
-    folder.write("spec.toml", spec(&format!("{FIRST}{LAST}")));
+    folder.write("spec.toml", spec(""));
     let found = report(&folder);
     assert_eq!(found, expected);
     let after = finished(&folder);
@@ -153,22 +128,21 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
 
 #[test]
 fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
-    let spec = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\n[[system]]\nname = \"a\"\n\
-                train = \"--cells 16 --minibatch 8 --epochs 300\"\n";
+    let spec = DATA.to_owned() + &row("a", "train = \"--cells 16 --minibatch 8 --epochs 300\"");
     let models = |folder: &Folder, ending: &str| -> Vec<std::path::PathBuf> {
         let Ok(entries) = std::fs::read_dir(folder.path("spec.cache/models")) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
         paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
     };
     let undisturbed = Folder::with_data();
-    undisturbed.write("spec.toml", spec);
+    undisturbed.write("spec.toml", &spec);
     undisturbed.run(&["table", "spec.toml"]).code(0);
     let [expected] = models(&undisturbed, ".safetensors").try_into().unwrap();
 
     // Killed at its first checkpoint, of two; where the kill came too late it is made again.
     let killed = || {
         let folder = Folder::with_data();
-        folder.write("spec.toml", spec);
+        folder.write("spec.toml", &spec);
         let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
         table.args(["table", "spec.toml"]).current_dir(folder.path(""));
         table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
@@ -193,4 +167,38 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
     let [model] = models(&folder, ".safetensors").try_into().unwrap();
     assert!(std::fs::read(model).unwrap() == std::fs::read(expected).unwrap());
     assert!(models(&folder, ".checkpoint").is_empty());
+}
+
+#[test]
+fn a_model_whose_log_was_not_looked_at_again_is_trained_anew() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", DATA.to_owned() + &small_row("a", ""));
+    let expected = report(&folder);
+    let kept = || {
+        let names: Vec<String> = finished(&folder).into_keys().collect();
+        let with = |start: &str, ending: &str| {
+            let mut of = names.iter().filter(|name| name.starts_with(start) && name.ends_with(ending));
+            of.next().unwrap_or_else(|| panic!("no {start}*{ending} in {names:?}")).clone()
+        };
+        [
+            with("spec.cache/models/", ".safetensors"),
+            with("spec.cache/models/", ".json"),
+            with("spec.cache/", "-scores.json"),
+        ]
+    };
+    let [model, training, point] = kept();
+    let bytes = std::fs::read(folder.path(&model)).unwrap();
+    // What is there if the log was another one while it was read, and the table was killed right after the training.
+    let clicks = folder.read("clicks.tsv").replace("red hammer\t", "red ladder\t");
+    folder.write("other.tsv", clicks);
+    folder.run(&[&["train", "--clicks=other.tsv", "--output=other.safetensors"], &SMALL[..]].concat()).code(0);
+    std::fs::copy(folder.path("other.safetensors"), folder.path(&model)).unwrap();
+    let known = folder.read(&training);
+    assert!(known.contains("\"checked\":true"), "{known}");
+    folder.write(&training, known.replace("\"checked\":true", "\"checked\":false"));
+    std::fs::remove_file(folder.path(&point)).unwrap();
+
+    assert_eq!(report(&folder), expected);
+    assert!(std::fs::read(folder.path(&model)).unwrap() == bytes, "not the model of this log");
+    assert_eq!(kept(), [model, training, point]);
 }

@@ -46,10 +46,27 @@ pub(super) fn parse(rankers: &[String], models: &[PathBuf], fusions: &[MethodFla
     }
     let fusions: Vec<String> = fusions.iter().map(|flag| flag.name()).collect();
     refuse_repeated(wanted.iter().map(|system| &system.name).chain(&fusions).map(String::as_str))?;
+    for (place, system) in wanted.iter().enumerate() {
+        if let Some(first) = wanted[..place].iter().find(|first| first.is_same(system)) {
+            bail!(again(&system.name, &first.name));
+        }
+    }
     Ok(wanted)
 }
 
 impl Wanted {
+    /// Whether another, whatever it is called, would say the same: a ranker whose parameters have the same values, given or
+    /// not, or the same file.
+    fn is_same(&self, other: &Wanted) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Ranker { system, values }, Kind::Ranker { system: other, values: others }) => {
+                system.name == other.name && values == others
+            }
+            (Kind::File { path, .. }, Kind::File { path: other, .. }) => input::same_file(path, other),
+            _ => false,
+        }
+    }
+
     /// Whether it learns from titles and clicks.
     pub(super) fn learns(&self) -> bool {
         matches!(self.kind, Kind::Ranker { .. })
@@ -179,4 +196,10 @@ pub(super) fn refuse_repeated<'n>(names: impl IntoIterator<Item = &'n str>) -> R
         None => Ok(()),
         Some(twice) => bail!("expected each system once, found `{}` again", output::printable(twice)),
     }
+}
+
+/// That one system was named twice, in two ways.
+pub(super) fn again(name: &str, first: &str) -> String {
+    let [name, first] = [name, first].map(output::printable);
+    format!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out")
 }

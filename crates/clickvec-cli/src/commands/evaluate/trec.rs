@@ -11,8 +11,8 @@ use clickvec::eval::{
 use clickvec::files;
 
 use super::Results;
-use super::systems::{names_of, refuse_repeated};
-use crate::output;
+use super::systems::{again, names_of, refuse_repeated};
+use crate::{input, output};
 
 /// Writes judgments as qrels.
 pub(super) fn write_qrels(path: &Path, judgments: &Judgments) -> Result<()> {
@@ -79,6 +79,11 @@ pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOp
     let mut evaluations = Vec::with_capacity(runs.len());
     let names = names_of(runs, &[]);
     refuse_repeated(names.iter().map(String::as_str))?;
+    for (place, run) in runs.iter().enumerate() {
+        if let Some(first) = runs[..place].iter().position(|first| input::same_file(first, run)) {
+            bail!(again(&names[place], &names[first]));
+        }
+    }
     for (name, path) in names.into_iter().zip(runs) {
         let run = read_run(files::open(path)?, path)?;
         evaluations.push(evaluate_run(name, path, &run, &judged, options));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -38,6 +38,9 @@ pub(super) struct Training {
     pub(super) losses: Vec<f64>,
     /// The most memory that the process had meanwhile, where that is known.
     pub(super) peak_bytes: Option<u64>,
+    /// Whether the files that it read were looked at once it was done, and were still those of the model's name.
+    #[serde(default)]
+    pub(super) checked: bool,
 }
 
 /// The folder of finished points.
@@ -137,10 +140,15 @@ impl Cache {
         self.folder.join("models").join(format!("{key}.safetensors"))
     }
 
-    /// The neural model of this name, if there is one; one that is damaged is removed, so that it is trained anew.
+    /// The neural model of this name, if there is one; one that is damaged is removed, so that it is trained anew, and so is
+    /// one whose table was killed before it knew whether the log had changed.
     pub(super) fn load_model(&self, key: &str) -> Result<Option<Model>> {
         let path = self.model(key);
         if !path.exists() {
+            return Ok(None);
+        }
+        if !self.training(key).checked {
+            self.remove_model(key)?;
             return Ok(None);
         }
         match Model::load(&path) {
@@ -154,12 +162,18 @@ impl Cache {
         }
     }
 
-    /// Removes a model, or what there is of it. What cannot be removed is told by whoever reads it.
-    pub(super) fn remove_model(&self, key: &str) {
+    /// Removes a model, or what there is of it.
+    pub(super) fn remove_model(&self, key: &str) -> Result<()> {
         let path = self.model(key);
         for path in written_paths(&path).iter().chain([&path.with_extension("json")]) {
-            let _ = std::fs::remove_file(path);
+            match std::fs::remove_file(path) {
+                Err(source) if source.kind() != ErrorKind::NotFound => {
+                    return Err(Error::io(path, "remove", source).into());
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     fn file(&self, key: &str) -> PathBuf {

@@ -63,6 +63,7 @@ struct Against<'a> {
     p: f64,
     holm: f64,
     randomization: f64,
+    queries_that_differ: usize,
     minimum_detectable: Option<f64>,
     verdict: &'static str,
 }
@@ -99,6 +100,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         p: against.p,
         holm: against.holm,
         randomization: against.randomization,
+        queries_that_differ: against.differing,
         minimum_detectable: against.minimum_detectable,
         verdict: against.verdict(),
     });

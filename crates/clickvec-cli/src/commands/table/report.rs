@@ -122,8 +122,11 @@ impl Report<'_> {
             let verdict = match against.verdict() {
                 "not shown" => match against.minimum_detectable {
                     Some(least) => format!("not shown: so many queries show {least:.3} or more"),
-                    None if interval.mean == 0.0 => "no difference".to_owned(),
-                    None => "not shown: too few queries".to_owned(),
+                    None if against.differing == 0 => "no difference".to_owned(),
+                    None => {
+                        let differ = if against.differing == 1 { "differs" } else { "differ" };
+                        format!("not shown: only {} {differ}", output::counted(against.differing as u64, "query"))
+                    }
                 },
                 verdict => verdict.to_owned(),
             };

@@ -266,7 +266,8 @@ impl<'a> Table<'a> {
         let seconds = began.elapsed().as_secs_f64();
         self.cache.refuse_changed(files)?;
         file::save(&path, system, values, ranker.as_ref())?;
-        self.cache.put_training(key, &Training { seconds, losses: Vec::new(), peak_bytes: memory::peak() })?;
+        self.cache
+            .put_training(key, &Training { seconds, losses: Vec::new(), peak_bytes: memory::peak(), checked: true })?;
         Ok(ranker)
     }
 
@@ -299,12 +300,14 @@ impl<'a> Table<'a> {
                 None => {
                     let finished = process::train(clicks, data.field(), arguments, &path, &training, &self.cache, bar);
                     if let Err(changed) = self.cache.refuse_changed(&files) {
-                        self.cache.remove_model(&training);
+                        self.cache.remove_model(&training)?;
                         return Err(changed);
                     }
                     if refused.or(finished)?.is_none() {
                         continue;
                     }
+                    let known = self.cache.training(&training);
+                    self.cache.put_training(&training, &Training { checked: true, ..known })?;
                     Model::load(&path)?
                 }
             };

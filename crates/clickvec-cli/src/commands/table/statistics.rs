@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::{
-    self, Comparison, Evaluation, Metric, Resampling, bootstrap_difference, bootstrap_mean,
+    self, Comparison, Evaluation, Metric, Resampling, bootstrap_difference, bootstrap_mean, differing_pairs,
     minimum_detectable_difference, randomization_test,
 };
 
@@ -38,15 +38,18 @@ pub(super) struct Against {
     pub(super) p: f64,
     pub(super) holm: f64,
     pub(super) randomization: f64,
-    /// The smallest true difference that a test set like this shows in four of five cases; none where all queries differ
-    /// alike, since these do not say how queries scatter.
+    /// How many queries the two do not answer equally well.
+    pub(super) differing: usize,
+    /// The smallest true difference that a test set like this shows in four of five cases; none where few queries differ,
+    /// or all alike, since these do not say how queries scatter.
     pub(super) minimum_detectable: Option<f64>,
 }
 
 impl Against {
-    /// In a word.
+    /// In a word. Where few queries differ, t is none of Student's, and all signs alike may be chance: 2 / 2ᵏ for k of them.
     pub(super) fn verdict(&self) -> &'static str {
-        match self.holm < SIGNIFICANT {
+        let signs_can_show = 2f64.powf(1.0 - self.differing as f64) < SIGNIFICANT;
+        match self.holm < SIGNIFICANT && signs_can_show {
             true if self.interval.mean > 0.0 => "better",
             true => "worse",
             false => "not shown",
@@ -78,6 +81,7 @@ pub(super) fn of(rows: &[Row], uncorrected: bool, against: Option<&str>) -> Resu
                 p: significance::probability_of(&test, &other, &first),
                 holm: 1.0,
                 randomization,
+                differing: differing_pairs(&other, &first).map_err(Error::from)?,
                 minimum_detectable: match significance::alike(&other, &first) {
                     true => None,
                     false => {

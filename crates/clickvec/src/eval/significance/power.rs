@@ -8,12 +8,32 @@ use super::{PairingFault, paired_differences};
 const ALPHA: f64 = 0.05;
 /// How often the difference is to be found.
 const POWER: f64 = 0.8;
+/// Of fewer pairs that differ it is not said how pairs scatter.
+const LEAST_DIFFERING: usize = 10;
+/// Values differ by more than this share of the larger one: means over tied titles are rounded.
+const ROUNDING: f64 = 1e-9;
+
+/// How many pairs differ by more than rounding does.
+///
+/// # Errors
+///
+/// [`PairingFault::Lengths`] if there are not as many values on both sides.
+pub fn differing_pairs(a: &[f64], b: &[f64]) -> Result<usize, PairingFault> {
+    let differences = paired_differences(a, b)?;
+    let differs = |((difference, a), b): &((&f64, &f64), &f64)| difference.abs() > ROUNDING * a.abs().max(b.abs());
+    Ok(differences.iter().zip(a).zip(b).filter(differs).count())
+}
 
 /// The minimum detectable difference: the smallest true difference of means that a two-sided paired test on as many queries,
 /// as scattered as these, finds significant at 0.05 in four of five cases, where it is one of `tests` tests that are
 /// corrected together (as the first of Holm's method, at 0.05 / `tests`).
 ///
-/// (z₁₋α/₂ₘ + z₀.₈) · s / √n, by the normal approximation. `None` with fewer than two pairs, or where all differ alike.
+/// (z₁₋α/₂ₘ + z₀.₈) · s / √n, by the normal approximation. It is worth what s is, and where most pairs do not differ, s is
+/// known from the k that do, to no better than a share of 1 / 2√k. So there is none where
+///
+/// - fewer than 10 pairs [differ](differing_pairs), or
+/// - so few that even if all differed in one direction, their signs could not show it: 2 / 2ᵏ ≥ 0.05 / `tests`, or
+/// - all differ alike.
 ///
 /// # Errors
 ///
@@ -23,11 +43,14 @@ pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Resu
     let n = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / n;
     let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
-    if differences.len() < 2 || squares == 0.0 {
+    let alpha = ALPHA / tests.max(1) as f64;
+    let differing = differing_pairs(a, b)?;
+    let signs_can_show = 2f64.powf(1.0 - differing as f64) < alpha;
+    if differing < LEAST_DIFFERING || !signs_can_show || squares == 0.0 {
         return Ok(None);
     }
     let normal = Normal::standard();
-    let quantiles = normal.inverse_cdf(1.0 - ALPHA / (2.0 * tests.max(1) as f64)) + normal.inverse_cdf(POWER);
+    let quantiles = normal.inverse_cdf(1.0 - alpha / 2.0) + normal.inverse_cdf(POWER);
     Ok(Some(quantiles * (squares / (n - 1.0) / n).sqrt()))
 }
 
@@ -48,8 +71,28 @@ mod tests {
 
     #[test]
     fn without_scatter_nothing_is_said() {
-        assert_eq!(minimum_detectable_difference(&[1.0, 2.0], &[0.0, 1.0], 1), Ok(None));
+        assert_eq!(minimum_detectable_difference(&[1.0; 20], &[0.0; 20], 1), Ok(None));
         assert_eq!(minimum_detectable_difference(&[1.0], &[0.0], 1), Ok(None));
         assert_eq!(minimum_detectable_difference(&[], &[], 1), Ok(None));
+    }
+
+    #[test]
+    fn of_few_that_differ_nothing_is_said() {
+        // Differences ½, ⅓, ¼ …, and 990 or more times none.
+        let a = |differing: u32| -> Vec<f64> {
+            (0..1000).map(|i| if i < differing { 1.0 / f64::from(i + 2) } else { 0.0 }).collect()
+        };
+        let is_said =
+            |differing, tests| minimum_detectable_difference(&a(differing), &[0.0; 1000], tests).unwrap().is_some();
+        assert_eq!([0, 1, 3, 9, 10].map(|differing| is_said(differing, 1)), [false, false, false, false, true]);
+        // 2 / 2¹⁰ is below 0.05 / 25 and not below 0.05 / 26.
+        assert_eq!([is_said(10, 25), is_said(10, 26), is_said(11, 26)], [true, false, true]);
+    }
+
+    #[test]
+    fn what_rounding_makes_is_no_difference() {
+        assert_ne!(0.1 + 0.2, 0.3);
+        assert_eq!(differing_pairs(&[0.1 + 0.2, 0.0, 1.0, 1e-12], &[0.3, 0.0, 1.001, 0.0]), Ok(2));
+        assert_eq!(differing_pairs(&[1.0], &[]), Err(PairingFault::Lengths { a: 1, b: 0 }));
     }
 }

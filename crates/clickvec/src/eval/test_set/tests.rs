@@ -138,40 +138,29 @@ fn a_beir_folder_that_is_none() {
 
 #[test]
 fn each_fault_of_a_beir_folder_names_its_line() {
+    const QUERIES: &str = "queries.jsonl";
+    const CORPUS: &str = "corpus.jsonl";
+    const QRELS: &str = "qrels/test.tsv";
+    let line = |id: &str| format!("{{\"_id\":\"{id}\",\"text\":\"a\"}}\n");
+    let qrels = |rows: &str| format!("query-id\tcorpus-id\tscore\n{rows}");
     for (name, text, expected) in [
-        ("queries.jsonl", "{\"_id\":\"q1\",\"text\":\"a\"}\n{\n", "/queries.jsonl:2: expected a JSON object"),
-        (
-            "queries.jsonl",
-            "{\"_id\":\"q1\"}\n",
-            "/queries.jsonl:1: expected a text in the member `text`, found nothing",
-        ),
-        ("queries.jsonl", "", "/queries.jsonl: expected topics, found none"),
-        ("corpus.jsonl", "{\"_id\":\"d9\",\"text\":\"a\"}\nnone\n", "/corpus.jsonl:2: expected a JSON object"),
-        (
-            "corpus.jsonl",
-            "{\"_id\":\"d1\",\"text\":\"a\"}\n{\"_id\":\"d1\",\"text\":\"b\"}\n",
-            "/corpus.jsonl:2: expected a new id, found `d1`, which stands in line 1",
-        ),
-        ("corpus.jsonl", "", "/corpus.jsonl: expected a header line, found nothing"),
-        ("qrels/test.tsv", "", "/qrels/test.tsv: expected a header line, found nothing"),
-        ("qrels/test.tsv", "query-id\tcorpus-id\nq1\td1\n", "/qrels/test.tsv: expected a column `score`"),
-        (
-            "qrels/test.tsv",
-            "query-id\tcorpus-id\tscore\nq1\td1\n",
-            "/qrels/test.tsv:2: expected at least 3 columns, found 2",
-        ),
-        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tx\n", "/qrels/test.tsv:2: expected a grade"),
-        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t5\n", "/qrels/test.tsv:2: expected a grade"),
-        (
-            "qrels/test.tsv",
-            "query-id\tcorpus-id\tscore\nq1\td1\t1\n\nq1\td1\t1\n",
-            "/qrels/test.tsv:4: expected each title once a query",
-        ),
+        (QUERIES, line("q1") + "{\n", ":2: expected a JSON object"),
+        (QUERIES, "{\"_id\":\"q1\"}\n".to_owned(), ":1: expected a text in the member `text`, found nothing"),
+        (QUERIES, String::new(), ": expected topics, found none"),
+        (CORPUS, line("d9") + "none\n", ":2: expected a JSON object"),
+        (CORPUS, line("d1") + &line("d1"), ":2: expected a new id, found `d1`, which stands in line 1"),
+        (CORPUS, String::new(), ": expected a header line, found nothing"),
+        (QRELS, String::new(), ": expected a header line, found nothing"),
+        (QRELS, "query-id\tcorpus-id\nq1\td1\n".to_owned(), ": expected a column `score`"),
+        (QRELS, qrels("q1\td1\n"), ":2: expected at least 3 columns, found 2"),
+        (QRELS, qrels("q1\td1\tx\n"), ":2: expected a grade"),
+        (QRELS, qrels("q1\td1\t5\n"), ":2: expected a grade"),
+        (QRELS, qrels("q1\td1\t1\n\nq1\td1\t1\n"), ":4: expected each title once a query"),
     ] {
         let data = Data::beir();
-        data.write(name, text);
+        data.write(name, &text);
         let message = data.message(data.read("", None, None, "title"));
-        assert!(message.starts_with(expected), "{name} {text:?}: {message}");
+        assert!(message.starts_with(&format!("/{name}{expected}")), "{name} {text:?}: {message}");
     }
 }
 

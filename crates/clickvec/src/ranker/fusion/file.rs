@@ -60,8 +60,12 @@ pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Resul
     };
     let weights: Vec<f64> = members.iter().map(|&(_, weight)| weight).collect();
     check(&settings, &weights).map_err(|fault| Error::File { path: path.to_owned(), fault })?;
-    let weights = Array { shape: vec![weights.len()], numbers: Numbers::F64(weights) };
-    let entries = vec![Entry { name: WEIGHTS.to_owned(), data: Data::Array(&weights) }];
+    write_parts(path, settings, &Array { shape: vec![weights.len()], numbers: Numbers::F64(weights) })
+}
+
+/// Writes both as they are, with the fingerprint that fits.
+fn write_parts(path: &Path, settings: Settings, weights: &Array) -> Result<()> {
+    let entries = vec![Entry { name: WEIGHTS.to_owned(), data: Data::Array(weights) }];
     let header = Header {
         format: FORMAT,
         kind: KIND.to_owned(),
@@ -230,18 +234,7 @@ mod tests {
         assert!(message(&ulm).ends_with("expected a fusion, found a `ranker`"));
     }
 
-    /// A file that says of itself what it likes, with a fingerprint that fits.
-    fn write_settings(path: &Path, settings: Settings, weights: Array) {
-        let entries = vec![Entry { name: WEIGHTS.to_owned(), data: Data::Array(&weights) }];
-        let header = Header {
-            format: FORMAT,
-            kind: KIND.to_owned(),
-            fingerprint: fingerprint(&entries, &settings),
-            fusion: settings,
-        };
-        write(path, &header, entries).unwrap();
-    }
-
+    /// Files that say of themselves what they like, with a fingerprint that fits.
     #[test]
     fn a_hostile_file_reads_nothing_else() {
         let (folder, _) = folder();
@@ -251,7 +244,7 @@ mod tests {
         let outside = format!("{}/bm25.safetensors", folder.path().display());
         for file in ["../bm25.safetensors", "", ".", "..", "a/../bm25.safetensors", &outside] {
             let settings = Settings { method: FusionMethod::MinMax, members: vec![member(file)] };
-            write_settings(&path, settings, one(Numbers::F64(vec![1.0])));
+            write_parts(&path, settings, &one(Numbers::F64(vec![1.0]))).unwrap();
             let message = load(&path).err().expect("a fault").to_string();
             assert!(message.contains("not the name of another file beside it"), "{file}: {message}");
         }
@@ -270,7 +263,7 @@ mod tests {
             ),
         ];
         for (members, weights, expected) in cases {
-            write_settings(&path, Settings { method: FusionMethod::ZScore, members }, weights);
+            write_parts(&path, Settings { method: FusionMethod::ZScore, members }, &weights).unwrap();
             let message = load(&path).err().expect("a fault").to_string();
             assert!(message.contains(expected), "{message}");
         }

@@ -1,6 +1,8 @@
 //! What PLSA, LDA and BLTM share once they are trained: topics, titles folded in, and the mixture with ULM.
 
 pub(super) mod bltm;
+#[cfg(test)]
+mod by_hand;
 mod cache;
 mod em;
 mod fold;

@@ -74,14 +74,14 @@ fn ndcg(ranker: &dyn Ranker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
 }
 
-fn restore(spec: &str, state: &State) -> Result<Box<dyn Trained>, FileFault> {
+pub(super) fn restore(spec: &str, state: &State) -> Result<Box<dyn Trained>, FileFault> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state)
 }
 
 /// P(w|z) of each topic, by word.
-fn topics(ranker: &dyn Trained, side: &str, count: usize, corpus: &Corpus) -> Vec<BTreeMap<String, f64>> {
+pub(super) fn topics(ranker: &dyn Trained, side: &str, count: usize, corpus: &Corpus) -> Vec<BTreeMap<String, f64>> {
     let state = ranker.state();
     let rows = state.u32s(&format!("{side}_rows"), &[None]).unwrap();
     let table = state.f32s(&format!("{side}_topics"), &[None, Some(count)]).unwrap();
@@ -93,29 +93,6 @@ fn topics(ranker: &dyn Trained, side: &str, count: usize, corpus: &Corpus) -> Ve
         known().map(p).collect()
     };
     (0..count).map(topic).collect()
-}
-
-/// A spec with one topic has nothing to estimate but a unigram model.
-#[test]
-fn one_topic_is_a_unigram_model_with_a_prior() {
-    let corpus = corpus(&["red door red", "blue door", "", "red"], &[("crimson", "red door"), ("door", "door")]);
-    // λ = ½, μ = 2; six words of the collection: three times red, twice door, once blue.
-    let ulm = |tf: f64, frequency: f64, length: f64| (tf + 2.0 * frequency / 6.0) / (length + 2.0);
-    for name in ["plsa", "lda"] {
-        let ranker = train(&format!("{name}:topics=1,beta=0.5,alpha=3,mu=2,lambda=0.5"), &corpus);
-        let topic = |frequency: f64| (frequency + 0.5) / (6.0 + 3.0 * 0.5);
-        let red = (0.5 * ulm(2.0, 3.0, 3.0) + 0.5 * topic(3.0)).ln();
-        let blue = (0.5 * ulm(0.0, 1.0, 3.0) + 0.5 * topic(1.0)).ln();
-        let found = ranker.score("red blue crimson", &["red door red"])[0];
-        assert!((found - red - blue).abs() < 1e-6, "{name}: {found}, expected {}", red + blue);
-    }
-    let ranker = train("bltm:topics=1,beta=0.5,alpha=3,mu=2,lambda=0.5", &corpus);
-    // Each of the two words of queries stands once.
-    let crimson = (0.5 * 1.5f64 / 3.0).ln();
-    let red = (0.5 * ulm(2.0, 3.0, 3.0)).ln();
-    let door = (0.5 * ulm(1.0, 2.0, 3.0) + 0.5 * 1.5 / 3.0).ln();
-    let found = ranker.score("crimson red door sofa", &["red door red"])[0];
-    assert!((found - crimson - red - door).abs() < 1e-6, "{found}, expected {}", crimson + red + door);
 }
 
 #[test]

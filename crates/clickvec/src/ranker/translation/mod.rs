@@ -33,4 +33,6 @@ fn clicks(corpus: &Corpus) -> Bitext<'_> {
 }
 
 #[cfg(test)]
+mod recovery;
+#[cfg(test)]
 mod tests;

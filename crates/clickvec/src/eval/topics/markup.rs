@@ -1,0 +1,134 @@
+//! Tags and entities, as far as topics have them.
+
+/// The entities that XML itself names.
+const NAMED: [(&str, char); 5] = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')];
+
+/// `<name attributes>` or `</name>`.
+pub(super) struct Tag<'t> {
+    pub(super) name: &'t str,
+    attributes: &'t str,
+    pub(super) closes: bool,
+    /// Of `<`, and behind `>`.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl<'t> Tag<'t> {
+    /// The next tag at or behind `from`. Comments, `<?…>` and a `<` that begins nothing are passed over.
+    pub(super) fn next(text: &'t str, mut from: usize) -> Option<Tag<'t>> {
+        loop {
+            let start = from + text[from..].find('<')?;
+            let rest = &text[start + 1..];
+            if let Some(comment) = rest.strip_prefix("!--") {
+                from = comment.find("-->").map(|end| start + 4 + end + 3)?;
+                continue;
+            }
+            let closes = rest.starts_with('/');
+            let inner = rest.strip_prefix('/').unwrap_or(rest);
+            match inner.find(['<', '>']) {
+                Some(end) if inner[end..].starts_with('>') && inner.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                    let (name, attributes) =
+                        inner[..end].split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((&inner[..end], ""));
+                    let name = name.trim_end_matches('/');
+                    let end = start + 1 + usize::from(closes) + end + 1;
+                    return Some(Tag { name, attributes, closes, start, end });
+                }
+                _ => from = start + 1,
+            }
+        }
+    }
+
+    /// The value of `name="value"`, if it is not empty.
+    pub(super) fn attribute(&self, name: &str) -> Option<String> {
+        let mut rest = self.attributes;
+        while let Some((before, after)) = rest.split_once('=') {
+            let after = after.trim_start();
+            let quote = after.chars().next().filter(|c| ['"', '\''].contains(c))?;
+            let (value, behind) = after[1..].split_once(quote)?;
+            if before.trim().eq_ignore_ascii_case(name) && !value.trim().is_empty() {
+                return Some(plain(value));
+            }
+            rest = behind;
+        }
+        None
+    }
+}
+
+/// Text without tags and with its entities resolved; white space is one space.
+pub(super) fn plain(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
+    let mut from = 0;
+    while let Some(tag) = Tag::next(text, from) {
+        bare.push_str(&text[from..tag.start]);
+        bare.push(' ');
+        from = tag.end;
+    }
+    bare.push_str(&text[from..]);
+    resolved(&bare).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Text with its entities as the characters that they stand for: those that XML knows by name, and all by number. What is
+/// no entity, as in `AT&T`, stays, and so does one that stands for no character of a text.
+fn resolved(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('&') {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let end = rest[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '#').map_or(rest.len(), |end| end + 1);
+        let entity = rest[end..].strip_prefix(';').and_then(|behind| Some((character(&rest[1..end])?, behind)));
+        rest = match entity {
+            Some((character, behind)) => {
+                out.push(character);
+                behind
+            }
+            None => {
+                out.push('&');
+                &rest[1..]
+            }
+        };
+    }
+    out + rest
+}
+
+/// What the entity of this name stands for.
+fn character(name: &str) -> Option<char> {
+    if let Some((_, character)) = NAMED.iter().find(|(known, _)| *known == name) {
+        return Some(*character);
+    }
+    let number = name.strip_prefix('#')?;
+    let (digits, radix) = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => (digits, 16),
+        None => (number, 10),
+    };
+    // Not `+5`, which the standard library reads as a number.
+    let code = digits.chars().all(|c| c.is_digit(radix)).then(|| u32::from_str_radix(digits, radix).ok())??;
+    char::from_u32(code).filter(|character| !character.is_control() || character.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entities_are_the_characters_they_stand_for() {
+        assert_eq!(plain("caf&#233; &#xE9;&#XE9; &#x1F600; &amp; &lt;b&gt; &quot;x&quot; it&apos;s it&#39;s"), {
+            "caf\u{e9} \u{e9}\u{e9} \u{1f600} & <b> \"x\" it's it's"
+        });
+        // What comes out is not resolved again.
+        assert_eq!(plain("&amp;lt; &amp;#233; &#38;amp;"), "&lt; &#233; &amp;");
+        // A space by number is one, and several are one.
+        assert_eq!(plain("a&#160; &#10;b"), "a b");
+    }
+
+    #[test]
+    fn what_is_no_entity_stays() {
+        let all =
+            ["AT&T", "&", "&;", "&#;", "&#x;", "a &b; c", "&#+5;", "&#x-1;", "&#12a;", "&eacute;", "&amp", "&#233"];
+        let no_characters = ["&#0;", "&#7;", "&#xD800;", "&#x110000;", "&#99999999999999999999;"];
+        for text in all.into_iter().chain(no_characters) {
+            assert_eq!(plain(text), text);
+        }
+        assert_eq!(plain("R&D &amp; AT&T; &&lt;"), "R&D & AT&T; &<");
+    }
+}
