@@ -51,12 +51,13 @@ fn until(done: impl Fn() -> bool, what: &str) {
 fn finished(folder: &Folder) -> BTreeMap<String, SystemTime> {
     let of = |place: &str| -> Vec<(String, SystemTime)> {
         let Ok(entries) = std::fs::read_dir(folder.path(place)) else { return Vec::new() };
-        let files = entries.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file());
-        files
-            .map(|file| {
-                (format!("{place}/{}", file.file_name().display()), file.metadata().unwrap().modified().unwrap())
-            })
-            .collect()
+        // A file that is renamed while the folder is read is whole under its other name, the next time.
+        let whole = entries.filter_map(|entry| {
+            let entry = entry.unwrap();
+            let about = entry.metadata().ok().filter(|about| about.is_file())?;
+            Some((format!("{place}/{}", entry.file_name().display()), about.modified().unwrap()))
+        });
+        whole.collect()
     };
     let all = of("spec.cache").into_iter().chain(of("spec.cache/models"));
     let is_whole = |name: &str| !name.starts_with("spec.cache/lock") && !name.contains(".clickvec-");
