@@ -145,6 +145,8 @@ def spec(name, ours):
     settings = {"topics": TOPICS, "alpha": ALPHA, "beta": BETA, "lambda": WEIGHT, "mu": MU}
     settings |= {"sweeps": 600} if name == "lda" else {"iterations": 100}
     given = dict(setting.split("=") for setting in ours.split(",") if setting)
+    if unknown := given.keys() - {*settings, "sweeps", "iterations"}:
+        sys.exit(f"expected names of settings in --ours, found {', '.join(sorted(unknown))}")
     # Sweeps are LDA's alone, iterations the others'.
     settings |= {key: value for key, value in given.items() if key in settings}
     return f"{name}:" + ",".join(f"{key}={value}" for key, value in settings.items())

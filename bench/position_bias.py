@@ -85,7 +85,7 @@ def make_shop(folder, options, run):
 
 def simulate(bias):
     def make(folder, options, run):
-        run("simulate", "--output", folder, "--pairs", options.pairs, "--impressions", "--engine-bias", bias)
+        run("simulate", "--output", folder, "--pairs", options.pairs, "--judged", 200, "--impressions", "--engine-bias", bias)
 
     return make
 

@@ -2,7 +2,7 @@
 
 use clickvec::eval::{Comparison, Evaluation, Metric};
 
-use crate::significance::SIGNIFICANT;
+use crate::significance::{self, SIGNIFICANT};
 
 /// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a′′.
 const LETTERS: [(char, char); 25] = [
@@ -48,16 +48,23 @@ fn primes(place: usize) -> String {
     "′".repeat(place / LETTERS.len())
 }
 
-/// The places of the systems that this one is significantly better than, by the probabilities `p`.
+/// The places of the systems that this one is significantly better than, after Holm's correction or without.
 pub(crate) fn beaten(
     systems: &[Evaluation],
     place: usize,
     metric: Metric,
     tests: &[Comparison],
-    p: impl Fn(&Comparison) -> f64,
+    corrected: bool,
 ) -> Vec<usize> {
     let name = &systems[place].name;
     let place_of = |name: &str| systems.iter().position(|system| system.name == name);
+    let p = |test: &Comparison| match (corrected, place_of(&test.a), place_of(&test.b)) {
+        (false, Some(a), Some(b)) => {
+            let [a, b] = [a, b].map(|place| significance::values(&systems[place], metric));
+            significance::shown_by(test.test.p, &a, &b)
+        }
+        _ => test.holm,
+    };
     let significant = tests.iter().filter(|test| test.metric == metric && p(test) < SIGNIFICANT);
     let mut places: Vec<usize> = significant
         .filter_map(|Comparison { a, b, test, .. }| match test.difference > 0.0 {

@@ -130,7 +130,7 @@ impl Emission<'_> {
                     }
                     row.extend_from_slice(format!("\t{clicks}").as_bytes());
                     if !is_validation && !self.weights.is_empty() {
-                        row.extend_from_slice(format!("\t{:.6}", self.weight(cells, part, *clicks)).as_bytes());
+                        row.extend_from_slice(format!("\t{}", self.weight(cells, part, *clicks) as f32).as_bytes());
                     }
                     row.push(b'\n');
                     put(path, target, &row)?;

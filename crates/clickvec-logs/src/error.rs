@@ -157,7 +157,7 @@ pub enum Asked {
     },
     /// The log has columns, but nothing to fit in them.
     #[error(
-        "`--correct-position-bias` needs queries that showed a title at several positions; found {0}; run without it"
+        "`--correct-position-bias` expects rows of titles that were shown, clicked or not, at several positions; found {0}; run without it"
     )]
     NoPositions(String),
     /// The columns say which item was clicked, and nothing says what it is called.

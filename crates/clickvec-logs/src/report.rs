@@ -34,6 +34,8 @@ pub struct Report {
     pub left_out: LeftOut,
     /// What was cut out of queries.
     pub personal: Removed,
+    /// Rows that are a search, to which clicks refer.
+    pub searches: u64,
     /// Clicks that were counted.
     pub clicks: u64,
     /// Different users; `None` if the log has none.

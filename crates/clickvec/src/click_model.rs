@@ -45,7 +45,8 @@ pub struct PositionModel {
     /// θ by place, as a part of the reference's, which has 1; `None` where the log does not say: the likelihood of what
     /// was clicked there against the reference has no maximum, as at a place without clicks.
     pub examination: Vec<Option<f64>>,
-    /// The standard error of each θ: robust, with the pairs of one query as a cluster. 0 for the reference.
+    /// The standard error of each θ: robust, with the pairs of one query as a cluster. 0 for the reference; `None` also where
+    /// one query alone says everything, which scatters about nothing.
     pub standard_errors: Vec<Option<f64>>,
     /// The place with θ = 1: the first that was shown, or else, if the log cannot compare it with any other, the first of
     /// those places that can be compared and have the most clicks.
@@ -127,12 +128,17 @@ pub fn fit_positions<E>(
         }
     }
     let errors = standard_errors(&mut replay, &theta, &known, reference)?;
+    let standard_errors = (0..totals.len()).map(|place| match &errors {
+        Some(errors) => known[place].then(|| errors[place]),
+        None => (place == reference).then_some(0.0),
+    });
+    let standard_errors = standard_errors.collect();
     let of = |values: &[f64]| (0..totals.len()).map(|place| known[place].then(|| values[place])).collect();
     let rate = |place: usize| totals[place].1 as f64 / (totals[place].0 as f64 * theta[place]);
     let attraction: Vec<f64> = (0..totals.len()).map(|place| rate(place) / rate(reference)).collect();
     Ok(Some(PositionModel {
         examination: of(&theta),
-        standard_errors: of(&errors),
+        standard_errors,
         reference,
         attraction: of(&attraction),
         totals,
@@ -184,20 +190,20 @@ impl Pair {
 }
 
 /// From the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, the reference's left out: H its curvature, B the sum
-/// over queries of the squares of their scores.
+/// over the G queries of the squares of their scores, times G / (G − 1). `None` if there is one query only.
 fn standard_errors<E>(
     replay: &mut impl FnMut(&mut dyn FnMut(u64, &[PositionCell])) -> Result<(), E>,
     theta: &[f64],
     known: &[bool],
     reference: usize,
-) -> Result<Vec<f64>, E> {
+) -> Result<Option<Vec<f64>>, E> {
     let free: Vec<usize> = (0..theta.len()).filter(|&place| known[place] && place != reference).collect();
     let mut column = vec![usize::MAX; theta.len()];
     free.iter().enumerate().for_each(|(number, &place)| column[place] = number);
     let size = free.len();
     let (mut curvature, mut squares) = (vec![0.0; size * size], vec![0.0; size * size]);
     let mut score = vec![0.0; size];
-    let mut current = None;
+    let (mut current, mut clusters) = (None, 0u64);
     let settle = |score: &mut Vec<f64>, squares: &mut Vec<f64>| {
         for row in (0..size).filter(|&row| score[row] != 0.0) {
             for column in 0..size {
@@ -207,11 +213,12 @@ fn standard_errors<E>(
         score.fill(0.0);
     };
     replay(&mut |query, cells| {
+        let Some(pair) = Pair::of(cells, theta, known) else { return };
         if current != Some(query) {
             settle(&mut score, &mut squares);
             current = Some(query);
+            clusters += 1;
         }
-        let Some(pair) = Pair::of(cells, theta, known) else { return };
         let share = |cell: &PositionCell| shown(cell) * theta[cell.position] / pair.looked;
         let own = || cells.iter().filter(|cell| column[cell.position] != usize::MAX);
         for cell in own() {
@@ -224,6 +231,10 @@ fn standard_errors<E>(
         }
     })?;
     settle(&mut score, &mut squares);
+    if clusters < 2 {
+        return Ok(None);
+    }
+    let few = clusters as f64 / (clusters - 1) as f64;
     let inverse = inverse(curvature, size);
     let mut errors = vec![0.0; theta.len()];
     for (row, &place) in free.iter().enumerate() {
@@ -233,9 +244,9 @@ fn standard_errors<E>(
                 variance += inverse[row * size + a] * squares[a * size + b] * inverse[b * size + row];
             }
         }
-        errors[place] = theta[place] * variance.max(0.0).sqrt();
+        errors[place] = theta[place] * (few * variance.max(0.0)).sqrt();
     }
-    Ok(errors)
+    Ok(Some(errors))
 }
 
 /// The inverse of a symmetric positive definite matrix, by Gauss and Jordan with pivots from the diagonal.

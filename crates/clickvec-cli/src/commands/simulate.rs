@@ -36,7 +36,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "collection")]
     titles: Option<PathBuf>,
 
-    /// Write so many documents of running text, too: text.txt, a sentence a line, for `evaluate --contiguous`.
+    /// Write so many documents of running text, too, 20000 if no number is named: text.txt, a sentence a line, for `evaluate
+    /// --contiguous`.
     #[arg(long, value_name = "DOCUMENTS", num_args = 0..=1, default_value_t = 0, default_missing_value = "20000")]
     contiguous: u64,
 

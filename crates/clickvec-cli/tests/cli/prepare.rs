@@ -222,6 +222,8 @@ fn presets_join_searches_and_clicks() {
     ];
     let report = json(folder.run(&[&ubi[..], &["--json"]].concat()));
     assert_eq!((&report["left_out"]["without_search"], &report["left_out"]["not_clicked"]), (&1.into(), &1.into()));
+    // Every row is accounted for.
+    assert_eq!((&report["rows"], &report["searches"], &report["clicks"]), (&5.into(), &2.into(), &1.into()));
     let expected = "query\ttitle\tcount\nred shoes\tShoes, red\t1\n";
     assert_eq!(folder.read("clicks.tsv"), expected);
     // What is read twice may come from a pipe, packed, too.
@@ -446,7 +448,14 @@ fn position_bias_is_weighed_away() {
     assert_eq!(clipped["positions"]["positions"][1]["weight"], 1.5);
     prepare(&folder, &["--correct-position-bias"]).code(0).says("looked at");
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\tb\t2\t1\n");
-    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two places");
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two positions");
+    // The same titles at both places, and nothing that was shown and not clicked: all places would seem alike.
+    folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\ta\t2\t1\nq\tb\t1\t1\nq\tb\t2\t1\n");
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("no row of what was shown and not clicked");
+    for alone in ["--position-trust=1", "--position-clip=3"] {
+        prepare(&folder, &[alone]).code(2).says("--correct-position-bias");
+    }
+    prepare(&folder, &["--validation-titles=3"]).code(2).says("--validation");
 }
 
 #[test]

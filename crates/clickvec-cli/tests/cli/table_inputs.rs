@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{DATA, Folder, row, small_row};
+use crate::harness::{DATA, Folder, Run, row, small_row};
 
 /// The one model of a cache.
 fn model(folder: &Folder) -> String {
@@ -127,6 +127,10 @@ fn misspelt(query: &str) -> String {
     format!("{query}\t{query} {long}\t4\n{query}\t{}\t0\n", like.join(" "))
 }
 
+fn evaluated(folder: &Folder) -> Run {
+    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=trigram", "--ranker=bm25"]).code(0)
+}
+
 #[test]
 fn where_few_queries_differ_nothing_is_shown() {
     let folder = Folder::new();
@@ -146,11 +150,18 @@ fn where_few_queries_differ_nothing_is_shown() {
     made(4, &[]).prints("not shown: only 4 queries differ");
     let [report] = made(4, &["--json"]).json_lines().try_into().unwrap();
     let against = &report["against_first"][0];
-    assert!(against["holm"].as_f64().unwrap() < 0.05 && against["randomization"] == 0.125, "{against}");
+    assert!(against["p"].as_f64().unwrap() < 0.05 && against["randomization"] == 0.125, "{against}");
+    assert_eq!((&against["holm"], &report["tests"][0]["holm"]), (&0.125.into(), &0.125.into()));
+    for marked in [made(4, &[]), made(4, &["--uncorrected"]), evaluated(&folder)] {
+        let text = marked.stdout();
+        assert!(!text.contains("1.000ᵃ"), "{text}");
+    }
     assert_eq!(
         (&against["queries_that_differ"], &against["verdict"], &against["minimum_detectable"]),
         (&4.into(), &"not shown".into(), &Value::Null)
     );
+    made(10, &[]).prints("1.000ᵃ");
+    evaluated(&folder).prints("1.000ᵃ");
     let [report] = made(10, &["--json"]).json_lines().try_into().unwrap();
     let against = &report["against_first"][0];
     assert!(against["minimum_detectable"].as_f64().unwrap() > 0.1 && against["verdict"] == "better", "{against}");

@@ -193,6 +193,7 @@ pub fn prepare(
     let found = counter.finish();
     report.left_out = found.left_out;
     report.personal = found.personal;
+    report.searches = found.searches;
     report.clicks = found.clicks;
     report.users = has_users.then(|| Count::from(&found.users));
     report.items = inputs.has(Role::Item).then(|| Count::from(&found.items));

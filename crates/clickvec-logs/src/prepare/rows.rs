@@ -28,6 +28,8 @@ pub(super) struct Found {
     pub(super) items: Distinct,
     pub(super) without_title: Distinct,
     pub(super) times: Option<(Time, Time)>,
+    /// Rows that are a search, to which clicks refer.
+    pub(super) searches: u64,
 }
 
 impl Found {
@@ -152,6 +154,7 @@ impl<'a> Counter<'a> {
         options: &Options,
     ) -> Result<Option<RowFault>> {
         if record.is_search {
+            self.found.searches += 1;
             return Ok(None);
         }
         let values = match self.reader.values(record, options) {
@@ -314,9 +317,9 @@ impl Reader<'_> {
         let position = match (self.config.position_weighting, record.get(Role::Position)) {
             (None, _) => 0,
             (Some(_), text) => {
-                let position = text.and_then(|text| text.trim().parse::<u16>().ok());
+                let position = text.and_then(|text| text.trim().parse::<u64>().ok());
                 let text = text.unwrap_or_default();
-                position.ok_or_else(|| bad(Role::Position, A_POSITION, text))?.min(MAX_POSITION)
+                position.ok_or_else(|| bad(Role::Position, A_POSITION, text))?.min(u64::from(MAX_POSITION)) as u16
             }
         };
         let time = match record.get(Role::Time) {

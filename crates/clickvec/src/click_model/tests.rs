@@ -108,6 +108,15 @@ fn what_the_log_does_not_say_is_not_made_up() {
 }
 
 #[test]
+fn one_query_has_no_standard_error() {
+    let cell = |position, shown, clicks| PositionCell { position, shown, clicks };
+    let log = vec![(0, vec![cell(0, 10, 8), cell(1, 10, 4)]), (0, vec![cell(0, 9, 3), cell(1, 5, 1)])];
+    assert_eq!(fit(&log).unwrap().standard_errors, [Some(0.0), None]);
+    let two = vec![log[0].clone(), (1, log[1].1.clone())];
+    assert!(fit(&two).unwrap().standard_errors[1].unwrap() > 0.0);
+}
+
+#[test]
 fn clicks_below_weigh_less_where_titles_there_attract_less() {
     let cell = |position, shown, clicks| PositionCell { position, shown, clicks };
     // The first pair says that place 1 is looked at half as often. Of the others, place 0 shows those that attract in full,

@@ -226,6 +226,8 @@ struct Building<'a> {
     trigrams: HashMap<Trigram, u64>,
     buffer: WordBuffer,
     texts: [Vec<WordId>; 2],
+    /// Whether any pair weighs more than nothing.
+    weighs: bool,
     statistics: LogStatistics,
     fingerprint: Xxh3,
 }
@@ -247,6 +249,7 @@ impl Building<'_> {
             trigrams: HashMap::new(),
             buffer: WordBuffer::default(),
             texts: [Vec::new(), Vec::new()],
+            weighs: false,
             statistics: LogStatistics::default(),
             fingerprint: Xxh3::new(),
         })
@@ -263,6 +266,7 @@ impl Building<'_> {
             self.statistics.without_words += 1;
             return Ok(());
         }
+        self.weighs |= weight > 0.0;
         self.statistics.pairs += 1;
         self.statistics.query_words += query.len() as u64;
         self.statistics.title_words += title.len() as u64;
@@ -343,6 +347,12 @@ impl Building<'_> {
         if self.statistics.pairs == 0 {
             let fault = LogFault::NoPairs { skipped: skipped.count, without_words: self.statistics.without_words };
             return Err(Error::Log { path: path.to_owned(), fault });
+        }
+        if !self.weighs {
+            return Err(Error::Log {
+                path: path.to_owned(),
+                fault: LogFault::NoWeight { pairs: self.statistics.pairs },
+            });
         }
         let dictionary = Dictionary::from_counts(std::mem::take(&mut self.trigrams), self.config.max_trigrams);
 
@@ -426,6 +436,17 @@ mod tests {
 
     const CONFIG: LogConfig<'_> =
         LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 4, max_trigrams: 100 };
+
+    #[test]
+    fn pairs_that_all_weigh_nothing_are_refused() {
+        let fault = |bytes| match read(bytes, CONFIG) {
+            Err(Error::Log { fault, .. }) => Some(fault),
+            _ => None,
+        };
+        let found = fault("query\ttitle\tweight\na\tb\t0\nc\td\t0\n");
+        assert!(matches!(found, Some(LogFault::NoWeight { pairs: 2 })), "{found:?}");
+        assert!(fault("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n").is_none());
+    }
 
     #[test]
     fn pairs_words_and_features() {

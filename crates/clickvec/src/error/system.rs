@@ -142,7 +142,9 @@ pub enum SpecFault {
 #[non_exhaustive]
 pub enum LearnFault {
     /// There are too few titles with a word.
-    #[error("expected {least} titles with a word or more, found {found}; name the collection with --titles")]
+    #[error(
+        "expected at least {least} with a word or more among the titles, found {found}; name the collection with --titles"
+    )]
     TooFewTitles {
         /// How many it needs.
         least: usize,

@@ -196,6 +196,12 @@ pub enum LogFault {
         /// Pairs of which a side has no word.
         without_words: u64,
     },
+    /// No pair weighs more than nothing.
+    #[error("expected pairs to learn from, found {pairs} whose weights or counts are all 0; see docs/formats.md")]
+    NoWeight {
+        /// Pairs.
+        pairs: u64,
+    },
 }
 
 fn quoted(names: &[String]) -> String {

@@ -61,8 +61,7 @@ fn systems(systems: &[Evaluation], tests: &[Comparison]) -> String {
     for (place, system) in systems.iter().enumerate() {
         let _ = write!(rows, "<tr><td>{}</td><td class=name>{}</td>", letter(place), label(&system.name));
         for metric in Metric::NDCG {
-            let better: Vec<String> =
-                beaten(systems, place, metric, tests, |test| test.test.p).into_iter().map(letter).collect();
+            let better: Vec<String> = beaten(systems, place, metric, tests, false).into_iter().map(letter).collect();
             let _ = write!(rows, "<td class=n>{:.3}<sup>{}</sup></td>", system.mean.get(metric), better.join(" "));
         }
         rows.push_str("</tr>\n");

@@ -81,7 +81,7 @@ fn kinds_table(kinds: &[OfKind]) -> String {
 }
 
 fn shown(kind: &OfKind, place: usize) -> String {
-    let better = beaten(&kind.systems, place, Metric::Ndcg1, &kind.tests, |test| test.test.p);
+    let better = beaten(&kind.systems, place, Metric::Ndcg1, &kind.tests, false);
     format!("{:.3}{}", kind.systems[place].mean.get(Metric::Ndcg1), marks(&better))
 }
 

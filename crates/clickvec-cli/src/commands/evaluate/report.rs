@@ -90,11 +90,7 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> Str
     for (place, system) in systems.iter().enumerate() {
         let mut row = vec![letter(place), output::printable(&system.name).into_owned()];
         row.extend(COLUMNS.map(|(metric, _)| {
-            format!(
-                "{:.3}{}",
-                system.mean.get(metric),
-                marks(&beaten(systems, place, metric, tests, |test| test.test.p))
-            )
+            format!("{:.3}{}", system.mean.get(metric), marks(&beaten(systems, place, metric, tests, false)))
         }));
         table.add_row(row);
     }

@@ -99,7 +99,7 @@ pub(crate) struct Args {
     validation_part: Option<f64>,
 
     /// Titles to put beside the clicked ones of each query that validates, chosen by chance, with grade 0.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), help_heading = "Validation")]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), requires = "validation", help_heading = "Validation")]
     validation_titles: u16,
 
     /// Weigh clicks by how rarely their position is looked at, which a click model learns from the log. Needs positions and
@@ -108,12 +108,12 @@ pub(crate) struct Args {
     correct_position_bias: bool,
 
     /// The most that a click may weigh for the place where it was made.
-    #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, help_heading = "Position bias")]
+    #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, requires = "correct_position_bias", help_heading = "Position bias")]
     position_clip: f64,
 
     /// How far to trust the ranking that was shown: clicks also weigh by how much the titles of their position attract, to
     /// this power; 0 takes every click for as deserved as any other.
-    #[arg(long, value_name = "POWER", default_value_t = 2.0, value_parser = trust, help_heading = "Position bias")]
+    #[arg(long, value_name = "POWER", default_value_t = 2.0, value_parser = trust, requires = "correct_position_bias", help_heading = "Position bias")]
     position_trust: f64,
 
     /// Stop if more of the rows are broken.
@@ -296,7 +296,7 @@ fn part(text: &str) -> Result<f64, String> {
 
 fn clip(text: &str) -> Result<f64, String> {
     let clip = text.parse::<f64>().ok().filter(|clip| *clip >= 1.0 && clip.is_finite());
-    clip.ok_or_else(|| "expected a number of 1 or more".to_owned())
+    clip.ok_or_else(|| "expected a finite number of 1 or more".to_owned())
 }
 
 fn trust(text: &str) -> Result<f64, String> {

@@ -95,10 +95,11 @@ fn curve(page: &mut String, report: &PositionReport) {
     let _ = writeln!(
         page,
         "<h2>How often a position is looked at</h2>\n<p>Of position {}'s; lines are two standard errors to each side. A \
-         click weighs 1 by this, at most {}, and less where titles attract less. What the log cannot compare is left out, and weighs 1.</p>",
-        report.reference, report.clip
+         click weighs 1 by this, at most {}, times its position's attraction (clicks of those who look, of position {}'s), at \
+         most 1, to the power of {}. What the log cannot compare is left out, and weighs 1.</p>",
+        report.reference, report.clip, report.reference, report.trust
     );
-    let (width, height) = (LABEL + BAR + 110, report.positions.len() * ROW);
+    let (width, height) = (LABEL + BAR + 290, report.positions.len() * ROW);
     let most = report.positions.iter().filter_map(|position| position.examination).fold(1.0, f64::max);
     let _ = writeln!(
         page,
@@ -107,13 +108,14 @@ fn curve(page: &mut String, report: &PositionReport) {
     for (place, position) in report.positions.iter().enumerate() {
         let at = |value: f64| LABEL as f64 + value.clamp(0.0, most) / most * BAR as f64;
         let (y, text_y) = (place * ROW + 3, place * ROW + 16);
-        let (Some(examination), Some(error)) = (position.examination, position.standard_error) else { continue };
+        let (Some(examination), Some(attraction)) = (position.examination, position.attraction) else { continue };
+        let error = position.standard_error.unwrap_or(0.0);
         let (from, to) = (examination - 2.0 * error, examination + 2.0 * error);
         let _ = writeln!(
             page,
             "<text x=\"{}\" y=\"{text_y}\" text-anchor=\"end\">{}</text><rect x=\"{LABEL}\" y=\"{y}\" width=\"{:.1}\" \
              height=\"{}\"/><line class=\"error\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{}\" y2=\"{}\"/>\
-             <text x=\"{}\" y=\"{text_y}\">{:.3}</text>",
+             <text x=\"{}\" y=\"{text_y}\">{:.3}, attraction {:.2}, weight {:.2}</text>",
             LABEL - 8,
             position.position,
             at(examination) - LABEL as f64,
@@ -123,7 +125,9 @@ fn curve(page: &mut String, report: &PositionReport) {
             y + 8,
             y + 8,
             LABEL + BAR + 8,
-            examination
+            examination,
+            attraction,
+            position.weight
         );
     }
     page.push_str("</svg>\n");

@@ -125,6 +125,9 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
             add("broken rows", format!("{} ({})", output::count(broken), kinds.join(", ")));
         }
     }
+    if report.searches > 0 {
+        add("searches", output::count(report.searches));
+    }
     add("clicks", output::count(report.clicks));
     if let Some((first, last)) = &report.days {
         add("days", format!("{first} to {last}"));

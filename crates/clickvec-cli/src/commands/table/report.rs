@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clickvec::clicks::TITLE;
-use clickvec::eval::{Comparison, Folds, Judgments, Metric};
+use clickvec::eval::{Folds, Judgments, Metric};
 
 use super::cache::Point;
 use super::run::{Judged, Row};
@@ -31,8 +31,7 @@ impl Report<'_> {
 
     fn marks(&self, place: usize, metric: Metric) -> String {
         let Statistics { evaluations, tests, uncorrected, .. } = &self.statistics;
-        let p = |test: &Comparison| if *uncorrected { test.test.p } else { test.holm };
-        marks(&beaten(evaluations, place, metric, tests, p))
+        marks(&beaten(evaluations, place, metric, tests, !uncorrected))
     }
 
     /// The cells of the table, head first.

@@ -177,11 +177,18 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     );
     let mut names = HashSet::new();
     for system in &spec.systems {
+        let name = output::printable(&system.name);
+        ensure!(!system.name.trim().is_empty(), "{}: expected a name for each system, found ``", path.display());
         ensure!(
-            names.insert(system.name.as_str()),
+            system.paper.is_none_or(|numbers| numbers.iter().all(|number| number.is_finite())),
+            "{}: expected three finite numbers for `paper` of `{name}`",
+            path.display()
+        );
+        ensure!(
+            names.insert(system.name.trim()),
             "{}: expected each name once, found `{}` again",
             path.display(),
-            output::printable(&system.name)
+            name
         );
     }
     Ok(spec)

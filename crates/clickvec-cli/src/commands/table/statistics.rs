@@ -46,10 +46,9 @@ pub(super) struct Against {
 }
 
 impl Against {
-    /// In a word. Where few queries differ, t is none of Student's, and all signs alike may be chance: 2 / 2ᵏ for k of them.
+    /// In a word.
     pub(super) fn verdict(&self) -> &'static str {
-        let signs_can_show = 2f64.powf(1.0 - self.differing as f64) < SIGNIFICANT;
-        match self.holm < SIGNIFICANT && signs_can_show {
+        match self.holm < SIGNIFICANT {
             true if self.interval.mean > 0.0 => "better",
             true => "worse",
             false => "not shown",
@@ -74,12 +73,13 @@ pub(super) fn of(rows: &[Row], uncorrected: bool, against: Option<&str>) -> Resu
             let test = eval::paired_t_test(&other, &first).map_err(Error::from)?;
             let interval = bootstrap_difference(&other, &first, LEVEL, &resampling).map_err(Error::from)?;
             let randomization = randomization_test(&other, &first, &resampling).map_err(Error::from)?.p;
+            let p = significance::probability_of(&test, &other, &first);
             of_metric.push(Against {
                 place,
                 metric,
                 interval,
-                p: significance::probability_of(&test, &other, &first),
-                holm: 1.0,
+                p,
+                holm: significance::shown_by(p, &other, &first),
                 randomization,
                 differing: differing_pairs(&other, &first).map_err(Error::from)?,
                 minimum_detectable: match significance::alike(&other, &first) {
@@ -90,7 +90,7 @@ pub(super) fn of(rows: &[Row], uncorrected: bool, against: Option<&str>) -> Resu
                 },
             });
         }
-        let p: Vec<f64> = of_metric.iter().map(|against| against.p).collect();
+        let p: Vec<f64> = of_metric.iter().map(|against| against.holm).collect();
         for (of_row, holm) in of_metric.iter_mut().zip(eval::holm(&p)) {
             of_row.holm = holm;
         }

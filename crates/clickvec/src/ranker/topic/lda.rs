@@ -88,8 +88,8 @@ fn mean_topics(side: &Side, count: usize, beta: f64, sums: &[u64], samples: u32)
 /// second, and so on (the order of F+LDA: Yu, Hsieh, Yun, Vishwanathan, Dhillon, "A scalable asynchronous distributed
 /// algorithm for topic modeling", 2015). P(z) ∝ (n_Dz + α) f(z), f(z) = (n_wz + β) / (n_z + β·words), all counts without
 /// the occurrence itself. While the word stays the same, f changes in two places per draw, so that a tree of its partial
-/// sums serves the part α f(z), and the part n_Dz f(z) is a sum over the title's other words: titles are short. It is exact,
-/// and its cost hardly depends on the number of topics.
+/// sums serves the part α f(z), and the part n_Dz f(z) is a sum over the title's other words, or, where these are more, over
+/// all topics. It is exact, and with short titles its cost hardly depends on the number of topics.
 struct Sampler<'a> {
     side: &'a Side,
     alpha: f64,
@@ -106,6 +106,10 @@ struct Sampler<'a> {
     of_words: Vec<u32>,
     /// n_z
     of_topics: Vec<u32>,
+    /// n_Dz of the titles with more words than there are topics, [those, T]
+    of_long_titles: Vec<u32>,
+    /// Where each title's row starts there, if it is one of them.
+    long: Vec<Option<usize>>,
 }
 
 impl<'a> Sampler<'a> {
@@ -115,6 +119,7 @@ impl<'a> Sampler<'a> {
         let mut next: Vec<usize> = (0..side.words()).map(|row| side.first_occurrence(row)).collect();
         let (mut assigned, mut starts) = (Vec::new(), vec![0]);
         let mut places = vec![0; side.first_occurrence(side.words())];
+        let (mut of_long_titles, mut long) = (Vec::new(), Vec::new());
         let (mut of_words, mut of_topics) = (vec![0u32; side.words() * topics], vec![0u32; topics]);
         for text in 0..side.texts() {
             for &row in side.text(text) {
@@ -125,9 +130,29 @@ impl<'a> Sampler<'a> {
                 of_words[row * topics + topic] += 1;
                 of_topics[topic] += 1;
             }
+            let title = &assigned[starts[text]..];
+            long.push((title.len() > topics).then(|| {
+                let row = of_long_titles.len();
+                of_long_titles.resize(row + topics, 0);
+                title.iter().for_each(|&topic| of_long_titles[row + topic as usize] += 1);
+                row
+            }));
             starts.push(assigned.len());
         }
-        Sampler { side, alpha, beta, topics, random, assigned, starts, places, of_words, of_topics }
+        Sampler {
+            side,
+            alpha,
+            beta,
+            topics,
+            random,
+            assigned,
+            starts,
+            places,
+            of_words,
+            of_topics,
+            of_long_titles,
+            long,
+        }
     }
 
     /// Draws the topic of every word once.
@@ -152,16 +177,34 @@ impl<'a> Sampler<'a> {
                 };
                 // −1
                 count(self.assigned[place] as usize, u32::MAX, &mut f);
-                let others = [&self.assigned[before], &self.assigned[after]];
-                let of_title: f64 = others.iter().flat_map(|topics| *topics).map(|&topic| f.at(topic as usize)).sum();
-                let mut left = self.random.random::<f64>() * (of_title + alpha * f.sum());
-                let reached = |&&topic: &&u32| {
-                    left -= f.at(topic as usize);
-                    left < 0.0
-                };
-                let topic = match others.iter().flat_map(|topics| *topics).find(reached) {
-                    Some(&topic) => topic as usize,
-                    None => f.find(left / alpha),
+                let random = &mut self.random;
+                let mut draw = |of_title: f64| random.random::<f64>() * (of_title + alpha * f.sum());
+                let topic = match self.long[text as usize] {
+                    None => {
+                        let others = || self.assigned[before.clone()].iter().chain(&self.assigned[after.clone()]);
+                        let mut left = draw(others().map(|&topic| f.at(topic as usize)).sum());
+                        let reached = |&&topic: &&u32| {
+                            left -= f.at(topic as usize);
+                            left < 0.0
+                        };
+                        match others().find(reached) {
+                            Some(&topic) => topic as usize,
+                            None => f.find(left / alpha),
+                        }
+                    }
+                    Some(first) => {
+                        let of_title = &mut self.of_long_titles[first..][..topics];
+                        of_title[self.assigned[place] as usize] -= 1;
+                        let part = |topic: usize| f64::from(of_title[topic]) * f.at(topic);
+                        let mut left = draw((0..topics).map(part).sum());
+                        let reached = |&topic: &usize| {
+                            left -= part(topic);
+                            left < 0.0
+                        };
+                        let topic = (0..topics).find(reached).unwrap_or_else(|| f.find(left / alpha));
+                        of_title[topic] += 1;
+                        topic
+                    }
                 };
                 count(topic, 1, &mut f);
                 self.assigned[place] = topic as u32;
@@ -183,10 +226,17 @@ impl<'a> Sampler<'a> {
         let of_topic = |&count: &u32| ln_gamma(all_words) - ln_gamma(all_words + f64::from(count));
         let of_topics: f64 = self.of_topics.iter().map(of_topic).sum();
         let all_topics = alpha * topics as f64;
+        let mut earlier = vec![0u32; topics];
         let of_title = |bounds: &[usize]| {
             let title = &self.assigned[bounds[0]..bounds[1]];
-            let earlier = |i: usize| title[..i].iter().filter(|&&topic| topic == title[i]).count() as f64;
-            (0..title.len()).map(|i| ((alpha + earlier(i)) / (all_topics + i as f64)).ln()).sum::<f64>()
+            let term = |(i, &topic): (usize, &u32)| {
+                let earlier = &mut earlier[topic as usize];
+                *earlier += 1;
+                ((alpha + f64::from(*earlier - 1)) / (all_topics + i as f64)).ln()
+            };
+            let sum = title.iter().enumerate().map(term).sum::<f64>();
+            title.iter().for_each(|&topic| earlier[topic as usize] = 0);
+            sum
         };
         words + of_topics + self.starts.windows(2).map(of_title).sum::<f64>()
     }
@@ -299,6 +349,13 @@ mod tests {
     fn recount(sampler: &mut Sampler<'_>) {
         sampler.of_words.fill(0);
         sampler.of_topics.fill(0);
+        sampler.of_long_titles.fill(0);
+        for (title, first) in sampler.long.iter().enumerate() {
+            for &topic in first.iter().flat_map(|_| &sampler.assigned[sampler.starts[title]..sampler.starts[title + 1]])
+            {
+                sampler.of_long_titles[first.unwrap_or(0) + topic as usize] += 1;
+            }
+        }
         let words = (0..sampler.side.texts()).flat_map(|text| sampler.side.text(text));
         for (&row, &topic) in words.zip(&sampler.assigned) {
             sampler.of_words[row as usize * sampler.topics + topic as usize] += 1;
@@ -312,9 +369,14 @@ mod tests {
         let side = Side::new(texts.iter().map(Vec::as_slice), 11);
         let mut sampler = Sampler::new(&side, 5, 0.1, 0.1, 3);
         (0..10).for_each(|_| sampler.sweep());
-        let (of_words, of_topics) = (sampler.of_words.clone(), sampler.of_topics.clone());
+        let counts = |sampler: &Sampler<'_>| {
+            (sampler.of_words.clone(), sampler.of_topics.clone(), sampler.of_long_titles.clone())
+        };
+        let found = counts(&sampler);
+        // Titles of 6 words have more than there are topics.
+        assert!(found.2.iter().sum::<u32>() == 4 * 6);
         recount(&mut sampler);
-        assert_eq!((of_words, of_topics), (sampler.of_words, sampler.of_topics));
+        assert_eq!(found, counts(&sampler));
     }
 
     #[test]
