@@ -95,7 +95,7 @@ fn curve(page: &mut String, report: &PositionReport) {
     let _ = writeln!(
         page,
         "<h2>How often a position is looked at</h2>\n<p>Of position {}'s; lines are two standard errors to each side. A \
-         click weighs 1 by this, at most {}, times its position's attraction (clicks of those who look, of position {}'s), at \
+         click weighs 1 divided by this, at most {}, times its position's attraction (clicks of those who look, of position {}'s), at \
          most 1, to the power of {}. What the log cannot compare is left out, and weighs 1.</p>",
         report.reference, report.clip, report.reference, report.trust
     );
