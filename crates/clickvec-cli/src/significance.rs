@@ -2,14 +2,12 @@
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{self, Comparison, Evaluation, Metric, PairedTest, differing_pairs};
+use clickvec::eval::{self, Comparison, Evaluation, LEAST_DIFFERING, Metric, PairedTest, differing_pairs};
 
 /// A difference is significant below this probability.
 pub(crate) const SIGNIFICANT: f64 = 0.05;
 /// Differences are alike if they differ by less than this share of themselves: sums are rounded.
 const ROUNDING: f64 = 1e-9;
-/// Of fewer queries that differ, t is none of Student's.
-const LEAST_DIFFERING: usize = 10;
 
 /// The t-tests between all systems, with [`probability_of`] for each, and Holm's correction of what [`shown_by`] makes of it.
 pub(crate) fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>> {

@@ -65,7 +65,8 @@ pub(crate) fn beaten(
         }
         _ => test.holm,
     };
-    let significant = tests.iter().filter(|test| test.metric == metric && p(test) < SIGNIFICANT);
+    let own = tests.iter().filter(|test| test.metric == metric && (test.a == *name || test.b == *name));
+    let significant = own.filter(|test| p(test) < SIGNIFICANT);
     let mut places: Vec<usize> = significant
         .filter_map(|Comparison { a, b, test, .. }| match test.difference > 0.0 {
             true if a == name => place_of(b),

@@ -14,8 +14,8 @@ pub use folds::{CrossValidated, Folds, cross_validate};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{
-    Interval, PairedTest, PairingFault, RandomizationTest, Resampling, bootstrap_difference, bootstrap_mean,
-    differing_pairs, holm, minimum_detectable_difference, paired_t_test, randomization_test,
+    Interval, LEAST_DIFFERING, PairedTest, PairingFault, RandomizationTest, Resampling, bootstrap_difference,
+    bootstrap_mean, differing_pairs, holm, minimum_detectable_difference, paired_t_test, randomization_test,
 };
 
 pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set};

@@ -12,7 +12,7 @@ use statrs::function::beta::beta_reg;
 
 pub use self::bootstrap::{Interval, bootstrap_difference, bootstrap_mean};
 pub use self::holm::holm;
-pub use self::power::{differing_pairs, minimum_detectable_difference};
+pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
 pub use self::randomization::{RandomizationTest, randomization_test};
 pub use crate::error::PairingFault;
 

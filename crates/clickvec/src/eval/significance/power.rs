@@ -8,8 +8,8 @@ use super::{PairingFault, paired_differences};
 const ALPHA: f64 = 0.05;
 /// How often the difference is to be found.
 const POWER: f64 = 0.8;
-/// Of fewer pairs that differ it is not said how pairs scatter.
-const LEAST_DIFFERING: usize = 10;
+/// Of fewer pairs that differ it is not said how pairs scatter, and t is none of Student's.
+pub const LEAST_DIFFERING: usize = 10;
 /// Values differ by more than this share of the larger one: means over tied titles are rounded.
 const ROUNDING: f64 = 1e-9;
 
