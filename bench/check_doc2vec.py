@@ -40,7 +40,7 @@ NDCG_MARGIN, NEAREST_MARGIN = 0.01, 0.02
 
 
 def words(text):
-    """Enough for Latin letters: docs/formats.md and the program have the rule for every script."""
+    """Enough for Latin letters: docs/reference/tables.md and the program have the rule for every script."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     return tuple(re.findall(r"[^\W_]+", re.sub("['\u2019\u02bc\u200b-\u200d\ufeff]", "", text)))
 

@@ -24,7 +24,7 @@ TOLERANCE = 2e-6
 
 
 def words(text):
-    """Enough for ASCII: docs/formats.md and the program have the rule for every script."""
+    """Enough for ASCII: docs/reference/tables.md and the program have the rule for every script."""
     return re.findall(r"[a-z0-9]+", text.lower().replace("'", ""))
 
 

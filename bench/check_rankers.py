@@ -28,7 +28,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 
 def words(text):
-    """The words of the program in languages with spaces: docs/formats.md has the rule for every script."""
+    """The words of the program in languages with spaces: docs/reference/tables.md has the rule for every script."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     return re.findall(r"[^\W_]+", re.sub("['\u2019\u02bc]", "", text))
 

@@ -24,7 +24,7 @@ TOLERANCE = 1e-9
 
 
 def words(text):
-    """The words of the program in languages with spaces: docs/formats.md has the rule for every script."""
+    """The words of the program in languages with spaces: docs/reference/tables.md has the rule for every script."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     return re.findall(r"[^\W_]+", re.sub("['\u2019\u02bc]", "", text))
 

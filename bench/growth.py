@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How training's speed and memory grow: python3 bench/growth.py [--clickvec PROGRAM] [--json FILE] [--svg docs/growth.svg]
+"""How training's speed and memory grow: python3 bench/growth.py [--clickvec PROGRAM] [--json FILE] [--svg bench/notes/growth.svg]
 
 Trains the LSTM under `--preset paper` on made-up logs (bench/make_log.py), changing one thing at a time: the trigrams, the
 pairs of the log, the minibatch, the cells, the words of a text; each with one and with two threads. Prints a Markdown table for

@@ -26,7 +26,7 @@ pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<clicks::Title>> {
     note_skipped(&path, &skipped);
     ensure!(
         !titles.is_empty(),
-        "{}: expected titles below the header, found none; see docs/formats.md",
+        "{}: expected titles below the header, found none; see docs/reference/tables.md",
         path.display()
     );
     if untitled > 0 {

@@ -1,4 +1,4 @@
-//! Metrics for programs: their names in JSON and in tables, part of the interface (`docs/evaluation.md`).
+//! Metrics for programs: their names in JSON and in tables, part of the interface (`docs/reference/metrics.md`).
 
 use clickvec::eval::{Comparison, Metric, Metrics};
 use serde::ser::SerializeMap;

@@ -1,4 +1,4 @@
-//! A test set in any form (docs/formats.md), and what people are told of it.
+//! A test set in any form (docs/reference/tables.md), and what people are told of it.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     }
     ensure!(
         !set.judgments.queries.is_empty(),
-        "{path}: expected judged titles{}, found none; see docs/formats.md",
+        "{path}: expected judged titles{}, found none; see docs/reference/tables.md",
         if set.form == Form::Table { " below the header" } else { " whose texts are there" }
     );
     // Of qrels that name what is relevant, and nothing else.

@@ -58,7 +58,7 @@ pub enum Error {
 #[non_exhaustive]
 pub enum TableFault {
     /// There is nothing in it.
-    #[error("expected a header line, found nothing; see docs/prepare.md")]
+    #[error("expected a header line, found nothing; see docs/reference/prepare.md")]
     Empty,
     /// The header is no text.
     #[error("expected a header in UTF-8, found other bytes; save the log as UTF-8 text")]

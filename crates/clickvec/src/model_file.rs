@@ -1,4 +1,4 @@
-//! A model in one safetensors file (docs/formats.md): named tensors, the trigram dictionary, and
+//! A model in one safetensors file (docs/reference/formats.md): named tensors, the trigram dictionary, and
 //! one JSON value with the whole configuration.
 
 use crate::encoder::{Encoder, Tensor};

@@ -104,7 +104,7 @@ impl Default for LstmConfig {
 }
 
 impl Default for TrainConfig {
-    /// What cross validation found best (docs/tuning.md).
+    /// What cross validation found best (docs/explanation/defaults.md).
     fn default() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Lstm(LstmConfig::default()),

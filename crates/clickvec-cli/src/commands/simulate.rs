@@ -16,7 +16,7 @@ use crate::{input, output, progress};
 ///
 /// Users of an invented search engine look for things, misspell them, and click on what they are shown, the first titles
 /// most. The folder has the clicks, judged queries that the clicks do not have, the titles, and how users clicked.
-/// docs/simulate.md describes it all.
+/// docs/how-to/simulate.md describes it all.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder to write; a simulation that is there is replaced, nothing else ever is.

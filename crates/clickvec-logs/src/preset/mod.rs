@@ -1,4 +1,4 @@
-//! Logs whose form is public: what their columns are called. docs/prepare.md says where each was looked up.
+//! Logs whose form is public: what their columns are called. docs/reference/prepare.md says where each was looked up.
 
 mod events;
 

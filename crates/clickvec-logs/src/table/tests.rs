@@ -97,8 +97,8 @@ fn rows_that_are_broken() {
 #[test]
 fn files_that_are_refused() {
     for (name, bytes, expected) in [
-        ("a.tsv", &b""[..], "a.tsv: expected a header line, found nothing; see docs/prepare.md"),
-        ("a", b"\n\n", "a: expected a header line, found nothing; see docs/prepare.md"),
+        ("a.tsv", &b""[..], "a.tsv: expected a header line, found nothing; see docs/reference/prepare.md"),
+        ("a", b"\n\n", "a: expected a header line, found nothing; see docs/reference/prepare.md"),
         (
             "a.tsv",
             b"\xff\xfeq\0",

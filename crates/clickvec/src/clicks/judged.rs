@@ -113,6 +113,6 @@ mod tests {
     #[test]
     fn a_broken_judged_line_is_an_error() {
         let error = judged_of(table(b"query\ttitle\tgrade\na\tb\t1\na\tb\n"), "title", |_| Ok(())).unwrap_err();
-        assert_eq!(error.to_string(), "t.tsv:3: expected at least 3 columns, found 2; see docs/formats.md");
+        assert_eq!(error.to_string(), "t.tsv:3: expected at least 3 columns, found 2; see docs/reference/tables.md");
     }
 }

@@ -1,4 +1,4 @@
-//! From tables on disk to clicks in memory, and titles in the forms that there are: `docs/formats.md` describes every file
+//! From tables on disk to clicks in memory, and titles in the forms that there are: `docs/reference/tables.md` describes every file
 //! that is read here.
 
 mod beir;

@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(reader.next().unwrap().unwrap().title, "c d");
         let Err(error) = ClickReader::from_table(table(bytes), "text", Weighting::Log) else { panic!("a reader") };
         let missing = "t.tsv: expected a column `text` in the header, found `query`, `title`, `body`";
-        assert_eq!(error.to_string(), format!("{missing}; see docs/formats.md"));
+        assert_eq!(error.to_string(), format!("{missing}; see docs/reference/tables.md"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::clicks::Title;
 use crate::error::{Error, IndexFault, Result, shortened};
 
-/// As in a table of titles (docs/formats.md).
+/// As in a table of titles (docs/reference/tables.md).
 const HEADER: &str = "id\ttitle\n";
 
 /// Titles by position.

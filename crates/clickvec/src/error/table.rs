@@ -10,7 +10,7 @@ const SHOWN_NAMES: usize = 20;
 #[non_exhaustive]
 pub enum TableFault {
     /// The header lacks a column.
-    #[error("expected a column `{column}` in the header, found {}; see docs/formats.md", quoted(found))]
+    #[error("expected a column `{column}` in the header, found {}; see docs/reference/tables.md", quoted(found))]
     MissingColumn {
         /// The name that was looked for.
         column: String,
@@ -19,7 +19,7 @@ pub enum TableFault {
     },
     /// The first line of a collection is no header.
     #[error(
-        "expected a column `{column}` in the header, found {}; see docs/formats.md; where the first line is a document, put \
+        "expected a column `{column}` in the header, found {}; see docs/reference/tables.md; where the first line is a document, put \
          the line id<TAB>{title} before it",
         quoted(found)
     )]
@@ -32,7 +32,7 @@ pub enum TableFault {
         found: Vec<String>,
     },
     /// There is not even a header.
-    #[error("expected a header line, found nothing; see docs/formats.md")]
+    #[error("expected a header line, found nothing; see docs/reference/tables.md")]
     Empty,
     /// The header is no text.
     #[error("expected a header in UTF-8, found other bytes; save the table as UTF-8 text")]
@@ -44,7 +44,7 @@ pub enum TableFault {
         column: String,
     },
     /// A row ends before the last column that is needed.
-    #[error("expected at least {expected} columns, found {found}; see docs/formats.md")]
+    #[error("expected at least {expected} columns, found {found}; see docs/reference/tables.md")]
     TooFewColumns {
         /// How many columns it takes to reach all that are needed.
         expected: usize,
@@ -83,7 +83,7 @@ pub enum TableFault {
         first_line: u64,
     },
     /// A grade is none.
-    #[error("expected a grade, one of the integers 0 to 4, found `{found}`; see docs/formats.md")]
+    #[error("expected a grade, one of the integers 0 to 4, found `{found}`; see docs/reference/tables.md")]
     BadGrade {
         /// The field, shortened.
         found: String,
@@ -152,13 +152,13 @@ pub enum TableFault {
         title: String,
     },
     /// A line of JSON lines is no object.
-    #[error("expected a JSON object, found something else ({found}); see docs/formats.md")]
+    #[error("expected a JSON object, found something else ({found}); see docs/reference/tables.md")]
     NotJson {
         /// What the parser said.
         found: String,
     },
     /// A JSON object lacks a member, or has something else there.
-    #[error("expected {wanted} in the member `{member}`, found {found}; see docs/formats.md")]
+    #[error("expected {wanted} in the member `{member}`, found {found}; see docs/reference/tables.md")]
     BadMember {
         /// The member's name.
         member: String,
@@ -168,7 +168,7 @@ pub enum TableFault {
         found: String,
     },
     /// A topic of a TREC file lacks its number or its query.
-    #[error("expected {missing} in the topic that begins here, found none; see docs/formats.md")]
+    #[error("expected {missing} in the topic that begins here, found none; see docs/reference/tables.md")]
     IncompleteTopic {
         /// What it should have, with its tags.
         missing: &'static str,
@@ -188,7 +188,7 @@ pub enum LogFault {
     /// No line is a pair of texts.
     #[error(
         "expected pairs of a query and a title, found none ({skipped} lines were broken, {without_words} had a side \
-         without words); see docs/formats.md"
+         without words); see docs/reference/tables.md"
     )]
     NoPairs {
         /// Lines that could not be read.
@@ -197,7 +197,9 @@ pub enum LogFault {
         without_words: u64,
     },
     /// No pair weighs more than nothing.
-    #[error("expected pairs to learn from, found {pairs} whose weights or counts are all 0; see docs/formats.md")]
+    #[error(
+        "expected pairs to learn from, found {pairs} whose weights or counts are all 0; see docs/reference/tables.md"
+    )]
     NoWeight {
         /// Pairs.
         pairs: u64,

@@ -7,7 +7,7 @@ pub enum TestSetFault {
     /// A BEIR folder lacks a file.
     #[error(
         "expected a file, or a BEIR folder with `queries.jsonl`, `corpus.jsonl` and `qrels/test.tsv`, found a folder \
-         without `{missing}`; see docs/formats.md"
+         without `{missing}`; see docs/reference/tables.md"
     )]
     NotBeir {
         /// The file.
@@ -37,7 +37,7 @@ pub enum TestSetFault {
         found: &'static str,
     },
     /// A file of topics without any.
-    #[error("expected topics, found none; see docs/formats.md")]
+    #[error("expected topics, found none; see docs/reference/tables.md")]
     NoTopic,
     /// Topics that would fill the memory.
     #[error("expected topics of at most {limit} bytes, found more; is this a file of topics?")]

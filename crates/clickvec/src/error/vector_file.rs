@@ -32,7 +32,9 @@ pub enum VectorFileFault {
     #[error("expected vectors, found an empty file")]
     Empty,
     /// It is something else.
-    #[error("expected vectors as word2vec, fastText or NumPy (.npy) write them, found `{found}`; see docs/formats.md")]
+    #[error(
+        "expected vectors as word2vec, fastText or NumPy (.npy) write them, found `{found}`; see docs/reference/formats.md"
+    )]
     UnknownForm {
         /// How it begins, shortened.
         found: String,

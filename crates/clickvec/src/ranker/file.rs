@@ -1,4 +1,4 @@
-//! A trained ranker in one safetensors file (docs/formats.md): its arrays, its vocabulary, its parameters.
+//! A trained ranker in one safetensors file (docs/reference/formats.md): its arrays, its vocabulary, its parameters.
 
 use std::collections::BTreeMap;
 use std::path::Path;

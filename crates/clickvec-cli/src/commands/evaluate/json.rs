@@ -1,4 +1,4 @@
-//! The report of an evaluation for programs: part of the interface, see `docs/evaluation.md`.
+//! The report of an evaluation for programs: part of the interface, see `docs/reference/json.md`.
 
 use std::io::Write;
 

@@ -24,7 +24,7 @@ use crate::{input, output, significance};
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
 ///
 /// A system is a model (`--model`) or a ranker (`--ranker`); or, with `--qrels`, a TREC run (`--run`) that another
-/// program made. What the numbers mean is in docs/evaluation.md.
+/// program made. What the numbers mean is in docs/explanation/evaluation.md.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {

@@ -18,7 +18,7 @@ const DEFAULT_PER_DAY: u64 = 200;
 ///
 /// Reads CSV, TSV, JSON lines and (if built with it) Parquet, plain, gzip or zstd, of any size; joins titles; leaves out
 /// robots, rare queries, e-mail addresses, phone and card numbers; splits off a validation set; corrects position bias.
-/// docs/prepare.md describes all of it.
+/// docs/reference/prepare.md describes all of it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The logs; `-` is standard input.

@@ -1,4 +1,4 @@
-//! The table for programs: part of the interface, see `docs/table.md`.
+//! The table for programs: part of the interface, see `docs/reference/json.md`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -26,7 +26,7 @@ use crate::{input, output, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
-/// A spec in TOML names the systems with the values to try for their free parameters (docs/table.md). Each fold of the
+/// A spec in TOML names the systems with the values to try for their free parameters (docs/reference/spec.md). Each fold of the
 /// queries is judged with the parameters that were best on the other folds. What is finished is kept: a table that was
 /// stopped goes on where it was, and only what has changed is done again. Exit status 1 if a system was left out.
 #[derive(clap::Args)]

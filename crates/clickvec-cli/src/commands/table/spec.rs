@@ -1,4 +1,4 @@
-//! What `clickvec table` is asked for: a file in TOML (docs/table.md).
+//! What `clickvec table` is asked for: a file in TOML (docs/reference/spec.md).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -64,7 +64,7 @@ fn a_header_that_is_too_long() {
 #[test]
 fn a_missing_column() {
     let found = table(b"a\tb\n").unwrap().require("title").unwrap_err().to_string();
-    assert_eq!(found, "t.tsv: expected a column `title` in the header, found `a`, `b`; see docs/formats.md");
+    assert_eq!(found, "t.tsv: expected a column `title` in the header, found `a`, `b`; see docs/reference/tables.md");
 }
 
 #[test]
