@@ -3,7 +3,6 @@
 pub mod click_model;
 pub mod clicks;
 pub mod collection;
-mod embedder;
 pub mod encoder;
 pub mod error;
 pub mod eval;
@@ -12,7 +11,6 @@ pub mod index;
 pub mod loss;
 pub mod math;
 pub mod model;
-mod model_file;
 pub mod optimizer;
 pub mod ranker;
 pub mod rng;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module uses itself, and what stands before it.
-const ORDER: [&str; 23] = [
+const ORDER: [&str; 21] = [
     "error",
     "rng",
     "files",
@@ -17,9 +17,7 @@ const ORDER: [&str; 23] = [
     "simulate",
     "settings",
     "tensor_file",
-    "embedder",
     "model",
-    "model_file",
     "vectors",
     "ranker",
     "eval",

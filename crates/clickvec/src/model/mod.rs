@@ -1,6 +1,9 @@
 //! Two towers and the cosine: what training makes and everything else uses.
 
-pub use crate::embedder::Embedder;
+mod embedder;
+pub(crate) mod file;
+
+pub use embedder::Embedder;
 
 use crate::encoder::{Encoder, EncoderConfig};
 use crate::settings::TrainingRecord;
