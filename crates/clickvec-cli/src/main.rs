@@ -1,5 +1,6 @@
 //! The program `clickvec`: reads the command line, calls the library, prints.
 
+mod answer;
 mod commands;
 mod input;
 mod metrics;
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::{Answer, Cli};
+use answer::Answer;
+use commands::Cli;
 
 fn main() -> ExitCode {
     match commands::run(Cli::parse()) {

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::distinct::Distinct;
 use crate::error::{Error, Result};
 use crate::gather::{Cell, Gathered, QueryGroup};
-use crate::prepare::is_standard_output;
+use crate::paths::is_standard_output;
 use crate::report::{Count, Counts, Report};
 use crate::sample::{TitleSample, beside};
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::distinct::Distinct;
 use crate::error::{Error, Result, RowFault};
-use crate::prepare::named;
+use crate::paths::named;
 use crate::privacy::Removed;
 
 /// How many broken rows are shown.
@@ -282,6 +282,32 @@ impl From<&Distinct> for Count {
 }
 
 impl LeftOut {
+    /// Adds what another counted.
+    pub(crate) fn add(&mut self, other: LeftOut) {
+        let LeftOut {
+            not_clicked,
+            headers,
+            robots,
+            without_query,
+            only_personal,
+            without_search,
+            without_item,
+            without_title,
+            count_zero,
+            other_events,
+        } = other;
+        self.not_clicked += not_clicked;
+        self.headers += headers;
+        self.robots += robots;
+        self.without_query += without_query;
+        self.only_personal += only_personal;
+        self.without_search += without_search;
+        self.without_item += without_item;
+        self.without_title += without_title;
+        self.count_zero += count_zero;
+        self.other_events += other_events;
+    }
+
     /// All of them.
     pub fn total(&self) -> u64 {
         let LeftOut {

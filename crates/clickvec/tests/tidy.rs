@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A module uses itself, and what stands before it.
-const ORDER: [&str; 21] = [
+/// The library: a module uses itself, and what stands before it.
+const ORDER: &[&str] = &[
     "error",
     "rng",
     "files",
@@ -27,9 +27,137 @@ const ORDER: [&str; 21] = [
     "lib",
 ];
 
+/// The reader of logs, file by file: a folder's own name is its `mod.rs`.
+const ORDER_OF_LOGS: &[&str] = &[
+    "columns",
+    "error",
+    "distinct",
+    "json",
+    "paths",
+    "sample",
+    "time",
+    "text",
+    "privacy/removed",
+    "privacy/numbers",
+    "privacy",
+    "events",
+    "report",
+    "table/format",
+    "table/lines",
+    "table/record",
+    "table/header",
+    "table/head",
+    "table/csv",
+    "table/json",
+    "table/parquet",
+    "table/tsv",
+    "table",
+    "preset",
+    "gather/group",
+    "gather/users",
+    "gather/run",
+    "gather/texts",
+    "gather/memory",
+    "gather/merge",
+    "gather",
+    "robots",
+    "join",
+    "titles",
+    "emit",
+    "prepare/asked",
+    "prepare/seen",
+    "prepare/positions",
+    "prepare/config",
+    "prepare/deferred",
+    "prepare/rows",
+    "prepare/inputs",
+    "prepare",
+    "lib",
+];
+
+/// The program; files of one command may use each other.
+const ORDER_OF_PROGRAM: &[&str] = &[
+    "answer",
+    "output",
+    "progress",
+    "metrics",
+    "table",
+    "significance",
+    "superscripts",
+    "test_set",
+    "input",
+    "commands/welcome",
+    "commands/inspect",
+    "commands/completions",
+    "commands/prepare",
+    "commands/simulate",
+    "commands/train",
+    "commands/evaluate",
+    "commands/embed",
+    "commands/search",
+    "commands/index",
+    "commands/table",
+    "commands/demo",
+    "commands",
+    "main",
+];
+
+/// A crate of the workspace, by its folder.
+struct Crate {
+    folder: &'static str,
+    order: &'static [&'static str],
+}
+
+const LIBRARY: Crate = Crate { folder: "clickvec", order: ORDER };
+const LOGS: Crate = Crate { folder: "clickvec-logs", order: ORDER_OF_LOGS };
+const PROGRAM: Crate = Crate { folder: "clickvec-cli", order: ORDER_OF_PROGRAM };
+
+impl Crate {
+    /// Its files; none of a neighbour in a published crate, which is tested alone.
+    fn sources(&self) -> Vec<Source> {
+        let src = root().join("crates").join(self.folder).join("src");
+        if src.is_dir() { sources_in(&src) } else { Vec::new() }
+    }
+
+    /// The place in the order of what `path` leads to: `["gather", "group", "Cell"]` is in `gather/group`.
+    fn place(&self, path: &[String]) -> Option<usize> {
+        let known = |length: usize| self.order.iter().position(|&module| module == path[..length].join("/"));
+        // `crate::Error` and `crate::Result` are `error`'s.
+        match path {
+            [name] if ["Error", "Result"].contains(&name.as_str()) => self.order.iter().position(|&m| m == "error"),
+            path => (1..=path.len()).rev().find_map(known),
+        }
+    }
+
+    /// What uses something that does not stand before it.
+    fn faults(&self) -> Vec<String> {
+        let (sources, mut faults) = (self.sources(), Vec::new());
+        // Tests may look ahead.
+        for source in sources.iter().filter(|source| !is_of_tests(source, &sources)) {
+            let Some(own) = self.place(&source.path()) else {
+                faults
+                    .push(format!("{}: {}: a module that is not in the order; put it there", self.folder, source.name));
+                continue;
+            };
+            for used in source.without_tests().uses() {
+                let is_fault = self.order[own] == "error" && ERROR_NAMES.contains(&used.join("::").as_str());
+                if self.place(&used).is_none_or(|other| other > own) && !is_fault {
+                    faults.push(format!(
+                        "{}: {}: `{}` is not before `{}`",
+                        self.folder,
+                        source.name,
+                        used.join("::"),
+                        self.order[own]
+                    ));
+                }
+            }
+        }
+        faults
+    }
+}
+
 /// `error` names the faults that other modules define, and nothing else of theirs.
-const ERROR_NAMES: [&str; 3] =
-    ["crate::encoder::SizeFault", "crate::settings::SettingFault", "crate::text::DuplicateTrigram"];
+const ERROR_NAMES: [&str; 3] = ["encoder::SizeFault", "settings::SettingFault", "text::DuplicateTrigram"];
 
 struct Source {
     /// Relative to `src`, with `/`.
@@ -45,23 +173,77 @@ impl Source {
         self.name.split('/').next().unwrap_or_default().trim_end_matches(".rs")
     }
 
+    /// `clicks`, `log` of `clicks/log.rs`; `clicks` of `clicks/mod.rs`.
+    fn path(&self) -> Vec<String> {
+        let name = self.name.trim_end_matches(".rs").trim_end_matches("/mod");
+        name.split('/').map(str::to_owned).collect()
+    }
+
     /// What stands before the tests, which come last in a file.
     fn without_tests(&self) -> Source {
         let code = self.code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_owned();
         Source { name: self.name.clone(), code, whole: String::new() }
     }
 
-    /// What follows each `crate::` (but not `$crate::`, which is a macro's), up to what ends a path.
-    fn uses(&self) -> impl Iterator<Item = String> {
-        // `crate::{A, b::C}` is `crate::A` and `crate::b::C`.
-        let braces = self.code.split("crate::{").skip(1).filter_map(|rest| rest.split_once('}'));
-        let braces = braces.flat_map(|(names, _)| names.split(',').map(|name| format!("crate::{}", name.trim())));
-        let path = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
-        let starts = self.code.match_indices("crate::");
-        let starts =
-            starts.filter(|&(at, _)| at == 0 || !matches!(self.code.as_bytes()[at - 1], b'$' | b'_' | b'a'..=b'z'));
-        let starts = starts.filter(|&(at, _)| !self.code[at..].starts_with("crate::{"));
-        starts.map(move |(at, _)| path(&self.code[at..])).chain(braces)
+    /// All paths from `crate::` (but not `$crate::`, which is a macro's) or `super::` on, as seen from the crate's root.
+    fn uses(&self) -> Vec<Vec<String>> {
+        let mut found = Vec::new();
+        for (at, start) in ["crate::", "super::"].iter().flat_map(|start| self.code.match_indices(start)) {
+            let before = self.code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || "_$:".contains(c)) {
+                continue;
+            }
+            let (mut from, mut rest) = (Vec::new(), &self.code[at..]);
+            if start == "super::" {
+                from = self.path();
+                // A `use` that is indented stands in a module inside the file.
+                let line = self.code[..at].rsplit('\n').next().unwrap_or_default();
+                let inner =
+                    if line.trim_start().starts_with("use ") { line.len() - line.trim_start().len() } else { 0 };
+                from.extend((0..inner / 4).map(|_| "inner".to_owned()));
+                while let Some(outer) = rest.strip_prefix("super::") {
+                    from.pop();
+                    rest = outer;
+                }
+            } else {
+                rest = &rest[start.len()..];
+            }
+            expand(rest, from, &mut found);
+        }
+        found
+    }
+}
+
+/// Appends the paths that begin in `from` and go on as `text` does: `a::{B, c::D}` is `a::B` and `a::c::D`. What follows
+/// comes back.
+fn expand<'t>(text: &'t str, mut from: Vec<String>, found: &mut Vec<Vec<String>>) -> &'t str {
+    if let Some(mut rest) = text.strip_prefix('{') {
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+            if let Some(end) = rest.strip_prefix('}') {
+                return end;
+            }
+            let after = expand(rest, from.clone(), found);
+            // ` as name`, or what no path has.
+            let next = after.find([',', '}']).unwrap_or(after.len());
+            rest = &after[next..];
+            if rest.is_empty() {
+                return rest;
+            }
+        }
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    if end == 0 || &text[..end] == "self" {
+        found.push(from);
+        return &text[end..];
+    }
+    from.push(text[..end].to_owned());
+    match text[end..].strip_prefix("::") {
+        Some(rest) => expand(rest, from, found),
+        None => {
+            found.push(from);
+            &text[end..]
+        }
     }
 }
 
@@ -73,12 +255,6 @@ fn sources() -> Vec<Source> {
     let all = sources_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(all.len() > 30, "only {} files", all.len());
     all
-}
-
-/// Those of the crate that reads raw logs; none in a published crate, which is tested without its neighbours.
-fn sources_of_logs() -> Vec<Source> {
-    let src = root().join("crates/clickvec-logs/src");
-    if src.is_dir() { sources_in(&src) } else { Vec::new() }
 }
 
 fn sources_in(src: &Path) -> Vec<Source> {
@@ -125,32 +301,7 @@ fn is_of_tests(source: &Source, sources: &[Source]) -> bool {
 
 #[test]
 fn a_module_uses_only_what_stands_before_it() {
-    let place = |module: &str| ORDER.iter().position(|&known| known == module);
-    let mut faults = Vec::new();
-    let sources = sources();
-    for source in &sources {
-        // Tests may look ahead.
-        if is_of_tests(source, &sources) {
-            continue;
-        }
-        let Some(own) = place(source.module()) else {
-            faults.push(format!("{}: a module that is not in the order; put it there", source.name));
-            continue;
-        };
-        for used in source.without_tests().uses() {
-            let module = used.split("::").nth(1).unwrap_or_default();
-            // `crate::Error` and `crate::Result` are `error`'s.
-            let module = if module.starts_with(char::is_uppercase) { "error" } else { module };
-            let allowed = match place(module) {
-                Some(other) => other <= own,
-                None => false,
-            };
-            let is_fault = source.module() == "error" && ERROR_NAMES.contains(&used.as_str());
-            if !allowed && !is_fault {
-                faults.push(format!("{}: `{used}` is not before `{}`", source.name, source.module()));
-            }
-        }
-    }
+    let faults: Vec<String> = [LIBRARY, LOGS, PROGRAM].iter().flat_map(Crate::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -159,11 +310,11 @@ fn a_module_uses_only_what_stands_before_it() {
 fn judging_knows_no_vector_exact_search_nothing_but_vectors_and_an_index_file_nothing_but_bytes() {
     let mut seen = [0, 0, 0];
     for source in sources() {
-        let uses: Vec<String> = source.uses().collect();
+        let uses = source.uses();
         let mut knows = |which: usize, modules: &[&str]| {
             seen[which] += 1;
-            let of = |used: &String| modules.iter().any(|module| used.starts_with(&format!("crate::{module}")));
-            let bad: Vec<&String> = uses.iter().filter(|used| of(used)).collect();
+            let of = |used: &Vec<String>| used.first().is_some_and(|module| modules.contains(&module.as_str()));
+            let bad: Vec<&Vec<String>> = uses.iter().filter(|used| of(used)).collect();
             assert!(bad.is_empty(), "{}: {bad:?}", source.name);
         };
         if source.module() == "eval" {
@@ -179,25 +330,27 @@ fn judging_knows_no_vector_exact_search_nothing_but_vectors_and_an_index_file_no
     assert!(seen[0] > 3 && seen[1..] == [3, 1], "{seen:?}");
 }
 
+/// What writes to a terminal or ends the process.
+const PRINTS: [&str; 9] =
+    ["println!", "eprintln!", "print!", "eprint!", "dbg!", "stdout(", "stderr(", "process::exit", "process::abort"];
+/// What asks the world around.
+const ASKS: [&str; 5] = ["std::env", "env::var", "env::args", "std::net", "TcpStream"];
+
 #[test]
 fn the_library_never_prints_and_asks_for_nothing() {
     // Its tests may say what they skip.
-    for source in sources().iter().chain(&sources_of_logs()).map(Source::without_tests) {
-        for word in [
-            "println!",
-            "eprintln!",
-            "print!",
-            "eprint!",
-            "dbg!",
-            "std::env",
-            "env::var",
-            "env::args",
-            "std::net",
-            "TcpStream",
-            "stdout(",
-            "stderr(",
-            "process::exit",
-        ] {
+    for source in sources().iter().chain(&LOGS.sources()).map(Source::without_tests) {
+        for word in PRINTS.iter().chain(&ASKS) {
+            assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
+        }
+    }
+}
+
+/// A macro that prints panics where standard output is closed.
+#[test]
+fn the_program_prints_without_macros_and_has_no_unsafe_code() {
+    for source in PROGRAM.sources().iter().map(Source::without_tests) {
+        for word in ["println!", "eprintln!", "print!", "eprint!", "dbg!", "unsafe "] {
             assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
         }
     }
@@ -216,22 +369,24 @@ fn unsafe_code_is_in_the_kernels_and_around_memory_maps() {
         }
     }
     assert!(found >= 3, "this test no longer sees unsafe code");
+    for source in LOGS.sources() {
+        assert!(!has_word(&source.code, "unsafe "), "{}: unsafe code", source.name);
+    }
 }
 
 #[test]
 fn files_are_short_and_say_what_they_are() {
-    for source in sources().into_iter().chain(sources_of_logs()) {
+    let folders = ["clickvec", "clickvec-logs", "clickvec-cli"].map(|name| root().join("crates").join(name));
+    let folders = folders.iter().flat_map(|folder| ["src", "tests", "examples"].map(|inner| folder.join(inner)));
+    let folders = folders.chain([root().join("bench/src")]).filter(|folder| folder.is_dir());
+    let mut seen = 0;
+    for source in folders.flat_map(|folder| sources_in(&folder)) {
         let lines = source.whole.lines().count();
         assert!(lines <= 800, "{}: {lines} lines, at most 800", source.name);
         assert!(source.whole.starts_with("//!"), "{}: expected a first line `//! …` that says what it is", source.name);
+        seen += 1;
     }
-    for path in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")).expect("tests") {
-        let path = path.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = std::fs::read_to_string(&path).expect("text");
-            assert!(text.starts_with("//!") && text.lines().count() <= 800, "{}", path.display());
-        }
-    }
+    assert!(seen > 100 || !root().join("bench").is_dir(), "only {seen} files");
 }
 
 #[test]
@@ -244,10 +399,16 @@ fn the_architecture_fits_on_a_few_pages() {
 #[test]
 fn this_test_sees_what_it_should() {
     let code = without_comments(
-        "use crate::a; // crate::b\n  // crate::c\nlet x = \"http://d\"; $crate::e; my_crate::f;\nuse crate::{G, h::I};\n",
+        "use crate::a; // crate::b\n  // crate::c\nlet x = \"http://d\"; $crate::e; my_crate::f;\n\
+         use crate::{G, h::{I, self}};\nuse super::{j as k, l};\nsuper::super::m();\n    use super::super::n;\n",
     );
     let source = Source { name: "clicks/log.rs".to_owned(), code, whole: String::new() };
-    assert_eq!(source.uses().collect::<Vec<_>>(), ["crate::a", "crate::G", "crate::h::I"]);
-    assert_eq!(source.module(), "clicks");
+    let uses: Vec<String> = source.uses().iter().map(|used| used.join("::")).collect();
+    assert_eq!(uses, ["a", "G", "h::I", "h", "clicks::j", "clicks::l", "m", "clicks::n"]);
+    assert_eq!((source.module(), source.path().join("/")), ("clicks", "clicks/log".to_owned()));
     assert!(has_word("a println!(1)", "println!") && !has_word("eprintln!(1)", "println!"));
+    // A circle of two modules is seen.
+    let order = Crate { folder: "none", order: &["a", "b/c", "b"] };
+    let place = |path: &str| order.place(&path.split("::").map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!((place("b::c::D"), place("b::E"), place("a"), place("f")), (Some(1), Some(2), Some(0), None));
 }

@@ -1,9 +1,8 @@
 //! `clickvec completions`: a script that lets the shell complete commands and flags.
 
 use anyhow::Result;
-use clap::CommandFactory;
 
-use super::{Answer, Cli};
+use crate::answer::Answer;
 use crate::output;
 
 /// Print a completion script for a shell.
@@ -15,11 +14,11 @@ pub(crate) struct Args {
     shell: clap_complete::Shell,
 }
 
-/// Prints the script.
-pub(crate) fn run(args: Args) -> Result<Answer> {
+/// Prints the script for `command`, the whole program.
+pub(crate) fn run(args: Args, command: &mut clap::Command) -> Result<Answer> {
     // Into memory first: the generator panics where a pipe is closed.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "clickvec", &mut script);
+    clap_complete::generate(args.shell, command, "clickvec", &mut script);
     output::print(String::from_utf8_lossy(&script))?;
     Ok(Answer::Done)
 }

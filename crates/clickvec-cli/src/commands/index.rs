@@ -9,7 +9,8 @@ use clickvec::collection::Collection;
 use clickvec::model::Model;
 use serde::Serialize;
 
-use super::{Answer, search};
+use super::search;
+use crate::answer::Answer;
 use crate::output;
 
 /// Encode titles once and keep their vectors for `search --index`.

@@ -11,7 +11,7 @@ use clickvec::model::Model;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::{output, table};
 
 /// How many trigrams of the dictionary are shown: the most frequent ones.

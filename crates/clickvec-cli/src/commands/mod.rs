@@ -14,8 +14,10 @@ mod train;
 mod welcome;
 
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use clickvec::math::Level;
+
+use crate::answer::Answer;
 
 /// Lowers the instruction level, to compare or to reproduce a result of another machine.
 const LEVEL_VARIABLE: &str = "CLICKVEC_LEVEL";
@@ -51,15 +53,6 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// How a command ended that could be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// Done.
-    Done,
-    /// Done, and there is nothing that was asked for.
-    No,
-}
-
 /// Sets up what the environment and the global flags say, then runs the command.
 pub(crate) fn run(cli: Cli) -> Result<Answer> {
     limit_level()?;
@@ -76,7 +69,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Search(args)) => search::run(args),
         Some(Command::Inspect(args)) => inspect::run(args),
         Some(Command::Simulate(args)) => simulate::run(args),
-        Some(Command::Completions(args)) => completions::run(args),
+        Some(Command::Completions(args)) => completions::run(args, &mut Cli::command()),
     }
 }
 

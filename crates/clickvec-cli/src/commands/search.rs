@@ -11,7 +11,7 @@ use clickvec::model::{Embedder, Model, Side};
 use clickvec::text::{Dictionary, words};
 use serde::Serialize;
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::input::{self, Lines};
 use crate::{output, progress};
 

@@ -9,7 +9,7 @@ use clickvec::clicks::TITLE;
 use clickvec::simulate::{self, SimulateConfig, Summary};
 use serde::Serialize;
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::{input, output, progress};
 
 /// Write a click log whose truth is known, with judged titles.

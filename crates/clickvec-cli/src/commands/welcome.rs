@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::output;
 
 const TEXT: &str = "\

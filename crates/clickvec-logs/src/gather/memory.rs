@@ -2,9 +2,9 @@
 
 use hashbrown::HashTable;
 
+use super::group::{AT_ONCE, Cell, PARTS, QueryGroup, Sighting, TitleGroup};
 use super::texts::{LEAST_PLACES, Names, sort_by_text};
 use super::users::Users;
-use super::{AT_ONCE, Cell, PARTS, QueryGroup, Sighting, TitleGroup};
 use crate::error::Result;
 use crate::report::Counts;
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::group::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
 use super::run::{Run, RunReader};
-use super::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
 use crate::error::{Asked, Result};
 
 /// Hands over the groups of all runs, those of one query as one.

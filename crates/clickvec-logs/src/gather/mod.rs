@@ -4,6 +4,7 @@
 //! A run has its queries in order of their bytes, and each query's titles likewise, so that a merge sees all of a query
 //! at once and the output's order depends on nothing but the log.
 
+mod group;
 mod memory;
 mod merge;
 mod run;
@@ -18,6 +19,8 @@ use memory::Memory;
 use merge::merge;
 use run::{Run, RunWriter};
 
+pub(crate) use group::AT_ONCE;
+pub use group::{Cell, PARTS, QueryGroup, Sighting, TitleGroup};
 pub use run::RunReader;
 pub(crate) use texts::{Names, Waiting};
 
@@ -27,71 +30,6 @@ const MERGED_AT_ONCE: usize = 64;
 /// A query may have titles of so many bytes, however little memory there is.
 const LEAST_BYTES: usize = 8 << 20;
 
-/// Which output a row belongs to.
-pub const PARTS: usize = 2;
-
-/// One row, cleaned. Its texts are texts, or their numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sighting<T> {
-    /// What was typed.
-    pub query: T,
-    /// What was shown.
-    pub title: T,
-    /// Which output it belongs to, below [`PARTS`].
-    pub part: u8,
-    /// Where it was shown; 0 if positions are not asked for.
-    pub position: u16,
-    /// How often it was shown.
-    pub shown: u64,
-    /// How often it was clicked.
-    pub clicks: u64,
-    /// A hash of who; `None` if nobody knows.
-    pub user: Option<u64>,
-}
-
-impl<T> Sighting<T> {
-    /// The same with other texts for query and title.
-    #[inline]
-    pub(crate) fn with<U>(self, texts: impl FnOnce(T, T) -> (U, U)) -> Sighting<U> {
-        let Sighting { query, title, part, position, shown, clicks, user } = self;
-        let (query, title) = texts(query, title);
-        Sighting { query, title, part, position, shown, clicks, user }
-    }
-}
-
-/// What was seen of a title at one position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
-    /// The output.
-    pub part: u8,
-    /// The position.
-    pub position: u16,
-    /// How often it was shown there.
-    pub shown: u64,
-    /// How often it was clicked there.
-    pub clicks: u64,
-}
-
-/// What was seen of one title for a query.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TitleGroup {
-    /// Its text.
-    pub title: Vec<u8>,
-    /// In order of part and position.
-    pub cells: Vec<Cell>,
-}
-
-/// What was seen of one query.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct QueryGroup {
-    /// Its text.
-    pub query: Vec<u8>,
-    /// Hashes of those who clicked for it, by part: all of them up to the number that is asked for, then no more.
-    pub users: [Vec<u64>; PARTS],
-    /// In order of their bytes.
-    pub titles: Vec<TitleGroup>,
-}
-
 /// Which queries [`Gatherer::finish`] hands over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stay {
@@ -100,26 +38,6 @@ pub enum Stay {
     /// Those for which, in some part, as many users clicked as are told apart. Positions must be 0: what is left out is
     /// counted by query, title and part.
     WithUsers,
-}
-
-impl QueryGroup {
-    /// Whether fewer users than `enough` clicked, in each part.
-    fn is_of_few(&self, enough: usize) -> bool {
-        self.users.iter().all(|users| users.len() < enough)
-    }
-
-    /// Adds what was clicked, in each part by itself.
-    fn count(&self, counts: &mut Counts) {
-        for part in 0..PARTS {
-            let cells = self.titles.iter().flat_map(|title| &title.cells);
-            let mut clicked = cells.filter(|cell| usize::from(cell.part) == part && cell.clicks > 0).peekable();
-            counts.queries += u64::from(clicked.peek().is_some());
-            for cell in clicked {
-                counts.pairs += 1;
-                counts.clicks = counts.clicks.saturating_add(cell.clicks);
-            }
-        }
-    }
 }
 
 /// Counts rows.
@@ -276,17 +194,6 @@ impl Gathered {
     /// [`crate::Error::File`].
     pub fn read(&self) -> Result<RunReader> {
         self.run.read()
-    }
-}
-
-/// Rows and texts that are looked up at once: their places in memory are fetched side by side then, not one after the
-/// other.
-pub(crate) const AT_ONCE: usize = 256;
-
-/// Adds `user` unless it is there or there are `most` already.
-fn add_user(users: &mut Vec<u64>, user: u64, most: usize) {
-    if users.len() < most && !users.contains(&user) {
-        users.push(user);
     }
 }
 

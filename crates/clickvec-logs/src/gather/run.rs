@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Cell, QueryGroup, TitleGroup};
+use super::group::{Cell, QueryGroup, TitleGroup};
 use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 
 /// Large enough that system calls vanish beside the work.

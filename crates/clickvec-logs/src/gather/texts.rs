@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::AT_ONCE;
+use super::group::AT_ONCE;
 use super::run::{get_number, put_number};
 
 /// Bytes that a table of places takes for each entry that fits, with the places that stay free.

@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::rows::{Fate, Seen};
+use super::asked::Asked;
+use super::seen::{Fate, Seen};
 use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 use crate::gather::{AT_ONCE, Gatherer, Names, Sighting, Waiting};
 use crate::privacy::Removed;
@@ -15,17 +16,6 @@ use crate::privacy::Removed;
 const BUFFER_BYTES: usize = 256 * 1024;
 /// Bytes of texts that wait to be numbered: rows may be long.
 const WAITING_BYTES: usize = 256 * 1024;
-
-/// Who asked what in a row, for those who count queries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// A hash of who.
-    pub(super) user: u64,
-    /// Days since 1970, if the row says when.
-    pub(super) day: Option<i32>,
-    /// A hash of the query and of when or in which visit it was asked.
-    pub(super) query: u64,
-}
 
 /// A row that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clickvec::files;
 
-use super::rows::{Counter, asked};
-use super::{Config, named};
+use super::asked::asked;
+use super::config::Config;
 use crate::columns::{Columns, Role};
 use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
 use crate::join::Searches;
+use crate::paths::{is_stream, named};
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
-use crate::table::{Next, Options, Record, Table, is_stream};
+use crate::table::{Next, Options, Record, Table};
 use crate::time::Time;
 
 /// Rows between two calls of `progress`.
@@ -111,23 +112,8 @@ impl Inputs {
         })
     }
 
-    /// Reads all rows for what counts them: `row` says what of it does what with one.
-    pub(super) fn read(
-        &self,
-        config: &Config,
-        options: &Options,
-        counter: &mut Counter<'_>,
-        report: &mut Report,
-        progress: &mut dyn FnMut(u64),
-        mut row: impl FnMut(&mut Counter<'_>, &Record) -> Result<Option<RowFault>>,
-    ) -> Result<()> {
-        self.each(config, options, report, progress, |_, record| row(counter, record))?;
-        counter.passed_over(&report.left_out);
-        Ok(())
-    }
-
     /// Hands over all whole rows; what is wrong with one may come back.
-    fn each(
+    pub(super) fn each(
         &self,
         config: &Config,
         options: &Options,

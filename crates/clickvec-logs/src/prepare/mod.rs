@@ -1,9 +1,12 @@
 //! The whole way: logs in, tables of counted pairs out.
 
+mod asked;
+mod config;
 mod deferred;
 mod inputs;
 mod positions;
 mod rows;
+mod seen;
 
 use std::path::{Path, PathBuf};
 
@@ -14,80 +17,21 @@ use crate::emit::Emission;
 use crate::error::{Asked, Error, Result};
 use crate::gather::{Gatherer, Stay};
 use crate::join::Searches;
+use crate::paths::{is_special, is_standard_output};
 use crate::preset::Preset;
 use crate::report::{Count, Report};
-use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
+use crate::robots::{Robots, SharedCounts, UserCounts};
 use crate::table::Options;
-use crate::time::Time;
 use crate::titles::Titles;
 use deferred::Deferred;
 use inputs::Inputs;
-pub use positions::PositionWeighting;
 use rows::Counter;
+
+pub use config::{Config, DEFAULT_MIN_USERS, Split};
+pub use positions::PositionWeighting;
 
 /// The part of the memory that counting pairs may take; titles, searches and users get the rest.
 const COUNTING: f64 = 0.6;
-/// The most positions that are told apart; what stands further down counts as the last.
-pub(crate) const MAX_POSITION: u16 = 100;
-
-/// Which rows validate.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Split {
-    /// None.
-    #[default]
-    None,
-    /// Those from this time on.
-    After(Time),
-    /// Those of a part of the queries, 0 to 1, that chance picks.
-    Part(f64),
-}
-
-/// What is prepared, and how.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// The logs; `-` is standard input.
-    pub inputs: Vec<PathBuf>,
-    /// How they are written.
-    pub table: Options,
-    /// Whose they are.
-    pub preset: Option<Preset>,
-    /// The table that gives items their titles.
-    pub titles: Option<PathBuf>,
-    /// The table that gives queries their texts.
-    pub queries: Option<PathBuf>,
-    /// Items are titles.
-    pub item_as_title: bool,
-    /// Queries keep their case.
-    pub keep_case: bool,
-    /// Queries keep addresses and numbers.
-    pub keep_personal: bool,
-    /// A pair stays if it was clicked as often.
-    pub min_count: u64,
-    /// A query stays if as many users clicked for it; `None`: [`DEFAULT_MIN_USERS`] where the log has users.
-    pub min_users: Option<usize>,
-    /// Who asks more is a robot; without users nobody is.
-    pub limits: Limits,
-    /// Whether the limit of a day was asked for, so that a log without users or times is an error.
-    pub day_limit_asked: bool,
-    /// Which rows validate.
-    pub split: Split,
-    /// Titles that were not clicked to put beside those of each query that validates.
-    pub validation_titles: usize,
-    /// How clicks are weighted by their position, if they are.
-    pub position_weighting: Option<PositionWeighting>,
-    /// The part of the rows that may be broken, 0 to 1.
-    pub max_bad: f64,
-    /// Bytes of memory.
-    pub memory: usize,
-    /// Where the pairs go; `-` is standard output.
-    pub output: PathBuf,
-    /// Where those go that validate.
-    pub validation: Option<PathBuf>,
-}
-
-/// So many users must have clicked for a query, unless something else is asked for.
-pub const DEFAULT_MIN_USERS: usize = 5;
-
 /// Prepares logs: reads them, counts, and writes the tables, all of them or none. A table whose path is `-` goes to
 /// `standard_output`; `progress` gets the number of rows read now and then.
 ///
@@ -166,13 +110,13 @@ pub fn prepare(
         searches = Some(found);
         robots = users.robots()?;
     }
-    let mut counter = Counter::new(config, &inputs, titles.as_ref(), searches.as_ref());
+    let mut counter = Counter::new(config, |role| inputs.has(role), titles.as_ref(), searches.as_ref());
     if limited && options.extract.is_none() {
         // Who asks no more in the whole log than is allowed in a day is no robot.
         let limit = config.limits.log.into_iter().chain(config.limits.day).min().unwrap_or(u64::MAX);
         let mut queries = SharedCounts::new(budget(1.0 - COUNTING) / 4);
         let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
-        inputs.read(config, &options, &mut counter, &mut report, progress, |counter, record| {
+        inputs.each(config, &options, &mut report, progress, |_, record| {
             counter.defer(record, &mut queries, &mut deferred, &options)
         })?;
         if let Some(suspects) = queries.over(limit) {
@@ -185,13 +129,13 @@ pub fn prepare(
         }
         deferred.count(&mut gatherer, |row| counter.judge(row, &robots))?;
     } else {
-        inputs.read(config, &options, &mut counter, &mut report, progress, |counter, record| {
+        inputs.each(config, &options, &mut report, progress, |_, record| {
             counter.row(record, &robots, &mut gatherer, &options)
         })?;
     }
     report.robots = limited.then_some(robots.len() as u64);
     let found = counter.finish();
-    report.left_out = found.left_out;
+    report.left_out.add(found.left_out);
     report.personal = found.personal;
     report.searches = found.searches;
     report.clicks = found.clicks;
@@ -261,16 +205,6 @@ fn temporary_folder(config: &Config) -> Result<PathBuf> {
     Ok(if is_special(&config.output) { here } else { files::folder_of(&files::resolved(&config.output)) })
 }
 
-/// Whether an output is a pipe, a device or standard output, which nothing can replace.
-fn is_special(output: &Path) -> bool {
-    is_standard_output(output) || output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
-}
-
-/// Whether a path is standard output. The file that it may be redirected to is written on, and never replaced.
-pub(crate) fn is_standard_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
-}
-
 /// That the log has what it takes.
 fn check_columns(
     config: &Config,
@@ -311,9 +245,4 @@ fn check_columns(
         needs("--correct-position-bias", Role::Clicked, what)?;
     }
     Ok(())
-}
-
-/// What a message calls a file.
-pub(crate) fn named(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }

@@ -1,11 +1,12 @@
 //! From rows to what is counted of them.
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::deferred::{self, Asked, Deferred};
-use super::inputs::Inputs;
-use super::{Config, MAX_POSITION, Split};
-use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Role, is_nobody};
+use super::asked::{Asked, asked, who};
+use super::config::{Config, Split};
+use super::deferred::{self, Deferred};
+use super::seen::{Fate, Seen};
+use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Role};
 use crate::distinct::Distinct;
 use crate::error::{Result, RowFault, what};
 use crate::gather::{Gatherer, Sighting};
@@ -17,6 +18,9 @@ use crate::table::{Options, Record};
 use crate::text;
 use crate::time::Time;
 use crate::titles::Titles;
+
+/// The most positions that are told apart; what stands further down counts as the last.
+const MAX_POSITION: u16 = 100;
 
 /// What was seen while counting.
 #[derive(Default)]
@@ -73,47 +77,6 @@ impl Found {
     }
 }
 
-/// What a row of a person adds to the counts. Texts are texts, or their numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen<T> {
-    /// What was cut out of the query.
-    pub(super) removed: Removed,
-    /// A hash of the item.
-    pub(super) item: Option<u64>,
-    pub(super) fate: Fate<T>,
-}
-
-/// What becomes of a whole row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate<T> {
-    NotClicked,
-    CountZero,
-    WithoutSearch,
-    WithoutQuery,
-    OnlyPersonal,
-    WithoutItem,
-    WithoutTitle,
-    Counted(Sighting<T>),
-}
-
-impl<T> Seen<T> {
-    /// The same with other texts for query and title.
-    #[inline]
-    pub(super) fn with<U>(self, texts: impl FnOnce(T, T) -> (U, U)) -> Seen<U> {
-        let fate = match self.fate {
-            Fate::NotClicked => Fate::NotClicked,
-            Fate::CountZero => Fate::CountZero,
-            Fate::WithoutSearch => Fate::WithoutSearch,
-            Fate::WithoutQuery => Fate::WithoutQuery,
-            Fate::OnlyPersonal => Fate::OnlyPersonal,
-            Fate::WithoutItem => Fate::WithoutItem,
-            Fate::WithoutTitle => Fate::WithoutTitle,
-            Fate::Counted(sighting) => Fate::Counted(sighting.with(texts)),
-        };
-        Seen { removed: self.removed, item: self.item, fate }
-    }
-}
-
 /// Counts row by row.
 pub(super) struct Counter<'a> {
     reader: Reader<'a>,
@@ -123,7 +86,7 @@ pub(super) struct Counter<'a> {
 impl<'a> Counter<'a> {
     pub(super) fn new(
         config: &'a Config,
-        inputs: &Inputs,
+        has: impl Fn(Role) -> bool,
         titles: Option<&'a Titles>,
         searches: Option<&'a Searches>,
     ) -> Counter<'a> {
@@ -131,9 +94,9 @@ impl<'a> Counter<'a> {
             config,
             titles,
             searches,
-            has_time: inputs.has(Role::Time),
-            has_clicked: inputs.has(Role::Clicked),
-            has_count: inputs.has(Role::Count),
+            has_time: has(Role::Time),
+            has_clicked: has(Role::Clicked),
+            has_count: has(Role::Count),
             query: String::new(),
             title: String::new(),
         };
@@ -214,12 +177,6 @@ impl<'a> Counter<'a> {
             return None;
         }
         self.found.settles(seen)
-    }
-
-    /// Counts rows that were no row.
-    pub(super) fn passed_over(&mut self, left_out: &LeftOut) {
-        self.found.left_out.headers = left_out.headers;
-        self.found.left_out.other_events = left_out.other_events;
     }
 }
 
@@ -332,30 +289,6 @@ impl Reader<'_> {
         };
         Ok(Values { shown, clicks, position, time })
     }
-}
-
-/// A hash of who asked; `None` if nobody knows. Letter case and white space around it make no other user.
-fn who(record: &Record) -> Option<u64> {
-    let user = record.get(Role::User)?.trim();
-    if is_nobody(user) {
-        return None;
-    }
-    if user.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        return Some(xxh3_64(user.as_bytes()));
-    }
-    Some(xxh3_64(user.to_lowercase().as_bytes()))
-}
-
-/// Who asked what, if somebody knows who. `time` is the row's.
-#[inline]
-pub(super) fn asked(record: &Record, time: Option<Time>) -> Option<Asked> {
-    let user = who(record)?;
-    let own = record.get(Role::Query).filter(|query| !query.trim().is_empty());
-    let query = own.or(record.get(Role::Key)).unwrap_or_default();
-    let visit = record.get(Role::Time).or(record.get(Role::Session)).unwrap_or_default();
-    let query = xxh3_64_with_seed(query.as_bytes(), xxh3_64(visit.as_bytes()));
-    // A time in microseconds has a day of 28 bits.
-    Some(Asked { user, day: time.map(|time| time.day() as i32), query })
 }
 
 struct Values {

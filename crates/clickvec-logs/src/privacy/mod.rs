@@ -4,38 +4,15 @@
 //! number, and 12 or 13 of them are the bar code of a product.
 
 mod numbers;
+mod removed;
 
 use std::borrow::Cow;
 
-use serde::Serialize;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
 use numbers::{MIN_PHONE_DIGITS, numbers};
 
-/// How often something was removed, by kind. The values themselves are never kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Removed {
-    /// E-mail addresses.
-    pub emails: u64,
-    /// Phone numbers.
-    pub phones: u64,
-    /// Numbers of payment cards.
-    pub cards: u64,
-}
-
-impl Removed {
-    /// All kinds.
-    pub fn total(&self) -> u64 {
-        self.emails + self.phones + self.cards
-    }
-
-    /// Adds what another counted.
-    pub fn add(&mut self, other: Removed) {
-        self.emails += other.emails;
-        self.phones += other.phones;
-        self.cards += other.cards;
-    }
-}
+pub use removed::Removed;
 
 /// Cuts what is personal out of a query, which may then be empty: a rest without letter or digit is left out too. Returns
 /// what was cut out.

@@ -1,6 +1,6 @@
 //! Phone and card numbers in runs of digits.
 
-use super::Removed;
+use super::removed::Removed;
 
 /// The fewest digits of a phone number that is recognised.
 pub(super) const MIN_PHONE_DIGITS: u32 = 9;

@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
-use super::lines::{Found, Lines};
-use super::{Format, MAX_ROW_BYTES, Options};
+use super::format::{Format, Options};
+use super::lines::{Found, Lines, MAX_ROW_BYTES};
 use crate::error::{Error, Result, TableFault};
 
 /// Takes what stands before the end of the first line that is not empty, bounded, and perhaps more.
@@ -39,11 +39,6 @@ pub(super) fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) 
             Found::Line => return Ok(()),
         }
     }
-}
-
-/// Whether a path is standard input or anything else that can be read only once.
-pub(crate) fn is_stream(path: &Path) -> bool {
-    path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 /// Whether a file's name or its own first bytes say that it is Parquet.

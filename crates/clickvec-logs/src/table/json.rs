@@ -6,11 +6,14 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::lines::{Found, Lines};
-use super::{Columned, MAX_ROW_BYTES, Next, Options, Record};
+use super::format::Options;
+use super::header::Columned;
+use super::lines::{Found, Lines, MAX_ROW_BYTES};
+use super::record::{Next, Record};
 use crate::columns::{ALL, ROLES, Role};
 use crate::error::{Error, Result, RowFault, TableFault};
-use crate::preset::{Draft, Extract};
+use crate::events::{Draft, Extract};
+use crate::json::{lookup, scalar};
 
 /// Lines that are looked at to learn the columns.
 const FIRST_LINES: usize = 1_000;
@@ -171,27 +174,5 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-/// The value at a key, or at a path of keys and places between dots.
-pub(crate) fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    if let Some(found) = value.get(path) {
-        return Some(found);
-    }
-    path.split('.').try_fold(value, |value, key| match value {
-        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-        value => value.get(key),
-    })
-}
-
-/// A value as a field; `None` for null.
-pub(crate) fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        // The words of a query, one by one.
-        Value::Array(items) => Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(" ")),
-        other => Some(other.to_string()),
     }
 }

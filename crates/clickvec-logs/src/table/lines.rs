@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead};
 
-use super::MAX_ROW_BYTES;
+/// The longest row and the longest header that are read. A longer one is broken and is never held in memory.
+pub const MAX_ROW_BYTES: usize = 1 << 20;
 
 /// What the next line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,14 @@
 //! Logs as rows of fields, whatever their format: TSV, CSV, JSON lines, Parquet.
 
 mod csv;
+mod format;
 mod head;
+mod header;
 mod json;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod record;
 mod tsv;
 
 use std::io::{BufRead, Cursor, Read};
@@ -14,113 +17,15 @@ use std::path::{Path, PathBuf};
 use clickvec::files;
 
 use crate::columns::{self, Columns, ROLES, Role};
-use crate::error::{Error, Result, RowFault, TableFault};
-use crate::preset::Extract;
+use crate::error::{Error, Result, TableFault};
+use crate::paths::is_stream;
 use head::{first_line, guess, looks_like_parquet, read_header};
+use header::{Rows, find_columns};
 use lines::Lines;
 
-pub(crate) use head::is_stream;
-pub(crate) use json::{lookup, scalar};
-
-/// The longest row and the longest header that are read. A longer one is broken and is never held in memory.
-pub const MAX_ROW_BYTES: usize = 1 << 20;
-
-/// How a log is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Fields between tabs, nothing quoted.
-    Tsv,
-    /// RFC 4180: fields between commas, in quotes where they need it.
-    Csv,
-    /// One JSON object a line.
-    Json,
-    /// Apache Parquet.
-    Parquet,
-}
-
-/// All of them.
-pub const ALL: [Format; 4] = [Format::Tsv, Format::Csv, Format::Json, Format::Parquet];
-
-impl Format {
-    /// As `--format` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Tsv => "tsv",
-            Format::Csv => "csv",
-            Format::Json => "json",
-            Format::Parquet => "parquet",
-        }
-    }
-}
-
-/// How a log is to be read.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// `None`: by the name and the first bytes.
-    pub format: Option<Format>,
-    /// What separates the fields of CSV; `None` is a comma, or a semicolon if the header has only those.
-    pub delimiter: Option<u8>,
-    /// The names of the columns, for a file that has no header.
-    pub header: Option<Vec<String>>,
-    /// What the columns are called.
-    pub columns: Columns,
-    /// What reads the events of a preset out of JSON.
-    pub extract: Option<Extract>,
-    /// A row may end early: what it lacks is empty.
-    pub short_rows: bool,
-    /// TREC's form of judgments: fields between tabs or single blanks, and every grade from 1 on is a click.
-    pub judgments: bool,
-}
-
-/// One row: the fields that were asked for.
-#[derive(Debug, Default)]
-pub struct Record {
-    text: String,
-    /// Where each role's field is in `text`.
-    spans: [Option<(u32, u32)>; ROLES],
-    /// Whether the row is a query that clicks in other rows refer to.
-    pub is_search: bool,
-    /// The line that it begins in, counted from 1.
-    pub line: u64,
-}
-
-impl Record {
-    /// A role's field; `None` if the row has none. It may be empty.
-    #[inline]
-    pub fn get(&self, role: Role) -> Option<&str> {
-        let (start, end) = self.spans[role as usize]?;
-        self.text.get(start as usize..end as usize)
-    }
-
-    /// Empties it.
-    fn clear(&mut self) {
-        self.text.clear();
-        self.spans = [None; ROLES];
-        self.is_search = false;
-    }
-
-    /// Appends a field.
-    fn push(&mut self, role: Role, field: &str) {
-        let start = self.text.len() as u32;
-        self.text.push_str(field);
-        self.spans[role as usize] = Some((start, self.text.len() as u32));
-    }
-}
-
-/// What [`Table::next`] found.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A row, now in the record.
-    Row,
-    /// The header again, as where files were concatenated.
-    Header,
-    /// Of a preset's log, an event that is none of those it knows.
-    Other,
-    /// A row to leave out and count; the record's line says where.
-    Broken(RowFault),
-    /// Nothing more.
-    End,
-}
+pub use format::{ALL, Format, Options};
+pub use lines::MAX_ROW_BYTES;
+pub use record::{Next, Record};
 
 /// A log that is open.
 pub struct Table {
@@ -291,59 +196,6 @@ impl Table {
         let found = self.names.clone();
         Error::table(&self.path, TableFault::MissingColumn { column, found, option: role.option() })
     }
-}
-
-/// Rows of separated values, and which of them are fields to read.
-struct Rows {
-    lines: Lines,
-    /// Passed over where it comes again.
-    header: Vec<u8>,
-    columns: usize,
-    wanted: Vec<(usize, Role)>,
-    short_rows: bool,
-}
-
-/// Which roles a file has, and what its columns are called.
-struct Columned {
-    has: [bool; ROLES],
-    names: Vec<String>,
-    /// Column and role, by column.
-    wanted: Vec<(usize, Role)>,
-}
-
-/// Finds the columns of all roles. A name is compared after trimming, ASCII case ignored.
-///
-/// # Errors
-///
-/// [`TableFault::MissingColumn`] for one that somebody named, [`TableFault::DuplicateColumn`].
-fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Columned> {
-    let mut found = Columned { has: [false; ROLES], names, wanted: Vec::new() };
-    for role in columns::ALL {
-        let is = |name: &str| found.names.iter().any(|other| other.trim().eq_ignore_ascii_case(name.trim()));
-        let Some(name) = columns.names_of(role).find(|name| is(name)).or(columns.of(role)) else { continue };
-        let mut places =
-            found.names.iter().enumerate().filter(|(_, other)| other.trim().eq_ignore_ascii_case(name.trim()));
-        match (places.next(), places.next()) {
-            (Some((place, _)), None) => {
-                found.has[role as usize] = true;
-                found.wanted.push((place, role));
-            }
-            (Some(_), Some(_)) => {
-                return Err(Error::table(path, TableFault::DuplicateColumn { column: name.to_owned() }));
-            }
-            (None, _) if columns.is_named(role) => {
-                let fault = TableFault::MissingColumn {
-                    column: name.to_owned(),
-                    found: found.names.clone(),
-                    option: role.option(),
-                };
-                return Err(Error::table(path, fault));
-            }
-            (None, _) => {}
-        }
-    }
-    found.wanted.sort_by_key(|&(place, role)| (place, role as usize));
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 
-use super::{Columned, Next, Options, Record};
+use super::format::Options;
+use super::header::Columned;
+use super::record::{Next, Record};
 use crate::columns::{ALL, ROLES, Role};
 use crate::error::{Error, Result, TableFault};
 

@@ -2,8 +2,9 @@
 
 use std::io;
 
-use super::lines::Found;
-use super::{MAX_ROW_BYTES, Next, Record, Rows};
+use super::header::Rows;
+use super::lines::{Found, MAX_ROW_BYTES};
+use super::record::{Next, Record};
 use crate::error::RowFault;
 
 pub(super) struct Reader {

@@ -19,7 +19,7 @@ use clickvec::train::TrainConfig;
 
 use self::next::Next;
 use self::searches::Search;
-use super::Answer;
+use crate::answer::Answer;
 use crate::{output, progress};
 
 /// Show everything once: invent a search engine, learn from its clicks, judge what was learnt, and search.

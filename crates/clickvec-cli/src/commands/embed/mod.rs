@@ -13,7 +13,7 @@ use clickvec::model::{Embedder, Model, Side};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
 use clickvec::{Error, files};
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::input::{self, Lines};
 use crate::output;
 

@@ -18,7 +18,7 @@ use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::fusion::{fit as fit_fusion, fused};
 pub(crate) use self::report::{probability, systems_table, tests_table};
 pub(crate) use self::systems::corpus;
-use super::Answer;
+use crate::answer::Answer;
 use crate::{input, output, significance};
 
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.

@@ -15,7 +15,7 @@ use clickvec_logs::time::Time;
 
 pub(crate) use args::Args;
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::{input, output, progress};
 
 /// How often the count of rows is redrawn at most.

@@ -21,7 +21,7 @@ use clickvec::eval::{EvaluateOptions, Folds};
 use self::cache::Cache;
 use self::run::Table;
 use self::spec::Spec;
-use super::Answer;
+use crate::answer::Answer;
 use crate::{input, output, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.

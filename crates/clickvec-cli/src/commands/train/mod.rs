@@ -13,7 +13,7 @@ use clickvec::clicks::TITLE;
 use clickvec::eval::{self, TestSet, TestSetFiles, files_of_test_set};
 use clickvec::train::{TrainOptions, train};
 
-use super::Answer;
+use crate::answer::Answer;
 use crate::{input, test_set};
 
 /// Arguments without a command before them.

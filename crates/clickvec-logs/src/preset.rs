@@ -1,12 +1,9 @@
 //! Logs whose form is public: what their columns are called. docs/reference/prepare.md says where each was looked up.
 
-mod events;
-
 use crate::columns::{Columns, Role};
 use crate::error::Asked;
+use crate::events::Extract;
 use crate::table::{Format, Options};
-
-pub use events::{Draft, Extract};
 
 /// A log of a known form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

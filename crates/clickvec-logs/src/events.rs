@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use crate::columns::{Role, is_nobody};
-use crate::table::{lookup, scalar};
+use crate::json::{lookup, scalar};
 
 const PRODUCTS: &str = "contexts_com_snowplowanalytics_snowplow_ecommerce_product_1";
 const ACTION: &str = "unstruct_event_com_snowplowanalytics_snowplow_ecommerce_snowplow_ecommerce_action_1";

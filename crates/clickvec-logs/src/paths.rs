@@ -1,0 +1,23 @@
+//! What paths mean: standard input and output, pipes and devices.
+
+use std::path::Path;
+
+/// What a message calls a file.
+pub(crate) fn named(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Whether a path is standard input or anything else that can be read only once.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Whether an output is a pipe, a device or standard output, which nothing can replace.
+pub(crate) fn is_special(output: &Path) -> bool {
+    is_standard_output(output) || output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Whether a path is standard output. The file that it may be redirected to is written on, and never replaced.
+pub fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}

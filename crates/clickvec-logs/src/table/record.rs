@@ -1,0 +1,54 @@
+//! One row of a log.
+
+use crate::columns::{ROLES, Role};
+use crate::error::RowFault;
+
+/// One row: the fields that were asked for.
+#[derive(Debug, Default)]
+pub struct Record {
+    pub(super) text: String,
+    /// Where each role's field is in `text`.
+    pub(super) spans: [Option<(u32, u32)>; ROLES],
+    /// Whether the row is a query that clicks in other rows refer to.
+    pub is_search: bool,
+    /// The line that it begins in, counted from 1.
+    pub line: u64,
+}
+
+impl Record {
+    /// A role's field; `None` if the row has none. It may be empty.
+    #[inline]
+    pub fn get(&self, role: Role) -> Option<&str> {
+        let (start, end) = self.spans[role as usize]?;
+        self.text.get(start as usize..end as usize)
+    }
+
+    /// Empties it.
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.spans = [None; ROLES];
+        self.is_search = false;
+    }
+
+    /// Appends a field.
+    pub(super) fn push(&mut self, role: Role, field: &str) {
+        let start = self.text.len() as u32;
+        self.text.push_str(field);
+        self.spans[role as usize] = Some((start, self.text.len() as u32));
+    }
+}
+
+/// What [`Table::next`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A row, now in the record.
+    Row,
+    /// The header again, as where files were concatenated.
+    Header,
+    /// Of a preset's log, an event that is none of those it knows.
+    Other,
+    /// A row to leave out and count; the record's line says where.
+    Broken(RowFault),
+    /// Nothing more.
+    End,
+}
