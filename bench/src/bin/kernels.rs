@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use clap::{Parser, ValueEnum};
 use clickvec::encoder::{
-    Bptt, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, TextStatistics, Trace, initialize,
+    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, RnnConfig, TextStatistics,
+    Trace, initialize,
 };
 use clickvec::index::{FlatIndex, QuantizedIndex, SearchScratch};
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
@@ -103,7 +104,7 @@ fn main() -> clickvec::Result<()> {
         }
         Kernel::Projection => {
             // One layer over single words: all but a hundredth is the sum of their rows.
-            let mut tower = Tower::new(EncoderConfig::Dssm { layers: vec![3 * CELLS] }, 1_000, 1);
+            let mut tower = Tower::new(EncoderConfig::Dssm(DssmConfig { layers: vec![3 * CELLS] }), 1_000, 1);
             rounds.for_each(|_| tower.forward());
         }
         Kernel::LstmForward => {
@@ -116,9 +117,10 @@ fn main() -> clickvec::Result<()> {
         Kernel::BilstmBothWays => {
             both_ways(EncoderConfig::Bilstm(LstmConfig { cells: CELLS, ..LstmConfig::default() }), TEXTS / 2, rounds);
         }
-        Kernel::RnnBothWays => both_ways(EncoderConfig::Rnn { hidden: 3 * CELLS }, TEXTS / 2, rounds),
+        Kernel::RnnBothWays => both_ways(EncoderConfig::Rnn(RnnConfig { hidden: 3 * CELLS }), TEXTS / 2, rounds),
         Kernel::ClsmBothWays => {
-            let config = EncoderConfig::Clsm { window: 3, convolution: 3 * CELLS, semantic: CELLS, bias: true };
+            let config =
+                EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 3 * CELLS, semantic: CELLS, bias: true });
             both_ways(config, TEXTS / 2, rounds);
         }
         Kernel::Plan => {

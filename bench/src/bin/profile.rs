@@ -90,7 +90,8 @@ struct Work {
 
 impl Work {
     fn add(&mut self, batch: &Batch, share: f64) {
-        let texts: usize = batch.blocks().iter().map(|block| block.texts.len()).sum();
+        // No text of a log is empty.
+        let texts = batch.texts();
         self.words += batch.rows() as f64 * share;
         self.distinct += batch.distinct_words() as f64 * share;
         self.touched += batch.touched().len() as f64 * share;

@@ -190,7 +190,7 @@ impl Optimizer {
                 match (config.kind, tensor.kind) {
                     (OptimizerKind::Sgd, _) => TensorState::default(),
                     (OptimizerKind::Adam, _) => TensorState { velocity: like(), square: like(), current: Vec::new() },
-                    (OptimizerKind::Nesterov, TensorKind::Dense) => {
+                    (OptimizerKind::Nesterov, TensorKind::Dense | TensorKind::Bias) => {
                         TensorState { velocity: like(), ..TensorState::default() }
                     }
                     (OptimizerKind::Nesterov, TensorKind::Table) => {
@@ -248,7 +248,7 @@ impl Optimizer {
 
     /// The gradient's norm over all `tensors`.
     pub fn norm(tensors: &[Tensor], gradients: &Gradients) -> f64 {
-        let dense = tensors.iter().zip(&gradients.tensors).filter(|(tensor, _)| tensor.kind == TensorKind::Dense);
+        let dense = tensors.iter().zip(&gradients.tensors).filter(|(tensor, _)| tensor.kind != TensorKind::Table);
         let dense: f64 = dense.map(|(_, gradient)| sum_of_squares(gradient.data())).sum();
         (gradients.table_squares + dense).sqrt()
     }
@@ -278,7 +278,7 @@ impl Optimizer {
         let idle = Idles::up_to(&self.config, k - 1);
         for ((tensor, state), gradient) in tensors.iter_mut().zip(&mut self.states).zip(&gradients.tensors) {
             match tensor.kind {
-                TensorKind::Dense => {
+                TensorKind::Dense | TensorKind::Bias => {
                     let TensorState { velocity, square, .. } = state;
                     step.update(kind, tensor.value.data_mut(), velocity.data_mut(), square.data_mut(), gradient.data());
                 }

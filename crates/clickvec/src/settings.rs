@@ -1,10 +1,9 @@
 //! What a training run is told, and what it records of itself in the model.
 
-use crate::clicks::{LogStatistics, NegativeSource, Negatives, Weighting};
-use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, Peephole};
+use crate::clicks::{self, LogStatistics, NegativeSource, Negatives, Weighting};
+use crate::encoder::{Bptt, EncoderConfig, InitRange};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
-use crate::tables;
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides what a training run learns, besides its data and the processor's
@@ -90,25 +89,18 @@ pub struct TrainingRecord {
 }
 
 fn title() -> String {
-    tables::TITLE.to_owned()
+    clicks::TITLE.to_owned()
 }
 
 fn is_title(field: &str) -> bool {
-    field == tables::TITLE
-}
-
-impl Default for LstmConfig {
-    /// The paper's LSTM as evaluated: 96 cells, no forget gate, no peepholes.
-    fn default() -> LstmConfig {
-        LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
-    }
+    field == clicks::TITLE
 }
 
 impl Default for TrainConfig {
     /// What cross validation found best (docs/explanation/defaults.md).
     fn default() -> TrainConfig {
         TrainConfig {
-            encoder: EncoderConfig::Lstm(LstmConfig::default()),
+            encoder: EncoderConfig::default(),
             shared_towers: true,
             minibatch: 64,
             negatives: Negatives::All,
@@ -180,18 +172,15 @@ impl TrainConfig {
                 alone.then_some(SettingFault::Alone)
             })
             .or_else(|| {
-                let recurrent = matches!(self.encoder, EncoderConfig::Lstm(_) | EncoderConfig::Bilstm(_));
                 let per_gate = self.bptt.signals == crate::encoder::Signals::PerGate;
-                (per_gate && !recurrent).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
+                (per_gate && !self.encoder.has_gates()).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
             })
             .or_else(|| {
-                let feed_forward = matches!(self.encoder, EncoderConfig::Dssm { .. } | EncoderConfig::Clsm { .. });
-                (self.bptt.words.is_some() && feed_forward)
+                (self.bptt.words.is_some() && !self.encoder.is_recurrent())
                     .then_some(SettingFault::BpttWords { kind: self.encoder.kind() })
             })
             .or_else(|| {
-                let feed_forward = matches!(self.encoder, EncoderConfig::Dssm { .. } | EncoderConfig::Clsm { .. });
-                (!self.precision.is_f32() && feed_forward)
+                (!self.precision.is_f32() && !self.encoder.is_recurrent())
                     .then_some(SettingFault::Precision { kind: self.encoder.kind() })
             })
     }
@@ -314,7 +303,7 @@ mod tests {
         let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
         assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
         assert_eq!(body.differences(&exact), ["field body instead of title"]);
-        let feed_forward = EncoderConfig::Dssm { layers: vec![8] };
+        let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
         let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
         assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));
     }

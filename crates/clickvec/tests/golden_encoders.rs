@@ -6,7 +6,8 @@
 //! up what each gradient was off, 1e-4 of the largest change is allowed.
 
 use clickvec::encoder::{
-    Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Signals, States, Tensor, Trace,
+    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, RnnConfig, Signals, State,
+    Tensor, Trace,
 };
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::math::Level;
@@ -91,16 +92,16 @@ impl Case {
         let config = match golden["model"].as_str() {
             Some("lstm") => EncoderConfig::Lstm(lstm()),
             Some("bilstm") => EncoderConfig::Bilstm(lstm()),
-            Some("rnn") => EncoderConfig::Rnn { hidden: size(c, "hidden") },
-            Some("dssm") => {
-                EncoderConfig::Dssm { layers: numbers(&c["layers"]).into_iter().map(|n| n as usize).collect() }
-            }
-            Some("clsm") => EncoderConfig::Clsm {
+            Some("rnn") => EncoderConfig::Rnn(RnnConfig { hidden: size(c, "hidden") }),
+            Some("dssm") => EncoderConfig::Dssm(DssmConfig {
+                layers: numbers(&c["layers"]).into_iter().map(|n| n as usize).collect(),
+            }),
+            Some("clsm") => EncoderConfig::Clsm(ClsmConfig {
                 window: size(c, "window"),
                 convolution: size(c, "conv"),
                 semantic: size(c, "semantic"),
                 bias: golden["query_parameters"].get("bc").is_some(),
-            },
+            }),
             other => panic!("{name}: model {other:?} is not known"),
         };
         for key in c.as_object().expect("config").keys() {
@@ -348,45 +349,27 @@ fn check_one_by_one(case: &Case, towers: [&dyn Encoder; 2], many: &Pass, samples
 
 fn check_trace(case: &Case, pass: &Pass, tower: &dyn Encoder) {
     let Some(golden) = case.golden.get("trace_of_first_query") else { return };
-    // The way back uses a trace up.
+    let batch = &pass.batches[0];
+    assert!(pass.traces[0].reader(batch).is_none(), "{}: a backward pass uses a trace up", case.name);
     let mut trace = Trace::default();
-    tower.forward(&pass.batches[0], &mut trace);
-    let block = &pass.batches[0].blocks()[0];
-    let place = block.texts.iter().position(|&text| text == 0).expect("the first query has words");
-    let length = block.length(place);
+    tower.forward(batch, &mut trace);
+    let text = trace.reader(batch).expect("a forward pass").text(0);
+    let words = |state: State| -> Vec<f64> {
+        let row = |word| text.at(state, word).unwrap_or_else(|| panic!("{}: no {state} at {word}", case.name));
+        (0..text.words()).flat_map(|word| row(word).into_owned()).map(f64::from).collect()
+    };
     for (key, expected) in golden.as_object().expect("a trace") {
         let expected = numbers(expected);
-        let found: Vec<f64> = match (&trace.states, &case.config) {
-            (States::Lstm(trace), EncoderConfig::Lstm(config)) => {
-                let h = config.cells;
-                let width = config.gates() * h;
-                // The first block's rows come first.
-                let (values, stride, offset) = match key.as_str() {
-                    "input_gate" => (&trace.gates, width, h),
-                    "forget_gate" => (&trace.gates, width, 2 * h),
-                    "output_gate" => (&trace.gates, width, width - h),
-                    "cell_state" => (&trace.blocks[0].cell, h, 0),
-                    "activation" => (&trace.blocks[0].activation, h, 0),
-                    other => panic!("{}: trace `{other}` is not known", case.name),
-                };
-                let row = |t| &values[block.row(place, t) * stride + offset..][..h];
-                (0..length).flat_map(row).map(|&x| f64::from(x)).collect()
-            }
-            (States::Clsm(trace), &EncoderConfig::Clsm { convolution: k, .. }) => {
-                let trace = &trace.blocks[0];
-                let row = |t| &trace.windows[block.row(place, t) * k..][..k];
-                match key.as_str() {
-                    "h" => (0..length).flat_map(row).map(|&x| f64::from(x).tanh()).collect(),
-                    "v" => trace.pooled[place * k..][..k].iter().map(|&x| f64::from(x)).collect(),
-                    "argmax" => trace.winners[place * k..][..k].iter().map(|&x| f64::from(x)).collect(),
-                    other => panic!("{}: trace `{other}` is not known", case.name),
-                }
-            }
-            (States::Rnn(trace), &EncoderConfig::Rnn { hidden: h }) if key == "activation" => {
-                let row = |t| &trace.activations[0][block.row(place, t) * h..][..h];
-                (0..length).flat_map(row).map(|&x| f64::from(x)).collect()
-            }
-            _ => panic!("{}: a trace of this encoder is not known", case.name),
+        let found: Vec<f64> = match key.as_str() {
+            "input_gate" => words(State::InputGate),
+            "forget_gate" => words(State::ForgetGate),
+            "output_gate" => words(State::OutputGate),
+            "cell_state" => words(State::Cell),
+            "activation" => words(State::Activation),
+            "h" => words(State::Window),
+            "v" => text.whole(State::Maximum).expect("v").iter().map(|&x| f64::from(x)).collect(),
+            "argmax" => text.winners().expect("winners").iter().map(|&word| f64::from(word)).collect(),
+            other => panic!("{}: trace `{other}` is not known", case.name),
         };
         assert_eq!(found.len(), expected.len(), "{}: trace {key}", case.name);
         for (x, y) in found.iter().zip(expected) {

@@ -100,7 +100,7 @@ fn index_text(report: &IndexReport<'_>) -> String {
         ("left out", format!("{}, of unknown words", output::counted(summary.left_out, "title"))),
         ("dimension", summary.dimension.to_string()),
         ("model", summary.model.clone()),
-        ("encoder", describe(report.encoder)),
+        ("encoder", report.encoder.to_string()),
     ]);
     let mut files = table::plain();
     files.set_header(["file", "bytes"]);
@@ -151,7 +151,7 @@ fn text(report: &Report<'_>) -> String {
     let mut text = facts(&[
         ("model", report.file.display().to_string()),
         ("fingerprint", report.fingerprint.to_owned()),
-        ("encoder", describe(report.encoder)),
+        ("encoder", report.encoder.to_string()),
         ("towers", towers.to_owned()),
         ("dimension", report.dimension.to_string()),
         ("parameters", output::count(report.parameters as u64)),
@@ -177,32 +177,6 @@ fn text(report: &Report<'_>) -> String {
 
 fn trigrams(first: &[String]) -> String {
     first.iter().map(|trigram| output::printable(trigram).into_owned()).collect::<Vec<_>>().join(" ")
-}
-
-/// An encoder in words.
-pub(super) fn describe(encoder: &EncoderConfig) -> String {
-    match encoder {
-        EncoderConfig::Dssm { layers } => {
-            let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
-            format!("dssm, layers of {}", layers.join(", "))
-        }
-        EncoderConfig::Clsm { window, convolution, semantic, bias } => {
-            let bias = if *bias { "" } else { ", no bias" };
-            format!("clsm, window {window}, layers of {convolution}, {semantic}{bias}")
-        }
-        EncoderConfig::Rnn { hidden } => format!("rnn, {hidden} units"),
-        EncoderConfig::Lstm(config) | EncoderConfig::Bilstm(config) => {
-            use clickvec::encoder::Peephole;
-            let forget = if config.forget_gate { ", forget gate" } else { "" };
-            let peephole = match config.peephole {
-                Peephole::None => "",
-                Peephole::Diagonal => ", diagonal peepholes",
-                Peephole::Full => ", full peepholes",
-            };
-            let direction = if encoder.kind() == "bilstm" { " in each direction" } else { "" };
-            format!("{}, {} cells{direction}{forget}{peephole}", encoder.kind(), config.cells)
-        }
-    }
 }
 
 /// Nested settings as `name.name value` lines.

@@ -293,8 +293,7 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{LogConfig, Weighting};
-    use crate::tables::TITLE;
+    use crate::clicks::{LogConfig, TITLE, Weighting};
     use std::collections::HashSet;
 
     fn log(folder: &Path, rows: &str) -> ClickLog {

@@ -1,13 +1,49 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
+use super::config::{Kind, SizeFault};
 use super::input::Input;
-use super::lstm::{self, Direction, EmbeddingGradient, LstmTrace};
-use super::{Bptt, Encoder, Gradients, LstmConfig, States, Tensor, Trace};
+use super::lstm::{self, EmbeddingGradient, LstmStates};
+use super::trace::{Direction, Place, Quantity, States};
+use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::Buffer;
 use crate::text::batch::Batch;
+use std::borrow::Cow;
+
+/// The sizes of a bidirectional LSTM: those of each direction.
+pub(super) struct BilstmConfig(pub(super) LstmConfig);
+
+impl Kind for BilstmConfig {
+    fn name(&self) -> &'static str {
+        "bilstm"
+    }
+
+    fn sizes(&self) -> String {
+        format!("{} cells in each direction{}", self.0.cells, self.0.variant())
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Bidirectional::new(features, self.0))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        self.0.parameters(features)?.checked_mul(2)
+    }
+
+    fn fault(&self) -> Option<SizeFault> {
+        self.0.fault()
+    }
+
+    fn is_recurrent(&self) -> bool {
+        true
+    }
+
+    fn has_gates(&self) -> bool {
+        true
+    }
+}
 
 /// Two LSTMs with weights of their own; the embedding is both, left to right first.
-pub struct Bidirectional {
+pub(super) struct Bidirectional {
     config: LstmConfig,
     /// Those of the one, then those of the other.
     tensors: Vec<Tensor>,
@@ -15,7 +51,7 @@ pub struct Bidirectional {
 
 impl Bidirectional {
     /// All weights zero.
-    pub fn new(features: usize, config: LstmConfig) -> Bidirectional {
+    pub(super) fn new(features: usize, config: LstmConfig) -> Bidirectional {
         let mut tensors = config.tensors(features, "forward.");
         tensors.extend(config.tensors(features, "backward."));
         Bidirectional { config, tensors }
@@ -27,6 +63,24 @@ impl Bidirectional {
 }
 
 const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Backward];
+
+/// The states of both directions over a batch.
+#[derive(Debug, Default)]
+struct BidirectionalStates([LstmStates; 2]);
+
+impl States for BidirectionalStates {
+    fn of_words(&self) -> Vec<Quantity> {
+        DIRECTIONS.into_iter().zip(&self.0).flat_map(|(direction, states)| states.read(direction)).collect()
+    }
+
+    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        let [forward, backward] = &self.0;
+        match quantity.direction {
+            Direction::Forward => forward.at_word(place, quantity, word),
+            Direction::Backward => backward.at_word(place, quantity, word),
+        }
+    }
+}
 
 impl Encoder for Bidirectional {
     fn dimension(&self) -> usize {
@@ -47,14 +101,11 @@ impl Encoder for Bidirectional {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        if !matches!(trace.states, States::Bilstm(_)) {
-            trace.states = States::Bilstm(Box::new([LstmTrace::default(), LstmTrace::default()]));
-        }
-        let Trace { precision, packed, .. } = trace;
-        let States::Bilstm(states) = &mut trace.states else { unreachable!("set above") };
+        let BidirectionalStates(states) = trace.states.begin(batch);
         let tables = self.tensors.chunks(self.half()).zip(projected);
         for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(tables) {
-            lstm::forward(self.config, tensors, batch, direction, projected, states, *precision, packed);
+            let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
+            lstm::forward(self.config, tensors, batch, direction, projected, states, how);
         }
         let h = self.config.cells;
         trace.embeddings.clear();
@@ -71,7 +122,7 @@ impl Encoder for Bidirectional {
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let how = (bptt, trace.precision);
-        let States::Bilstm(states) = &mut trace.states else { panic!("backward without its forward") };
+        let BidirectionalStates(states) = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         let h = self.config.cells;

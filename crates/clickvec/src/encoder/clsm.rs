@@ -5,15 +5,20 @@
 //! side. A distinct word is projected once for all places it can take; the convolution is then a
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
+use super::config::{Kind, MAX_WINDOW, SizeFault, layer_fault};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
+use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Encoder, Gradients, Group, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Encoder, Gradients, Group, Tensor, TensorKind, TextStatistics, Trace, for_each_block,
+    reduce_blocks,
 };
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::{Buffer, Matrix, vector};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 const CONVOLUTION: usize = 0;
 const PADDING: usize = 1;
@@ -22,8 +27,61 @@ const SEMANTIC: usize = 2;
 const CONVOLUTION_BIAS: usize = 3;
 const SEMANTIC_BIAS: usize = 4;
 
+/// The sizes of a CLSM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClsmConfig {
+    /// Words in a window: odd.
+    pub window: usize,
+    /// K: units of the convolution.
+    pub convolution: usize,
+    /// L: size of the embedding.
+    pub semantic: usize,
+    /// The paper has no biases; with them is the default.
+    pub bias: bool,
+}
+
+impl Default for ClsmConfig {
+    /// 288/96 as in the papers' tables, windows of three words.
+    fn default() -> ClsmConfig {
+        ClsmConfig { window: 3, convolution: 288, semantic: 96, bias: true }
+    }
+}
+
+impl Kind for ClsmConfig {
+    fn name(&self) -> &'static str {
+        "clsm"
+    }
+
+    fn sizes(&self) -> String {
+        let bias = if self.bias { "" } else { ", no bias" };
+        format!("window {}, layers of {}, {}{bias}", self.window, self.convolution, self.semantic)
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Clsm::new(features, self))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let (units, dimension) = (self.convolution as u64, self.semantic as u64);
+        let table = features.checked_add(1)?.checked_mul(self.window as u64)?.checked_mul(units)?;
+        let biases = if self.bias { units + dimension } else { 0 };
+        table.checked_add(units.checked_mul(dimension)?)?.checked_add(biases)
+    }
+
+    fn fault(&self) -> Option<SizeFault> {
+        if self.window.is_multiple_of(2) || self.window > MAX_WINDOW {
+            return Some(SizeFault::Window(self.window));
+        }
+        layer_fault(&[self.convolution, self.semantic])
+    }
+
+    fn fan_in(&self, texts: TextStatistics) -> f64 {
+        texts.trigrams_per_word * self.window as f64
+    }
+}
+
 /// A convolution over windows of words, a maximum over the text, and one more layer.
-pub struct Clsm {
+pub(super) struct Clsm {
     /// n: words in a window.
     window: usize,
     /// K: units of the convolution.
@@ -35,28 +93,78 @@ pub struct Clsm {
 
 /// The states of a CLSM over a batch.
 #[derive(Debug, Default)]
-pub struct ClsmTrace {
-    /// One for each block.
-    pub blocks: Vec<ClsmBlockTrace>,
+struct ClsmStates {
+    /// K
+    units: usize,
+    /// L
+    dimension: usize,
+    blocks: Vec<ClsmBlockStates>,
 }
 
 /// The states of a CLSM over a block.
 #[derive(Debug, Default)]
-pub struct ClsmBlockTrace {
+struct ClsmBlockStates {
     /// W_c l_t + b_c before tanh, [rows, K]; h_t is its tanh.
-    pub windows: Buffer,
+    windows: Buffer,
     /// v, [texts of the block, K]
-    pub pooled: Buffer,
+    pooled: Buffer,
     /// The word (step) at whose window each unit of v was largest, the first if several,
     /// [texts of the block, K].
-    pub winners: Vec<u32>,
+    winners: Vec<u32>,
     /// y, [texts of the block, L]
-    pub semantic: Buffer,
+    semantic: Buffer,
+    /// W_s v + b_s, [texts of the block, L]; empty unless asked for.
+    inputs: Buffer,
+}
+
+impl States for ClsmStates {
+    fn of_words(&self) -> Vec<Quantity> {
+        vec![State::Window.into()]
+    }
+
+    fn of_texts(&self) -> Vec<Quantity> {
+        vec![State::Maximum.into(), State::Layer(0).into()]
+    }
+
+    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        if quantity.state.read(quantity.direction) != State::Window.into() {
+            return None;
+        }
+        let before = row(&self.blocks[place.number].windows, place.row(quantity.direction, word), self.units)?;
+        Some(match quantity.stage {
+            Stage::Before => before,
+            Stage::After => {
+                let mut after = before.into_owned();
+                tanh_slice(&mut after);
+                Cow::Owned(after)
+            }
+        })
+    }
+
+    fn whole(&self, place: Place<'_>, quantity: Quantity) -> Option<Cow<'_, [f32]>> {
+        let block = &self.blocks[place.number];
+        match (quantity.state, quantity.stage) {
+            (State::Maximum, Stage::After) => row(&block.pooled, place.place, self.units),
+            (State::Maximum, Stage::Before) => {
+                let winners = self.winners(place)?.iter().enumerate();
+                let row = |word| place.row(quantity.direction, word as usize);
+                Some(winners.map(|(unit, &word)| block.windows[row(word) * self.units + unit]).collect())
+            }
+            (State::Layer(0), Stage::After) => row(&block.semantic, place.place, self.dimension),
+            (State::Layer(0), Stage::Before) => row(&block.inputs, place.place, self.dimension),
+            _ => None,
+        }
+    }
+
+    fn winners(&self, place: Place<'_>) -> Option<&[u32]> {
+        Some(&self.blocks[place.number].winners[place.place * self.units..][..self.units])
+    }
 }
 
 impl Clsm {
     /// All weights zero.
-    pub fn new(features: usize, window: usize, units: usize, dimension: usize, bias: bool) -> Clsm {
+    pub(super) fn new(features: usize, config: &ClsmConfig) -> Clsm {
+        let &ClsmConfig { window, convolution: units, semantic: dimension, bias } = config;
         let places = |stem: &str| {
             (0..window).map(|place| Group { name: format!("{stem}.{place}"), width: units }).collect::<Vec<_>>()
         };
@@ -66,8 +174,8 @@ impl Clsm {
             Tensor::zeros(TensorKind::Dense, units, &["ws"], dimension),
         ];
         if bias {
-            tensors.push(Tensor::zeros(TensorKind::Dense, 1, &["bc"], units));
-            tensors.push(Tensor::zeros(TensorKind::Dense, 1, &["bs"], dimension));
+            tensors.push(Tensor::zeros(TensorKind::Bias, 1, &["bc"], units));
+            tensors.push(Tensor::zeros(TensorKind::Bias, 1, &["bs"], dimension));
         }
         Clsm { window, units, dimension, tensors }
     }
@@ -76,7 +184,7 @@ impl Clsm {
         self.tensors.get(tensor).map(|tensor| tensor.value.data())
     }
 
-    fn forward_block(&self, block: &Block, projected: &[f32], trace: &mut ClsmBlockTrace) {
+    fn forward_block(&self, block: &Block, projected: &[f32], keep_inputs: bool, trace: &mut ClsmBlockStates) {
         let (k, width, d) = (self.units, self.window * self.units, self.window / 2);
         let texts = block.texts.len();
         trace.windows.resize(block.rows() * k);
@@ -129,6 +237,10 @@ impl Clsm {
             (self.tensors[SEMANTIC].value.data(), self.dimension),
             (&mut trace.semantic, self.dimension),
         );
+        trace.inputs.resize(if keep_inputs { trace.semantic.len() } else { 0 });
+        if keep_inputs {
+            trace.inputs.copy_from_slice(&trace.semantic);
+        }
         tanh_slice(&mut trace.semantic);
     }
 
@@ -138,7 +250,7 @@ impl Clsm {
         &self,
         semantic: &[f32],
         block: &Block,
-        trace: &ClsmBlockTrace,
+        trace: &ClsmBlockStates,
         grad: &[f32],
         scratch: &mut BlockScratch,
         errors: &mut [f32],
@@ -204,17 +316,17 @@ impl Encoder for Clsm {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        if !matches!(trace.states, States::Clsm(_)) {
-            trace.states = States::Clsm(ClsmTrace::default());
-        }
-        let States::Clsm(ClsmTrace { blocks }) = &mut trace.states else { unreachable!("set above") };
-        for_each_block(&batch.blocks, blocks, |block, trace| self.forward_block(block, &projected[0], trace));
+        let ClsmStates { units, dimension, blocks } = trace.states.begin(batch);
         let l = self.dimension;
+        (*units, *dimension) = (self.units, l);
+        for_each_block(&batch.blocks, blocks, |block, states| {
+            self.forward_block(block, &projected[0], trace.keep_inputs, states);
+        });
         place_embeddings(batch, l, &mut trace.embeddings, |b, place| &blocks[b].semantic[place * l..][..l]);
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
-        let States::Clsm(states) = &mut trace.states else { panic!("backward without its forward") };
+        let states: &mut ClsmStates = trace.states.spend();
         let width = self.window * self.units;
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;

@@ -1,36 +1,114 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
+use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
+use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::{
+    BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, TextStatistics, Trace, for_each_block, reduce_blocks,
+};
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::vector;
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The sizes of a DSSM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DssmConfig {
+    /// Units of each layer; the last is the size of the embedding.
+    pub layers: Vec<usize>,
+}
+
+impl Default for DssmConfig {
+    /// The papers' 288/96.
+    fn default() -> DssmConfig {
+        DssmConfig { layers: vec![288, 96] }
+    }
+}
+
+impl Kind for DssmConfig {
+    fn name(&self) -> &'static str {
+        "dssm"
+    }
+
+    fn sizes(&self) -> String {
+        let layers: Vec<String> = self.layers.iter().map(ToString::to_string).collect();
+        format!("layers of {}", layers.join(", "))
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Dssm::new(features, &self.layers))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let mut inputs = features;
+        self.layers.iter().try_fold(0u64, |sum, &units| {
+            let layer = layer_parameters(inputs, units as u64)?;
+            inputs = units as u64;
+            sum.checked_add(layer)
+        })
+    }
+
+    fn fault(&self) -> Option<SizeFault> {
+        layer_fault(&self.layers)
+    }
+
+    fn fan_in(&self, texts: TextStatistics) -> f64 {
+        texts.trigrams_per_word * texts.words_per_text
+    }
+}
 
 /// A feed-forward network over a text's bag of letter trigrams.
-pub struct Dssm {
+pub(super) struct Dssm {
     /// w1, b1, w2, b2, …
     tensors: Vec<Tensor>,
 }
 
 /// The states of a DSSM over a batch.
 #[derive(Debug, Default)]
-pub struct DssmTrace {
-    /// For each block, the activations of each layer, [texts of the block, H_k].
-    pub layers: Vec<Vec<Buffer>>,
+struct DssmStates {
+    /// H_k
+    units: Vec<usize>,
+    blocks: Vec<DssmBlockStates>,
+}
+
+/// The states of a DSSM over a block.
+#[derive(Debug, Default)]
+struct DssmBlockStates {
+    /// Activations of each layer, [texts of the block, H_k].
+    layers: Vec<Buffer>,
+    /// What went into them; empty unless asked for.
+    inputs: Vec<Buffer>,
+}
+
+impl States for DssmStates {
+    fn of_texts(&self) -> Vec<Quantity> {
+        (0..self.units.len()).map(|layer| State::Layer(layer).into()).collect()
+    }
+
+    fn whole(&self, place: Place<'_>, quantity: Quantity) -> Option<Cow<'_, [f32]>> {
+        let State::Layer(layer) = quantity.state else { return None };
+        let block = &self.blocks[place.number];
+        let layers = match quantity.stage {
+            Stage::Before => &block.inputs,
+            Stage::After => &block.layers,
+        };
+        row(layers.get(layer)?, place.place, self.units[layer])
+    }
 }
 
 impl Dssm {
     /// All weights zero; one layer for each of `layers`.
-    pub fn new(features: usize, layers: &[usize]) -> Dssm {
+    pub(super) fn new(features: usize, layers: &[usize]) -> Dssm {
         let mut tensors = Vec::new();
         let mut inputs = features;
         for (i, &units) in layers.iter().enumerate() {
             let kind = if i == 0 { TensorKind::Table } else { TensorKind::Dense };
             tensors.push(Tensor::zeros(kind, inputs, &[&format!("w{}", i + 1)], units));
-            tensors.push(Tensor::zeros(TensorKind::Dense, 1, &[&format!("b{}", i + 1)], units));
+            tensors.push(Tensor::zeros(TensorKind::Bias, 1, &[&format!("b{}", i + 1)], units));
             inputs = units;
         }
         Dssm { tensors }
@@ -44,9 +122,11 @@ impl Dssm {
         self.tensors[2 * layer].value.columns()
     }
 
-    fn forward_block(&self, block: &Block, projected: &[f32], layers: &mut Vec<Buffer>) {
+    fn forward_block(&self, block: &Block, projected: &[f32], keep_inputs: bool, states: &mut DssmBlockStates) {
         let texts = block.texts.len();
+        let DssmBlockStates { layers, inputs: kept } = states;
         layers.resize_with(self.layers(), Buffer::default);
+        kept.resize_with(if keep_inputs { self.layers() } else { 0 }, Buffer::default);
         for layer in 0..self.layers() {
             let units = self.units(layer);
             let (before, now) = layers.split_at_mut(layer);
@@ -69,6 +149,10 @@ impl Dssm {
                     let weights = self.tensors[2 * layer].value.data();
                     gemm((texts, units, inputs), Left::rows(before, inputs), (weights, units), (now, units));
                 }
+            }
+            if let Some(kept) = kept.get_mut(layer) {
+                kept.resize(now.len());
+                kept.copy_from_slice(now);
             }
             tanh_slice(now);
         }
@@ -137,19 +221,20 @@ impl Encoder for Dssm {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        if !matches!(trace.states, States::Dssm(_)) {
-            trace.states = States::Dssm(DssmTrace::default());
-        }
-        let States::Dssm(DssmTrace { layers }) = &mut trace.states else { unreachable!("set above") };
-        for_each_block(&batch.blocks, layers, |block, layers| self.forward_block(block, &projected[0], layers));
+        let DssmStates { units, blocks } = trace.states.begin(batch);
+        units.clear();
+        units.extend((0..self.layers()).map(|layer| self.units(layer)));
+        for_each_block(&batch.blocks, blocks, |block, states| {
+            self.forward_block(block, &projected[0], trace.keep_inputs, states);
+        });
         let dimension = self.dimension();
         place_embeddings(batch, dimension, &mut trace.embeddings, |b, place| {
-            &layers[b][self.layers() - 1][place * dimension..][..dimension]
+            &blocks[b].layers[self.layers() - 1][place * dimension..][..dimension]
         });
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
-        let States::Dssm(states) = &mut trace.states else { panic!("backward without its forward") };
+        let states: &mut DssmStates = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len());
@@ -161,11 +246,11 @@ impl Encoder for Dssm {
         scratch.rows.resize(batch.rows() * units);
         let transposed = &scratch.transposed[..];
         let rows = split_by_block(batch, units, &mut scratch.rows);
-        (batch.blocks.par_iter(), states.layers.par_iter(), scratch.blocks.par_iter_mut(), rows)
+        (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
-            .for_each(|(block, layers, scratch, errors)| {
+            .for_each(|(block, states, scratch, errors)| {
                 scratch.begin(&self.tensors);
-                self.backward_block(transposed, block, layers, grad, scratch, errors);
+                self.backward_block(transposed, block, &states.layers, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         *table_squares = gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);

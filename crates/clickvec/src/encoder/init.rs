@@ -35,11 +35,7 @@ pub fn initialize(
     range: InitRange,
     seed: u64,
 ) {
-    let active = match config {
-        EncoderConfig::Dssm { .. } => statistics.trigrams_per_word * statistics.words_per_text,
-        EncoderConfig::Clsm { window, .. } => statistics.trigrams_per_word * *window as f64,
-        _ => statistics.trigrams_per_word,
-    };
+    let active = config.fan_in(statistics);
     // A CLSM's table holds one group a place in the window; its fan-out is one group's.
     for tensor in encoder.tensors_mut() {
         let inputs = tensor.value.rows();
@@ -47,11 +43,11 @@ pub fn initialize(
         for (group, columns) in ranges {
             let fan_in = match tensor.kind {
                 TensorKind::Table => active,
-                TensorKind::Dense => inputs as f64,
+                TensorKind::Dense | TensorKind::Bias => inputs as f64,
             };
             let bound = match range {
                 InitRange::Uniform(bound) => bound,
-                InitRange::Fan if group.is_bias() => 0.0,
+                InitRange::Fan if tensor.kind == TensorKind::Bias => 0.0,
                 InitRange::Fan => (6.0 / (fan_in + group.width as f64)).sqrt() as f32,
             };
             if bound == 0.0 {
@@ -64,12 +60,5 @@ pub fn initialize(
                 }
             }
         }
-    }
-}
-
-impl super::Group {
-    /// Biases are called `b`, `b1`, `bc`, `bs` in the papers; a direction may stand before.
-    fn is_bias(&self) -> bool {
-        self.name.rsplit('.').next().is_some_and(|name| name.starts_with('b'))
     }
 }

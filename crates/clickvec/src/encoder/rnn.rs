@@ -1,13 +1,17 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
+use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
-use super::{BlockScratch, Bptt, Encoder, Gradients, States, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
+use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
 use crate::math::Buffer;
 use crate::math::Precision;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 const INPUT: usize = 0;
 const RECURRENT: usize = 1;
@@ -17,33 +21,110 @@ const BIAS: usize = 2;
 /// that processors multiply at full speed: products of those took three times as long.
 const NEGLIGIBLE: f32 = 1e-30;
 
+/// The size of an RNN.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RnnConfig {
+    /// Units.
+    pub hidden: usize,
+}
+
+impl Default for RnnConfig {
+    /// The paper's 288 units.
+    fn default() -> RnnConfig {
+        RnnConfig { hidden: 288 }
+    }
+}
+
+impl Kind for RnnConfig {
+    fn name(&self) -> &'static str {
+        "rnn"
+    }
+
+    fn sizes(&self) -> String {
+        format!("{} units", self.hidden)
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Rnn::new(features, self.hidden))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let hidden = self.hidden as u64;
+        layer_parameters(features.checked_add(hidden)?, hidden)
+    }
+
+    fn fault(&self) -> Option<SizeFault> {
+        layer_fault(&[self.hidden])
+    }
+
+    fn is_recurrent(&self) -> bool {
+        true
+    }
+}
+
 /// A recurrent network; the embedding is y(T).
-pub struct Rnn {
+pub(super) struct Rnn {
     hidden: usize,
     tensors: Vec<Tensor>,
 }
 
 /// The states of an RNN over a batch.
 #[derive(Debug, Default)]
-pub struct RnnTrace {
-    /// y, [rows, H] of each block.
-    pub activations: Vec<Buffer>,
+struct RnnStates {
+    hidden: usize,
+    blocks: Vec<RnnBlockStates>,
+}
+
+/// The states of an RNN over a block; rows are the block's packed rows.
+#[derive(Debug, Default)]
+struct RnnBlockStates {
+    /// y, [rows, H]
+    activation: Buffer,
+    /// What went into tanh, [rows, H]; empty unless asked for.
+    inputs: Buffer,
+}
+
+impl States for RnnStates {
+    fn of_words(&self) -> Vec<Quantity> {
+        vec![State::Activation.into()]
+    }
+
+    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        if quantity.state.read(quantity.direction) != State::Activation.into() {
+            return None;
+        }
+        let block = &self.blocks[place.number];
+        let values = match quantity.stage {
+            Stage::Before => &block.inputs,
+            Stage::After => &block.activation,
+        };
+        row(values, place.row(quantity.direction, word), self.hidden)
+    }
 }
 
 impl Rnn {
     /// All weights zero.
-    pub fn new(features: usize, hidden: usize) -> Rnn {
+    pub(super) fn new(features: usize, hidden: usize) -> Rnn {
         let tensors = vec![
             Tensor::zeros(TensorKind::Table, features, &["w"], hidden),
             Tensor::zeros(TensorKind::Dense, hidden, &["wrec"], hidden),
-            Tensor::zeros(TensorKind::Dense, 1, &["b"], hidden),
+            Tensor::zeros(TensorKind::Bias, 1, &["b"], hidden),
         ];
         Rnn { hidden, tensors }
     }
 
-    fn forward_block(&self, recurrent: Right<'_>, block: &Block, projected: &[f32], activation: &mut Buffer) {
+    fn forward_block(
+        &self,
+        recurrent: Right<'_>,
+        block: &Block,
+        projected: &[f32],
+        keep_inputs: bool,
+        states: &mut RnnBlockStates,
+    ) {
         let h = self.hidden;
+        let RnnBlockStates { activation, inputs: kept } = states;
         activation.resize(block.rows() * h);
+        kept.resize(if keep_inputs { block.rows() * h } else { 0 });
         for t in 0..block.steps() {
             let n = block.running[t] as usize;
             let first = block.start[t] as usize;
@@ -59,6 +140,9 @@ impl Rnn {
                 for (y, &word) in now.chunks_exact_mut(h).zip(words) {
                     y.copy_from_slice(&projected[word as usize * h..][..h]);
                 }
+            }
+            if keep_inputs {
+                kept[first * h..][..n * h].copy_from_slice(now);
             }
             tanh_slice(now);
         }
@@ -125,25 +209,23 @@ impl Encoder for Rnn {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        if !matches!(trace.states, States::Rnn(_)) {
-            trace.states = States::Rnn(RnnTrace::default());
-        }
-        let States::Rnn(RnnTrace { activations }) = &mut trace.states else { unreachable!("set above") };
+        let RnnStates { hidden, blocks } = trace.states.begin(batch);
         let h = self.hidden;
+        *hidden = h;
         let recurrent = trace.precision.prepare((h, h), self.tensors[RECURRENT].value.data(), &mut trace.packed);
-        for_each_block(&batch.blocks, activations, |block, activation| {
-            self.forward_block(recurrent, block, &projected[0], activation);
+        for_each_block(&batch.blocks, blocks, |block, states| {
+            self.forward_block(recurrent, block, &projected[0], trace.keep_inputs, states);
         });
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
             let block = &batch.blocks[b];
             let row = block.row(place, block.length(place) - 1);
-            &activations[b][row * h..][..h]
+            &blocks[b].activation[row * h..][..h]
         });
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let precision = trace.precision;
-        let States::Rnn(states) = &mut trace.states else { panic!("backward without its forward") };
+        let states: &mut RnnStates = trace.states.spend();
         let h = self.hidden;
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -153,11 +235,11 @@ impl Encoder for Rnn {
         scratch.rows.resize(batch.rows() * h);
         let recurrent = precision.prepare((h, h), &scratch.transposed[0], &mut scratch.packed);
         let rows = split_by_block(batch, h, &mut scratch.rows);
-        (batch.blocks.par_iter(), states.activations.par_iter(), scratch.blocks.par_iter_mut(), rows)
+        (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
-            .for_each(|(block, activation, scratch, errors)| {
+            .for_each(|(block, states, scratch, errors)| {
                 scratch.begin(&self.tensors);
-                self.backward_block(recurrent, precision, block, activation, grad, bptt, scratch, errors);
+                self.backward_block(recurrent, precision, block, &states.activation, grad, bptt, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         *table_squares =

@@ -43,6 +43,8 @@ pub enum TensorKind {
     Table,
     /// Every number has a gradient in every minibatch.
     Dense,
+    /// Dense too; initial weights that follow the sizes are zero.
+    Bias,
 }
 
 impl Tensor {

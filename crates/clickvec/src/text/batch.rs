@@ -5,7 +5,7 @@ use super::{Feature, WordId};
 use crate::math::prefetch::prefetch_line;
 
 /// The most texts that an encoder works through together.
-pub const BLOCK_TEXTS: usize = 128;
+pub(crate) const BLOCK_TEXTS: usize = 128;
 
 /// Words of which the features are on their way at the same time.
 const ASKED_FOR: usize = 32;
@@ -47,7 +47,7 @@ impl<T> Lists<T> {
 
 /// At most [`BLOCK_TEXTS`] texts of similar length.
 #[derive(Debug, Clone, Default)]
-pub struct Block {
+pub(crate) struct Block {
     /// The batch's number of the text at each place, longest text first.
     pub texts: Vec<u32>,
     /// Number of texts that have more than t words, for each step t.
@@ -64,28 +64,28 @@ pub struct Block {
 
 impl Block {
     /// Number of words of the longest text.
-    pub fn steps(&self) -> usize {
+    pub(crate) fn steps(&self) -> usize {
         self.running.len()
     }
 
     /// Number of packed rows: words of all texts.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.words.len()
     }
 
     /// Number of words of the text at `place`.
-    pub fn length(&self, place: usize) -> usize {
+    pub(crate) fn length(&self, place: usize) -> usize {
         // running falls with t, and place runs at t while running[t] > place.
         self.running.partition_point(|&n| n as usize > place)
     }
 
     /// Number of texts that have a word number `t`.
-    pub fn running_at(&self, t: usize) -> usize {
+    pub(crate) fn running_at(&self, t: usize) -> usize {
         self.running.get(t).map_or(0, |&n| n as usize)
     }
 
     /// The packed row of the text at `place`, step `t`.
-    pub fn row(&self, place: usize, t: usize) -> usize {
+    pub(crate) fn row(&self, place: usize, t: usize) -> usize {
         self.start[t] as usize + place
     }
 }
@@ -98,6 +98,7 @@ pub struct Batch {
     pub(crate) features: Lists<Feature>,
     /// distinct word → packed rows of the batch where it stands, left to right
     pub(crate) occurrences: Lists<u32>,
+    /// Texts without words are in none.
     pub(crate) blocks: Vec<Block>,
     spare_blocks: Vec<Block>,
     rows: usize,
@@ -147,11 +148,6 @@ impl Batch {
         self.features.len()
     }
 
-    /// The blocks; texts without words are in none.
-    pub fn blocks(&self) -> &[Block] {
-        &self.blocks
-    }
-
     /// The table rows (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
     pub fn touched(&self) -> &[u32] {
         &self.touched
@@ -191,8 +187,8 @@ impl Batch {
     }
 
     /// Replaces the contents by texts of words that the caller projects: a word is the number of its
-    /// row. For [`Encoder::forward_projected`](crate::encoder::Encoder::forward_projected), and as one
-    /// block if there are at most [`BLOCK_TEXTS`] texts.
+    /// row. For [`Encoder::forward_projected`](crate::encoder::Encoder::forward_projected), and not
+    /// cut into smaller blocks for other threads.
     pub fn fill_projected<'a>(&mut self, texts: impl Iterator<Item = &'a [u32]>) {
         let s = &mut self.scratch;
         s.tokens.clear();
@@ -451,7 +447,7 @@ mod tests {
         }
         assert_eq!(batch.texts(), 4);
         assert_eq!(batch.distinct_words(), 3);
-        let block = &batch.blocks()[0];
+        let block = &batch.blocks[0];
         assert_eq!(block.texts, [2, 3, 0]);
         assert_eq!(block.running, [3, 2, 1]);
         assert_eq!(block.start, [0, 3, 5, 6]);
@@ -474,8 +470,8 @@ mod tests {
         let mut batch = Batch::new();
         batch.fill([].into_iter(), &Pairs);
         batch.plan_rows(9);
-        assert_eq!((batch.texts(), batch.rows(), batch.blocks().len()), (0, 0, 0));
+        assert_eq!((batch.texts(), batch.rows(), batch.blocks.len()), (0, 0, 0));
         batch.fill([&[][..]].into_iter(), &Pairs);
-        assert_eq!((batch.texts(), batch.rows(), batch.blocks().len()), (1, 0, 0));
+        assert_eq!((batch.texts(), batch.rows(), batch.blocks.len()), (1, 0, 0));
     }
 }

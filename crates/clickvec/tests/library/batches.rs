@@ -1,7 +1,7 @@
 //! A text's embedding does not depend on the texts beside it.
 
 use super::support::*;
-use clickvec::encoder::Trace;
+use clickvec::encoder::{ClsmConfig, EncoderConfig, Trace};
 use clickvec::text::WordId;
 use rand::RngExt as _;
 
@@ -49,7 +49,7 @@ fn alone_among_many_and_in_any_order() {
             let vector = &many[unknown * dimension..][..dimension];
             // Words without a trigram are read all the same: the biases (and the CLSM's padding) speak.
             assert!(vector.iter().all(|x| x.is_finite()), "{config:?}");
-            let silent = matches!(config, clickvec::encoder::EncoderConfig::Clsm { window: 1, bias: false, .. });
+            let silent = matches!(config, EncoderConfig::Clsm(ClsmConfig { window: 1, bias: false, .. }));
             assert_eq!(vector.iter().all(|&x| x == 0.0), silent, "{config:?}: unknown words");
         }
         assert_eq!(embed(&[]), [0.0f32; 0]);

@@ -3,7 +3,7 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::clicks::{NegativeSource, Negatives, Weighting};
-use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole};
+use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole, RnnConfig};
 use clickvec::error::{FileFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::optimizer::OptimizerKind;
@@ -138,7 +138,7 @@ fn every_changed_setting_is_named() {
     let base = TrainConfig { keep: Keep::Best, patience: Some(5), ..small(OptimizerKind::Nesterov) };
     let place = interrupted(&base, how);
     let changed = [
-        ("encoder", TrainConfig { encoder: EncoderConfig::Rnn { hidden: 6 }, ..base.clone() }),
+        ("encoder", TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: 6 }), ..base.clone() }),
         ("encoder", TrainConfig { encoder: EncoderConfig::Lstm(lstm(7, false, Peephole::None)), ..base.clone() }),
         ("shared-towers", TrainConfig { shared_towers: true, ..base.clone() }),
         ("minibatch", TrainConfig { minibatch: 41, ..base.clone() }),

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::encoder::EncoderConfig;
+use clickvec::encoder::{EncoderConfig, RnnConfig};
 use clickvec::error::FileFault;
 use clickvec::model::{Model, Side};
 use clickvec::optimizer::OptimizerKind;
@@ -119,7 +119,7 @@ fn load(path: &Path, bytes: &[u8]) -> Result<Model, FileFault> {
 }
 
 fn small_model() -> (Place, Vec<u8>) {
-    let (place, _) = trained(EncoderConfig::Rnn { hidden: 3 }, true);
+    let (place, _) = trained(EncoderConfig::Rnn(RnnConfig { hidden: 3 }), true);
     let bytes = place.model();
     (place, bytes)
 }

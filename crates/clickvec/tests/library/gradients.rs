@@ -1,7 +1,7 @@
 //! The gradient of the loss, through every encoder, against differences of the loss.
 
 use super::support::*;
-use clickvec::encoder::{Bptt, EncoderConfig, Peephole, Signals, Tensor};
+use clickvec::encoder::{Bptt, ClsmConfig, EncoderConfig, Peephole, RnnConfig, Signals, Tensor};
 use clickvec::loss::NegativeRows;
 use clickvec::rng;
 use clickvec::text::WordId;
@@ -74,7 +74,11 @@ fn check(setting: &mut Setting, what: &str, no_padding: bool) {
 fn every_encoder_against_differences() {
     for config in all_encoders() {
         let mut setting = Setting::new(&config);
-        check(&mut setting, &format!("{config:?}"), matches!(config, EncoderConfig::Clsm { window: 1, .. }));
+        check(
+            &mut setting,
+            &format!("{config:?}"),
+            matches!(config, EncoderConfig::Clsm(ClsmConfig { window: 1, .. })),
+        );
     }
 }
 
@@ -117,11 +121,11 @@ fn numbers(gradients: &[Vec<Tensor>; 2]) -> Vec<f32> {
 #[test]
 fn truncation_beyond_the_text_changes_nothing() {
     for config in all_encoders() {
-        if matches!(config, EncoderConfig::Dssm { .. } | EncoderConfig::Clsm { .. }) {
+        if !config.is_recurrent() {
             continue;
         }
         let mut setting = Setting::new(&config);
-        let per_gate = !matches!(config, EncoderConfig::Rnn { .. });
+        let per_gate = config.has_gates();
         for signals in if per_gate { &[Signals::Exact, Signals::PerGate][..] } else { &[Signals::Exact] } {
             let mut run = |words| {
                 setting.bptt = Bptt { words, signals: *signals };
@@ -141,7 +145,7 @@ fn truncation_beyond_the_text_changes_nothing() {
 /// input table's gradient is that of the last words' trigrams.
 #[test]
 fn truncation_to_one_word_leaves_earlier_words_out() {
-    for config in [EncoderConfig::Rnn { hidden: 5 }, EncoderConfig::Lstm(lstm(5, true, Peephole::Full))] {
+    for config in [EncoderConfig::Rnn(RnnConfig { hidden: 5 }), EncoderConfig::Lstm(lstm(5, true, Peephole::Full))] {
         let mut setting = Setting::new(&config);
         let words = words(12, FEATURES as u32, 5);
         let queries = texts(&[3, 1, 2, 6, 2, 4], 12, 6);

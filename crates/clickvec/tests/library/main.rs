@@ -8,5 +8,6 @@ mod gradients;
 mod indexes;
 mod optimizers;
 mod simulation;
+mod states;
 mod support;
 mod training;

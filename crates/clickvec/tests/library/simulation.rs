@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use clickvec::encoder::EncoderConfig;
+use clickvec::clicks::{TITLE, Title, read_judged_rows, read_titles};
+use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::error::Error;
 use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{Kind, SimulateConfig, simulate, true_grades};
-use clickvec::tables::{TITLE, Title, read_judged_rows, read_titles};
 use clickvec::text::words;
 use clickvec::train::{TrainConfig, TrainOptions, train};
 
@@ -295,7 +295,7 @@ fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_bot
         by_kind(&Neural::new("model".to_owned(), Model::load(&output).unwrap()), &log)
     };
     let lstm = trained(TrainConfig::default().encoder);
-    let dssm = trained(EncoderConfig::Dssm { layers: vec![288, 96] });
+    let dssm = trained(EncoderConfig::Dssm(DssmConfig::default()));
     let mut corpus = Corpus::default();
     read_titles(&log.join("titles.tsv"), TITLE).unwrap().titles.iter().for_each(|title| corpus.add_title(&title.title));
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };

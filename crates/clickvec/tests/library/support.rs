@@ -2,15 +2,15 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use clickvec::Result;
-use clickvec::clicks::{NegativeSource, Negatives};
+use clickvec::clicks::{JudgedRow, NegativeSource, Negatives};
 use clickvec::encoder::{
-    Bptt, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, Tensor, TensorKind, Trace,
+    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, RnnConfig,
+    Tensor, TensorKind, Trace,
 };
 use clickvec::eval::Judgments;
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::optimizer::{Optimizer, OptimizerKind};
 use clickvec::rng;
-use clickvec::tables::JudgedRow;
 use clickvec::text::batch::{Batch, WordFeatures};
 use clickvec::text::{Feature, WordId};
 use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
@@ -59,13 +59,13 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
             all.push(EncoderConfig::Bilstm(lstm(3, forget, peephole)));
         }
     }
-    all.push(EncoderConfig::Rnn { hidden: 5 });
+    all.push(EncoderConfig::Rnn(RnnConfig { hidden: 5 }));
     for layers in [&[5][..], &[6, 5], &[7, 6, 5]] {
-        all.push(EncoderConfig::Dssm { layers: layers.to_vec() });
+        all.push(EncoderConfig::Dssm(DssmConfig { layers: layers.to_vec() }));
     }
     for window in [1, 3, 5] {
         for bias in [false, true] {
-            all.push(EncoderConfig::Clsm { window, convolution: 6, semantic: 5, bias });
+            all.push(EncoderConfig::Clsm(ClsmConfig { window, convolution: 6, semantic: 5, bias }));
         }
     }
     all

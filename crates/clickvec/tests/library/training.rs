@@ -3,7 +3,7 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::clicks::{NegativeSource, Negatives, Weighting};
-use clickvec::encoder::{EncoderConfig, Peephole};
+use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
 use clickvec::eval::{EvaluateOptions, Metric, evaluate};
 use clickvec::math::Precision;
 use clickvec::model::{Model, Side};
@@ -27,9 +27,9 @@ fn the_loss_falls_and_the_model_ranks() {
     for (optimizer, encoder) in [
         (OptimizerKind::Adam, small(OptimizerKind::Adam).encoder),
         (OptimizerKind::Nesterov, small(OptimizerKind::Adam).encoder),
-        (OptimizerKind::Sgd, EncoderConfig::Clsm { window: 3, convolution: 8, semantic: 6, bias: true }),
-        (OptimizerKind::Adam, EncoderConfig::Dssm { layers: vec![8, 6] }),
-        (OptimizerKind::Adam, EncoderConfig::Rnn { hidden: 6 }),
+        (OptimizerKind::Sgd, EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 8, semantic: 6, bias: true })),
+        (OptimizerKind::Adam, EncoderConfig::Dssm(DssmConfig { layers: vec![8, 6] })),
+        (OptimizerKind::Adam, EncoderConfig::Rnn(RnnConfig { hidden: 6 })),
     ] {
         let config = TrainConfig { encoder, epochs: 12, ..small(optimizer) };
         let config = TrainConfig { learning_rate: if optimizer == OptimizerKind::Sgd { 0.1 } else { 0.01 }, ..config };
@@ -69,9 +69,9 @@ fn shuffled_clicks_rank_worse() {
     for encoder in [
         small(OptimizerKind::Adam).encoder,
         EncoderConfig::Bilstm(lstm(5, false, Peephole::None)),
-        EncoderConfig::Rnn { hidden: 6 },
-        EncoderConfig::Clsm { window: 3, convolution: 8, semantic: 6, bias: true },
-        EncoderConfig::Dssm { layers: vec![8, 6] },
+        EncoderConfig::Rnn(RnnConfig { hidden: 6 }),
+        EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 8, semantic: 6, bias: true }),
+        EncoderConfig::Dssm(DssmConfig { layers: vec![8, 6] }),
     ] {
         let config = TrainConfig { encoder, epochs: 12, learning_rate: 0.01, ..small(OptimizerKind::Adam) };
         let [right, wrong] = [rows.clone(), format!("{head}\n{shuffled}")].map(|rows| {
@@ -92,7 +92,7 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
         TrainConfig { negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
         TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..wide(OptimizerKind::Sgd) },
         TrainConfig {
-            encoder: EncoderConfig::Clsm { window: 3, convolution: 9, semantic: 6, bias: true },
+            encoder: EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 9, semantic: 6, bias: true }),
             ..wide(OptimizerKind::Nesterov)
         },
     ];
@@ -122,7 +122,7 @@ fn rounded_products_learn_the_same_at_any_number_of_threads() {
         EncoderConfig::Lstm(lstm(33, true, Peephole::Full)),
         EncoderConfig::Lstm(lstm(32, false, Peephole::None)),
         EncoderConfig::Bilstm(lstm(6, false, Peephole::None)),
-        EncoderConfig::Rnn { hidden: 40 },
+        EncoderConfig::Rnn(RnnConfig { hidden: 40 }),
     ] {
         let place = Place::new(&rows);
         let exact = TrainConfig { encoder, ..wide(OptimizerKind::Nesterov) };
@@ -374,20 +374,20 @@ fn settings_that_are_none_are_refused_before_the_log_is_read() {
         TrainConfig { negatives: Negatives::All, negative_source: NegativeSource::Uniform, ..base.clone() },
         TrainConfig { keep: Keep::Best, ..base.clone() },
         TrainConfig { patience: Some(3), ..base.clone() },
-        TrainConfig { encoder: EncoderConfig::Rnn { hidden: 0 }, ..base.clone() },
-        TrainConfig { encoder: EncoderConfig::Rnn { hidden: usize::MAX }, ..base.clone() },
-        TrainConfig { encoder: EncoderConfig::Dssm { layers: vec![] }, ..base.clone() },
+        TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: 0 }), ..base.clone() },
+        TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: usize::MAX }), ..base.clone() },
+        TrainConfig { encoder: EncoderConfig::Dssm(DssmConfig { layers: vec![] }), ..base.clone() },
         TrainConfig {
-            encoder: EncoderConfig::Clsm { window: 2, convolution: 4, semantic: 4, bias: true },
+            encoder: EncoderConfig::Clsm(ClsmConfig { window: 2, convolution: 4, semantic: 4, bias: true }),
             ..base.clone()
         },
         TrainConfig {
-            encoder: EncoderConfig::Rnn { hidden: 4 },
+            encoder: EncoderConfig::Rnn(RnnConfig { hidden: 4 }),
             bptt: clickvec::encoder::Bptt { words: None, signals: clickvec::encoder::Signals::PerGate },
             ..base.clone()
         },
         TrainConfig {
-            encoder: EncoderConfig::Dssm { layers: vec![4] },
+            encoder: EncoderConfig::Dssm(DssmConfig { layers: vec![4] }),
             bptt: clickvec::encoder::Bptt { words: Some(3), ..Default::default() },
             ..base.clone()
         },

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use clickvec::clicks::{TITLE, Title};
 use clickvec::collection::Collection;
-use clickvec::encoder::EncoderConfig;
+use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{self, Kind, SimulateConfig};
-use clickvec::tables::{TITLE, Title};
 use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
 
 use super::searches::{self, Engines};
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
 
     let mut config = TrainConfig { epochs: args.epochs, keep: Keep::Best, ..TrainConfig::default() };
     let lstm = steps.step("training the LSTM-DSSM", |bar| trained("lstm", &config, folder, bar))?;
-    config.encoder = EncoderConfig::Dssm { layers: vec![288, 96] };
+    config.encoder = EncoderConfig::Dssm(DssmConfig::default());
     let dssm = steps.step("training the DSSM, which sees no order", |bar| trained("dssm", &config, folder, bar))?;
 
     let collection = steps.step("encoding all titles", |bar| {

@@ -2,13 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use clickvec::encoder::{EncoderConfig, LstmConfig, Peephole};
-
-/// Sizes where none are given: those of the papers.
-const CELLS: usize = 96;
-const RNN_UNITS: usize = 288;
-const LAYERS: [usize; 2] = [288, 96];
-const WINDOW: usize = 3;
+use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, LstmConfig, Peephole, RnnConfig};
 
 /// Which encoder, and its sizes.
 #[derive(clap::Args)]
@@ -87,19 +81,30 @@ impl Kind {
     }
 
     /// Refuses a flag that this encoder has no use for.
-    pub(super) fn refuse(self, flag: &str, given: bool, belongs_to: &[Kind]) -> Result<()> {
-        if !given || belongs_to.contains(&self) {
-            return Ok(());
-        }
-        let owners = belongs_to.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        bail!("`{flag}` belongs to --encoder {owners}; found --encoder {}: leave one of the two out", self.name())
+    fn refuse(self, flag: &str, given: bool, belongs_to: &[Kind]) -> Result<()> {
+        let owners: Vec<&str> = belongs_to.iter().map(|kind| kind.name()).collect();
+        refuse(self.name(), flag, given, &owners)
     }
+}
 
-    /// Refuses `--bptt` and `--bptt-words` where there is no path back through the words.
-    pub(super) fn refuse_bptt(self, per_gate: bool, words: bool) -> Result<()> {
-        self.refuse("--bptt per-gate", per_gate, &Kind::LSTMS)?;
-        self.refuse("--bptt-words", words, &[Kind::Lstm, Kind::Bilstm, Kind::Rnn])
+/// Refuses a flag that an encoder of this kind has no use for.
+fn refuse(kind: &str, flag: &str, given: bool, owners: &[&str]) -> Result<()> {
+    if !given || owners.contains(&kind) {
+        return Ok(());
     }
+    bail!("`{flag}` belongs to --encoder {}; found --encoder {kind}: leave one of the two out", owners.join(", "))
+}
+
+/// Refuses a training flag that is given and has no meaning for this encoder.
+pub(super) fn refuse_unless(
+    encoder: &EncoderConfig,
+    flag: &str,
+    given: bool,
+    has_meaning: fn(&EncoderConfig) -> bool,
+) -> Result<()> {
+    let kinds = EncoderConfig::defaults();
+    let owners: Vec<&str> = kinds.iter().filter(|kind| has_meaning(kind)).map(EncoderConfig::kind).collect();
+    refuse(encoder.kind(), flag, given, &owners)
 }
 
 impl EncoderFlags {
@@ -116,21 +121,13 @@ impl EncoderFlags {
         let config = match kind {
             Kind::Lstm => EncoderConfig::Lstm(self.lstm()),
             Kind::Bilstm => EncoderConfig::Bilstm(self.lstm()),
-            Kind::Rnn => match self.hidden.as_deref().unwrap_or(&[RNN_UNITS]) {
-                &[hidden] => EncoderConfig::Rnn { hidden },
-                several => bail!("expected one number in `--hidden` of an rnn, found {}", several.len()),
+            Kind::Rnn => match self.hidden.as_deref() {
+                None => EncoderConfig::Rnn(RnnConfig::default()),
+                Some(&[hidden]) => EncoderConfig::Rnn(RnnConfig { hidden }),
+                Some(several) => bail!("expected one number in `--hidden` of an rnn, found {}", several.len()),
             },
-            Kind::Clsm => match self.hidden.as_deref().unwrap_or(&LAYERS) {
-                &[convolution, semantic] => {
-                    let window = self.window.unwrap_or(WINDOW);
-                    EncoderConfig::Clsm { window, convolution, semantic, bias: !self.no_bias }
-                }
-                other => bail!(
-                    "expected two numbers in `--hidden` of a clsm (convolution and vector, as 288,96), found {}",
-                    other.len()
-                ),
-            },
-            Kind::Dssm => EncoderConfig::Dssm { layers: self.dssm_layers()? },
+            Kind::Clsm => EncoderConfig::Clsm(self.clsm()?),
+            Kind::Dssm => EncoderConfig::Dssm(DssmConfig { layers: self.dssm_layers()? }),
         };
         if let Some(fault) = config.fault() {
             bail!("--encoder {}: {fault}", kind.name());
@@ -144,11 +141,27 @@ impl EncoderFlags {
             Some(PeepholeFlag::Diagonal) => Peephole::Diagonal,
             Some(PeepholeFlag::Full) => Peephole::Full,
         };
-        LstmConfig { cells: self.cells.unwrap_or(CELLS), forget_gate: self.forget_gate, peephole }
+        let cells = self.cells.unwrap_or(LstmConfig::default().cells);
+        LstmConfig { cells, forget_gate: self.forget_gate, peephole }
+    }
+
+    fn clsm(&self) -> Result<ClsmConfig> {
+        let mut config = ClsmConfig { bias: !self.no_bias, ..ClsmConfig::default() };
+        config.window = self.window.unwrap_or(config.window);
+        match self.hidden.as_deref() {
+            None => {}
+            Some(&[convolution, semantic]) => (config.convolution, config.semantic) = (convolution, semantic),
+            Some(other) => bail!(
+                "expected two numbers in `--hidden` of a clsm (convolution and vector, as 288,96), found {}",
+                other.len()
+            ),
+        }
+        Ok(config)
     }
 
     fn dssm_layers(&self) -> Result<Vec<usize>> {
-        let hidden = self.hidden.as_deref().unwrap_or(&LAYERS);
+        let default = DssmConfig::default().layers;
+        let hidden = self.hidden.as_deref().unwrap_or(&default);
         match (hidden, self.layers) {
             (_, None) => Ok(hidden.to_vec()),
             // A bound of its own, before so many are made.

@@ -13,7 +13,6 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::json::JsonEvent;
-use crate::commands::inspect::describe;
 use crate::{input, output, progress};
 
 /// Says what happens as it happens.
@@ -38,7 +37,7 @@ impl Reporter {
     /// Says what is going to be trained.
     pub(super) fn new(config: &TrainConfig, clicks: &Path, json: bool) -> Reporter {
         if !json {
-            output::note(format_args!("training: {}", describe(&config.encoder)));
+            output::note(format_args!("training: {}", config.encoder));
         }
         Reporter {
             clicks: clicks.to_owned(),

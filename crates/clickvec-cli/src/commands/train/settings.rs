@@ -6,12 +6,12 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::clicks::{NegativeSource, Negatives, Weighting};
-use clickvec::encoder::{InitRange, Signals};
+use clickvec::encoder::{EncoderConfig, InitRange, Signals};
 use clickvec::math::Precision;
 use clickvec::optimizer::OptimizerKind;
 use clickvec::train::{Keep, TrainConfig};
 
-use super::encoder::{EncoderFlags, Kind};
+use super::encoder::{EncoderFlags, refuse_unless};
 
 /// How to train.
 #[derive(clap::Args)]
@@ -268,7 +268,9 @@ impl Settings {
     /// The whole configuration: defaults or preset, and over them what was given.
     pub(super) fn config(&self, encoder: &EncoderFlags, validation: bool) -> Result<TrainConfig> {
         let architecture = encoder.config()?;
-        encoder.encoder.refuse_bptt(self.bptt == Some(BpttFlag::PerGate), self.bptt_words.is_some())?;
+        let per_gate = self.bptt == Some(BpttFlag::PerGate);
+        refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_gates)?;
+        refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
         if !validation && self.keep == Some(KeepFlag::Best) {
             bail!("`--keep best` needs `--validation FILE`, which says what is best");
         }
@@ -276,7 +278,7 @@ impl Settings {
             bail!("`--patience` needs `--validation FILE`, which says what is better");
         }
         if self.precision == Some(PrecisionFlag::Bf16) {
-            encoder.encoder.refuse("--precision bf16", true, &[Kind::Lstm, Kind::Bilstm, Kind::Rnn])?;
+            refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
             if let Some(found) = Precision::Bf16.missing() {
                 bail!("`--precision bf16` needs AMX instructions, found {found}; leave it out");
             }

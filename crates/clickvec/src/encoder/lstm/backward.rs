@@ -1,19 +1,69 @@
-//! The way back through an LSTM: exact (Palangi et al. 2015, back-propagation through time of
+//! The backward pass of an LSTM: exact (Palangi et al. 2015, back-propagation through time of
 //! eq. 2) and by the published per-gate error signals (eq. 16–44).
 //!
 //! Both write the errors of the gates, [rows, G·H]; all gradients of weights follow from those.
 
-use super::lstm::{EmbeddingGradient, LstmBlockTrace, PEEPHOLE, RECURRENT};
-use super::{BlockScratch, Bptt, LstmConfig, Peephole, Signals, Tensor};
+use super::states::{LstmBlockStates, LstmStates};
+use super::{Direction, INPUT, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
+use crate::encoder::input::{bias_gradient, gather_gradient, split_by_block};
+use crate::encoder::{BlockScratch, Bptt, Scratch, Signals, reduce_blocks};
 use crate::math::activation::{mul_add, tanh};
 use crate::math::bf16::{Packed, Precision};
 use crate::math::gemm::{Left, Right, gemm, gemm_ahead, gemm_into};
 use crate::math::level::by_level;
 use crate::math::{Buffer, Matrix};
-use crate::text::batch::Block;
+use crate::text::batch::{Batch, Block};
+use rayon::prelude::*;
 
-/// Transposes of the recurrent weights: the way back multiplies by them.
-pub(crate) struct Weights<'a> {
+/// ∂L/∂embeddings of an LSTM that fills part of each embedding.
+#[derive(Clone, Copy)]
+pub(in super::super) struct EmbeddingGradient<'a> {
+    pub(in super::super) values: &'a [f32],
+    /// Size of the whole embedding.
+    pub(in super::super) stride: usize,
+    /// Where this LSTM's part begins.
+    pub(in super::super) offset: usize,
+}
+
+/// The backward pass of one LSTM over a batch; `gradients` are this LSTM's, shaped and zero. Returns Σ of the squares of the table's.
+pub(in super::super) fn backward(
+    config: LstmConfig,
+    tensors: &[Tensor],
+    batch: &Batch,
+    direction: Direction,
+    trace: &mut LstmStates,
+    grad: EmbeddingGradient<'_>,
+    (bptt, precision): (Bptt, Precision),
+    scratch: &mut Scratch,
+    gradients: &mut [Matrix],
+) -> f64 {
+    let width = config.gates() * config.cells;
+    scratch.shape_blocks(batch.blocks.len());
+    let weights = Weights::transpose(config, tensors, precision, &mut scratch.transposed, &mut scratch.packed);
+    let LstmStates { gates, blocks, .. } = trace;
+    let rows = split_by_block(batch, width, gates);
+    (batch.blocks.par_iter(), &blocks[..], scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
+        |(block, trace, scratch, rows)| {
+            scratch.begin(tensors);
+            backward_block(config, &weights, block, trace, grad, bptt, scratch, rows);
+        },
+    );
+    reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients);
+
+    let occurrences = match direction {
+        Direction::Forward => &batch.occurrences,
+        Direction::Backward => {
+            batch.occurrences_reversed(&mut scratch.occurrences);
+            &scratch.occurrences
+        }
+    };
+    let squares = gather_gradient(batch, occurrences, gates, &mut gradients[INPUT], &mut scratch.squares);
+    bias_gradient(batch, gradients);
+    squares
+}
+
+/// Transposes of the recurrent weights: the backward pass multiplies by them.
+struct Weights<'a> {
     /// W_recᵀ, [G·H, H]
     recurrent: &'a [f32],
     /// The same, perhaps rounded.
@@ -25,7 +75,7 @@ pub(crate) struct Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    pub(crate) fn transpose(
+    fn transpose(
         config: LstmConfig,
         tensors: &'a [Tensor],
         precision: Precision,
@@ -51,11 +101,11 @@ impl<'a> Weights<'a> {
 
 /// Turns `gates` [rows, G·H] into the errors of the gates, ∂L/∂(input of each gate), and adds up the
 /// block's share of the gradients of recurrent and peephole weights in `scratch.dense`.
-pub(crate) fn backward_block(
+fn backward_block(
     config: LstmConfig,
     weights: &Weights<'_>,
     block: &Block,
-    trace: &LstmBlockTrace,
+    trace: &LstmBlockStates,
     grad: EmbeddingGradient<'_>,
     bptt: Bptt,
     scratch: &mut BlockScratch,
@@ -123,7 +173,7 @@ impl Span {
         Span { first: block.start[t] as usize, low, ending: block.running_at(t + 1), n: block.running_at(t) }
     }
 
-    fn states<'a>(&self, trace: &'a LstmBlockTrace, t: usize, block: &Block, h: usize) -> States<'a> {
+    fn states<'a>(&self, trace: &'a LstmBlockStates, t: usize, block: &Block, h: usize) -> States<'a> {
         let of = |states: &'a [f32], start: usize| &states[(start + self.low) * h..(start + self.n) * h];
         let before = |states| t.checked_sub(1).map_or(&[][..], |s| of(states, block.start[s] as usize));
         States {
@@ -155,7 +205,7 @@ impl Span {
     }
 }
 
-/// One step of the exact way back. On entry `d_activation` is ∂L/∂y(t) and `d_cell` what flows
+/// One step of the exact backward pass. On entry `d_activation` is ∂L/∂y(t) and `d_cell` what flows
 /// into ∂L/∂c(t) from later words; on exit both are the step before's. `gates` become their errors.
 fn exact_step(
     config: LstmConfig,

@@ -1,0 +1,160 @@
+//! Which encoder, and its sizes.
+
+use super::bidirectional::BilstmConfig;
+use super::{ClsmConfig, DssmConfig, Encoder, LstmConfig, RnnConfig, TextStatistics};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The kind of an encoder, and its sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum EncoderConfig {
+    /// Feed-forward layers over the sum of the words' trigram counts (Huang et al. 2013).
+    Dssm(DssmConfig),
+    /// Convolution over windows of words, maximum over the text, one more layer (Shen et al. 2014).
+    Clsm(ClsmConfig),
+    /// Elman network (Palangi et al. 2015, eq. 1).
+    Rnn(RnnConfig),
+    /// Long short-term memory (Palangi et al. 2015, eq. 2).
+    Lstm(LstmConfig),
+    /// Two LSTMs, one of which reads right to left; the embedding is both, one after the other.
+    Bilstm(LstmConfig),
+}
+
+/// What is known of one kind of encoder, given its sizes. Each encoder's file implements it.
+pub(super) trait Kind {
+    /// The kind's name, as in a model file.
+    fn name(&self) -> &'static str;
+
+    /// The sizes in words.
+    fn sizes(&self) -> String;
+
+    /// An encoder with all weights zero, over `features` trigrams.
+    fn build(&self, features: usize) -> Box<dyn Encoder>;
+
+    /// Number of weights over `features` trigrams; `None` if it cannot be counted.
+    fn parameters(&self, features: u64) -> Option<u64>;
+
+    /// The first size that no encoder can have; `None` if all are fine.
+    fn fault(&self) -> Option<SizeFault>;
+
+    /// How many trigrams one number of the input layer sums on average: the fan-in of the input table.
+    fn fan_in(&self, texts: TextStatistics) -> f64 {
+        texts.trigrams_per_word
+    }
+
+    /// Whether it reads word after word and remembers.
+    fn is_recurrent(&self) -> bool {
+        false
+    }
+
+    /// Whether gates decide what it remembers.
+    fn has_gates(&self) -> bool {
+        false
+    }
+}
+
+impl EncoderConfig {
+    /// One encoder of each kind with its default sizes, those of the papers.
+    pub fn defaults() -> [EncoderConfig; 5] {
+        [
+            EncoderConfig::Lstm(LstmConfig::default()),
+            EncoderConfig::Bilstm(LstmConfig::default()),
+            EncoderConfig::Rnn(RnnConfig::default()),
+            EncoderConfig::Clsm(ClsmConfig::default()),
+            EncoderConfig::Dssm(DssmConfig::default()),
+        ]
+    }
+
+    /// Asks `question` of the kind. The one place that knows all kinds.
+    fn ask<T>(&self, question: impl FnOnce(&dyn Kind) -> T) -> T {
+        match self {
+            EncoderConfig::Dssm(config) => question(config),
+            EncoderConfig::Clsm(config) => question(config),
+            EncoderConfig::Rnn(config) => question(config),
+            EncoderConfig::Lstm(config) => question(config),
+            EncoderConfig::Bilstm(config) => question(&BilstmConfig(*config)),
+        }
+    }
+
+    /// An encoder with all weights zero, over `features` trigrams.
+    pub fn build(&self, features: usize) -> Box<dyn Encoder> {
+        self.ask(|kind| kind.build(features))
+    }
+
+    /// Number of weights over `features` trigrams; `None` if it cannot be counted.
+    pub fn parameters(&self, features: usize) -> Option<u64> {
+        self.ask(|kind| kind.parameters(features as u64))
+    }
+
+    /// Name of the kind: `lstm`, `bilstm`, `rnn`, `clsm` or `dssm`.
+    pub fn kind(&self) -> &'static str {
+        self.ask(|kind| kind.name())
+    }
+
+    /// The first size that no encoder can have, with why; `None` if all are fine.
+    pub fn fault(&self) -> Option<SizeFault> {
+        self.ask(|kind| kind.fault())
+    }
+
+    /// Whether it reads word after word and remembers, so that errors flow back through the words.
+    pub fn is_recurrent(&self) -> bool {
+        self.ask(|kind| kind.is_recurrent())
+    }
+
+    /// Whether gates decide what it remembers.
+    pub fn has_gates(&self) -> bool {
+        self.ask(|kind| kind.has_gates())
+    }
+
+    /// How many trigrams one number of the input layer sums on average.
+    pub(super) fn fan_in(&self, texts: TextStatistics) -> f64 {
+        self.ask(|kind| kind.fan_in(texts))
+    }
+}
+
+impl Default for EncoderConfig {
+    /// The LSTM as the paper evaluates it.
+    fn default() -> EncoderConfig {
+        EncoderConfig::Lstm(LstmConfig::default())
+    }
+}
+
+impl fmt::Display for EncoderConfig {
+    /// Kind and sizes in words: `lstm, 96 cells`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ask(|kind| write!(f, "{}, {}", kind.name(), kind.sizes()))
+    }
+}
+
+/// Bounds on what a configuration may ask for, so that a hostile file cannot ask for all memory.
+const MAX_UNITS: usize = 16_384;
+const MAX_LAYERS: usize = 16;
+pub(super) const MAX_WINDOW: usize = 31;
+
+/// A size that no encoder can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SizeFault {
+    /// A window that is even or too long.
+    #[error("expected a window of an odd number of words, at most {MAX_WINDOW}, found {0}")]
+    Window(usize),
+    /// A layer without units or with too many.
+    #[error("expected 1 to {MAX_UNITS} units in a layer, found {0}")]
+    Units(usize),
+    /// No layer or too many.
+    #[error("expected 1 to {MAX_LAYERS} layers, found {0}")]
+    Layers(usize),
+}
+
+/// The first fault among the sizes of layers.
+pub(super) fn layer_fault(layers: &[usize]) -> Option<SizeFault> {
+    if layers.is_empty() || layers.len() > MAX_LAYERS {
+        return Some(SizeFault::Layers(layers.len()));
+    }
+    layers.iter().find(|&&units| units == 0 || units > MAX_UNITS).map(|&units| SizeFault::Units(units))
+}
+
+/// Number of weights of a layer with a bias; `None` if it cannot be counted.
+pub(super) fn layer_parameters(inputs: u64, units: u64) -> Option<u64> {
+    inputs.checked_add(1)?.checked_mul(units)
+}

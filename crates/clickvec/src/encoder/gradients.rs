@@ -1,0 +1,99 @@
+//! Gradients of an encoder's weights, and the working memory of the backward pass.
+
+use super::{Tensor, TensorKind};
+use crate::math::bf16::Packed;
+use crate::math::vector::add;
+use crate::math::{Buffer, Matrix};
+use crate::text::batch::{Batch, Lists};
+use rayon::prelude::*;
+
+/// ∂L/∂tensors of one encoder, with the working memory to compute them; reused from call to call.
+#[derive(Debug, Default)]
+pub struct Gradients {
+    /// One for each of [`Encoder::tensors`]: of the tensor's shape, but for an input table rows as
+    /// `table_rows` numbers them.
+    pub tensors: Vec<Matrix>,
+    /// For each of [`Batch::touched`], the row of a table's gradient that is its own; a word's row
+    /// serves all trigrams that stand in no other word.
+    pub table_rows: Vec<u32>,
+    /// Σ of the squares of the tables' gradients.
+    pub(crate) table_squares: f64,
+    pub(crate) scratch: Scratch,
+}
+
+/// Working memory of the backward pass.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// ∂L/∂(what was read of the projection) at each packed row, [rows, W]
+    pub(crate) rows: Buffer,
+    /// Σ of the squares of each row of a table's gradient.
+    pub(crate) squares: Vec<f64>,
+    /// One for each block: its share of the dense gradients, and buffers.
+    pub(crate) blocks: Vec<BlockScratch>,
+    /// Transposes of weights.
+    pub(crate) transposed: Vec<Buffer>,
+    /// One of recurrent weights, rounded.
+    pub(crate) packed: Packed,
+    /// Of the words of texts that were read from right to left.
+    pub(crate) occurrences: Lists<u32>,
+}
+
+/// What one block writes in the backward pass.
+#[derive(Debug, Default)]
+pub(crate) struct BlockScratch {
+    pub(crate) dense: Vec<Matrix>,
+    pub(crate) buffers: [Buffer; 3],
+}
+
+impl Gradients {
+    /// Makes one matrix a tensor: zeros of the tensor's shape, or any numbers for a table.
+    pub(crate) fn shape_like(&mut self, tensors: &[Tensor], batch: &Batch) {
+        self.table_squares = 0.0;
+        self.table_rows.clone_from(&batch.gradient_rows);
+        self.tensors.resize_with(tensors.len(), Matrix::default);
+        for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
+            match tensor.kind {
+                // Every row is written whole.
+                TensorKind::Table => {
+                    gradient.reshape(batch.distinct_words() + batch.shared.len(), tensor.value.columns());
+                }
+                TensorKind::Dense | TensorKind::Bias => gradient.reset(tensor.value.rows(), tensor.value.columns()),
+            }
+        }
+    }
+}
+
+impl Scratch {
+    /// Room for so many blocks.
+    pub(crate) fn shape_blocks(&mut self, blocks: usize) {
+        self.blocks.resize_with(blocks.max(self.blocks.len()), BlockScratch::default);
+    }
+}
+
+impl BlockScratch {
+    /// Zeros for each dense tensor, an empty matrix for a table. Each block begins with it, for then its zeros are near.
+    pub(crate) fn begin(&mut self, tensors: &[Tensor]) {
+        self.dense.resize_with(tensors.len(), Matrix::default);
+        for (gradient, tensor) in self.dense.iter_mut().zip(tensors) {
+            if tensor.kind != TensorKind::Table {
+                gradient.reset(tensor.value.rows(), tensor.value.columns());
+            }
+        }
+    }
+}
+
+/// Numbers of a sum over blocks that one task takes.
+const SUM_CHUNK: usize = 4096;
+
+/// Adds up the blocks' shares of the dense gradients, in the order of the blocks.
+pub(crate) fn reduce_blocks(blocks: &[BlockScratch], tensors: &[Tensor], gradients: &mut [Matrix]) {
+    for (i, tensor) in tensors.iter().enumerate() {
+        if tensor.kind != TensorKind::Table {
+            gradients[i].data_mut().par_chunks_mut(SUM_CHUNK).enumerate().for_each(|(chunk, sum)| {
+                for block in blocks {
+                    add(sum, &block.dense[i].data()[chunk * SUM_CHUNK..][..sum.len()]);
+                }
+            });
+        }
+    }
+}

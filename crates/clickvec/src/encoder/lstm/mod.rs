@@ -1,0 +1,193 @@
+//! The LSTM of Palangi et al. 2015, eq. (2), with every variant of it that the paper names.
+//!
+//! H cells, G gates. Columns of a gate buffer: y_g | i | f (with a forget gate) | o, each H wide.
+
+mod backward;
+mod forward;
+mod states;
+
+pub(super) use backward::{EmbeddingGradient, backward};
+pub(super) use forward::forward;
+pub(super) use states::LstmStates;
+
+use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
+use super::input::{Input, place_embeddings};
+use super::trace::Direction;
+use super::{Bptt, Encoder, Gradients, Tensor, TensorKind, Trace};
+use crate::math::Buffer;
+use crate::text::batch::Batch;
+use serde::{Deserialize, Serialize};
+
+/// The order of an LSTM's tensors.
+pub(super) const INPUT: usize = 0;
+pub(super) const RECURRENT: usize = 1;
+pub(super) const BIAS: usize = 2;
+pub(super) const PEEPHOLE: usize = 3;
+
+/// One LSTM over texts read from left to right.
+pub(super) struct Lstm {
+    config: LstmConfig,
+    tensors: Vec<Tensor>,
+}
+
+/// The sizes and gates of an LSTM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LstmConfig {
+    /// H: cells, in each direction.
+    pub cells: usize,
+    /// Without it f = 1, as the paper evaluates.
+    pub forget_gate: bool,
+    /// Connections from the cell state to the gates.
+    pub peephole: Peephole,
+}
+
+/// Connections from the cell state to the gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Peephole {
+    /// None, as the paper evaluates.
+    None,
+    /// Each cell to its own gates: a vector for each gate.
+    Diagonal,
+    /// Each cell to every gate: a matrix for each gate, as in the paper's gradients.
+    Full,
+}
+
+impl Default for LstmConfig {
+    /// The paper's LSTM as evaluated: 96 cells, no forget gate, no peepholes.
+    fn default() -> LstmConfig {
+        LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
+    }
+}
+
+impl Kind for LstmConfig {
+    fn name(&self) -> &'static str {
+        "lstm"
+    }
+
+    fn sizes(&self) -> String {
+        format!("{} cells{}", self.cells, self.variant())
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Lstm::new(features, *self))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let cells = self.cells as u64;
+        let gates = layer_parameters(features.checked_add(cells)?, cells)?.checked_mul(self.gates() as u64)?;
+        let peephole = match self.peephole {
+            Peephole::None => 0,
+            Peephole::Diagonal => cells,
+            Peephole::Full => cells.checked_mul(cells)?,
+        };
+        gates.checked_add(peephole.checked_mul(self.gates() as u64 - 1)?)
+    }
+
+    fn fault(&self) -> Option<SizeFault> {
+        layer_fault(&[self.cells])
+    }
+
+    fn is_recurrent(&self) -> bool {
+        true
+    }
+
+    fn has_gates(&self) -> bool {
+        true
+    }
+}
+
+impl LstmConfig {
+    /// G: gates, the input y_g counted as one.
+    pub fn gates(&self) -> usize {
+        if self.forget_gate { 4 } else { 3 }
+    }
+
+    /// What it has besides cells, in words.
+    pub(super) fn variant(&self) -> String {
+        let forget = if self.forget_gate { ", forget gate" } else { "" };
+        let peephole = match self.peephole {
+            Peephole::None => "",
+            Peephole::Diagonal => ", diagonal peepholes",
+            Peephole::Full => ", full peepholes",
+        };
+        format!("{forget}{peephole}")
+    }
+
+    /// Column where a gate begins.
+    pub(super) fn input_gate(&self) -> usize {
+        self.cells
+    }
+
+    /// Column where the output gate begins; the forget gate, if there is one, lies before it.
+    pub(super) fn output_gate(&self) -> usize {
+        (self.gates() - 1) * self.cells
+    }
+
+    /// The tensors of one LSTM, with `prefix` before each name.
+    pub(super) fn tensors(&self, features: usize, prefix: &str) -> Vec<Tensor> {
+        let gates: &[&str] = if self.forget_gate { &["4", "3", "2", "1"] } else { &["4", "3", "1"] };
+        let named = |stem: &str, gates: &[&str]| -> Vec<String> {
+            gates.iter().map(|gate| format!("{prefix}{stem}{gate}")).collect()
+        };
+        let tensor = |kind, inputs, stem, gates: &[&str]| {
+            let names = named(stem, gates);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Tensor::zeros(kind, inputs, &names, self.cells)
+        };
+        let mut tensors = vec![
+            tensor(TensorKind::Table, features, "w", gates),
+            tensor(TensorKind::Dense, self.cells, "wrec", gates),
+            tensor(TensorKind::Bias, 1, "b", gates),
+        ];
+        match self.peephole {
+            Peephole::None => {}
+            Peephole::Diagonal => tensors.push(tensor(TensorKind::Dense, 1, "wp", &gates[1..])),
+            Peephole::Full => tensors.push(tensor(TensorKind::Dense, self.cells, "wp", &gates[1..])),
+        }
+        tensors
+    }
+}
+
+impl Lstm {
+    /// All weights zero.
+    pub(super) fn new(features: usize, config: LstmConfig) -> Lstm {
+        Lstm { config, tensors: config.tensors(features, "") }
+    }
+}
+
+impl Encoder for Lstm {
+    fn dimension(&self) -> usize {
+        self.config.cells
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    fn tensors_mut(&mut self) -> &mut [Tensor] {
+        &mut self.tensors
+    }
+
+    fn inputs(&self) -> Vec<Input<'_>> {
+        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
+        let states: &mut LstmStates = trace.states.begin(batch);
+        let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
+        forward(self.config, &self.tensors, batch, Direction::Forward, &projected[0], states, how);
+        let h = self.config.cells;
+        place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
+    }
+
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let how = (bptt, trace.precision);
+        let states: &mut LstmStates = trace.states.spend();
+        gradients.shape_like(&self.tensors, batch);
+        let Gradients { tensors, table_squares, scratch, .. } = gradients;
+        let grad = EmbeddingGradient { values: grad, stride: self.config.cells, offset: 0 };
+        *table_squares =
+            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, how, scratch, tensors);
+    }
+}

@@ -1,0 +1,83 @@
+//! The states of an LSTM, and how they are read.
+
+use super::{Buffer, Direction, LstmConfig};
+use crate::encoder::trace::{Place, Quantity, Stage, State, States, row};
+use crate::text::batch::Block;
+use std::borrow::Cow;
+
+/// The states of one LSTM over a batch.
+#[derive(Debug, Default)]
+pub(in super::super) struct LstmStates {
+    /// The encoder's sizes.
+    pub(super) config: LstmConfig,
+    /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]; the backward pass puts
+    /// ∂L/∂(input of each gate) in their place.
+    pub(super) gates: Buffer,
+    /// One for each block.
+    pub(in super::super) blocks: Vec<LstmBlockStates>,
+}
+
+/// The states of one LSTM over a block; rows are the block's packed rows.
+#[derive(Debug, Default)]
+pub(in super::super) struct LstmBlockStates {
+    /// c, [rows, H]
+    pub(super) cell: Buffer,
+    /// y, [rows, H]
+    pub(super) activation: Buffer,
+    /// What went into the gates' activations, [rows, G·H]; empty unless asked for.
+    pub(super) inputs: Buffer,
+}
+
+impl LstmBlockStates {
+    /// y(T) of the text at `place`.
+    pub(in super::super) fn last(&self, block: &Block, place: usize, cells: usize) -> &[f32] {
+        let row = block.row(place, block.length(place) - 1);
+        &self.activation[row * cells..][..cells]
+    }
+}
+
+impl LstmStates {
+    /// The states of every word, as the half of an encoder that reads in this direction.
+    pub(in super::super) fn read(&self, direction: Direction) -> Vec<Quantity> {
+        let forget = self.config.forget_gate.then_some(State::ForgetGate);
+        let gates = [State::CellInput, State::InputGate].into_iter().chain(forget);
+        let states = gates.chain([State::OutputGate, State::Cell, State::Activation]);
+        states.map(|state| state.read(direction)).collect()
+    }
+
+    /// A state at a word, read in the direction that the quantity names.
+    pub(in super::super) fn at_word(
+        &self,
+        place: Place<'_>,
+        quantity: Quantity,
+        word: usize,
+    ) -> Option<Cow<'_, [f32]>> {
+        let h = self.config.cells;
+        let Quantity { state, direction, stage } = quantity;
+        let block = &self.blocks[place.number];
+        let gate = match (state, stage) {
+            (State::CellInput, _) => 0,
+            (State::InputGate, _) => 1,
+            (State::ForgetGate, _) if self.config.forget_gate => 2,
+            (State::OutputGate, _) => self.config.gates() - 1,
+            (State::Cell, Stage::After) => return row(&block.cell, place.row(direction, word), h),
+            (State::Activation, Stage::After) => return row(&block.activation, place.row(direction, word), h),
+            _ => return None,
+        };
+        let column = |row: usize| row * self.config.gates() + gate;
+        match stage {
+            Stage::Before => row(&block.inputs, column(place.row(direction, word)), h),
+            Stage::After => row(&self.gates, column(place.batch_row(direction, word)), h),
+        }
+    }
+}
+
+impl States for LstmStates {
+    fn of_words(&self) -> Vec<Quantity> {
+        self.read(Direction::Forward)
+    }
+
+    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        (quantity.direction == Direction::Forward).then(|| self.at_word(place, quantity, word))?
+    }
+}

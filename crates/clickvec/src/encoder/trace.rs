@@ -1,0 +1,303 @@
+//! What an encoder computed for a batch, and the one reader of it that answers by text.
+//!
+//! Texts are packed step by step inside. Nobody needs to know: a [`StateReader`] is asked for a
+//! text and a word, always in the text's own order, and answers alike for a batch of one and of many.
+
+use crate::math::Buffer;
+use crate::math::bf16::{Packed, Precision};
+use crate::text::batch::{Batch, Block};
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+
+/// What an encoder computed in a forward pass; reused from call to call.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// Precision of the recurrent products of both passes.
+    pub precision: Precision,
+    /// Whether to keep the numbers that go into each activation too ([`Stage::Before`]). The backward pass and most
+    /// readers need only what comes out, and copying costs time.
+    pub keep_inputs: bool,
+    /// Recurrent weights, rounded.
+    pub(crate) packed: Packed,
+    /// Vectors of the texts, [texts, L].
+    pub embeddings: Vec<f32>,
+    /// What happened inside.
+    pub(crate) states: Held,
+    /// [distinct words, W], for each input table; only [`super::Encoder::forward`] fills it.
+    pub(crate) projected: Vec<Buffer>,
+}
+
+impl Trace {
+    /// The reader of the states of `batch`, the batch of the last forward pass. `None` if there was no forward pass
+    /// over so many texts and words, or if a backward pass has used its states up.
+    pub fn reader<'t>(&'t self, batch: &'t Batch) -> Option<StateReader<'t>> {
+        let states = self.states.states.as_deref()?;
+        if self.states.of != Some((batch.texts(), batch.rows())) {
+            return None;
+        }
+        let mut places = vec![None; batch.texts()];
+        for (number, block) in batch.blocks.iter().enumerate() {
+            for (place, &text) in block.texts.iter().enumerate() {
+                places[text as usize] = Some(Place { number, block, place, length: block.length(place) });
+            }
+        }
+        Some(StateReader { states, embeddings: &self.embeddings, places })
+    }
+}
+
+/// A state of an encoder: a vector that it has for each word, or for each text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// y_g of an LSTM, what a word would write into the cells; for each word.
+    CellInput,
+    /// i of an LSTM: how far the cells open to the word; for each word.
+    InputGate,
+    /// f of an LSTM with a forget gate: how much of the cells is kept; for each word.
+    ForgetGate,
+    /// o of an LSTM: how much of the cells is shown; for each word.
+    OutputGate,
+    /// c of an LSTM, the cell states after a word. They have no activation of their own.
+    Cell,
+    /// y(t) of an RNN or LSTM, the output after a word. Of an LSTM it has no activation of its own.
+    Activation,
+    /// h_t of a CLSM: features of the window around a word.
+    Window,
+    /// v of a CLSM: the maximum of its windows; for each text.
+    Maximum,
+    /// The output of a fully connected layer, counted from 0; for each text. A DSSM has several, a CLSM one.
+    Layer(usize),
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::CellInput => f.write_str("cell input"),
+            State::InputGate => f.write_str("input gate"),
+            State::ForgetGate => f.write_str("forget gate"),
+            State::OutputGate => f.write_str("output gate"),
+            State::Cell => f.write_str("cell state"),
+            State::Activation => f.write_str("activation"),
+            State::Window => f.write_str("window"),
+            State::Maximum => f.write_str("maximum"),
+            State::Layer(layer) => write!(f, "layer {}", layer + 1),
+        }
+    }
+}
+
+/// The order in which words are read. It never changes the order in which a [`StateReader`] answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the first word to the last.
+    Forward,
+    /// From the last word to the first: the second half of a bidirectional LSTM.
+    Backward,
+}
+
+/// Before or after the activation function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// What goes into tanh or σ.
+    Before,
+    /// What comes out.
+    After,
+}
+
+/// A state, read in a direction, before or after its activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Quantity {
+    /// Which state.
+    pub state: State,
+    /// Which half of a bidirectional encoder; [`Direction::Forward`] for all others.
+    pub direction: Direction,
+    /// Before or after its activation.
+    pub stage: Stage,
+}
+
+impl From<State> for Quantity {
+    /// The state after its activation, read forward.
+    fn from(state: State) -> Quantity {
+        Quantity { state, direction: Direction::Forward, stage: Stage::After }
+    }
+}
+
+impl State {
+    /// The state of an encoder that reads in this direction, after its activation.
+    pub fn read(self, direction: Direction) -> Quantity {
+        Quantity { direction, ..self.into() }
+    }
+
+    /// The state before its activation, read forward.
+    pub fn before(self) -> Quantity {
+        Quantity::from(self).before()
+    }
+}
+
+impl Quantity {
+    /// The same before its activation.
+    pub fn before(self) -> Quantity {
+        Quantity { stage: Stage::Before, ..self }
+    }
+}
+
+/// The reader of a [`Trace`], by the numbers of the batch's texts.
+pub struct StateReader<'t> {
+    states: &'t dyn States,
+    embeddings: &'t [f32],
+    /// None for a text without words.
+    places: Vec<Option<Place<'t>>>,
+}
+
+impl<'t> StateReader<'t> {
+    /// Number of texts.
+    pub fn texts(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The states of the text with this number.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many texts.
+    pub fn text(&self, text: usize) -> TextStates<'t> {
+        let dimension = self.embeddings.len() / self.places.len();
+        let embedding = &self.embeddings[text * dimension..][..dimension];
+        TextStates { states: self.states, place: self.places[text], embedding }
+    }
+}
+
+/// The states of one text.
+#[derive(Clone, Copy)]
+pub struct TextStates<'t> {
+    states: &'t dyn States,
+    place: Option<Place<'t>>,
+    embedding: &'t [f32],
+}
+
+impl<'t> TextStates<'t> {
+    /// Number of words that the encoder read.
+    pub fn words(&self) -> usize {
+        self.place.map_or(0, |place| place.length)
+    }
+
+    /// The text's vector as the encoder gives it, not of unit length.
+    pub fn embedding(&self) -> &'t [f32] {
+        self.embedding
+    }
+
+    /// What the encoder has for each word: every state in every direction, after its activation.
+    pub fn of_words(&self) -> Vec<Quantity> {
+        self.states.of_words()
+    }
+
+    /// What the encoder has for each text as a whole, after its activation.
+    pub fn of_texts(&self) -> Vec<Quantity> {
+        self.states.of_texts()
+    }
+
+    /// All units of a state at the text's word number `word`. `None` if the encoder has no such state for words, if
+    /// the text has not so many words, if the state has no activation to be before, or if what was before it was not
+    /// kept ([`Trace::keep_inputs`]).
+    pub fn at(&self, quantity: impl Into<Quantity>, word: usize) -> Option<Cow<'t, [f32]>> {
+        let place = self.place.filter(|place| word < place.length)?;
+        self.states.at(place, quantity.into(), word)
+    }
+
+    /// All units of a state of the whole text. `None` as with [`TextStates::at`], and for a text without words.
+    pub fn whole(&self, quantity: impl Into<Quantity>) -> Option<Cow<'t, [f32]>> {
+        self.states.whole(self.place?, quantity.into())
+    }
+
+    /// For each unit of [`State::Maximum`], the word at whose window it was largest, the first if there are several.
+    pub fn winners(&self) -> Option<&'t [u32]> {
+        self.states.winners(self.place?)
+    }
+}
+
+/// Where a text lies in a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'t> {
+    /// Number of the block.
+    pub(crate) number: usize,
+    block: &'t Block,
+    /// Place of the text in the block.
+    pub(crate) place: usize,
+    length: usize,
+}
+
+impl Place<'_> {
+    /// The row of the block that was written when `word` was read in this direction.
+    pub(crate) fn row(self, direction: Direction, word: usize) -> usize {
+        let step = match direction {
+            Direction::Forward => word,
+            Direction::Backward => self.length - 1 - word,
+        };
+        self.block.row(self.place, step)
+    }
+
+    /// The same row, counted over all blocks of the batch.
+    pub(crate) fn batch_row(self, direction: Direction, word: usize) -> usize {
+        self.block.first_row as usize + self.row(direction, word)
+    }
+}
+
+/// The states of one kind of encoder over a batch. Each encoder's file says how they lie.
+pub(crate) trait States: Any + fmt::Debug + Send + Sync {
+    /// The states that every word has, after activation.
+    fn of_words(&self) -> Vec<Quantity> {
+        Vec::new()
+    }
+
+    /// The states that every text has, after activation.
+    fn of_texts(&self) -> Vec<Quantity> {
+        Vec::new()
+    }
+
+    /// A state at a word of the text at `place`.
+    fn at(&self, _place: Place<'_>, _quantity: Quantity, _word: usize) -> Option<Cow<'_, [f32]>> {
+        None
+    }
+
+    /// A state of the text at `place`.
+    fn whole(&self, _place: Place<'_>, _quantity: Quantity) -> Option<Cow<'_, [f32]>> {
+        None
+    }
+
+    /// The words that won each unit of a maximum.
+    fn winners(&self, _place: Place<'_>) -> Option<&[u32]> {
+        None
+    }
+}
+
+/// The states of the last forward pass, of whichever encoder.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    states: Option<Box<dyn States>>,
+    /// Texts and packed rows of the batch; `None` before a forward and after a backward pass.
+    of: Option<(usize, usize)>,
+}
+
+impl Held {
+    /// For a forward pass over `batch`: the states to write, those of the pass before if it was of this kind.
+    pub(crate) fn begin<T: States + Default>(&mut self, batch: &Batch) -> &mut T {
+        self.of = Some((batch.texts(), batch.rows()));
+        let states = self.states.get_or_insert_with(|| Box::<T>::default());
+        if !(&**states as &dyn Any).is::<T>() {
+            *states = Box::<T>::default();
+        }
+        (&mut **states as &mut dyn Any).downcast_mut().expect("of this kind now")
+    }
+
+    /// For the backward pass, which may write where it has read.
+    pub(crate) fn spend<T: States>(&mut self) -> &mut T {
+        assert!(self.of.take().is_some(), "a backward pass without its forward pass");
+        let states = self.states.as_deref_mut().map(|states| states as &mut dyn Any);
+        states.and_then(|states| states.downcast_mut()).expect("states of this encoder")
+    }
+}
+
+/// Row `row` of a table with rows of `width`; `None` if the table was not kept.
+pub(crate) fn row(table: &[f32], row: usize, width: usize) -> Option<Cow<'_, [f32]>> {
+    table.get(row * width..(row + 1) * width).map(Cow::Borrowed)
+}
