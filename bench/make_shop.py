@@ -3,14 +3,18 @@
 
 The shop sells hardware, kitchen and garden things. Customers call a thing by another word than its title does (tap for
 faucet), leave words out, and misspell about every seventh query. Written are titles.tsv (the collection), clicks.tsv (the
-log to learn from), and validation.tsv and judged.tsv (graded titles for queries that the log does not contain). The same
-files come out every time; testdata/shop holds them. It is for trying things out: it is far too easy to compare systems.
+log to learn from), validation.tsv and judged.tsv (graded titles for queries that the log does not contain), and log.csv,
+the raw log behind clicks.tsv as `clickvec prepare` takes it: the same clicks with users and times, and what a raw log has
+besides: a robot, personal data in queries, items that are no longer sold. The same files come out every time;
+testdata/shop holds them. It is for trying things out: it is far too easy to compare systems.
 """
+import datetime
 import random
 import sys
 from pathlib import Path
 
 CLICKS, VALIDATION, JUDGED = 3000, 60, 120
+USERS, DAYS, ROBOT_QUERIES = 400, 14, 260
 MISSPELT = 0.15
 
 # What stands in a title: (what customers say, adjectives, sizes, department).
@@ -108,8 +112,32 @@ def judged(rng, all_products, queries):
     return rows
 
 
-def write(path, header, rows):
-    path.write_text("".join("\t".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
+def raw_log(stock, clicks):
+    """The clicks with who and when, and what else is in a raw log."""
+    rng = random.Random(21)
+    ids = {p["title"]: f"p{n:03}" for n, p in enumerate(stock)}
+    begin = datetime.datetime(2026, 3, 2)
+
+    def row(day, user, query, item):
+        time = begin + datetime.timedelta(days=day, seconds=rng.randrange(86400))
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ"), user, query, item
+
+    def person():
+        return f"u{rng.randrange(USERS):03}"
+
+    rows = [row(rng.randrange(DAYS), person(), query, ids[title]) for query, title in clicks]
+    # A robot asks for everything on one day.
+    rows += [row(5, "u999", query, ids[title]) for query, title in rng.sample(clicks, ROBOT_QUERIES)]
+    for text in ["lamp for jane.doe@example.com", "order 555-234-5678", "4111 1111 1111 1111", "rug jane.doe@example.com"]:
+        rows += [row(rng.randrange(DAYS), person(), text, ids[rng.choice(stock)["title"]]) for _ in range(3)]
+    # Nothing was typed; the item is no longer sold.
+    rows += [row(rng.randrange(DAYS), person(), "", ids[rng.choice(stock)["title"]]) for _ in range(20)]
+    rows += [row(rng.randrange(DAYS), person(), rng.choice(clicks)[0], "p999") for _ in range(30)]
+    return sorted(rows)
+
+
+def write(path, header, rows, separator="\t"):
+    path.write_text("".join(separator.join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
 
 
 def main():
@@ -134,6 +162,7 @@ def main():
     queries = list(held_out.items())
     write(folder / "titles.tsv", ("id", "title"), [(f"p{n:03}", p["title"]) for n, p in enumerate(stock)])
     write(folder / "clicks.tsv", ("query", "title"), clicks)
+    write(folder / "log.csv", ("time", "user", "query", "sku"), raw_log(stock, clicks), ",")
     write(folder / "validation.tsv", ("query", "title", "grade"), judged(rng, stock, queries[:VALIDATION]))
     write(folder / "judged.tsv", ("query", "title", "grade"), judged(rng, stock, queries[VALIDATION:]))
 

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use clickvec::clicks::{ClickReader, TITLE, Weighting, read_judged_rows, read_titles};
+use clickvec::clicks::{ClickReader, Weighting};
 use clickvec::eval::{Judgments, JudgmentsBuilder};
 use clickvec::ranker::{Corpus, Ranker, RankerSpec, Resources, System};
+use clickvec::tables::{TITLE, read_judged_rows, read_titles};
 use rustix::time::{ClockId, clock_gettime};
 
 /// What is measured if nothing is named: every system that learns from titles and clicks alone.

@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use clickvec::clicks::{ClickLog, ClickReader, LogConfig, TITLE, Weighting};
+use clickvec::clicks::{ClickLog, ClickReader, LogConfig, Weighting};
+use clickvec::tables::TITLE;
 use clickvec_bench::{median, seconds};
 
 const CONFIG: LogConfig<'_> =

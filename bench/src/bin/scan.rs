@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec::clicks::{TITLE, read_titles};
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::math::Level;
 use clickvec::model::{Model, Side};
 use clickvec::settings::TrainConfig;
+use clickvec::tables::{TITLE, read_titles};
 use clickvec::train::{TrainOptions, train};
 use clickvec_bench::{median, quantile, seconds};
 use rustix::time::{ClockId, clock_gettime};

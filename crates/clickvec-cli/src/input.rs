@@ -1,12 +1,12 @@
 //! What several commands read.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, ensure};
-use clickvec::clicks::{self, MAX_LINE_BYTES, Skipped, TableFault, Titles};
 use clickvec::eval::{Judgments, TestSetFiles};
+use clickvec::tables::{self, FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, Skipped, TableFault, TitleFile};
 use clickvec::{Error, files};
 
 use crate::{output, test_set};
@@ -21,8 +21,8 @@ pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
 }
 
 /// Reads a collection, with the texts of the column `field`; it must not be empty.
-pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<clicks::Title>> {
-    let Titles { path, titles, skipped, untitled } = clicks::read_titles(path, field)?;
+pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<tables::Title>> {
+    let TitleFile { path, titles, skipped, untitled } = tables::read_titles(path, field)?;
     note_skipped(&path, &skipped);
     ensure!(
         !titles.is_empty(),
@@ -69,7 +69,11 @@ impl Lines {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
             let reader = match opened.map_or_else(|| files::open(&path), Ok) {
-                Ok(reader) => LineReader { reader, path: named(path), line: 0, bytes: Vec::new() },
+                Ok(reader) => LineReader {
+                    lines: BoundedLines::new(reader, MAX_LINE_BYTES),
+                    path: named(path),
+                    bytes: Vec::new(),
+                },
                 Err(error) => return drop(sender.send(Err(error))),
             };
             for line in reader {
@@ -116,33 +120,25 @@ fn named(path: PathBuf) -> PathBuf {
 }
 
 struct LineReader {
-    reader: Box<dyn BufRead + Send>,
+    lines: BoundedLines<Box<dyn BufRead + Send>>,
     path: PathBuf,
-    line: u64,
     bytes: Vec<u8>,
 }
 
 impl LineReader {
     fn read(&mut self) -> Result<Option<String>, Error> {
-        self.line += 1;
-        self.bytes.clear();
-        // One byte more than a line may have tells a long line from a longest one.
-        let mut bounded = (&mut self.reader).take(MAX_LINE_BYTES as u64 + 2);
-        let read = bounded.read_until(b'\n', &mut self.bytes);
-        let read = read.map_err(|source| Error::ReadAt { path: self.path.clone(), line: self.line, source })?;
-        if read == 0 {
-            return Ok(None);
+        let found = self.lines.next(&mut self.bytes).map_err(|source| {
+            let line = self.lines.number() + 1;
+            Error::ReadAt { path: self.path.clone(), line, source }
+        })?;
+        let line = self.lines.number();
+        let fault = |fault| Error::Table { path: self.path.clone(), line: Some(line), fault };
+        match found {
+            FoundLine::End => return Ok(None),
+            FoundLine::TooLong => return Err(fault(TableFault::LineTooLong { limit: MAX_LINE_BYTES })),
+            FoundLine::Whole => {}
         }
-        let mut content = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
-        if self.line == 1 {
-            content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
-        }
-        content = content.strip_suffix(b"\r").unwrap_or(content);
-        let fault = |fault| Error::Table { path: self.path.clone(), line: Some(self.line), fault };
-        if content.len() > MAX_LINE_BYTES {
-            return Err(fault(TableFault::LineTooLong { limit: MAX_LINE_BYTES }));
-        }
-        let text = std::str::from_utf8(content)
+        let text = std::str::from_utf8(&self.bytes)
             .map_err(|error| fault(TableFault::NotUtf8 { byte: error.valid_up_to() + 1 }))?;
         Ok(Some(text.to_owned()))
     }

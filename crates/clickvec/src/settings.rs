@@ -1,9 +1,10 @@
 //! What a training run is told, and what it records of itself in the model.
 
-use crate::clicks::{self, LogStatistics, NegativeSource, Negatives, Weighting};
+use crate::clicks::{LogStatistics, NegativeSource, Negatives, Weighting};
 use crate::encoder::{Bptt, EncoderConfig, InitRange};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
+use crate::tables;
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides what a training run learns, besides its data and the processor's
@@ -89,11 +90,11 @@ pub struct TrainingRecord {
 }
 
 fn title() -> String {
-    clicks::TITLE.to_owned()
+    tables::TITLE.to_owned()
 }
 
 fn is_title(field: &str) -> bool {
-    field == clicks::TITLE
+    field == tables::TITLE
 }
 
 impl Default for TrainConfig {

@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "encoder",
     "optimizer",
     "click_model",
+    "tables",
     "clicks",
     "simulate",
     "settings",
@@ -321,10 +322,10 @@ fn judging_knows_no_vector_exact_search_nothing_but_vectors_and_an_index_file_no
             knows(0, &["math", "encoder", "model", "index", "vectors", "tensor_file", "train"]);
         }
         if ["index/flat.rs", "index/codes.rs", "index/quantized.rs"].contains(&source.name.as_str()) {
-            knows(1, &["text", "eval", "encoder", "model", "ranker", "clicks", "train", "files"]);
+            knows(1, &["text", "eval", "encoder", "model", "ranker", "tables", "clicks", "train", "files"]);
         }
         if source.name == "index/file.rs" {
-            knows(2, &["math", "text", "eval", "encoder", "model", "vectors", "ranker", "clicks", "train"]);
+            knows(2, &["math", "text", "eval", "encoder", "model", "vectors", "ranker", "tables", "clicks", "train"]);
         }
     }
     assert!(seen[0] > 3 && seen[1..] == [3, 1], "{seen:?}");

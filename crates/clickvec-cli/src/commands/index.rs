@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clickvec::clicks::TITLE;
 use clickvec::collection::Collection;
 use clickvec::model::Model;
+use clickvec::tables::TITLE;
 use serde::Serialize;
 
 use super::search;

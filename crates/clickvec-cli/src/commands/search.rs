@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::clicks::TITLE;
 use clickvec::collection::Collection;
 use clickvec::index::{Hit, SearchScratch};
 use clickvec::model::{Embedder, Model, Side};
+use clickvec::tables::TITLE;
 use clickvec::text::{Dictionary, words};
 use serde::Serialize;
 

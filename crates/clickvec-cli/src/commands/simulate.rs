@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
-use clickvec::clicks::TITLE;
 use clickvec::simulate::{self, SimulateConfig, Summary};
+use clickvec::tables::TITLE;
 use serde::Serialize;
 
 use crate::answer::Answer;

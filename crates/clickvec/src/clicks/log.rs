@@ -4,9 +4,10 @@
 //! The files have no name: they vanish with the process, however it ends.
 
 use super::mapped::{Mapped, Spool};
-use super::{ClickReader, Skipped, Weighting};
+use super::{ClickReader, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
+use crate::tables::Skipped;
 use crate::text::batch::WordFeatures;
 use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word};
 use rayon::prelude::*;
@@ -425,7 +426,7 @@ fn mix(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::TITLE;
+    use crate::tables::TITLE;
 
     fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
         let folder = tempfile::tempdir().expect("a folder");

@@ -293,7 +293,8 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{LogConfig, TITLE, Weighting};
+    use crate::clicks::{LogConfig, Weighting};
+    use crate::tables::TITLE;
     use std::collections::HashSet;
 
     fn log(folder: &Path, rows: &str) -> ClickLog {

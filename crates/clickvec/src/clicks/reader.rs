@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::field::Field;
-use super::tsv::{Row, Step, TableReader};
-use super::{Skipped, Weighting, shown};
+use super::Weighting;
 use crate::Result;
 use crate::error::TableFault;
+use crate::tables::{Field, Row, Skipped, Step, TableReader, shown};
 
 /// One clicked pair; lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +32,7 @@ pub struct ClickReader {
 }
 
 impl ClickReader {
-    /// Opens a click log: columns `query` and `field` ([`super::TITLE`], as a rule, or several, joined by
+    /// Opens a click log: columns `query` and `field` ([`crate::tables::TITLE`], as a rule, or several, joined by
     /// `+`), optionally `weight` and `count`.
     ///
     /// With both, a pair's weight is the product of `weight` and what `weighting` makes of `count`.
@@ -116,7 +115,7 @@ fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::TITLE;
+    use crate::tables::TITLE;
 
     fn table(bytes: &'static [u8]) -> TableReader {
         TableReader::from_reader(Path::new("t.tsv"), Box::new(bytes)).unwrap()

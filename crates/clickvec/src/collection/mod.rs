@@ -8,11 +8,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clicks::Title;
 use crate::error::{Error, IndexFault, Result};
 use crate::index::file::{self, Folder};
 use crate::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use crate::model::{Model, QueryModel, Side};
+use crate::tables::Title;
 use crate::vectors::{NpyWriter, npy_header};
 use titles::Titles;
 

@@ -1,7 +1,7 @@
 //! Ids and texts of titles, packed: one string for all, since who searches looks at a few of them.
 
-use crate::clicks::Title;
 use crate::error::{Error, IndexFault, Result, shortened};
+use crate::tables::Title;
 
 /// As in a table of titles (docs/reference/tables.md).
 const HEADER: &str = "id\ttitle\n";

@@ -111,8 +111,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::clicks::JudgedRow;
     use crate::eval::{EvaluateOptions, judge};
+    use crate::tables::JudgedRow;
 
     fn judgments(queries: usize) -> Judgments {
         let texts: Vec<String> = (0..queries).map(|query| format!("query {query}")).collect();

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::clicks::JudgedRow;
 use crate::error::{Error, Result, TableFault, shortened};
+use crate::tables::JudgedRow;
 
 /// The best grade there is: perfect.
 pub const MAX_GRADE: u8 = 4;

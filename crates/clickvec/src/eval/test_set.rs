@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
-use crate::clicks::{
-    CORPUS, FoundTitle, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, each_title, judged_of, open_titles,
-};
 use crate::error::{Error, Result, TableFault, TestSetFault, shortened};
 use crate::files;
+use crate::tables::{
+    CORPUS, FoundTitle, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, each_title, judged_of, open_titles,
+};
 
 /// The queries of a BEIR folder.
 const QUERIES: &str = "queries.jsonl";
@@ -105,9 +105,9 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 
 /// Reads a test set. The form is told from a folder, or from the first line of the file `judged`:
 ///
-/// - a header with `query`: a table, as [`crate::clicks::read_judged_rows`] reads it;
+/// - a header with `query`: a table, as [`crate::tables::read_judged_rows`] reads it;
 /// - four fields, of which the last is a whole number, or anything else beside topics: TREC qrels, whose queries are
-///   [topics](read_topics), and whose titles are in any form that [`crate::clicks::read_titles`] takes;
+///   [topics](read_topics), and whose titles are in any form that [`crate::tables::read_titles`] takes;
 /// - a header with `query-id` and `corpus-id`: judgments in a BEIR folder, the folder above that of the file. Of the
 ///   folder itself, `qrels/test.tsv`, or the one file there is in `qrels`.
 ///

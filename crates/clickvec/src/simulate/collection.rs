@@ -8,8 +8,8 @@ use rand::seq::SliceRandom as _;
 use super::market::{BEST_SELLERS, Kind, Market, Rng};
 use super::query::{self, SMALL_WORDS};
 use super::world::World;
-use crate::clicks::Title;
 use crate::rng;
+use crate::tables::Title;
 use crate::text::words;
 
 /// How often users want something to do with a thing, an ordered pair, a site.

@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-use crate::clicks::Title;
+use crate::tables::Title;
 
 /// A random stream.
 pub(super) type Rng = Xoshiro256PlusPlus;

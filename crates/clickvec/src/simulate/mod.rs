@@ -21,8 +21,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::clicks::Title;
 use crate::error::{Error, Result, shortened};
+use crate::tables::Title;
 pub use folder::check_output;
 pub use market::Kind;
 use market::Market as _;

@@ -6,8 +6,8 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
 use super::market::{BEST_SELLERS, Kind, Market, Rng};
-use crate::clicks::Title;
 use crate::rng::Permutation;
+use crate::tables::Title;
 use crate::text::words;
 
 /// How often a query has 1, 2, 3, 4 words, summed.

@@ -5,7 +5,7 @@ mod step;
 
 pub use crate::settings::{Keep, SettingFault, TrainConfig, TrainingRecord};
 
-use crate::clicks::{ClickLog, LogConfig, LogStatistics, Minibatch, MinibatchConfig, Minibatches, Skipped};
+use crate::clicks::{ClickLog, LogConfig, LogStatistics, Minibatch, MinibatchConfig, Minibatches};
 use crate::encoder::Tensor;
 use crate::error::{Error, Result};
 use crate::eval::{EvaluateOptions, Judgments, Metric, Metrics, evaluate};
@@ -13,6 +13,7 @@ use crate::files::{Claim, check_replaceable, folder_of, publish, remove_abandone
 use crate::math::Level;
 use crate::model::{Model, file as model_file};
 use crate::ranker::Neural;
+use crate::tables::Skipped;
 use checkpoint::Progress;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

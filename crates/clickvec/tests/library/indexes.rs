@@ -2,13 +2,13 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::clicks::Title;
 use clickvec::collection::{Collection, IndexSummary};
 use clickvec::error::{FileFault, IndexFault, VectorFault};
 use clickvec::index::SearchScratch;
 use clickvec::model::{Model, QueryModel, Side};
 use clickvec::optimizer::OptimizerKind;
 use clickvec::rng;
+use clickvec::tables::Title;
 use clickvec::train::TrainConfig;
 use rand::RngExt as _;
 use std::fs;

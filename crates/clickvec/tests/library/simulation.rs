@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use clickvec::clicks::{TITLE, Title, read_judged_rows, read_titles};
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::error::Error;
 use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{Kind, SimulateConfig, simulate, true_grades};
+use clickvec::tables::{TITLE, Title, read_judged_rows, read_titles};
 use clickvec::text::words;
 use clickvec::train::{TrainConfig, TrainOptions, train};
 

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use clickvec::Result;
-use clickvec::clicks::{JudgedRow, NegativeSource, Negatives};
+use clickvec::clicks::{NegativeSource, Negatives};
 use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, RnnConfig,
     Tensor, TensorKind, Trace,
@@ -11,6 +11,7 @@ use clickvec::eval::Judgments;
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::optimizer::{Optimizer, OptimizerKind};
 use clickvec::rng;
+use clickvec::tables::JudgedRow;
 use clickvec::text::batch::{Batch, WordFeatures};
 use clickvec::text::{Feature, WordId};
 use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use clickvec::clicks::{TITLE, Title};
 use clickvec::collection::Collection;
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{self, Kind, SimulateConfig};
+use clickvec::tables::{TITLE, Title};
 use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
 
 use super::searches::{self, Engines};

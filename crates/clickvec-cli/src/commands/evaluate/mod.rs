@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::clicks::TITLE;
 use clickvec::eval::{self, EvaluateOptions, Gain, TestSetFiles, Ties};
+use clickvec::tables::TITLE;
 
 use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::fusion::{fit as fit_fusion, fused};

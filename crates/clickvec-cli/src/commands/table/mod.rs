@@ -15,8 +15,8 @@ mod statistics;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clickvec::clicks::titles_file;
 use clickvec::eval::{EvaluateOptions, Folds};
+use clickvec::tables::titles_file;
 
 use self::cache::Cache;
 use self::run::Table;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use clickvec::clicks::TITLE;
 use clickvec::eval::{Folds, Judgments, Metric};
+use clickvec::tables::TITLE;
 
 use super::cache::Point;
 use super::run::{Judged, Row};

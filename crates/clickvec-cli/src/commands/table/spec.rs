@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clickvec::clicks::TITLE;
 use clickvec::eval::{TestSetFiles, files_of_test_set};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
+use clickvec::tables::TITLE;
 use serde::Deserialize;
 
 use crate::commands::train;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::Parser;
-use clickvec::clicks::TITLE;
 use clickvec::eval::{self, TestSet, TestSetFiles, files_of_test_set};
+use clickvec::tables::TITLE;
 use clickvec::train::{TrainOptions, train};
 
 use crate::answer::Answer;

@@ -10,9 +10,9 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::trec::{fields_of, read_lines};
-use crate::clicks::{JsonLine, JsonLines, Line, TableReader, beir_query};
 use crate::error::{Error, Result, TableFault, TestSetFault, shortened};
 use crate::files;
+use crate::tables::{JsonLine, JsonLines, Line, TableReader, beir_query};
 
 /// What the header of a table of topics may call the id.
 const ID_COLUMNS: [&str; 3] = ["query_id", "qid", "id"];

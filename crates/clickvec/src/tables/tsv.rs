@@ -1,8 +1,9 @@
 //! Raw tab-separated values with a header, one line in memory at a time.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use super::{FoundLine, Lines};
 use crate::error::TableFault;
 use crate::files;
 use crate::{Error, Result};
@@ -18,12 +19,10 @@ const MAX_HEADER_BYTES: usize = 1 << 20;
 /// order mark is passed over, empty lines are ignored. Names are compared after trimming, ASCII case ignored.
 pub struct TableReader {
     path: PathBuf,
-    source: Box<dyn BufRead + Send>,
-    max_line_bytes: usize,
+    lines: Lines<Box<dyn BufRead + Send>>,
     header: Vec<String>,
     /// Every row must reach this many columns.
     required: usize,
-    line: u64,
     /// The current line without its end.
     text: String,
     /// Where the tabs of `text` are, as far as the header has columns.
@@ -55,7 +54,7 @@ pub struct Row<'a> {
 }
 
 /// [`Line`] without a borrow, so that a caller can go on in a loop.
-pub(super) enum Step {
+pub(crate) enum Step {
     Whole,
     Broken(TableFault),
     End,
@@ -80,11 +79,9 @@ impl TableReader {
     pub fn from_reader(path: &Path, source: Box<dyn BufRead + Send>) -> Result<TableReader> {
         let mut table = TableReader {
             path: path.to_owned(),
-            source,
-            max_line_bytes: MAX_HEADER_BYTES,
+            lines: Lines::new(source, MAX_HEADER_BYTES),
             header: Vec::new(),
             required: 0,
-            line: 0,
             text: String::new(),
             tabs: Vec::new(),
         };
@@ -92,12 +89,12 @@ impl TableReader {
             Step::Whole => {}
             Step::End => return Err(table.fault(None, TableFault::Empty)),
             Step::Broken(TableFault::NotUtf8 { .. }) => {
-                return Err(table.fault(Some(table.line), TableFault::HeaderNotUtf8));
+                return Err(table.fault(Some(table.line()), TableFault::HeaderNotUtf8));
             }
-            Step::Broken(fault) => return Err(table.fault(Some(table.line), fault)),
+            Step::Broken(fault) => return Err(table.fault(Some(table.line()), fault)),
         }
         table.header = table.text.split('\t').map(|name| name.trim().to_owned()).collect();
-        table.max_line_bytes = MAX_LINE_BYTES;
+        table.lines.set_limit(MAX_LINE_BYTES);
         Ok(table)
     }
 
@@ -147,14 +144,14 @@ impl TableReader {
     pub fn next(&mut self) -> Result<Option<Line<'_>>> {
         Ok(match self.advance()? {
             Step::Whole => Some(Line::Whole(self.row())),
-            Step::Broken(fault) => Some(Line::Broken { line: self.line, fault }),
+            Step::Broken(fault) => Some(Line::Broken { line: self.line(), fault }),
             Step::End => None,
         })
     }
 
     /// The line read last, counted from 1; the header's at first.
     pub fn line(&self) -> u64 {
-        self.line
+        self.lines.number()
     }
 
     /// The file that is read.
@@ -163,39 +160,28 @@ impl TableReader {
     }
 
     /// An [`Error::Table`] about this file.
-    pub(super) fn fault(&self, line: Option<u64>, fault: TableFault) -> Error {
+    pub(crate) fn fault(&self, line: Option<u64>, fault: TableFault) -> Error {
         Error::Table { path: self.path.clone(), line, fault }
     }
 
     /// The row that [`TableReader::advance`] found whole.
-    pub(super) fn row(&self) -> Row<'_> {
-        Row { line: self.line, text: &self.text, tabs: &self.tabs, columns: self.header.len() }
+    pub(crate) fn row(&self) -> Row<'_> {
+        Row { line: self.line(), text: &self.text, tabs: &self.tabs, columns: self.header.len() }
     }
 
-    pub(super) fn advance(&mut self) -> Result<Step> {
+    pub(crate) fn advance(&mut self) -> Result<Step> {
         loop {
             // The buffer wanders between Vec and String, so that UTF-8 is checked once and nothing is allocated.
             let mut bytes = std::mem::take(&mut self.text).into_bytes();
-            bytes.clear();
-            let found = read_line(&mut self.source, &mut bytes, self.max_line_bytes);
-            let found = match found {
-                Ok(found) => found,
-                Err(source) => {
-                    return Err(Error::ReadAt { path: self.path.clone(), line: self.line + 1, source });
+            match self.lines.next(&mut bytes) {
+                Ok(FoundLine::Whole) => {}
+                Ok(FoundLine::End) => return Ok(Step::End),
+                Ok(FoundLine::TooLong) => {
+                    return Ok(Step::Broken(TableFault::LineTooLong { limit: self.lines.limit() }));
                 }
-            };
-            if found == Found::End {
-                return Ok(Step::End);
-            }
-            self.line += 1;
-            if found == Found::TooLong {
-                return Ok(Step::Broken(TableFault::LineTooLong { limit: self.max_line_bytes }));
-            }
-            if bytes.last() == Some(&b'\r') {
-                bytes.pop();
-            }
-            if self.line == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
-                bytes.drain(..3);
+                Err(source) => {
+                    return Err(Error::ReadAt { path: self.path.clone(), line: self.line() + 1, source });
+                }
             }
             match String::from_utf8(bytes) {
                 Ok(text) => self.text = text,
@@ -239,44 +225,8 @@ impl<'a> Row<'a> {
     }
 
     /// [`Row::get`] for a column that was required, whose field is therefore there.
-    pub(super) fn required(&self, column: usize) -> &'a str {
+    pub(crate) fn required(&self, column: usize) -> &'a str {
         self.get(column).unwrap_or_default()
-    }
-}
-
-/// What [`read_line`] found.
-#[derive(PartialEq, Eq)]
-pub(super) enum Found {
-    Line,
-    TooLong,
-    End,
-}
-
-/// Appends one line without its LF to `line`; of a line over `limit` bytes no more than `limit` are ever kept.
-pub(super) fn read_line(source: &mut (impl BufRead + ?Sized), line: &mut Vec<u8>, limit: usize) -> io::Result<Found> {
-    let mut found = Found::End;
-    loop {
-        let available = match source.fill_buf() {
-            Ok(available) => available,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if available.is_empty() {
-            return Ok(found);
-        }
-        let end = memchr::memchr(b'\n', available);
-        let part = &available[..end.unwrap_or(available.len())];
-        if found != Found::TooLong {
-            found = if part.len() > limit - line.len() { Found::TooLong } else { Found::Line };
-        }
-        if found == Found::Line {
-            line.extend_from_slice(part);
-        }
-        let used = part.len() + usize::from(end.is_some());
-        source.consume(used);
-        if end.is_some() {
-            return Ok(found);
-        }
     }
 }
 

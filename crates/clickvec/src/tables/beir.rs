@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::field;
-use super::tsv::{Found, read_line};
-use super::{MAX_LINE_BYTES, TITLE, shown};
+use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE, shown};
 use crate::error::{Error, Result, TableFault};
 
 /// The member with what an object is called.
@@ -18,8 +17,7 @@ const TEXT: &str = "text";
 /// Reads objects line by line.
 pub(crate) struct JsonLines {
     path: PathBuf,
-    source: Box<dyn BufRead + Send>,
-    line: u64,
+    lines: Lines<Box<dyn BufRead + Send>>,
     bytes: Vec<u8>,
 }
 
@@ -34,25 +32,25 @@ pub(crate) struct JsonLine {
 impl JsonLines {
     /// `path` is for messages.
     pub(crate) fn new(path: &Path, source: Box<dyn BufRead + Send>) -> JsonLines {
-        JsonLines { path: path.to_owned(), source, line: 0, bytes: Vec::new() }
+        JsonLines { path: path.to_owned(), lines: Lines::new(source, MAX_LINE_BYTES), bytes: Vec::new() }
     }
 
     /// The next line that is not blank; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<JsonLine>> {
         loop {
-            self.line += 1;
-            let line = self.line;
-            self.bytes.clear();
-            let found = read_line(&mut self.source, &mut self.bytes, MAX_LINE_BYTES);
-            let found = found.map_err(|source| Error::ReadAt { path: self.path.clone(), line, source })?;
-            let content = match found {
-                Found::End => return Ok(None),
-                Found::TooLong => {
+            let found = self.lines.next(&mut self.bytes).map_err(|source| {
+                let line = self.lines.number() + 1;
+                Error::ReadAt { path: self.path.clone(), line, source }
+            })?;
+            let line = self.lines.number();
+            match found {
+                FoundLine::End => return Ok(None),
+                FoundLine::TooLong => {
                     return Ok(Some(JsonLine { line, object: Err(TableFault::LineTooLong { limit: MAX_LINE_BYTES }) }));
                 }
-                Found::Line => self.bytes.strip_prefix("\u{feff}".as_bytes()).filter(|_| line == 1),
-            };
-            let content = content.unwrap_or(&self.bytes);
+                FoundLine::Whole => {}
+            }
+            let content = &self.bytes[..];
             if !content.trim_ascii().is_empty() {
                 return Ok(Some(JsonLine { line, object: parse(content) }));
             }

@@ -23,7 +23,7 @@ pub(super) fn join<'a>(texts: impl Iterator<Item = &'a str>, out: &mut String) {
 }
 
 /// The columns of a field, found.
-pub(super) struct Field {
+pub(crate) struct Field {
     columns: Vec<usize>,
     joined: String,
 }
@@ -34,7 +34,7 @@ impl Field {
     /// # Errors
     ///
     /// Those of [`TableReader::require`].
-    pub(super) fn require(table: &mut TableReader, field: &str) -> Result<Field> {
+    pub(crate) fn require(table: &mut TableReader, field: &str) -> Result<Field> {
         let columns = match table.column(field) {
             Some(_) => vec![table.require(field)?],
             None => names(field).map(|name| table.require(name)).collect::<Result<_>>()?,
@@ -43,7 +43,7 @@ impl Field {
     }
 
     /// What a row has there.
-    pub(super) fn of<'a>(&'a mut self, row: &Row<'a>) -> &'a str {
+    pub(crate) fn of<'a>(&'a mut self, row: &Row<'a>) -> &'a str {
         if let [column] = self.columns[..] {
             return row.required(column);
         }

@@ -1,5 +1,7 @@
 //! One test per fault of a table, and what is tolerated.
 
+use std::io;
+
 use super::*;
 
 fn table(bytes: &'static [u8]) -> Result<TableReader> {
@@ -92,7 +94,7 @@ fn a_row_that_is_not_utf8() {
 fn a_row_that_is_too_long_is_never_held() {
     let bytes: &[u8] = [&b"a\tb\n"[..], &[b'x'; 1 << 20], b"\n123\t5678\n123\t56789\n"].concat().leak();
     let mut table = table(bytes).unwrap();
-    table.max_line_bytes = 8;
+    table.lines.set_limit(8);
     let too_long = || Err(TableFault::LineTooLong { limit: 8 });
     assert_eq!(rows(&mut table), [(2, too_long()), (3, fields(&["123", "5678"])), (4, too_long())]);
     assert!(table.text.capacity() < 100);

@@ -25,7 +25,7 @@ pub struct Title {
 
 /// A collection as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Titles {
+pub struct TitleFile {
     /// The file that was read.
     pub path: PathBuf,
     /// The documents, in the order of the file.
@@ -45,13 +45,13 @@ pub struct Titles {
 /// Those of [`files::open`], [`TableReader::from_reader`] and [`TableReader::require`]; [`Error::TestSet`] for a folder
 /// without a corpus; [`Error::ReadAt`] if reading fails; [`Error::Table`] with [`TableFault::DuplicateId`] if two lines
 /// have the same id, because a result could then mean either.
-pub fn read_titles(path: &Path, field: &str) -> Result<Titles> {
+pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
     let (path, reader) = open(path)?;
     titles_of(&path, reader, field)
 }
 
-fn titles_of(path: &Path, reader: Box<dyn BufRead + Send>, field: &str) -> Result<Titles> {
-    let mut read = Titles { path: path.to_owned(), ..Titles::default() };
+fn titles_of(path: &Path, reader: Box<dyn BufRead + Send>, field: &str) -> Result<TitleFile> {
+    let mut read = TitleFile { path: path.to_owned(), ..TitleFile::default() };
     let mut lines = Vec::new();
     let each = |title: FoundTitle<'_>| {
         match title.document {
@@ -164,7 +164,7 @@ fn refuse_duplicates(path: &Path, titles: &[Title], lines: &[u64]) -> Result<()>
 mod tests {
     use super::*;
 
-    fn read(bytes: &'static [u8], field: &str) -> Result<Titles> {
+    fn read(bytes: &'static [u8], field: &str) -> Result<TitleFile> {
         titles_of(Path::new("t.tsv"), Box::new(bytes), field)
     }
 
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn titles_skip_broken_lines() {
-        let Titles { titles, skipped, .. } = read(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n", "title").unwrap();
+        let TitleFile { titles, skipped, .. } = read(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n", "title").unwrap();
         assert_eq!(titles, [title("7", "Red shoes"), title("8", "Blue")]);
         assert_eq!((skipped.count, skipped.first[0].line), (1, 3));
     }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_row_without_an_id_is_broken() {
-        let Titles { titles, skipped, .. } = read(b"id\ttitle\n7\ta\n\tb\n \tc\n8\td\n", "title").unwrap();
+        let TitleFile { titles, skipped, .. } = read(b"id\ttitle\n7\ta\n\tb\n \tc\n8\td\n", "title").unwrap();
         assert_eq!(titles, [title("7", "a"), title("8", "d")]);
         assert_eq!((skipped.count, skipped.first[0].line), (2, 3));
         let message = skipped.first[0].reason.to_string();
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_corpus_is_read_like_a_table() {
         let bytes = b"\n{\"_id\":\"7\",\"title\":\"Red shoes\",\"text\":\"red\"}\r\n{\"_id\":\n{\"_id\":\"8\",\"text\":\"blue\"}";
-        let Titles { titles, skipped, untitled, .. } = read(bytes, "title").unwrap();
+        let TitleFile { titles, skipped, untitled, .. } = read(bytes, "title").unwrap();
         assert_eq!(titles, [title("7", "Red shoes"), title("8", "blue")]);
         assert_eq!((skipped.count, skipped.first[0].line, untitled), (1, 3, 1));
         assert_eq!(read(bytes, "text").unwrap().titles, [title("7", "red"), title("8", "blue")]);

@@ -1,0 +1,64 @@
+//! Tables on disk: tab-separated files with a header, BEIR's JSON lines, and the bounded lines that both are made of.
+//! `docs/reference/tables.md` describes every file that is read here.
+
+mod beir;
+mod field;
+mod judged;
+mod lines;
+mod titles;
+mod tsv;
+
+pub use crate::error::TableFault;
+pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
+pub(crate) use field::Field;
+pub(crate) use judged::judged_of;
+pub use judged::{JudgedRow, read_judged_rows};
+pub use lines::{FoundLine, Lines};
+pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
+pub use titles::{Title, TitleFile, read_titles, titles_file};
+pub(crate) use tsv::Step;
+pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
+
+/// The column with the texts that are ranked, unless another is named.
+pub const TITLE: &str = "title";
+
+/// How many skipped lines are kept to be shown.
+pub const SHOWN_SKIPPED_LINES: usize = 5;
+
+/// How much of a bad field a message repeats.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// The lines that a reader left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many there were.
+    pub count: u64,
+    /// The first [`SHOWN_SKIPPED_LINES`] of them.
+    pub first: Vec<SkippedLine>,
+}
+
+/// A line that was left out, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedLine {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: TableFault,
+}
+
+impl Skipped {
+    /// Counts one more line.
+    pub fn add(&mut self, line: u64, reason: TableFault) {
+        self.count += 1;
+        if self.first.len() < SHOWN_SKIPPED_LINES {
+            self.first.push(SkippedLine { line, reason });
+        }
+    }
+}
+
+pub(crate) fn shown(field: &str) -> String {
+    match field.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &field[..end]),
+        None => field.to_owned(),
+    }
+}
