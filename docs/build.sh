@@ -9,7 +9,7 @@ mdbook="$(command -v mdbook || true)"
 if [ -z "$mdbook" ]; then
     mdbook="$target/tools/bin/mdbook"
     if [ ! -x "$mdbook" ]; then
-        # Without what serves and watches pages: half of the crates.
+        # Without what serves and watches pages. Once, for about 200 s of processor time.
         cargo install mdbook --version 0.5.4 --locked --no-default-features --features search --root "$target/tools"
     fi
 fi
@@ -21,3 +21,4 @@ if grep -qE '\b(WARN|ERROR)\b' "$log"; then
     echo "error: expected a book without warnings, found the above" >&2
     exit 1
 fi
+rm -f "$target/book/build.sh"
