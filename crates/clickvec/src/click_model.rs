@@ -1,9 +1,9 @@
 //! The position-based click model: how often each place of a result list is looked at.
 //!
-//! A click takes two things: that the place is looked at, and that the title attracts whoever looks. With θ_k the first
-//! for place k and α the second for a pair of query and title, P(click) = θ_k α (Craswell, Zoeter, Taylor and Ramsey, "An
+//! A click takes two things: the place is looked at, and the title attracts the one who looks. Let θ_k be the probability
+//! of the first for place k and α that of the second for a pair of query and title. Then P(click) = θ_k α (Craswell, Zoeter, Taylor and Ramsey, "An
 //! experimental comparison of click position-bias models", WSDM 2008; Chuklin, Markov and de Rijke, *Click models for web
-//! search*, 2015). A ranker puts what attracts on top, so the places' bare click rates tell nothing of θ; pairs that were
+//! search*, 2015). A ranker puts what attracts on top, so the plain click rates of the places say nothing about θ; pairs that were
 //! shown at several places do, since their α is the same at each.
 //!
 //! **The fit** is by conditional EM (ECM; Meng and Rubin, Biometrika 80, 1993): with c clicks of n showings of pair i at
@@ -17,18 +17,18 @@
 //! most of them with a handful of showings: the maximum of the other is biased then (Neyman and Scott, 1948), while here
 //! α cancels from the equations of θ, which stay right for any number of showings as long as the mean is θ_k α
 //! (Wooldridge, Journal of Econometrics 90, 1999). A pair with one showing thus does no harm, and one that was shown at a
-//! single place says nothing and is passed over.
+//! single place says nothing and is skipped.
 //!
-//! No α is kept: each round streams over the pairs and sums, so memory is a few numbers a place.
+//! No α is kept: each round streams over the pairs and adds up, so memory is a few numbers for each place.
 
 use std::collections::BTreeSet;
 
 /// The most rounds.
 const MAX_ITERATIONS: usize = 500;
-/// The fit stands when no ln θ moves further in a round.
+/// The fit is done when no ln θ moves further than this in a round.
 const TOLERANCE: f64 = 1e-6;
 
-/// What was seen of a pair at one place.
+/// The showings and clicks of a pair at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PositionCell {
     /// The place, from 0.
@@ -42,25 +42,25 @@ pub struct PositionCell {
 /// How often each place is looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionModel {
-    /// θ by place, as a part of the reference's, which has 1; `None` where the log does not say: the likelihood of what
-    /// was clicked there against the reference has no maximum, as at a place without clicks.
+    /// θ by place, divided by that of the reference, which is 1; `None` where the log does not say: the likelihood of the
+    /// clicks there, compared with the reference, has no maximum, as at a place without clicks.
     pub examination: Vec<Option<f64>>,
     /// The standard error of each θ: robust, with the pairs of one query as a cluster. 0 for the reference; `None` also where
-    /// one query alone says everything, which scatters about nothing.
+    /// there is only one query, so that nothing scatters.
     pub standard_errors: Vec<Option<f64>>,
     /// The place with θ = 1: the first that was shown, or else, if the log cannot compare it with any other, the first of
     /// those places that can be compared and have the most clicks.
     pub reference: usize,
     /// How often each place showed a title, and how often it was clicked there; all pairs.
     pub totals: Vec<(u64, u64)>,
-    /// How much the titles of each place attract, clicks / (showings · θ), as a part of the reference's; `None` where θ is.
+    /// How much the titles of each place attract, clicks / (showings · θ), divided by the reference's; `None` where θ is.
     ///
     /// Where the ranker that made the log tells good titles from bad ones, this falls from place to place; where it does
     /// not, it stays.
     pub attraction: Vec<Option<f64>>,
-    /// Pairs that were shown at several of the compared places and clicked there: those that the fit is from.
+    /// The pairs that were shown at several of the compared places and clicked there, on which the fit is based.
     pub informative_pairs: u64,
-    /// Rounds until the fit stood.
+    /// Rounds until the fit was done.
     pub iterations: usize,
     /// The conditional log-likelihood of the clicks after each round, up to a constant. It never falls.
     pub log_likelihood: Vec<f64>,
@@ -149,8 +149,8 @@ pub fn fit_positions<E>(
 }
 
 impl PositionModel {
-    /// What a click at each place is worth: 1/θ, at most `clip` (inverse propensity, clipped), times the place's attraction,
-    /// at most 1, to the power of `trust`; 1 at a place of which the log does not say how often it is looked at.
+    /// The worth of a click at each place: 1/θ, at most `clip` (inverse propensity, clipped), times the place's attraction,
+    /// at most 1, to the power of `trust`; 1 at a place for which the log does not say how often it is looked at.
     ///
     /// With a trust of 0 it is inverse propensity alone, which is right if every click means the same. It does not where
     /// users now and then click what is of no use: below, where a good ranker has put the bad titles, most clicks are such
@@ -169,7 +169,7 @@ fn shown(cell: &PositionCell) -> f64 {
     cell.shown.max(cell.clicks) as f64
 }
 
-/// What a round needs of a pair.
+/// The sums of a pair that a round needs.
 struct Pair {
     clicks: f64,
     /// Σ n θ: how often it was looked at.

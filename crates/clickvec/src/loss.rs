@@ -17,9 +17,9 @@ const CHUNK: usize = 64;
 pub struct Pairs {
     /// The clicked title of each query.
     pub positive: Vec<u32>,
-    /// What multiplies each pair's loss.
+    /// The factor of each pair's loss.
     pub weight: Vec<f32>,
-    /// Which titles are negatives.
+    /// The titles that are negatives.
     pub negatives: NegativeRows,
 }
 
@@ -36,7 +36,7 @@ pub enum NegativeRows {
 #[derive(Debug, Clone, Default)]
 pub struct TitleLists(pub(crate) Lists<u32>);
 
-/// What [`Loss::compute`] found.
+/// The result of [`Loss::compute`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LossSum {
     /// Σ l_r
@@ -126,7 +126,7 @@ impl Loss {
         self.d_positive.resize(pairs.positive.len(), 0.0);
         self.d_cosine.clear();
         self.d_cosine.resize(lists.items.len(), 0.0);
-        // The lists have different lengths: their parts of d_cosine are cut by hand.
+        // The lists have different lengths, so their parts of d_cosine are cut by hand.
         let mut parts = Vec::with_capacity(pairs.positive.len().div_ceil(CHUNK));
         let mut rest = &mut self.d_cosine[..];
         for first in (0..pairs.positive.len()).step_by(CHUNK) {
@@ -227,16 +227,16 @@ impl Loss {
 }
 
 /// log(1 + Σ_j e^{x_j}) with x_j = −γΔ_j. Each x_j becomes `scale` times its derivative, −∞ becomes
-/// 0, and minus their sum, the clicked title's share, is returned beside the value.
+/// 0, and minus their sum, the clicked title's share, is returned with the value.
 fn softplus_of_sum(x: &mut [f32], scale: f32) -> (f64, f32) {
-    // The largest exponent, the 1's among them, is taken out: no γ overflows. NaN must survive.
+    // The largest exponent (that of the 1 is 0) is taken out, so that no γ overflows. NaN must survive.
     let largest = x.iter().fold(0.0f32, |largest, &x| if x > largest || x.is_nan() { x } else { largest });
     if x.iter().all(|&x| x == f32::NEG_INFINITY) {
         x.fill(0.0);
         return (0.0, 0.0);
     }
     for x in x.iter_mut() {
-        // Beyond −87 the exponential is bounded, not zero; −∞ stands for "not a negative".
+        // Below −87 the exponential is bounded, not zero; −∞ means "not a negative".
         *x -= largest;
     }
     let mut one = [-largest];

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// Rows of one task.
 const CHUNK: usize = 128;
 
-/// Which update.
+/// The kind of update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptimizerKind {
@@ -40,10 +40,10 @@ pub struct MomentumSchedule {
     stretches: Vec<(u64, f64)>,
 }
 
-/// What an update needs to know besides the gradient.
+/// The settings of an update.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptimizerConfig {
-    /// Which update.
+    /// The kind of update.
     pub kind: OptimizerKind,
     /// ε
     pub learning_rate: f32,
@@ -64,7 +64,7 @@ pub struct Optimizer {
 /// The state of one tensor's updates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TensorState {
-    /// Δ (Nesterov; of a table it lies with the tensor) or the mean of gradients (Adam); else empty.
+    /// Δ (Nesterov; a table's is with the tensor) or the mean of gradients (Adam); otherwise empty.
     pub(crate) velocity: Matrix,
     /// The mean of squared gradients (Adam).
     pub(crate) square: Matrix,
@@ -127,7 +127,7 @@ impl MomentumSchedule {
     }
 }
 
-/// What updates without a gradient do to a row: velocity × `decay`, value + velocity × `drift`.
+/// The effect of updates without a gradient on a row: velocity × `decay`, value + velocity × `drift`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Idle {
     decay: f32,
@@ -139,12 +139,12 @@ impl Idle {
     const NONE: Idle = Idle { decay: 1.0, drift: 0.0 };
 }
 
-/// What idling from an earlier update to `updates` does.
+/// The effect of idling from an earlier update to `updates`.
 struct Idles<'a> {
     config: &'a OptimizerConfig,
     updates: u64,
-    /// By the number of updates in between: most rows were last touched a few updates ago, and those
-    /// factors are computed once.
+    /// Factors by the number of updates in between: most rows were last touched a few updates ago, so these are
+    /// computed once.
     recent: Vec<Idle>,
 }
 
@@ -204,7 +204,7 @@ impl Optimizer {
         Optimizer { config, updates: 0, states }
     }
 
-    /// Updates done.
+    /// The number of updates done.
     pub fn updates(&self) -> u64 {
         self.updates
     }
@@ -347,12 +347,12 @@ struct Step {
     /// μ of the next.
     lookahead: f32,
     adam: AdamStep,
-    /// Of this row since its last update.
+    /// The drift of this row since its last update.
     idle: Idle,
 }
 
 impl Step {
-    /// Updates numbers that have a gradient.
+    /// Updates the numbers that have a gradient.
     fn update(
         self,
         kind: OptimizerKind,
@@ -373,7 +373,7 @@ impl Step {
 }
 
 by_level! {
-    /// First what idling did: Θ ← Θ + drift·Δ, Δ ← decay·Δ. Then Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ.
+    /// First the effect of idling: Θ ← Θ + drift·Δ, Δ ← decay·Δ. Then Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ.
     fn nesterov(
         value: &mut [f32], velocity: &mut [f32], gradient: &[f32], idle: Idle, rate: f32, momentum: f32, lookahead: f32,
     ) = nesterov_body
@@ -397,7 +397,7 @@ fn nesterov_body<const FMA: bool>(
     }
 }
 
-/// A contiguous part of a table and its state, with the touched rows that lie in it.
+/// A contiguous part of a table and its state, with the touched rows in it.
 struct RowTasks<'a> {
     /// Table row of the part's first row.
     first: usize,

@@ -12,7 +12,7 @@ pub fn stream(seed: u64, name: &str, index: u64) -> Xoshiro256PlusPlus {
 }
 
 /// A random order of 0 … n − 1 that is computed place by place: a Feistel network over the next
-/// power of four, walked until it lands inside.
+/// power of four, repeated until the result is below n.
 #[derive(Debug, Clone)]
 pub struct Permutation {
     n: u64,
@@ -29,7 +29,7 @@ impl Permutation {
         Permutation { n, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| stream.random()) }
     }
 
-    /// What stands at `place`.
+    /// The number at `place`.
     ///
     /// # Panics
     /// If `place` is not below n.
@@ -73,7 +73,7 @@ mod tests {
         let fixed = (0..1000).filter(|&i| a.at(i) == i).count();
         let same = (0..1000).filter(|&i| a.at(i) == b.at(i)).count();
         assert!(fixed < 10 && same < 10, "{fixed} and {same} of 1000");
-        // Neighbours are torn apart: the mean distance of a random order is n / 3.
+        // Neighbours are far apart: the mean distance in a random order is n / 3.
         let far: u64 = (1..1000).map(|i| a.at(i).abs_diff(a.at(i - 1))).sum();
         assert!((280_000..390_000).contains(&far), "{far}");
     }

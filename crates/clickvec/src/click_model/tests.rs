@@ -9,7 +9,7 @@ const CURVE: [f64; 8] = [1.0, 0.62, 0.45, 0.33, 0.26, 0.2, 0.17, 0.14];
 type Log = Vec<(u64, Vec<PositionCell>)>;
 
 /// A log of `queries` queries with eight titles each, shown `lists` times in an order that follows their attraction with
-/// some noise: as in a shop, what attracts stands on top.
+/// some noise: as in a shop, what attracts is on top.
 fn simulate(queries: u64, lists: usize, seed: u64) -> Log {
     let mut random = rng::stream(seed, "test", queries << 32 | lists as u64);
     let mut log = Vec::new();
@@ -61,7 +61,7 @@ fn the_true_curve_is_found_however_few_showings_a_pair_has() {
         assert_eq!((model.reference, model.examination[0]), (0, Some(1.0)));
         assert!(model.log_likelihood.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9 * pair[0].abs()));
         assert!(model.iterations < MAX_ITERATIONS, "{}", model.iterations);
-        // What the places' bare click rates say is far off.
+        // The plain click rates of the places are far off.
         let rate = |place: usize| model.totals[place].1 as f64 / model.totals[place].0 as f64;
         assert!(rate(7) / rate(0) < 0.5 * CURVE[7]);
     }
@@ -74,7 +74,7 @@ fn standard_errors_are_as_large_as_the_error() {
     let all: Vec<f64> = (0..logs).flat_map(|seed| deviations(&fit(&simulate(400, 8, seed + 10)).unwrap())).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     let square = all.iter().map(|z| z * z).sum::<f64>() / all.len() as f64;
-    // Deviations of one log hang together: as if there were but one in it.
+    // The deviations of one log depend on each other, as if there were only one in it.
     let error = 1.0 / (logs as f64).sqrt();
     assert!(mean.abs() < 3.0 * error, "{mean}");
     assert!((square - 1.0).abs() < 3.0 * error * 2f64.sqrt(), "{square}");
@@ -87,7 +87,7 @@ fn what_the_log_does_not_say_is_not_made_up() {
     // Every pair at one place only.
     assert_eq!(fit(&vec![(0, vec![cell(0, 9, 5)]), (0, vec![cell(1, 9, 2)])]), None);
     assert_eq!(fit(&vec![(0, vec![cell(0, 9, 0), cell(1, 9, 0)])]), None);
-    // Places 0 and 1 are linked, 2 stands alone, 3 has no clicks.
+    // Places 0 and 1 are linked, 2 is alone, 3 has no clicks.
     let log = vec![
         (0, vec![cell(0, 10, 8), cell(1, 10, 4)]),
         (1, vec![cell(2, 5, 5)]),
@@ -146,7 +146,7 @@ fn a_place_that_cannot_be_compared_gives_no_infinite_weight() {
     let log = vec![
         (0, vec![cell(0, 9, 5)]),
         (1, vec![cell(0, 4, 0), cell(1, 4, 4), cell(2, 4, 2)]),
-        // Place 3 was clicked beside 1 and never lost to it: its θ would be infinite.
+        // Place 3 was clicked where 1 was not, and never lost to it: its θ would be infinite.
         (2, vec![cell(1, 4, 0), cell(3, 4, 4)]),
         // Places 4 and 5 hang together only by a place without clicks.
         (3, vec![cell(4, 4, 4), cell(6, 4, 0)]),

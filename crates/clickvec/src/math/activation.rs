@@ -18,7 +18,7 @@ fn bound(x: f32, low: f32, high: f32) -> f32 {
     if x < low { low } else { x }
 }
 
-/// eˣ for x in [−87, 88]; beyond, the value at the bound.
+/// eˣ for x in [−87, 88]; beyond that, the value at the bound.
 #[inline(always)]
 pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     // Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits.
@@ -39,12 +39,12 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     p * scale
 }
 
-/// ln x for x > 0; what is smaller than the smallest normal number counts as that, 0 and less included.
+/// ln x for x > 0; anything below the smallest normal number, also 0 and less, counts as that number.
 #[inline(always)]
 fn ln<const FMA: bool>(x: f32) -> f32 {
     const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
     let x = if x < f32::MIN_POSITIVE { f32::MIN_POSITIVE } else { x };
-    // x = m·2ⁿ with m in [√½, √2): the bits of √½ are taken off, what is left above the mantissa is n.
+    // x = m·2ⁿ with m in [√½, √2): after subtracting the bits of √½, what is above the mantissa is n.
     let above = x.to_bits().wrapping_sub(SQRT_HALF.to_bits());
     let n = (above as i32 >> 23) as f32;
     let m = f32::from_bits((above & 0x007f_ffff).wrapping_add(SQRT_HALF.to_bits()));
@@ -109,7 +109,7 @@ fn ln_body<const FMA: bool>(values: &mut [f32]) {
 }
 
 by_level! {
-    /// ln x of every number, in place; of what is below the smallest normal number, its logarithm.
+    /// ln x of every number, in place; numbers below the smallest normal number count as that.
     pub fn ln_slice(values: &mut [f32]) = ln_body
 }
 by_level! {

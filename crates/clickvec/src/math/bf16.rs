@@ -1,7 +1,7 @@
 //! Products of factors rounded to bf16, added up in f32: on processors with AMX.
 //!
 //! A tile register holds 16 rows of 64 bytes: 16 × 32 numbers in bf16, or 16 × 16 in f32. Each number of a product is
-//! one chain over the tiles of k, so it depends neither on the rows beside it nor on how many there are.
+//! one chain over the tiles of k, so it depends neither on the other rows nor on how many there are.
 #![allow(unsafe_code, reason = "tile instructions over raw pointers; bounds are checked at gemm's door")]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -16,10 +16,10 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// Not at all.
+    /// No rounding.
     #[default]
     F32,
-    /// To 8 significant bits: needs AMX.
+    /// Rounding to 8 significant bits: needs AMX.
     Bf16,
 }
 
@@ -29,7 +29,7 @@ impl Precision {
         *self == Precision::F32
     }
 
-    /// Why there are no products in this precision at the level in use, if so.
+    /// The reason why the level in use has no products in this precision, if it has none.
     pub fn missing(self) -> Option<&'static str> {
         static AMX: OnceLock<Result<(), &'static str>> = OnceLock::new();
         match self {
@@ -77,7 +77,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// k and n.
+    /// The sizes k and n.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.k, self.n)
     }
@@ -233,7 +233,7 @@ mod amx {
                     (added.as_ptr().cast(), WIDE * 16)
                 }
             };
-            // Sums in tmm0 …, A in tmm6, B in tmm7; sums begin as they lie at `start`.
+            // Sums in tmm0 …, A in tmm6, B in tmm7; sums begin with the values at `start`.
             macro_rules! tiles {
                 ($($tile:literal)*) => {
                     asm!(
@@ -336,7 +336,7 @@ mod amx {
         let steps = k.div_ceil(32);
         resize(into, n.div_ceil(16) * steps * 16);
         for tile in 0..n.div_ceil(16) {
-            // Full tiles stand in panels; one that is not full stands alone.
+            // Full tiles are in panels; one that is not full is alone.
             let (full, first) = (n / 16, tile / WIDE * WIDE);
             let (first, count) = if tile < full { (first, WIDE.min(full - first)) } else { (tile, 1) };
             for step in 0..steps {
@@ -372,14 +372,14 @@ mod amx {
         }
     }
 
-    /// As [`pack_left`], of a matrix that lies transposed.
+    /// As [`pack_left`], for a matrix that is stored transposed.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     unsafe fn pack_transposed(job: &Job, into: &mut Vec<Row>) {
         let steps = job.k.div_ceil(32);
         resize(into, job.m.div_ceil(16) * steps * 16);
         for strip in 0..job.m.div_ceil(16) {
             for step in 0..steps {
-                // SAFETY: rows 16·strip … of A, which lie side by side.
+                // SAFETY: rows 16·strip … of A, which are side by side.
                 let mut tile: [__m512i; 16] = std::array::from_fn(|r| unsafe {
                     pairs(job.a.add(strip * 16), job.a_stride, step * 32 + 2 * r, job.k, job.m - strip * 16)
                 });

@@ -1,10 +1,10 @@
-//! Memory for numbers: it begins at a cache line, and large tables lie in huge pages.
+//! Memory for numbers: it begins at a cache line, and large tables use huge pages.
 
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
-/// What a processor reads at once. A vector register has as many bytes: a load that begins elsewhere
-/// touches two lines.
+/// The bytes that a processor reads at once. A vector register has as many: a load that does not begin at a line
+/// touches two.
 #[repr(C, align(64))]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Line([f32; LANES]);
@@ -61,12 +61,12 @@ impl Memory {
 }
 
 impl Buffer {
-    /// So many zeros.
+    /// A buffer of zeros.
     pub fn zeros(length: usize) -> Buffer {
         Buffer { memory: Memory::zeros(length.div_ceil(LANES)), length }
     }
 
-    /// Empty, with room for so many numbers.
+    /// An empty buffer with room for so many numbers.
     pub fn with_capacity(length: usize) -> Buffer {
         Buffer { length: 0, ..Buffer::zeros(length) }
     }

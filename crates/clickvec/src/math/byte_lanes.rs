@@ -1,4 +1,4 @@
-//! The few operations that products of 4-bit codes are written in, one implementation a set of instructions.
+//! The few operations that products of 4-bit codes are written in, implemented once for each set of instructions.
 #![allow(unsafe_code, reason = "vector intrinsics")]
 
 /// A register of bytes, four for each row, and one of 32-bit sums, one for each row.

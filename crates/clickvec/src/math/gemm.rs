@@ -1,9 +1,9 @@
 //! The product of matrices, C += A·B.
 //!
-//! Own kernels in place of a library's: each number of C is one chain of fused multiply-adds over
+//! Our own kernels instead of a library's: each number of C is one chain of fused multiply-adds over
 //! k = 0, 1, …, whatever the number of rows, so that a batch of one gives bit for bit what a batch
 //! of many gives; the level can be lowered, so that tests run every path; and a single row (a
-//! query) needs no code of its own. B is read as it lies, K × N row by row, without packing: at
+//! query) needs no code of its own. B is read in place, K × N row by row, without packing: at
 //! this project's sizes a panel of it stays in the first-level cache.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked once, at the door")]
 
@@ -23,17 +23,17 @@ pub struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    /// A matrix that lies row by row, its rows `stride` apart.
+    /// A matrix stored row by row, its rows `stride` apart.
     pub fn rows(data: &'a [f32], stride: usize) -> Left<'a> {
         Left { data, stride, transposed: false }
     }
 
-    /// The transpose of a matrix that lies row by row, its rows `stride` apart.
+    /// The transpose of a matrix stored row by row, its rows `stride` apart.
     pub fn transposed(data: &'a [f32], stride: usize) -> Left<'a> {
         Left { data, stride, transposed: true }
     }
 
-    /// Where the number in row i, column p lies.
+    /// The place of the number in row i, column p.
     ///
     /// # Panics
     /// If no address space has that place.
@@ -58,11 +58,11 @@ pub(super) fn reach(rows: usize, stride: usize, columns: usize) -> usize {
 /// The right factor: k × n numbers, and what they and the left factor's are rounded to.
 #[derive(Clone, Copy)]
 pub enum Right<'a> {
-    /// Nothing is rounded; rows lie so far apart.
+    /// Nothing is rounded; the number is the distance between rows.
     Exact(&'a [f32], usize),
-    /// Both factors are rounded to bf16 in the product; rows lie so far apart.
+    /// Both factors are rounded to bf16 in the product; the number is the distance between rows.
     Rounded(&'a [f32], usize),
-    /// As `Rounded`, but rounded before: for many products.
+    /// As `Rounded`, but rounded beforehand, for many products.
     Packed(&'a Packed),
 }
 
@@ -77,16 +77,16 @@ impl<'a, T: AsRef<[f32]> + ?Sized> From<(&'a T, usize)> for Right<'a> {
 pub struct Rows<'a> {
     /// The matrix, row by row.
     pub data: &'a [f32],
-    /// How far apart its rows are.
+    /// The distance between its rows.
     pub stride: usize,
-    /// Which of its rows.
+    /// The rows to take.
     pub of: &'a [u32],
     /// So many rows of C behind this product's are the next product's, and `of` says for them, too, what they
     /// begin with: they are brought near meanwhile.
     pub ahead: usize,
 }
 
-/// C[m × n] += A[m × k]·B[k × n]; rows of B and C lie as far apart as the number beside each says.
+/// C[m × n] += A[m × k]·B[k × n]; rows of B and C are as far apart as the number after each says.
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or B is to be rounded and [`Precision::missing`].
@@ -94,7 +94,7 @@ pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b
     product(sizes, a, b.into(), c, Start::Product, Ahead::Nothing);
 }
 
-/// As [`gemm`]; meanwhile it brings `ahead`, which is wanted next, into the second-level cache.
+/// As [`gemm`]; meanwhile it brings `ahead`, which is needed next, into the second-level cache.
 ///
 /// # Panics
 /// As [`gemm`].
@@ -109,7 +109,7 @@ pub fn gemm_ahead<'b>(
     product(sizes, a, b.into(), c, Start::Product, Ahead::Lines(lines));
 }
 
-/// C[m × n] = A[m × k]·B[k × n], whatever C was; otherwise as [`gemm`].
+/// C[m × n] = A[m × k]·B[k × n], whatever C held before; otherwise as [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
@@ -143,7 +143,7 @@ pub fn gemm_onto<'b>(
 #[derive(Clone, Copy)]
 pub(super) enum Start {
     Zero,
-    /// What C was.
+    /// The old C.
     Product,
     /// Row i is at `data[of[i]·stride]`.
     Rows {
@@ -159,7 +159,7 @@ const AHEAD: usize = 3;
 /// Numbers of a cache line.
 const LINE: usize = 16;
 
-/// What is wanted after a product. It is asked for tile by tile: all at once would wait for memory.
+/// What is needed after a product. It is asked for tile by tile: all at once would wait for memory.
 #[derive(Clone, Copy)]
 pub(super) enum Ahead {
     Nothing,
@@ -291,8 +291,8 @@ unsafe fn plain(job: Job, transposed: bool) {
     unsafe { if transposed { panels::<Plain, 2, 6, true>(job) } else { panels::<Plain, 2, 6, false>(job) } }
 }
 
-/// Panels of three vectors of columns, then what is left of them. A single row has but one sum a
-/// vector, and three would wait for each other, so it takes WIDE and six vectors first.
+/// Panels of three vectors of columns, then what is left of them. A single row has only one sum for
+/// each vector, and three would wait for each other, so it takes WIDE and six vectors first.
 #[inline(always)]
 unsafe fn panels<L: Lanes, const MR: usize, const WIDE: usize, const T: bool>(job: Job) {
     let mut column = 0;
@@ -360,7 +360,7 @@ unsafe fn rows<L: Lanes, const MR: usize, const T: bool, const NV: usize, const 
     }
 }
 
-/// MR rows × NV vectors of C, all of k, in registers; T: A lies transposed.
+/// MR rows × NV vectors of C, all of k, in registers; T: A is stored transposed.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const TAIL: bool>(
     job: Job,

@@ -1,4 +1,4 @@
-//! The few vector operations that the matrix product is written in, one implementation a level.
+//! The few vector operations that the matrix product is written in, implemented once for each level.
 #![allow(unsafe_code, reason = "vector intrinsics")]
 
 /// A vector register's worth of f32.

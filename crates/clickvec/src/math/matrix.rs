@@ -11,12 +11,12 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// All zeros.
+    /// A matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Matrix {
         Matrix { rows, columns, data: Buffer::zeros(rows * columns) }
     }
 
-    /// From numbers that stand row by row.
+    /// A matrix of numbers that are given row by row.
     ///
     /// # Panics
     /// If `data` does not hold rows × columns numbers.
@@ -74,7 +74,7 @@ impl Matrix {
     }
 }
 
-/// `out` becomes the transpose of a matrix that lies row by row, `columns` wide.
+/// `out` becomes the transpose of a matrix stored row by row, `columns` wide.
 pub fn transpose(data: &[f32], columns: usize, out: &mut Buffer) {
     let rows = data.len() / columns;
     out.resize(data.len());

@@ -15,7 +15,7 @@ use super::level::Level;
 
 /// Rows of a block.
 pub(crate) const ROWS: usize = 16;
-/// Numbers of a row that lie in one group of a block.
+/// Numbers of a row in one group of a block.
 pub(crate) const GROUP: usize = 8;
 /// 15 · 127 · 2²⁰ < 2³¹: no sum of more numbers is asked for.
 pub(crate) const MAX_DIMENSION: usize = 1 << 20;
@@ -53,7 +53,7 @@ pub(crate) fn next_block(plane: &[u8], scales: &[f32], probes: &[Probe<'_>], fro
     if probes.len() == 1 {
         return scan_with(Instructions::current(), plane, scales, [probes[0]], from);
     }
-    // One more kernel for each number of probes would not pay: what is missing asks and never passes.
+    // A kernel for each number of probes would not pay: a missing probe is asked for, and no row passes it.
     let nobody = Probe { threshold: f32::INFINITY, ..probes[0] };
     let probes: [_; MAX_PROBES] = std::array::from_fn(|q| *probes.get(q).unwrap_or(&nobody));
     scan_with(Instructions::current(), plane, scales, probes, from)
@@ -79,8 +79,8 @@ fn block_sums_naive(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     })
 }
 
-/// What of a [`Level`] matters here: AVX-512 comes with and without the instruction made for this. A value says that
-/// the processor was found to have it.
+/// The part of a [`Level`] that matters here: AVX-512 comes with and without the instruction made for this. A value
+/// says that the processor was found to have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Instructions {
     Plain,

@@ -59,7 +59,7 @@ mod tests {
         for length in 0..70 {
             let a: Vec<f32> = (0..length).map(|i| i as f32).collect();
             let b: Vec<f32> = (0..length).map(|i| (i % 5) as f32 - 2.0).collect();
-            // Small integers: exact in whatever order.
+            // Small integers: exact in any order.
             assert_eq!(score(&a, &b), a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>());
         }
         assert!(score(&[], &[]).is_sign_positive());

@@ -36,7 +36,7 @@ trait Table: Copy {
     fn velocity(self) -> *const f32;
 }
 
-/// Rows are what they hold.
+/// Rows are taken as they are stored.
 #[derive(Clone, Copy)]
 struct Still(*const f32);
 
@@ -88,7 +88,7 @@ pub(crate) fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32])
     sum(Still(table.as_ptr()), items, out);
 }
 
-/// As [`sum_rows`], with row r of the table being value[r] + drift[r]·velocity[r].
+/// As [`sum_rows`], where row r of the table is value[r] + drift[r]·velocity[r].
 ///
 /// # Panics
 /// If the table has no such row, or `velocity` or `drift` are not of its size.

@@ -6,7 +6,7 @@ use crate::math::level::by_level;
 /// The constants of one update.
 #[derive(Clone, Copy)]
 pub(crate) struct AdamStep {
-    /// Of the gradient, clipped.
+    /// The factor that clips the gradient.
     scale: f32,
     learning_rate: f32,
     /// 1 / (1 − β₁ᵏ)
@@ -16,7 +16,7 @@ pub(crate) struct AdamStep {
 }
 
 impl AdamStep {
-    /// Of update k, counted from 1.
+    /// The constants of update k, counted from 1.
     pub(crate) fn new(k: u64, learning_rate: f64, scale: f64) -> AdamStep {
         AdamStep {
             scale: scale as f32,

@@ -14,16 +14,16 @@ use crate::text::words;
 
 /// How often users want something to do with a thing, an ordered pair, a site.
 const SHARES: [f64; 3] = [0.62, 0.28, 0.10];
-/// Added to a rank in Zipf's law: the most wanted do not eat all the rest.
+/// The shift of a rank in Zipf's law: the most wanted do not crowd out the rest.
 const ZIPF_SHIFT: f64 = 10.0;
-/// How often something that is wanted of a thing has a quality as well.
+/// How often a want about a thing has a quality as well.
 const WITH_QUALITY: f64 = 0.25;
 /// How often a title does.
 const TITLE_WITH_QUALITY: f64 = 0.4;
-/// How often a title has something behind it that says nothing.
+/// How often a title ends with words that say nothing.
 const WITH_EXTRA: f64 = 0.3;
 
-/// What is wanted, and what a title is about.
+/// The subject of a want or of a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     /// A thing; an aspect of it, 0 for none, otherwise one more than its place; likewise a quality.
@@ -231,7 +231,7 @@ impl<'a> WorldMarket<'a> {
             let other = *pick(&topic.things, rng);
             self.some_of(Want::Thing { thing: other, aspect, quality: 0 }, 1, rng, found);
         }
-        // What is called alike, and means something else.
+        // Things with the same name that mean something else.
         let namesakes: Vec<usize> = self.world.things[thing].namesakes.iter().flatten().copied().collect();
         if !namesakes.is_empty() {
             for _ in 0..3 {
@@ -295,7 +295,7 @@ impl Market for WorldMarket<'_> {
 
     fn is_fit(&self, kind: Kind, want: &Want, query: &str) -> bool {
         let (Kind::Sense, Want::Thing { thing, .. }) = (kind, *want) else { return true };
-        // What stands beside the shared name must be a word of neither sense's titles.
+        // The words next to the shared name must not be in the titles of either sense.
         let it = &self.world.things[thing];
         let shared = it.names.said.iter().zip(&it.namesakes).filter(|(_, others)| !others.is_empty());
         let shared: HashSet<String> = shared.flat_map(|(name, _)| words(name)).collect();

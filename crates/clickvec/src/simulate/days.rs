@@ -1,4 +1,4 @@
-//! A log, day by day: each day has streams of its own, so that days can be made at once.
+//! A log, day by day: each day has its own random streams, so that days can be made in parallel.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;

@@ -24,7 +24,7 @@ const TRUTH: &str = "truth.json";
 /// A truth has a few thousand bytes.
 const MAX_TRUTH_BYTES: u64 = 1 << 20;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// A log that has fewer pairs a day than this after so many days would take for ever.
+/// A log that still has fewer pairs a day than this after so many days would never end.
 const LEAST_PAIRS_A_DAY: u64 = 100;
 const DAYS_BEFORE: u64 = 4;
 
@@ -41,7 +41,7 @@ struct Truth<'a> {
     files: Vec<String>,
 }
 
-/// What every version of it has.
+/// The part that every version has.
 #[derive(Deserialize)]
 struct Known {
     kind: String,
@@ -67,9 +67,9 @@ pub fn check_output(path: &Path) -> Result<()> {
 
 /// A folder that is being written.
 struct Writer<'a> {
-    /// Where it will be.
+    /// The place where it will be.
     output: &'a Path,
-    /// Where it is.
+    /// The place where it is now.
     folder: &'a Path,
     files: Vec<String>,
 }
@@ -123,7 +123,7 @@ pub(super) fn write<M: Market>(
         market.titles().iter().try_for_each(|title| writeln!(file, "{}\t{}", title.id, title.title))
     })?;
     summary.titles = market.titles().len() as u64;
-    // A table with nothing below its header would be an error to whoever reads it.
+    // A table with nothing below its header would be an error for its readers.
     if !validation.is_empty() {
         summary.validation = write_judged(&mut writer, "validation.tsv", market, validation.iter())?;
     }
@@ -205,7 +205,7 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
     Ok(sum)
 }
 
-/// Whether the log will reach its length in sensible time.
+/// Whether the log will reach its length in reasonable time.
 fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
     let pairs_a_day = sum.pairs / sum.days.max(1);
     match sum.days >= DAYS_BEFORE && sum.pairs < wanted && pairs_a_day < LEAST_PAIRS_A_DAY {

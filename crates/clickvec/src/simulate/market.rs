@@ -1,4 +1,4 @@
-//! What a simulation needs of the things that users look for.
+//! The trait of everything that users of a simulation can look for.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub(super) type Rng = Xoshiro256PlusPlus;
 /// How many titles of what sells best a biased engine puts into each list.
 pub(super) const BEST_SELLERS: usize = 6;
 
-/// What is hard about a query.
+/// The difficulty of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -19,7 +19,7 @@ pub enum Kind {
     Plain,
     /// No title that it means has one of its words.
     Synonym,
-    /// Its thing is called like another one, and what stands beside it has no word of the titles.
+    /// Its thing has the name of another one, and the other words are in no title.
     Sense,
     /// The same words in another order mean something else.
     Order,
@@ -47,9 +47,9 @@ impl Kind {
     }
 }
 
-/// What users can look for, the titles they can find, and the truth about both.
+/// A world that users search: what they can look for, the titles they can find, and the truth about both.
 pub(super) trait Market: Sync {
-    /// What somebody wants.
+    /// The type of a want.
     type Intent: Clone + Send;
 
     /// All titles.
@@ -58,7 +58,7 @@ pub(super) trait Market: Sync {
     /// The kinds of queries there are.
     fn kinds(&self) -> &[Kind];
 
-    /// What the next user wants.
+    /// The want of the next user.
     fn draw(&self, rng: &mut Rng) -> Self::Intent;
 
     /// Something that is wanted, and can be asked for by a query of this kind.

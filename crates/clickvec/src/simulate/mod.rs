@@ -27,7 +27,7 @@ pub use folder::check_output;
 pub use market::Kind;
 use market::Market as _;
 
-/// What is simulated.
+/// The settings of a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SimulateConfig {
     /// Rows of `clicks.tsv`.
@@ -38,14 +38,14 @@ pub struct SimulateConfig {
     pub judged: u32,
     /// Queries of the validation set.
     pub validation: u32,
-    /// How many queries of 1 are misspelt.
+    /// The share of queries that are misspelt.
     pub misspelt: f64,
     /// η: the title at rank r, from 1, is examined with probability r^−η.
     pub position_bias: f64,
-    /// How much the engine goes by what sells best of a thing instead of what is asked of it: from 0, not at all, to 1, by
-    /// nothing else.
+    /// How much the engine ranks by what sells best of a thing instead of what is asked for: from 0, not at all, to 1,
+    /// by nothing else.
     pub engine_bias: f64,
-    /// ε: how often an examined title that is of no use at all is clicked.
+    /// ε: how often a title of no use at all is clicked when it is examined.
     pub click_noise: f64,
     /// Same seed, same bytes.
     pub seed: u64,
@@ -73,7 +73,7 @@ impl Default for SimulateConfig {
     }
 }
 
-/// What was written.
+/// The numbers of what was written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Rows of `clicks.tsv`: a query and a title that was clicked for it on one day.
@@ -114,7 +114,7 @@ pub struct Fewer {
 /// The true grades of all titles of the invented world, in the order of `titles.tsv`, for each of these queries; nothing
 /// for a query that is neither judged nor of the validation set.
 ///
-/// They are made anew from the configuration that the simulation was made with.
+/// They are computed again from the configuration that the simulation was made with.
 pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<u8>>> {
     let world = world::World::new();
     let market = collection::WorldMarket::new(&world, config.titles, config.seed);

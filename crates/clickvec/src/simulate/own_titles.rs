@@ -1,4 +1,4 @@
-//! Somebody's own titles as what users look for: a query is made of words of the title that is wanted.
+//! A user's own titles as the world that is searched: a query is made of words of the wanted title.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,7 +32,7 @@ const COVERED: [f64; 4] = [0.25, 0.5, 0.75, 0.999];
 /// Titles of a list that have nothing to do with the query.
 const ANY: usize = 4;
 
-/// What is wanted: a title, by some of its words.
+/// A want: a title, by some of its words.
 #[derive(Debug, Clone)]
 pub(super) struct OwnWant {
     title: u32,
@@ -58,7 +58,7 @@ pub(super) struct OwnMarket {
 }
 
 impl OwnMarket {
-    /// Nothing if no title has a word that somebody could look for.
+    /// `None` if no title has a word that somebody could look for.
     pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
         let stop_words: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
         let (mut numbers, mut all) = (HashMap::new(), Vec::new());

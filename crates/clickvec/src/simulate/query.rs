@@ -1,4 +1,4 @@
-//! What people type.
+//! Queries as people type them.
 
 use rand::RngExt as _;
 
@@ -13,7 +13,7 @@ const LEAVES_OUT: f64 = 0.6;
 /// Words that say little.
 pub(super) const SMALL_WORDS: [&str; 16] =
     ["how", "to", "in", "of", "a", "for", "the", "what", "is", "your", "on", "with", "as", "from", "do", "|"];
-/// Those that are left out when something stands behind them; where order decides, they stay. `what is`, `log in` and
+/// Words that are left out if something follows them; where order decides, they stay. `what is`, `log in` and
 /// `not turning on` would not be said without theirs.
 pub(super) const LEFT_OUT: [&str; 6] = ["of", "a", "for", "the", "your", "with"];
 

@@ -7,15 +7,15 @@ use super::market::Rng;
 
 /// Titles in a list.
 pub(super) const SHOWN: usize = 10;
-/// How much the engine that made the log errs: the standard deviation of what it adds to a grade.
+/// The error of the engine that made the log: the standard deviation of what it adds to a grade.
 const ENGINE_ERROR: f64 = 1.2;
 
 /// The position-based model: P(click) = P(examined | rank) · P(click | examined, grade).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct ClickModel {
-    /// By rank, the first first.
+    /// The probability by rank, the first rank first.
     pub(super) examination: [f64; SHOWN],
-    /// By grade.
+    /// The probability by grade.
     pub(super) attraction: [f64; 5],
 }
 
@@ -34,8 +34,8 @@ impl ClickModel {
     }
 }
 
-/// What the engine takes a title for, in grades, before it errs: the grade where it is not biased (0); where it is biased
-/// in full (1), nothing but whether this sells best.
+/// The engine's own estimate of a title's grade, before it errs: the true grade if it is not biased (0); if it is fully
+/// biased (1), only whether the title sells best.
 pub(super) fn seeming_grade(grade: u8, sells_best: bool, bias: f64) -> f64 {
     (1.0 - bias) * f64::from(grade) + bias * if sells_best { 4.0 } else { 0.0 }
 }

@@ -7,7 +7,7 @@ use crate::math::prefetch::prefetch_line;
 /// The most texts that an encoder works through together.
 pub(crate) const BLOCK_TEXTS: usize = 128;
 
-/// Words of which the features are on their way at the same time.
+/// Words whose features are asked for at the same time.
 const ASKED_FOR: usize = 32;
 
 /// How many texts a block of a batch has. A block is the unit of parallel work: a small batch is cut
@@ -96,7 +96,7 @@ pub struct Batch {
     texts: usize,
     /// distinct word → features
     pub(crate) features: Lists<Feature>,
-    /// distinct word → packed rows of the batch where it stands, left to right
+    /// distinct word → packed rows of the batch where it occurs, left to right
     pub(crate) occurrences: Lists<u32>,
     /// Texts without words are in none.
     pub(crate) blocks: Vec<Block>,
@@ -106,9 +106,9 @@ pub struct Batch {
     pub(crate) touched: Vec<u32>,
     /// touched row → distinct words that hold its trigram, as (word, count)
     pub(crate) words_of_touched: Lists<Feature>,
-    /// The touched rows of which the gradient is no single word's.
+    /// The touched rows whose gradient is not that of a single word.
     pub(crate) shared: Vec<u32>,
-    /// touched row → row of the table's gradient: of the word, if its trigram stands there once and
+    /// touched row → row of the table's gradient: of the word, if its trigram occurs there once and
     /// nowhere else; after the words' rows, those of `shared`
     pub(crate) gradient_rows: Vec<u32>,
     scratch: Scratch,
@@ -171,7 +171,7 @@ impl Batch {
         self.features.items.clear();
         self.features.start.clear();
         self.features.start.push(0);
-        // They stand at random places of what may be a large file: many are asked for before the first is waited for.
+        // They are at random places of what may be a large file: many are asked for before waiting for the first.
         for some in s.word_ids.chunks(ASKED_FOR) {
             let mut features = [&[][..]; ASKED_FOR];
             for (features, &word) in features.iter_mut().zip(some) {
@@ -241,7 +241,7 @@ impl Batch {
         self.touched.clear();
     }
 
-    /// Works out what the way back needs: where each distinct word stands, and which table rows
+    /// Works out what the backward pass needs: where each distinct word occurs, and which table rows
     /// are touched by which words. `features` is the number of rows of the input table.
     pub fn plan_rows(&mut self, features: usize) {
         let words = self.distinct_words();
@@ -300,7 +300,7 @@ impl Batch {
         }
     }
 
-    /// `occurrences` becomes, for each distinct word, the packed rows where it stands in texts read from right to left.
+    /// `occurrences` becomes, for each distinct word, the packed rows where it occurs in texts read from right to left.
     pub(crate) fn occurrences_reversed(&self, occurrences: &mut Lists<u32>) {
         invert(occurrences, self.distinct_words(), self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
     }
@@ -332,7 +332,7 @@ impl Block {
     }
 }
 
-/// key → the places where it stands, in order of place.
+/// key → the places where it occurs, in order of place.
 fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (u32, &'a [u32])> + Clone) {
     lists.start.clear();
     lists.start.resize(keys + 2, 0);

@@ -18,8 +18,8 @@ pub struct Interner {
     ends: Vec<usize>,
 }
 
-/// A place in the hash table. What tells most words apart stands beside the number: to look elsewhere is to wait for
-/// memory.
+/// A place in the hash table. It holds, next to the number, what tells most words apart: looking elsewhere means waiting
+/// for memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     /// The upper half of the hash; the lower half is where the slot is.
@@ -82,7 +82,7 @@ impl Interner {
         if self.is_empty() { None } else { self.find(word, xxh3_64(word.as_bytes())).ok() }
     }
 
-    /// The number of `word`, or the free slot where its search ended.
+    /// The number of `word`, or the free slot where the search for it ended.
     #[inline(always)]
     fn find(&self, word: &str, hash: u64) -> Result<WordId, usize> {
         let mask = self.slots.len() - 1;
@@ -90,7 +90,7 @@ impl Interner {
         loop {
             match self.slots[slot] {
                 Slot { number: 0, .. } => return Err(slot),
-                // As bytes: of a slice of a str the boundaries would be checked each time.
+                // As bytes: slicing a str would check the boundaries each time.
                 Slot { tag: found, number } if found == tag(hash) && self.bytes_of(number - 1) == word.as_bytes() => {
                     return Ok(number - 1);
                 }

@@ -12,7 +12,7 @@ const BOUNDARY: char = '#';
 /// Bits of a Unicode scalar value.
 const BITS: u32 = 21;
 
-/// Three Unicode scalar values of `#word#`; ordered by the scalars, first to last.
+/// Three Unicode scalar values of `#word#`, ordered by the scalars from first to last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trigram(u64);
 
@@ -74,7 +74,7 @@ impl RowCount for Feature {
     }
 }
 
-/// Which trigrams there are, numbered from 0: the rows of a tower's input table.
+/// The trigrams that there are, numbered from 0: the rows of a tower's input table.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     trigrams: Vec<Trigram>,
@@ -87,9 +87,9 @@ pub struct Dictionary {
 pub struct DuplicateTrigram {
     /// The trigram.
     pub trigram: Trigram,
-    /// Where it stands first, counted from 0.
+    /// Its first place, counted from 0.
     pub first: usize,
-    /// Where it stands again.
+    /// Its second place.
     pub second: usize,
 }
 
@@ -117,7 +117,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`DuplicateTrigram`] where a trigram stands twice.
+    /// [`DuplicateTrigram`] if a trigram is there twice.
     pub fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
         let mut ids = HashMap::with_capacity_and_hasher(trigrams.len(), BuildHasherDefault::default());
         for (id, &trigram) in (0u32..).zip(&trigrams) {
@@ -148,7 +148,7 @@ impl Dictionary {
         &self.trigrams
     }
 
-    /// Whether at least one trigram of the text's words is here: otherwise its vector says nothing.
+    /// Whether at least one trigram of the text's words is here; otherwise its vector says nothing.
     pub fn knows_a_word(&self, text: &str) -> bool {
         let mut known = false;
         for_each_word(text, &mut WordBuffer::default(), |word| {

@@ -118,7 +118,7 @@ fn normalize(text: &str, out: &mut String) {
     }
 }
 
-/// `str::to_lowercase` into `out`. Only Σ, whose form at the end of a word is ς, needs its context.
+/// `str::to_lowercase` into `out`. Only Σ, which becomes ς at the end of a word, needs its context.
 fn lower_case(text: &str, out: &mut String) {
     out.clear();
     if text.contains('Σ') {
@@ -271,7 +271,7 @@ mod tests {
         check("東京タワー", &["東", "京", "タワー"]);
         check("二〇一三", &["二", "〇", "一", "三"]);
         check("x北", &["x", "北"]);
-        // An ideograph keeps its marks; the next letter starts anew.
+        // An ideograph keeps its marks; the next letter starts a new word.
         check("北\u{302A}ab", &["北\u{302A}", "ab"]);
         check("𠀀𠀁", &["𠀀", "𠀁"]);
     }

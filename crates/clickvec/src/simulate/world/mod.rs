@@ -1,5 +1,5 @@
-//! The world that users live in: what there is, and how it is said. Read from the files beside this one, whose heads
-//! describe their form.
+//! The world that users live in: what there is, and how it is said. Read from the files next to this one, which begin
+//! with a description of their form.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ pub(super) struct Sayings<T> {
 pub(super) struct Thing {
     pub(super) topic: usize,
     pub(super) names: Sayings<String>,
-    /// For each name in `said`, the other things that are called so.
+    /// For each name in `said`, the other things with that name.
     pub(super) namesakes: Vec<Vec<usize>>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Frame {
     pub(super) queries: Vec<String>,
 }
 
-/// All there is.
+/// Everything that there is.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) topics: Vec<Topic>,
