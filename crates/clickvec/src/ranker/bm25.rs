@@ -8,13 +8,25 @@ use super::{Ranker, Trained};
 use crate::error::{FileFault, Result};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "bm25",
     about: "Okapi BM25 (Robertson, Zaragoza 2009)",
     parameters: &[
-        Parameter::of_scoring("k1", 0.9, 0.0, 1000.0, "how slowly a repeated word saturates; 0 counts a word once"),
-        Parameter::of_scoring("b", 0.4, 0.0, 1.0, "how much a title's length counts, from 0 not at all to 1 in full"),
+        Parameter::of_scoring(
+            "k1",
+            0.9,
+            0.0,
+            1000.0,
+            "how slowly repetitions of a word saturate; 0 counts each word once",
+        ),
+        Parameter::of_scoring(
+            "b",
+            0.4,
+            0.0,
+            1.0,
+            "how much the title's length counts, from 0 (not at all) to 1 (in full)",
+        ),
     ],
     train: |values, resources, _| Ok(Box::new(Bm25::train(values, resources.corpus))),
     restore: |values, state| Ok(Box::new(Bm25::restore(values, state)?)),
@@ -72,7 +84,7 @@ impl Bm25 {
         Ok(Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") })
     }
 
-    /// Of a word of the vocabulary, or of one that it lacks.
+    /// The idf of a word of the vocabulary, or of one that it lacks.
     fn inverse_document_frequency(&self, word: Option<WordId>) -> f64 {
         let titles = word.map_or(0, |word| u64::from(self.document_frequency[word as usize]));
         (1.0 + ((self.documents - titles) as f64 + 0.5) / (titles as f64 + 0.5)).ln()

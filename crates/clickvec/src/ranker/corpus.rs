@@ -2,7 +2,7 @@
 
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
-/// What stands for a word that the vocabulary lacks.
+/// The number of every word that the vocabulary lacks.
 pub const UNKNOWN: WordId = WordId::MAX;
 
 /// Texts as lists of words, one after the other in one piece of memory.
@@ -56,11 +56,11 @@ pub struct ClickedPairs {
     pub queries: WordLists,
     /// The title that was clicked for each of them.
     pub titles: WordLists,
-    /// How much each pair counts; finite, 0 or more.
+    /// The weight of each pair; finite, 0 or more.
     pub weights: Vec<f32>,
 }
 
-/// What there is to learn from: a collection of titles, clicked pairs, and the queries of the test set.
+/// The texts to learn from: a collection of titles, clicked pairs, and the queries of the test set.
 #[derive(Debug, Default)]
 pub struct Corpus {
     /// Every word that occurs.

@@ -17,7 +17,7 @@ use crate::text::Interner;
 pub const KIND: &str = "ranker";
 const WORDS: &str = "words";
 
-/// What a trained ranker is made of.
+/// The parts of a trained ranker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     arrays: BTreeMap<String, Array>,
@@ -121,7 +121,7 @@ impl State {
         Ok(words)
     }
 
-    /// Bytes of all arrays: what the ranker takes on disk, and about what it takes in memory.
+    /// The bytes of all arrays: the size of the ranker on disk, and about that in memory.
     pub fn bytes(&self) -> usize {
         self.arrays.values().map(|array| array.numbers.bytes()).sum()
     }

@@ -19,7 +19,7 @@ const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
 /// A bound on the sweeps over all weights in a round; each but the last raises the objective.
 const MOST_SWEEPS: usize = 20;
 
-/// What is summed of each ranker's scores for one query.
+/// The way in which the scores of a ranker for one query are made comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FusionMethod {
@@ -29,7 +29,7 @@ pub enum FusionMethod {
     ZScore,
     /// 1 / (k + rank), ranks counted from 1; of tied titles the mean over all their orders.
     ReciprocalRank {
-        /// How little the first ranks differ from each other, above −1; [`RECIPROCAL_RANK_K`] as published.
+        /// The constant that decides how little the first ranks differ, above −1; [`RECIPROCAL_RANK_K`] as published.
         k: f64,
     },
 }
@@ -49,7 +49,7 @@ impl Fusion {
         Fusion { name, members, weights, method }
     }
 
-    /// The same, under another name.
+    /// This ranker under another name.
     #[must_use]
     pub fn named(self, name: String) -> Fusion {
         Fusion { name, ..self }
@@ -82,7 +82,7 @@ impl Ranker for Fusion {
 /// nothing. A NaN counts as the lowest score, infinities as the largest numbers.
 ///
 /// # Panics
-/// If there is not one weight a ranker, or the lists are not of one length.
+/// If there is not one weight for each ranker, or the lists differ in length.
 pub fn fuse(scores: &[&[f64]], weights: &[f64], method: FusionMethod) -> Vec<f64> {
     assert_eq!(scores.len(), weights.len(), "one weight a ranker");
     let mut fused = vec![0.0; scores.first().map_or(0, |scores| scores.len())];
@@ -98,7 +98,7 @@ fn add(fused: &mut [f64], normalized: &[f64], weight: f64) {
 }
 
 impl FusionMethod {
-    /// What one ranker's scores of a query's titles become before they are weighted.
+    /// The scores of one ranker for a query's titles as they are before weighting.
     fn apply(self, scores: &[f64]) -> Vec<f64> {
         let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
         match self {
@@ -151,12 +151,12 @@ fn reciprocal_ranks(scores: &mut [f64], k: f64) {
     scores.copy_from_slice(&reciprocals);
 }
 
-/// Weights, and what they are worth.
+/// Weights, and the objective that they reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedWeights {
-    /// One a ranker; 0 or more, 1 together.
+    /// A weight for each ranker: 0 or more, 1 together.
     pub weights: Vec<f64>,
-    /// What the objective says of them.
+    /// The objective at these weights.
     pub objective: f64,
 }
 
@@ -323,7 +323,7 @@ mod tests {
     fn shuffled_weights_rank_worse() {
         let shop = Shop::new();
         let ranker = |spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>) };
-        // Of other names for what is asked BM25 knows nothing, LSA does.
+        // BM25 knows nothing of other names for what is asked; LSA does.
         let members = [ranker("bm25"), ranker("lsa:dimensions=35"), ranker("ulm")];
         let ndcg = |weights: &[f64]| {
             let members = members.iter().cloned().zip(weights.iter().copied()).collect();
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn weights_are_never_worse_than_equal_ones_or_the_best_alone() {
-        // Everything but one corner, or the middle, is worse than nothing.
+        // Everything but one corner, or the middle, is worse than no fusion.
         for peak in [[0.0, 0.0, 1.0], [1.0 / 3.0; 3]] {
             let fitted = fit_weights(3, &mut |weights| {
                 let near = weights.iter().zip(peak).all(|(weight, peak)| (weight - peak).abs() < 1e-9);

@@ -8,19 +8,19 @@ use crate::text::WordId;
 /// For each word the titles that have it, in their order, how often they do, and how long they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InvertedLists {
-    /// Where the list of each word ends.
+    /// The end of each word's list.
     ends: Vec<usize>,
     titles: Vec<u32>,
-    /// How often the word stands in each of the titles.
+    /// The number of times that the word occurs in each of the titles.
     counts: Vec<u32>,
     /// Words of each of the titles.
     lengths: Vec<u32>,
-    /// How often each word stands in one title at most.
+    /// The most times that each word occurs in one title.
     most: Vec<u32>,
 }
 
 impl InvertedLists {
-    /// Of titles whose words are below `words`.
+    /// The lists of titles whose words are below `words`.
     pub(super) fn new(titles: &WordLists, words: usize) -> InvertedLists {
         let mut sizes = vec![0; words];
         for_each_distinct(titles, |_, word, _| sizes[word] += 1);
@@ -56,23 +56,23 @@ impl InvertedLists {
         &self.titles[self.range(word)]
     }
 
-    /// How often each of them has it.
+    /// The number of times that each of them has it.
     pub(super) fn counts(&self, word: WordId) -> &[u32] {
         &self.counts[self.range(word)]
     }
 
-    /// How many words each of them has.
+    /// The number of words of each of them.
     pub(super) fn lengths(&self, word: WordId) -> &[u32] {
         &self.lengths[self.range(word)]
     }
 
-    /// How often the word stands in one title at most.
+    /// The most times that the word occurs in one title.
     pub(super) fn most(&self, word: WordId) -> u32 {
         self.most[word as usize]
     }
 }
 
-/// Calls `found` with each title, each distinct word of it and how often it stands there.
+/// Calls `found` with each title, each distinct word of it and how often it occurs there.
 fn for_each_distinct(titles: &WordLists, mut found: impl FnMut(u32, usize, u32)) {
     let mut sorted: Vec<WordId> = Vec::new();
     for (number, title) in (0..).zip(titles.iter()) {

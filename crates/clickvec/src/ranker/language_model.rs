@@ -4,10 +4,10 @@
 use super::corpus::{Corpus, UNKNOWN, WordLists};
 use crate::text::WordId;
 
-/// How often each word of the vocabulary stands in the collection.
+/// The counts of the vocabulary's words in a collection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct CollectionModel {
-    /// By word; 0 for words that only clicks or test queries have.
+    /// The count of each word; 0 for words that only clicks or test queries have.
     frequency: Vec<u32>,
     /// Words of all titles.
     total: u64,
@@ -18,7 +18,7 @@ impl CollectionModel {
         CollectionModel::of(&corpus.titles, corpus.vocabulary.len())
     }
 
-    /// Of `texts`, whose words are below `words`.
+    /// The model of `texts`, whose words are below `words`.
     pub(super) fn of(texts: &WordLists, words: usize) -> CollectionModel {
         let mut frequency = vec![0; words];
         for &word in texts.words() {

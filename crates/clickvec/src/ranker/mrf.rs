@@ -8,7 +8,7 @@ use super::ulm::MU;
 use super::{Ranker, Trained};
 use crate::error::FileFault;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "mrf",
     about: "Markov random field with sequential dependence (Metzler, Croft 2005)",
@@ -90,7 +90,7 @@ mod tests {
         // So are neighbours that the collection lacks, though not their windows: `big red`.
         let expected = 0.5 * (p(0.0, 1.0, 2.0) + p(1.0, 3.0, 2.0)) + 0.25 * p(0.0, 1.0, 2.0);
         assert_close(&mrf.score("big red", &["red sofa"]), &[expected]);
-        // A pair that stands in the query twice counts twice.
+        // A pair that is in the query twice counts twice.
         let twice = mrf.score("red door red door", &titles[3..4]);
         let door_red = 0.25 * (p(0.0, 1.0, 1.0) + p(0.0, 3.0, 1.0));
         assert_close(&twice, &[2.0 * words(0.0, 0.0, 1.0) + 2.0 * pairs(0.0, 0.0, 1.0) + door_red]);

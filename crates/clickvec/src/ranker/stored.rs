@@ -22,7 +22,7 @@ pub enum Stored {
 }
 
 impl Stored {
-    /// Reads it, and what stands beside it where it needs that; nothing in a file is trusted.
+    /// Reads it, and what is next to it where it needs that; nothing in a file is trusted.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.

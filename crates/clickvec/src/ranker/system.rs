@@ -1,4 +1,4 @@
-//! What is known of a system before it is trained: its name, its parameters, and how to train or restore it.
+//! A system before it is trained: its name, its parameters, and how to train or restore it.
 
 use std::fmt;
 use std::path::Path;
@@ -9,31 +9,31 @@ use super::spec::{RankerSpec, SpecFault};
 use super::{SYSTEMS, Trained};
 use crate::error::{FileFault, Result, shortened};
 
-/// When a parameter acts.
+/// The stage in which a parameter acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// While the ranker is trained: with another value it is another ranker.
+    /// Training: with another value it is another ranker.
     Training,
-    /// While titles are scored: it can be changed afterwards.
+    /// Scoring: it can be changed after training.
     Scoring,
 }
 
 /// A free parameter of a system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// As in `plsa:topics=500`.
+    /// The name, as in `plsa:topics=500`.
     pub name: &'static str,
-    /// When it acts.
+    /// The stage in which it acts.
     pub stage: Stage,
-    /// Its value where none is given.
+    /// The value if none is given.
     pub default: f64,
     /// The smallest allowed value.
     pub least: f64,
-    /// The largest.
+    /// The largest allowed value.
     pub most: f64,
     /// Whether only whole numbers are allowed.
     pub whole: bool,
-    /// What it is, in a few words.
+    /// The meaning, in a few words.
     pub about: &'static str,
 }
 
@@ -73,7 +73,8 @@ impl Parameter {
     }
 
     /// The random seed of training.
-    pub(super) const SEED: Parameter = Parameter::count("seed", 1, 0, u32::MAX, "of what is random in training");
+    pub(super) const SEED: Parameter =
+        Parameter::count("seed", 1, 0, u32::MAX, "the seed of what is random in training");
 }
 
 /// A value for each parameter of a system.
@@ -107,7 +108,7 @@ impl Values {
     }
 }
 
-/// What a system can learn from.
+/// The kinds of data that a system can learn from.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
     /// The collection, the clicks and the test queries.

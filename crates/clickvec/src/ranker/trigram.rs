@@ -1,4 +1,4 @@
-//! The cosine of letter-trigram counts weighted by tf · idf: nothing is trained, and it sees through many a misspelling.
+//! The cosine of letter-trigram counts weighted by tf · idf: nothing is trained, and it sees through many misspellings.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use crate::error::FileFault;
 use crate::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
 
 const TF_POWER: Parameter =
-    Parameter::of_scoring("tf_power", 1.0, 0.0, 4.0, "which power of a trigram's count; 0 counts each once");
+    Parameter::of_scoring("tf_power", 1.0, 0.0, 4.0, "the power of a trigram's count; 0 counts each once");
 const IDF_POWER: Parameter =
-    Parameter::of_scoring("idf_power", 1.0, 0.0, 4.0, "which power of its idf; 0 makes all trigrams alike");
+    Parameter::of_scoring("idf_power", 1.0, 0.0, 4.0, "the power of its idf; 0 weighs all trigrams alike");
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "trigram",
     about: "cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing)",
@@ -30,7 +30,7 @@ pub(super) const SYSTEM: System = System {
 #[derive(Debug, Clone)]
 pub struct LetterTrigrams {
     dictionary: Dictionary,
-    /// How many titles have each trigram.
+    /// The number of titles that have each trigram.
     document_frequency: Vec<u32>,
     documents: u32,
     tf_power: f64,
@@ -100,9 +100,9 @@ impl LetterTrigrams {
 
 /// Room for the trigrams of one text.
 struct Vector {
-    /// How often each trigram is there; all 0 between two texts.
+    /// The count of each trigram; all 0 between two texts.
     counts: Vec<u32>,
-    /// Which are there, in the order of their first sight.
+    /// The trigrams that are there, in the order of first sight.
     present: Vec<u32>,
     words: WordBuffer,
 }

@@ -13,7 +13,7 @@ use crate::text::{Interner, WordId};
 pub(super) const MU: Parameter =
     Parameter::of_scoring("mu", 20.0, 1e-3, 1e6, "how many words of the collection each title is smoothed with");
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "ulm",
     about: "unigram language model with Dirichlet smoothing (Zhai, Lafferty 2004)",

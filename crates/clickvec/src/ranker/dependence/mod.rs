@@ -1,5 +1,5 @@
 //! The sequential dependence model of a collection (Metzler and Croft, "A Markov random field model for term
-//! dependencies", 2005): language models of words, of neighbours and of words in a window. MRF and LCE stand on it.
+//! dependencies", 2005): language models of words, of neighbours and of words in a window. MRF and LCE build on it.
 
 mod pairs;
 
@@ -13,14 +13,23 @@ use crate::error::FileFault;
 use crate::text::{Interner, WordId};
 
 /// λ_T.
-pub(super) const LAMBDA_T: Parameter =
-    Parameter::of_scoring("lambda_t", 0.85, 0.0, 1.0, "how much single words weigh, beside the other two lambdas");
+pub(super) const LAMBDA_T: Parameter = Parameter::of_scoring("lambda_t", 0.85, 0.0, 1.0, "the weight of single words");
 /// λ_O.
-pub(super) const LAMBDA_O: Parameter =
-    Parameter::of_scoring("lambda_o", 0.1, 0.0, 1.0, "how much neighbours of the query weigh that are neighbours");
+pub(super) const LAMBDA_O: Parameter = Parameter::of_scoring(
+    "lambda_o",
+    0.1,
+    0.0,
+    1.0,
+    "the weight of neighbouring query words that are neighbours in the title",
+);
 /// λ_U.
-pub(super) const LAMBDA_U: Parameter =
-    Parameter::of_scoring("lambda_u", 0.05, 0.0, 1.0, "how much neighbours of the query weigh within 8 words");
+pub(super) const LAMBDA_U: Parameter = Parameter::of_scoring(
+    "lambda_u",
+    0.05,
+    0.0,
+    1.0,
+    "the weight of neighbouring query words within 8 words of the title",
+);
 
 /// The values of [`MU`], [`LAMBDA_T`], [`LAMBDA_O`] and [`LAMBDA_U`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,14 +115,15 @@ impl Dependence {
 #[derive(Debug, Clone, Default)]
 struct Features {
     keys: Vec<(u32, u32)>,
-    /// How much the logarithm of each probability counts.
+    /// The weight of the logarithm of each probability.
     weights: Vec<f64>,
     /// μ P(feature|C), above 0.
     background: Vec<f64>,
 }
 
 impl Features {
-    /// Those with a weight that the collection has, in the order of their keys; what stands in the query twice weighs twice.
+    /// The features that have a weight and that the collection has, in the order of their keys; one that the query has twice
+    /// weighs twice.
     fn new(mut found: Vec<((u32, u32), f64)>, background: impl Fn((u32, u32)) -> f64) -> Features {
         found.sort_by_key(|&(key, _)| key);
         let mut features = Features::default();
@@ -138,7 +148,7 @@ impl Features {
         self.weights.iter().zip(&self.background).map(|(weight, background)| weight * background.ln()).sum()
     }
 
-    /// What `count` occurrences of feature `i` add to the score.
+    /// The sum that `count` occurrences of feature `i` add to the score.
     fn gain(&self, i: usize, count: u32) -> f64 {
         self.weights[i] * (f64::from(count) / self.background[i]).ln_1p()
     }
@@ -165,10 +175,10 @@ pub(super) struct Query {
     pub(super) weight: f64,
 }
 
-/// What a query finds in a title, and room to find it in.
+/// The matches of a query in a title, and room to find them in.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matches {
-    /// Where words of the query stand in the title, and which.
+    /// The places of the query's words in the title, and which words they are.
     places: Vec<(usize, u32)>,
     terms: Vec<u32>,
     ordered: Vec<u32>,
@@ -176,7 +186,7 @@ pub(super) struct Matches {
 }
 
 impl Query {
-    /// Of the words of a query, `UNKNOWN` among them, and further words with a weight of their own.
+    /// A query of these words, `UNKNOWN` among them, and of further words with a weight of their own.
     ///
     /// The weight of what the query itself has is multiplied by `share`. A feature that the collection lacks is left out,
     /// for every title alike, as by ULM.
@@ -265,12 +275,12 @@ impl Query {
         self.score(matches, title.len())
     }
 
-    /// What a title adds to [`Query::base`] that has the word at `place` so often, by the word alone.
+    /// The sum that a title with the word at `place` so often adds to [`Query::base`] by the word alone.
     pub(super) fn term_gain(&self, place: usize, count: u32) -> f64 {
         self.terms.place((place as u32, 0)).map_or(0.0, |term| self.terms.gain(term, count))
     }
 
-    /// The places of the two words of each pair, and what a title can add by it at most. A word stands at most `most(word)`
+    /// The places of the two words of each pair, and what a title can add by it at most. A word is at most `most(word)`
     /// times in a title.
     pub(super) fn pair_gains(&self, most: impl Fn(WordId) -> u32) -> Vec<([usize; 2], f64)> {
         let most = |place: u32| most(self.words[place as usize]);
@@ -283,12 +293,12 @@ impl Query {
         ordered.chain(unordered).collect()
     }
 
-    /// What the number of a title's words takes from its score.
+    /// The amount that a title's length takes from its score.
     pub(super) fn length_loss(&self, length: usize) -> f64 {
         self.weight * (length as f64 + self.mu).ln()
     }
 
-    /// How many words a title may have whose score without its length is `most`, to score `worst` or more.
+    /// The most words that a title may have to score `worst` or more, if its score without the length is `most`.
     pub(super) fn longest_title(&self, most: f64, worst: f64) -> f64 {
         ((most - worst) / self.weight).exp() - self.mu
     }

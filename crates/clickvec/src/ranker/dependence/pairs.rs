@@ -1,4 +1,4 @@
-//! How often two words stand beside each other in a collection, or near each other.
+//! How often two words are next to each other in a collection, or near each other.
 
 use rayon::slice::ParallelSliceMut as _;
 
@@ -34,7 +34,7 @@ impl PairCounts {
         PairCounts::count(titles, words, CHUNK, for_each_in_a_window)
     }
 
-    /// What `pairs` finds in each title. The pairs are sorted in runs of first words, so that about `chunk` of them are in
+    /// Counts what `pairs` finds in each title. The pairs are sorted in runs of first words, so that about `chunk` of them are in
     /// memory at once.
     fn count(
         titles: &WordLists,
@@ -74,7 +74,7 @@ impl PairCounts {
         table
     }
 
-    /// How often the pair was found.
+    /// The number of times that the pair was found.
     pub(super) fn get(&self, first: WordId, second: WordId) -> u32 {
         let start = if first == 0 { 0 } else { self.ends[first as usize - 1] };
         let row = start..self.ends[first as usize];

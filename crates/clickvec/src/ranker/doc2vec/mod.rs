@@ -20,25 +20,25 @@ use crate::math::vector::normalize;
 use crate::rng::{Permutation, stream};
 use crate::text::{Interner, WordId};
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "doc2vec",
     about: "paragraph vectors, DM and DBOW (Le, Mikolov 2014)",
     parameters: &[
         Parameter::count("dm", 1, 0, 1, "1: distributed memory, the mean of text and context; 0: bag of words"),
-        Parameter::count("size", 100, 1, 10_000, "numbers of a vector"),
+        Parameter::count("size", 100, 1, 10_000, "numbers in a vector"),
         Parameter::count("window", 5, 1, 1000, "words of context on each side, at most"),
-        Parameter::count("min-count", 1, 1, u32::MAX, "words that stand more rarely in the texts are left out"),
+        Parameter::count("min-count", 1, 1, u32::MAX, "words rarer than this are left out"),
         Parameter::of_training(
             "sample",
             1e-4,
             0.0,
             1.0,
-            "words more frequent than this are left out at random; 0: none",
+            "words more frequent than this are dropped at random; 0 drops none",
         ),
-        Parameter::count("negative", 5, 1, 1000, "negative samples a prediction"),
+        Parameter::count("negative", 5, 1, 1000, "negative samples for each prediction"),
         Parameter::count("epochs", 30, 1, 100_000, "passes over the texts"),
-        Parameter::of_training("alpha", 0.025, 1e-6, 1.0, "learning rate at first; it falls linearly to 1e-4"),
+        Parameter::of_training("alpha", 0.025, 1e-6, 1.0, "the learning rate at the start; it falls linearly to 1e-4"),
         Parameter::count("dbow-words", 0, 0, 1, "1: with dm=0, word vectors are learnt too (skip-gram)"),
         Parameter::SEED,
     ],

@@ -46,7 +46,7 @@ pub(super) struct Network {
     pub(super) inputs: Vec<f32>,
     /// Vectors of words as what is predicted, [words, size].
     pub(super) outputs: Vec<f32>,
-    /// How often each word stands in the texts.
+    /// How often each word occurs in the texts.
     pub(super) frequencies: Vec<u32>,
     /// The probability with which each word is left in a text.
     kept: Vec<f32>,
@@ -145,7 +145,7 @@ pub(super) fn learn_text(
     }));
     let mut loss = Loss::default();
     for (place, &word) in kept.iter().enumerate() {
-        // Near words count more: the window is drawn anew for each word.
+        // Near words count more: the window is drawn again for each word.
         let reach = match options.has_inputs() {
             true => random.random_range(1..=options.window),
             false => 0,

@@ -1,4 +1,4 @@
-//! Doc2Vec beside its formulas, on topics that are known, and on what is damaged or too little.
+//! Doc2Vec compared with its formulas, on topics that are known, on damaged files and on too little data.
 
 use rand::RngExt as _;
 
@@ -88,7 +88,7 @@ fn a_text_that_was_not_trained_on_is_inferred() {
         let ranker = trained(&small(form), &corpus);
         let found = ndcg(&ranker, &unseen, &titles);
         assert!(found > 0.75, "{form}: {found}");
-        // The same text has the same vector, whatever stands beside it.
+        // The same text has the same vector, whatever is next to it.
         let scores = ranker.score(&unseen[0].0, &["w0x1 w0x0", &unseen[0].0.to_uppercase()]);
         assert!((scores[1] - 1.0).abs() < 1e-6, "{form}: {scores:?}");
         assert_eq!(scores[0], ranker.score(&unseen[0].0, &["w0x1 w0x0"])[0]);

@@ -1,4 +1,4 @@
-//! A fusion in a file (docs/reference/formats.md): method and weights, and which files beside it hold its members.
+//! A fusion in a file (docs/reference/formats.md): method and weights, and which files next to it hold its members.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -14,18 +14,18 @@ use crate::text::WordId;
 
 const FEEDBACK: Parameter = Parameter {
     whole: true,
-    ..Parameter::of_scoring("feedback", 20.0, 0.0, 1000.0, "how many titles of the collection a query is expanded from")
+    ..Parameter::of_scoring("feedback", 20.0, 0.0, 1000.0, "titles of the collection that the expansion is taken from")
 };
 const CONCEPTS: Parameter = Parameter {
     whole: true,
-    ..Parameter::of_scoring("concepts", 10.0, 0.0, 1000.0, "how many words it is expanded by")
+    ..Parameter::of_scoring("concepts", 10.0, 0.0, 1000.0, "words that are added to the query")
 };
 const EXPANSION: Parameter =
-    Parameter::of_scoring("expansion", 0.2, 0.0, 1.0, "how much the expansion weighs, from 0 not at all to 1 alone");
+    Parameter::of_scoring("expansion", 0.2, 0.0, 1.0, "the weight of the expansion, from 0 (none) to 1 (it alone)");
 const RARITY: Parameter =
-    Parameter::of_scoring("rarity", 0.0, 0.0, 1.0, "how much less likely words of the collection expand a query");
+    Parameter::of_scoring("rarity", 0.0, 0.0, 1.0, "how much words that are frequent in the collection are held back");
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "lce",
     about: "latent concept expansion on top of mrf (Metzler, Croft 2007)",
@@ -56,7 +56,7 @@ impl Settings {
     }
 }
 
-/// The query is asked by [`super::Mrf`], the best titles R of the collection expand it, and then it is asked again:
+/// LCE: [`super::Mrf`] answers the query, the best titles R of the collection expand it, and then it is asked again:
 /// (1 − ε) MRF(Q, D) + ε |Q| Σ_e P(e|Q) ln P(e|D).
 ///
 /// The concepts e are words. Their likelihood is P(e|Q) ∝ Σ_{D in R} exp(MRF(Q, D)) P(e|D) / P(e|C)^r; of those that are

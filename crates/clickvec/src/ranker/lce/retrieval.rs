@@ -9,7 +9,7 @@ const ROUNDING: f64 = 1e-9;
 /// How often a word's gain is kept ready for.
 const FREQUENT: u32 = 8;
 
-/// A word of the query, beside the titles that have it.
+/// A word of the query, next to the titles that have it.
 struct List<'a> {
     titles: &'a [u32],
     counts: &'a [u32],

@@ -10,7 +10,7 @@ const TITLES: [&str; 5] = ["steel ladder tall", "ladder steel", "oak ladder", "s
 #[test]
 fn a_hand_computed_collection() {
     let corpus = corpus(&TITLES, &[]);
-    // `ladder` is there 3 times, `steel` 3, `tall` 2, `oak` 2; `pipe` and `desk` stand in no title with `ladder`.
+    // `ladder` is there 3 times, `steel` 3, `tall` 2, `oak` 2; `pipe` and `desk` are in no title with `ladder`.
     let (mu, total) = (2.0, 12.0);
     let p = |tf: f64, cf: f64, length: f64| (tf + mu * cf / total) / (length + mu);
     // One word has no neighbours, and λ_T is λ_T / (λ_T + λ_O + λ_U).

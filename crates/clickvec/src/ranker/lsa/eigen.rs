@@ -17,7 +17,7 @@ pub(super) struct Tridiagonal {
     /// Q = H₀ H₁ …; H_k is for the coordinates from k + 1 on.
     reflections: Vec<Vec<f64>>,
     diagonal: Vec<f64>,
-    /// Beside the diagonal.
+    /// Next to the diagonal.
     off: Vec<f64>,
 }
 

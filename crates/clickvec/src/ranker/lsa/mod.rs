@@ -13,7 +13,7 @@ use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use crate::text::{Interner, WordId};
 
-const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "how many singular values are kept");
+const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "singular values that are kept");
 const WEIGHTING: Parameter = Parameter::count("weighting", 2, 0, 2, "0 counts words, 1 is log-entropy, 2 tf-idf");
 const WHITENING: Parameter =
     Parameter::of_scoring("whitening", 1.0, 0.0, 1.0, "1 folds in by the inverse singular values, 0 without them");
@@ -21,7 +21,7 @@ const WHITENING: Parameter =
 /// A text of which no more than this part is in the span of U_k is outside: what is there are rounding errors.
 const OUTSIDE: f64 = 1e-7;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "lsa",
     about: "latent semantic analysis (Deerwester et al. 1990)",

@@ -63,7 +63,7 @@ fn words_are_weighted() {
         state.f64s("word_weights", &[Some(4)]).unwrap().to_vec()
     };
     assert_near(&weights(0), &[1.0; 4]);
-    // `a` is spread evenly over all titles, the others stand in one.
+    // `a` is spread evenly over all titles, the others are in one.
     assert_near(&weights(1), &[0.0, 1.0, 1.0, 1.0]);
     let rare = 1.0 + 2f64.ln();
     assert_near(&weights(2), &[1.0, rare, rare, rare]);

@@ -1,5 +1,5 @@
 //! Encoders in the layout that the authors published: `dictionary.txt`, word vectors in `utable.npy` and `btable.npy`,
-//! weights in `uni_skip.npz` and `bi_skip.npz`. Sizes follow from the arrays; the `.pkl` files beside them are not read.
+//! weights in `uni_skip.npz` and `bi_skip.npz`. Sizes follow from the arrays; the `.pkl` files next to them are not read.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -28,7 +28,7 @@ use packed::Packed;
 use sentences::Sentences;
 use train::Settings;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "skip-thought",
     about: "Skip-Thought vectors, trained on running text or loaded (Kiros et al. 2015)",
@@ -41,12 +41,12 @@ pub(super) const SYSTEM: System = System {
             4800,
             "units of each of the two that read forward and backward; 0 leaves them out",
         ),
-        Parameter::count("word-size", 100, 1, 4800, "numbers of a word's vector"),
-        Parameter::count("vocabulary", 20_000, 1, 1_000_000, "how many words have a vector of their own, at most"),
-        Parameter::count("epochs", 3, 1, 1000, "how often the running text is read"),
-        Parameter::count("minibatch", 128, 1, 65_536, "sentences of an update"),
+        Parameter::count("word-size", 100, 1, 4800, "numbers in a word's vector"),
+        Parameter::count("vocabulary", 20_000, 1, 1_000_000, "words with a vector of their own, at most"),
+        Parameter::count("epochs", 3, 1, 1000, "passes over the running text"),
+        Parameter::count("minibatch", 128, 1, 65_536, "sentences in a minibatch"),
         Parameter::count("negatives", 1000, 0, 1_000_000, "words drawn for a minibatch's softmax; 0 takes all words"),
-        Parameter::of_training("learning-rate", 0.002, 1e-7, 1.0, "of Adam, falling to 0 in a straight line"),
+        Parameter::of_training("learning-rate", 0.002, 1e-7, 1.0, "Adam's learning rate, which falls linearly to 0"),
         Parameter::of_training("clip-norm", 10.0, 1e-6, 1e6, "the largest norm of a gradient"),
         Parameter::SEED,
     ],
@@ -59,7 +59,7 @@ const LARGEST: f32 = 1e6;
 /// Texts that are encoded at once.
 const TEXTS_TOGETHER: usize = 128;
 
-/// The cosine of two texts' combine-skip vectors: uni-skip, normalised, beside bi-skip, normalised.
+/// The cosine of two texts' combine-skip vectors: uni-skip, normalised, next to bi-skip, normalised.
 ///
 /// A word that the vocabulary lacks counts as the unknown word; a text without words has the zero vector.
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@ pub(super) struct Model {
     pub(super) output_bias: Buffer,
 }
 
-/// A sentence with those beside it; an empty one is not there.
+/// A sentence with those next to it; an empty one is not there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tuple<'a> {
     pub(super) sentence: &'a [u32],
@@ -222,7 +222,7 @@ impl Model {
     }
 }
 
-/// Where `word` stands in a list that has it.
+/// Where `word` is in a list that has it.
 fn place(words: &[u32], word: u32) -> u32 {
     words.binary_search(&word).expect("the minibatch's words") as u32
 }
@@ -292,7 +292,7 @@ mod tests {
         model.share((0..6).collect(), candidates)
     }
 
-    /// Every number of the gradient beside the difference of two losses.
+    /// Every number of the gradient compared with the difference of two losses.
     #[test]
     fn gradients_are_those_of_finite_differences() {
         for encoders in [&[3][..], &[2, 2]] {

@@ -14,7 +14,7 @@ const PART: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) enum Fault {
     Io(io::Error),
-    /// What stands there instead.
+    /// What is there instead.
     Content(String),
 }
 
@@ -135,7 +135,7 @@ fn fill(source: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
     })
 }
 
-/// What stands in a header: a Python dictionary of three keys.
+/// What is in a header: a Python dictionary of three keys.
 #[derive(Debug, PartialEq)]
 struct Header {
     descr: String,

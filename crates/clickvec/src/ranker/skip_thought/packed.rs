@@ -1,6 +1,6 @@
 //! Texts of different lengths, read step by step at once.
 
-/// What stands at a place without a word.
+/// What is at a place without a word.
 pub(super) const NO_WORD: u32 = u32::MAX;
 
 /// Numbers of words, step by step, longest text first: those texts that are still being read at a step are the first

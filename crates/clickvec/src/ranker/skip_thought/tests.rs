@@ -315,7 +315,7 @@ impl Published {
         let file = std::fs::File::create(self.path(&format!("{part}_skip.npz"))).unwrap();
         let mut zip = ZipWriter::new(file);
         let options = SimpleFileOptions::default().compression_method(method);
-        // Things that nobody asks for are passed over.
+        // Things that nobody asks for are skipped.
         zip.start_file("history_errs.npy", options).unwrap();
         zip.write_all(&npy("|O", "False", "(1,)", 1, b"anything")).unwrap();
         for (name, ..) in self.arrays.iter().filter(|(name, ..)| name.starts_with(&format!("{part}/")) && keep(name)) {
@@ -391,7 +391,7 @@ fn published_encoders_are_read_and_computed_as_published() {
             assert!((f64::from(*found) - expected).abs() < 1e-5, "{}: {found}, expected {expected}", texts[i]);
         }
     }
-    // The query beside itself, and one part alone.
+    // The query compared with itself, and one part alone.
     assert!((ranker.score("red door", &["red door"])[0] - 1.0).abs() < 1e-6);
     let uni = published.load("skip-thought:bi=0").unwrap();
     assert_eq!(uni.encode(&texts).row(0), &vectors.row(0)[..4]);

@@ -10,7 +10,7 @@ use crate::ranker::corpus::ClickedPairs;
 use crate::ranker::system::{Parameter, Resources, System, Values, Watch};
 use crate::ranker::ulm::MU;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "bltm",
     about: "bilingual topic model of clicked pairs, by EM with priors (Gao, Toutanova, Yih 2011)",

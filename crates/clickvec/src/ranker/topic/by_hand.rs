@@ -1,4 +1,4 @@
-//! Scores of PLSA, LDA and BLTM beside numbers that were worked out by hand.
+//! Scores of PLSA, LDA and BLTM compared with numbers that were worked out by hand.
 
 use super::tests::{restore, topics};
 use crate::ranker::file::{Numbers, State};

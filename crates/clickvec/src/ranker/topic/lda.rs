@@ -13,27 +13,22 @@ use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watc
 use crate::ranker::ulm::MU;
 use crate::rng::stream;
 
-const SWEEPS: Parameter = Parameter::count("sweeps", 300, 1, 1_000_000, "how often each word's topic is drawn anew");
+const SWEEPS: Parameter = Parameter::count("sweeps", 300, 1, 1_000_000, "how often each word's topic is drawn again");
 const SAMPLES: Parameter = Parameter::count(
     "samples",
     20,
     1,
     10_000,
-    "how many sweeps of the last half, every fifth, the topics are a mean of",
+    "sweeps that the topics are averaged over: every fifth of the last half, at most this many",
 );
-const ALPHA: Parameter = Parameter::of_training(
-    "alpha",
-    1.0,
-    1e-6,
-    1e6,
-    "how many words the prior adds to a title, over all topics together",
-);
+const ALPHA: Parameter =
+    Parameter::of_training("alpha", 1.0, 1e-6, 1e6, "words that the prior adds to a title, over all topics together");
 const BETA: Parameter =
     Parameter::of_training("beta", 0.01, 1e-6, 1e6, "how often the prior adds each word to each topic");
 /// Sweeps from one sample to the next.
 const APART: usize = 5;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "lda",
     about: "latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006)",
@@ -272,7 +267,7 @@ impl SumTree {
         self.nodes[1]
     }
 
-    /// Sums are taken anew, so that nothing drifts.
+    /// Sums are taken again, so that nothing drifts.
     fn set(&mut self, i: usize, number: f64) {
         let mut node = self.leaves + i;
         self.nodes[node] = number;

@@ -28,9 +28,10 @@ use cache::Cache;
 use fold::{Folder, Inference};
 use side::{ABSENT, Side};
 
-const TOPICS: Parameter = Parameter::count("topics", 100, 1, 10_000, "how many topics");
+const TOPICS: Parameter = Parameter::count("topics", 100, 1, 10_000, "topics");
 /// The weight of ULM.
-const LAMBDA: Parameter = Parameter::of_scoring("lambda", 0.7, 0.0, 1.0, "the weight of ULM; the topics have the rest");
+const LAMBDA: Parameter =
+    Parameter::of_scoring("lambda", 0.7, 0.0, 1.0, "the weight of the unigram language model; the topics get the rest");
 
 /// The words of one language with P(w|z) of each: titles have one, and queries have one of their own or the same.
 #[derive(Debug, Clone, PartialEq)]

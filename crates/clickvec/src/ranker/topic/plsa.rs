@@ -8,18 +8,13 @@ use crate::error::{Error, Result};
 use crate::ranker::system::{Parameter, Resources, System, Values, Watch};
 use crate::ranker::ulm::MU;
 
-pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 100, 1, 100_000, "how many iterations of EM");
-pub(super) const ALPHA: Parameter = Parameter::of_training(
-    "alpha",
-    1.0,
-    0.0,
-    1e6,
-    "how many words the prior adds to a title, over all topics together",
-);
+pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 100, 1, 100_000, "iterations of EM");
+pub(super) const ALPHA: Parameter =
+    Parameter::of_training("alpha", 1.0, 0.0, 1e6, "words that the prior adds to a title, over all topics together");
 pub(super) const BETA: Parameter =
     Parameter::of_training("beta", 0.01, 0.0, 1e6, "how often the prior adds each word to each topic");
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "plsa",
     about: "probabilistic latent semantic analysis of titles, by EM with priors (Hofmann 1999)",

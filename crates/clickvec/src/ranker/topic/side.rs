@@ -6,7 +6,7 @@ use crate::text::WordId;
 /// In place of a row: the language has no such word.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// Texts with the words of one language, which are numbered anew as *rows*.
+/// Texts with the words of one language, which are numbered again as *rows*.
 #[derive(Debug, Clone)]
 pub(super) struct Side {
     /// By word of the vocabulary: its row, or [`ABSENT`].

@@ -8,10 +8,10 @@ use super::table::TranslationTable;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
-/// How many numbers one piece of parallel work has; sums are taken piece by piece.
+/// The size of one piece of parallel work; sums are taken piece by piece.
 const PIECE: usize = 1 << 14;
 
-/// Stands for no word of the target: the occurrence that a prior lends to an entry.
+/// The number for no word of the target: the occurrence that a prior lends to an entry.
 const NO_TOKEN: u32 = u32::MAX;
 
 /// Pairs of texts; each target is a translation of its source.
@@ -19,7 +19,7 @@ const NO_TOKEN: u32 = u32::MAX;
 pub(super) struct Bitext<'a> {
     pub(super) sources: &'a WordLists,
     pub(super) targets: &'a WordLists,
-    /// How much each pair counts.
+    /// The weight of each pair.
     pub(super) weights: &'a [f32],
 }
 
@@ -39,7 +39,7 @@ impl<'a> Bitext<'a> {
 
 /// The probabilities t(target word | source word) while they are learned.
 ///
-/// They have an entry for each two words that stand in one pair, and the entries know their occurrences, so that an
+/// They have an entry for each two words that are in one pair, and the entries know their occurrences, so that an
 /// iteration is two products with one sparse matrix of words of targets × entries: z = A t, then counts = t ∘ Aᵀ(c/z)
 /// with the pairs' weights c.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(super) struct Ibm1 {
     probabilities: Vec<f64>,
     /// Where the occurrences of each entry begin.
     occurrence_starts: Vec<usize>,
-    /// The words of targets that each entry can explain, as numbers of tokens; an entry of a word that stands twice in
+    /// The words of targets that each entry can explain, as numbers of tokens; an entry of a word that is there twice in
     /// a source has them twice.
     occurrences: Vec<u32>,
     /// Where the entries of each token begin: of the target words of all pairs, one after the other.
@@ -127,7 +127,7 @@ impl Ibm1 {
 
     /// One iteration of EM.
     ///
-    /// Says the objective as of before it: the log likelihood of the targets, Σ weight · log P(target | source), plus
+    /// Returns the objective as it was before: the log likelihood of the targets, Σ weight · log P(target | source), plus
     /// the prior's Σ prior · log t(word | word).
     pub(super) fn step(&mut self) -> f64 {
         let (weights, starts) = (&self.token_weights, &self.token_starts);
@@ -172,7 +172,7 @@ impl Ibm1 {
         likelihood + log_prior
     }
 
-    /// t(target | source); 0 for two words that never stood in one pair.
+    /// t(target | source); 0 for two words that never were in one pair.
     pub(super) fn probability(&self, target: WordId, source: WordId) -> f64 {
         self.entry(source as usize, target).map_or(0.0, |entry| self.probabilities[entry])
     }
@@ -187,7 +187,7 @@ impl Ibm1 {
         self.targets[start..self.rows[row + 1]].binary_search(&target).ok().map(|place| start + place)
     }
 
-    /// What was learned, without the empty word and without translations less probable than `least`; the others of a
+    /// The learned table, without the empty word and without translations less probable than `least`; the others of a
     /// word are made to sum to 1 again. Each word keeps its best one.
     pub(super) fn table(&self, least: f64) -> TranslationTable {
         let words = self.rows.len() - 2;
@@ -210,7 +210,7 @@ impl Ibm1 {
     }
 }
 
-/// What can explain what: (target word, token) as one number for each word of each source, in rows by source word, and
+/// The possible explanations: (target word, token) as one number for each word of each source, in rows by source word, and
 /// where the rows begin. With `of_itself`, each source word that occurs also has an entry for itself.
 fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> (Vec<usize>, Vec<u64>) {
     let mut starts = vec![0; words + 2];

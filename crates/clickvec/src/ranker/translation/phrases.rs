@@ -16,7 +16,7 @@ use crate::text::WordId;
 /// Words of the longest phrase.
 pub(super) const LONGEST: usize = 3;
 
-/// Words side by side, [`UNKNOWN`] after the last one.
+/// The words in order, with [`UNKNOWN`] after the last one.
 pub(super) type Phrase = [WordId; LONGEST];
 
 /// 1 to [`LONGEST`] words as a phrase.
@@ -152,7 +152,7 @@ struct PhraseList {
 }
 
 impl PhraseList {
-    /// Of words below `words`.
+    /// For words below `words`.
     fn new(phrases: Vec<Phrase>, words: usize) -> PhraseList {
         let mut starts = vec![0; words + 1];
         phrases.iter().for_each(|phrase| starts[phrase[0] as usize + 1] += 1);
@@ -204,7 +204,7 @@ impl PhraseList {
 pub(super) struct PhraseTable {
     sources: PhraseList,
     targets: PhraseList,
-    /// Of their numbers.
+    /// The table over their numbers.
     table: TranslationTable,
 }
 
@@ -216,7 +216,7 @@ impl PhraseTable {
         rows
     }
 
-    /// The numbers of all phrases in a title, as often as they stand there.
+    /// The numbers of all phrases in a title, as often as they occur there.
     pub(super) fn read_title(&self, title: &[WordId], phrases: &mut Vec<u32>) {
         phrases.clear();
         for start in 0..title.len() {
@@ -235,7 +235,7 @@ impl PhraseTable {
         self.table.state("phrase", state)
     }
 
-    /// Of words below `words`.
+    /// For words below `words`.
     pub(super) fn restore(words: usize, state: &State) -> Result<PhraseTable, FileFault> {
         let sources = PhraseList::restore("phrase_sources", words, state)?;
         let targets = PhraseList::restore("phrase_targets", words, state)?;

@@ -15,21 +15,21 @@ use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watc
 use crate::ranker::{Ranker, Trained};
 use crate::text::WordId;
 
-const WORDS: Parameter = Parameter::count("words", 3, 1, LONGEST as u32, "of the longest phrase");
+const WORDS: Parameter = Parameter::count("words", 3, 1, LONGEST as u32, "words of the longest phrase");
 const DISCOUNT: Parameter = Parameter::of_training(
     "discount",
     1.0,
     0.0,
     1e6,
-    "how often each title phrase is taken to have been seen with no translation",
+    "how often each title phrase counts as already seen without a translation",
 );
 const PHRASES: Parameter =
-    Parameter::of_scoring("phrases", 0.5, 0.0, 0.99, "how much phrases count beside the words they are made of");
+    Parameter::of_scoring("phrases", 0.5, 0.0, 0.99, "the weight of phrases rather than of their words");
 
 /// Pairs whose alignments are held in memory together.
 const ALIGNED_AT_ONCE: usize = 1 << 13;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "ptm",
     about: "phrase translation model: aligned phrases of clicked pairs (Gao, He, Nie 2010)",
@@ -41,7 +41,7 @@ pub(in crate::ranker) const SYSTEM: System = System {
 /// log P(Q|D) = max over segmentations of the query of Σ over its phrases s of log P(s|D), where s has up to 3 words and
 ///
 /// - P(s|D) = γ min(1, Σ_w P(s|w) n(w, D) / |D|) + (1−γ) P_words(s|D), γ being the parameter `phrases`;
-/// - w goes over the title's phrases of up to 3 words, n(w, D) counts where they stand in it;
+/// - w goes over the title's phrases of up to 3 words, n(w, D) counts where they are in it;
 /// - P(s|w) = N(w, s) / (N(w) + discount) counts aligned phrases of clicked pairs;
 /// - P_words of one word is what [`Wtm`] says, of more words the product of their P(s|D) as phrases of one word.
 ///
@@ -98,7 +98,7 @@ impl Ptm {
         Query { words: self.wtm.query(words), phrases: phrases.collect() }
     }
 
-    /// The best segmentation's, found from left to right.
+    /// The log probability of the best segmentation, found from left to right.
     fn log_likelihood(&self, query: &Query<'_>, title: &[WordId], buffers: &mut Buffers) -> f64 {
         let Buffers { title_phrases, singles, best } = buffers;
         self.table.read_title(title, title_phrases);
@@ -134,10 +134,10 @@ impl Ptm {
     }
 }
 
-/// What scoring needs of a query.
+/// The parts of a query that scoring needs.
 struct Query<'a> {
     words: Vec<Option<QueryWord<'a>>>,
-    /// By place and length − 1: what translates to the phrase there.
+    /// By place and length − 1, the translations to the phrase there.
     phrases: Vec<[Option<Row<'a>>; LONGEST]>,
 }
 

@@ -7,7 +7,7 @@ use crate::text::WordId;
 /// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TranslationTable {
-    /// Where the entries of each q begin.
+    /// The beginning of each q's entries.
     starts: Vec<u32>,
     /// Ascending within a row.
     sources: Vec<WordId>,
@@ -15,7 +15,7 @@ pub(super) struct TranslationTable {
 }
 
 impl TranslationTable {
-    /// Of entries (q, w, P(q|w)), each pair once, ascending in w, where q is below `targets`.
+    /// A table of entries (q, w, P(q|w)), each pair once, ascending in w, where q is below `targets`.
     pub(super) fn new(targets: usize, entries: &[(WordId, WordId, f64)]) -> TranslationTable {
         let mut starts = vec![0; targets + 1];
         entries.iter().for_each(|&(target, ..)| starts[target as usize + 1] += 1);
@@ -84,7 +84,7 @@ fn are_rows(starts: &[u32], columns: &[u32], bound: usize) -> bool {
     whole && starts.is_sorted() && starts.windows(2).all(good)
 }
 
-/// What one q translates.
+/// The entries of one q.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row<'a> {
     sources: &'a [WordId],

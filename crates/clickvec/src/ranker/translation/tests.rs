@@ -90,7 +90,7 @@ fn a_hand_computed_score() {
     // One pair of one word each: after any number of steps `auto` is the translation of `car` with 1.
     let corpus = corpus(&["red car", "bus"], &[("auto", "car")]);
     let wtm = train("wtm:prior=0,alpha=0.4,self=0.25", &corpus);
-    // `auto` counts once beside the three words of the titles.
+    // `auto` counts once next to the three words of the titles.
     let p = |background: f64, same: f64, translated: f64, length: f64| {
         (0.4 * background + 0.6 * (0.25 * same + 0.75 * translated) / length).ln()
     };
@@ -382,7 +382,7 @@ fn generated(seed: u64) -> (Corpus, Vec<(String, Vec<String>)>) {
     for _ in 0..600 {
         let title = draw(5);
         corpus.add_title(&text('t', &title));
-        // A query has two of the title's words that stand side by side.
+        // A query has two of the title's words that are side by side.
         let first = draw(1)[0] as usize % 4;
         corpus.add_click(&text('q', &title[first..first + 2]), &text('t', &title), 1.0);
     }

@@ -11,27 +11,26 @@ use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watc
 use crate::ranker::{Ranker, Trained};
 use crate::text::{Interner, WordId};
 
-pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 10, 1, 1000, "of EM");
+pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 10, 1, 1000, "iterations of EM");
 pub(super) const PRIOR: Parameter = Parameter::of_training(
     "prior",
     10.0,
     0.0,
     1e6,
-    "how many times each word is taken to have been seen as its own translation; 0 for plain model 1",
+    "how often each word counts as already seen as its own translation; 0 is plain model 1",
 );
 pub(super) const PRUNE: Parameter =
     Parameter::of_training("prune", 1e-3, 0.0, 1.0, "translations less probable than this are dropped");
-pub(super) const ALPHA: Parameter =
-    Parameter::of_scoring("alpha", 0.2, 1e-6, 1.0, "how much a query word comes from the collection");
+pub(super) const ALPHA: Parameter = Parameter::of_scoring("alpha", 0.2, 1e-6, 1.0, "the weight of the collection");
 pub(super) const SELF: Parameter = Parameter::of_scoring(
     "self",
     0.3,
     0.0,
     1.0,
-    "of what comes from the title, how much is its words as they are, not their translations",
+    "of the title's part, the weight of its own words rather than their translations",
 );
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "wtm",
     about: "word translation model: IBM model 1 from titles to queries (Gao, He, Nie 2010)",
@@ -43,8 +42,8 @@ pub(in crate::ranker) const SYSTEM: System = System {
 /// log P(Q|D) = Σ_q log(α P(q|C) + (1−α) (β tf(q, D) / |D| + (1−β) Σ_w P(q|w) tf(w, D) / |D|)), where P(q|w) is learned
 /// from clicked pairs by IBM model 1 and β is the parameter `self`.
 ///
-/// By likelihood alone a title word that was seen once explains whatever was asked then. So each word is taken to have
-/// been seen `prior` times as its own translation, and rare words mean little but themselves.
+/// By likelihood alone, a title word that was seen once would explain whatever was asked then. So each word counts as seen
+/// `prior` times as its own translation, and rare words mean little but themselves.
 ///
 /// P(q|C) counts words in the titles of the collection, and 1 for a word that only queries of clicks have. A query word
 /// that neither has is left out, for every title alike.
@@ -107,7 +106,7 @@ impl Wtm {
         let (mut same, mut translated) = (0u32, 0.0);
         for &word in title {
             same += u32::from(word == query.word);
-            // The table has no such word.
+            // The table lacks the word.
             if word != UNKNOWN {
                 translated += query.translations.get(word);
             }

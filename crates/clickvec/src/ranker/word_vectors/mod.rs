@@ -14,7 +14,7 @@ use super::{Ranker, Trained};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::text::Interner;
 
-/// What is known of it before training.
+/// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "vectors",
     about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy (--vectors FILE)",
@@ -23,7 +23,7 @@ pub(super) const SYSTEM: System = System {
         0.0,
         0.0,
         4.0,
-        "exponent of a word's idf in the mean; 0: all count alike",
+        "the power of a word's idf in the mean; 0 weighs all words alike",
     )],
     train: |values, resources, watch| Ok(Box::new(WordVectors::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(WordVectors::restore(values, state)?)),

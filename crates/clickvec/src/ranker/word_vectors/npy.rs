@@ -1,4 +1,4 @@
-//! Vectors as NumPy writes them, and the texts beside them.
+//! Vectors as NumPy writes them, and the texts next to them.
 
 use std::io::{BufRead, Read};
 

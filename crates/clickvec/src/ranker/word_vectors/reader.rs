@@ -1,5 +1,5 @@
 //! Reads files of vectors: the text and binary forms of word2vec (fastText's `.vec` is the former), the same text
-//! without a header (as GloVe writes it), and `.npy` with texts beside it. Nothing in a file is trusted: memory grows
+//! without a header (as GloVe writes it), and `.npy` with texts next to it. Nothing in a file is trusted: memory grows
 //! with what was read, not with what a header promises.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::text::{Interner, WordBuffer, for_each_word};
 pub(super) const MAX_DIMENSION: usize = 1 << 16;
 /// By how much of a file its form is recognised.
 const PREFIX: usize = 1 << 16;
-/// The longest word of a binary file, and of a text file beside its numbers.
+/// The longest word of a binary file, and of a text file next to its numbers.
 const MAX_WORD: usize = 1 << 16;
 /// The longest number of a text file, with the space before it.
 const MAX_NUMBER: usize = 64;

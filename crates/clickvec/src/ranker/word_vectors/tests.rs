@@ -59,7 +59,7 @@ fn binary(header: &str, entries: &[(&[u8], &[f32])], end: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A `.npy` file with texts beside it.
+/// A `.npy` file with texts next to it.
 fn npy(header: &str, numbers: &[u8], texts: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("titles.npy");
@@ -260,7 +260,7 @@ fn a_hand_computed_cosine() {
         assert!(near && found.len() == expected.len(), "{found:?}, not {expected:?}");
     };
     let titles = ["red red", "door", "LAMP!", "red door", "unheard of", ""];
-    // (3, 6) beside (6, 8), (0, 2), (−1, 0) and itself.
+    // (3, 6) compared with (6, 8), (0, 2), (−1, 0) and itself.
     let plain = [66.0 / (45f64.sqrt() * 10.0), 6.0 / 45f64.sqrt(), -3.0 / 45f64.sqrt(), 1.0, 0.0, 0.0];
     let mut ranker = train("vectors", &corpus, &path).unwrap();
     close(ranker.score("red door sofa", &titles), &plain);
