@@ -5,10 +5,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{Evaluation, Judgments, Metric, Metrics, QueryMetrics};
 use crate::text::words;
 
-/// Which fold each query of a test set is in.
+/// The fold of each query of a test set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folds {
-    /// By query.
+    /// The fold by query.
     of: Vec<usize>,
     count: usize,
     /// Different queries.
@@ -56,19 +56,19 @@ impl Folds {
         &self.of
     }
 
-    /// Whether query `query` is one by which parameters for `fold` are chosen: any of another fold, or all if there is but
+    /// Whether query `query` is one by which parameters for `fold` are chosen: any of another fold, or all if there is only
     /// one.
     pub fn chooses(&self, query: usize, fold: usize) -> bool {
         self.count == 1 || self.of[query] != fold
     }
 }
 
-/// What parameters are chosen by: the mean of NDCG@1, @3 and @10.
+/// The number that parameters are chosen by: the mean of NDCG@1, @3 and @10.
 pub fn objective(metrics: &Metrics) -> f64 {
     Metric::NDCG.iter().map(|&metric| metrics.get(metric)).sum::<f64>() / Metric::NDCG.len() as f64
 }
 
-/// What came out of a system with free parameters.
+/// The result of a system with free parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossValidated {
     /// For each fold, which candidate is used on it.

@@ -14,14 +14,14 @@ pub const MAX_GRADE: u8 = 4;
 pub struct Judgments {
     /// The queries.
     pub queries: Vec<JudgedQuery>,
-    /// How many rows repeated a query, title and grade that stood there already, and were left out.
+    /// How many rows repeated a query, title and grade that was there already, and were left out.
     pub duplicates: u64,
 }
 
 /// A query and the titles that were judged for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedQuery {
-    /// Its id; `q` and a number in the order of appearance where the rows have none.
+    /// Its id; if the rows have none, `q` and a number in the order of appearance.
     pub id: String,
     /// The query.
     pub text: String,
@@ -32,11 +32,11 @@ pub struct JudgedQuery {
 /// A title and how well it answers the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedTitle {
-    /// Its id; `t` and a number, the same for the same text, where the rows have none.
+    /// Its id; if the rows have none, `t` and a number, the same for the same text.
     pub id: String,
     /// The title.
     pub text: String,
-    /// 0 bad, 1 fair, 2 good, 3 excellent, 4 perfect.
+    /// The grade: 0 bad, 1 fair, 2 good, 3 excellent, 4 perfect.
     pub grade: u8,
 }
 
@@ -67,7 +67,7 @@ impl JudgmentsBuilder {
 
     /// Adds a row. Either all rows have a query id or none, and likewise for title ids.
     ///
-    /// A query and title that stand there already with the same grade are counted and left out.
+    /// A query and title that are there already with the same grade are counted and left out.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl JudgmentsBuilder {
 }
 
 impl Judgments {
-    /// Of everything in the test set.
+    /// The fingerprint of everything in the test set.
     pub fn fingerprint(&self) -> u64 {
         let mut hash = xxhash_rust::xxh3::Xxh3::new();
         let mut text = |text: &str| {

@@ -1,4 +1,4 @@
-//! What a ranking is worth: NDCG, reciprocal rank, average precision, precision and recall.
+//! The metrics of a ranking: NDCG, reciprocal rank, average precision, precision and recall.
 //!
 //! A [`Ranking`] is a sequence of groups of tied titles. Every metric is its mean over all orders
 //! within the groups, in closed form (McSherry and Najork, "Computing information retrieval
@@ -7,13 +7,13 @@
 
 use std::cmp::Ordering;
 
-/// What a grade g is worth in NDCG.
+/// The worth of a grade g in NDCG.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Gain {
-    /// 2^g − 1.
+    /// 2^g − 1, as in the papers.
     #[default]
     Exponential,
-    /// g.
+    /// g, as in trec_eval.
     Linear,
 }
 
@@ -26,7 +26,7 @@ impl Gain {
     }
 }
 
-/// What becomes of titles with equal scores.
+/// The treatment of titles with equal scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ties {
     /// The mean over all their orders.
@@ -39,20 +39,20 @@ pub enum Ties {
 /// A title in a system's answer to a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored<'a> {
-    /// What [`Ties::Trec`] orders by.
+    /// The id, by which [`Ties::Trec`] orders.
     pub id: &'a str,
-    /// Larger is better; NaN is worse than every number and tied with NaN and −∞.
+    /// The score: larger is better; NaN is worse than every number and tied with NaN and −∞.
     pub score: f64,
     /// Its grade, 0 if it was not judged.
     pub grade: u8,
 }
 
-/// A system's answer to one query, in order, beside everything that was judged for the query.
+/// A system's answer to one query, in order, with everything that was judged for the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranking {
     /// Grades in the order of the ranking, within a group in any order.
     grades: Vec<u8>,
-    /// Where each group of tied titles ends in `grades`.
+    /// The end of each group of tied titles in `grades`.
     group_ends: Vec<usize>,
     /// The grades of all judged titles, best first.
     judged: Vec<u8>,
@@ -61,7 +61,7 @@ pub struct Ranking {
 /// A group of tied titles.
 struct Group<'a> {
     grades: &'a [u8],
-    /// How many titles stand before it.
+    /// The number of titles before it.
     start: usize,
 }
 
@@ -111,7 +111,7 @@ impl Ranking {
             let mean_gain = group.grades.iter().map(|&grade| gain.of(grade)).sum::<f64>() / group.grades.len() as f64;
             sum += mean_gain * group.places(k).map(discount).sum::<f64>();
         }
-        // Another order of summing can round to a hair above the ideal.
+        // Another order of summing can round to slightly above the ideal.
         (sum / ideal).min(1.0)
     }
 
@@ -119,7 +119,7 @@ impl Ranking {
     pub fn reciprocal_rank(&self, relevant_from: u8) -> f64 {
         let Some(group) = self.groups().find(|group| group.relevant(relevant_from) > 0) else { return 0.0 };
         let (n, relevant) = (group.grades.len(), group.relevant(relevant_from));
-        // The first of r relevant titles among n stands at place j with probability
+        // The first of r relevant titles among n is at place j with probability
         // C(n−1−j, r−1) / C(n, r); from one place to the next that changes by the factor below.
         let mut probability = relevant as f64 / n as f64;
         let mut mean = 0.0;

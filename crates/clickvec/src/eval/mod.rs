@@ -1,4 +1,4 @@
-//! Judging: a ranker's answers beside people's grades, and whether two rankers differ.
+//! Judging: a ranker's answers compared with people's grades, and whether two rankers differ.
 
 pub mod folds;
 pub mod judgments;
@@ -24,12 +24,12 @@ pub use topics::{Topic, read_topics};
 use crate::error::shortened;
 use crate::ranker::Ranker;
 
-/// How a ranking is judged.
+/// The settings by which a ranking is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvaluateOptions {
-    /// What a grade is worth in NDCG.
+    /// The worth of a grade in NDCG.
     pub gain: Gain,
-    /// What becomes of titles with equal scores.
+    /// The treatment of titles with equal scores.
     pub ties: Ties,
     /// The lowest grade that is relevant to all metrics but NDCG.
     pub relevant_from: u8,
@@ -41,7 +41,7 @@ impl Default for EvaluateOptions {
     }
 }
 
-/// What is measured.
+/// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     /// NDCG of the first title.
@@ -61,7 +61,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All of them, in the order of reports.
+    /// All metrics, in the order of reports.
     pub const ALL: [Metric; 7] = [
         Metric::Ndcg1,
         Metric::Ndcg3,
@@ -72,7 +72,7 @@ impl Metric {
         Metric::Recall10,
     ];
 
-    /// Those that systems are compared by.
+    /// The metrics that systems are compared by.
     pub const NDCG: [Metric; 3] = [Metric::Ndcg1, Metric::Ndcg3, Metric::Ndcg10];
 
     /// Its name in reports.
@@ -126,7 +126,7 @@ impl Metrics {
     }
 }
 
-/// What a query's ranking is worth.
+/// The metrics of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryMetrics {
     /// The query's id.
@@ -135,7 +135,7 @@ pub struct QueryMetrics {
     pub metrics: Metrics,
 }
 
-/// What a ranker is worth on a test set.
+/// The evaluation of a ranker on a test set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The ranker's name.
@@ -156,7 +156,7 @@ pub type Scores = Vec<Vec<f64>>;
 ///
 /// # Panics
 ///
-/// If the ranker does not give one score a title.
+/// If the ranker does not give each title one score.
 pub fn score(ranker: &dyn Ranker, judgments: &Judgments) -> Scores {
     let of_query = |query: &JudgedQuery| {
         let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
@@ -198,7 +198,7 @@ pub fn judge(name: &str, scores: &[Vec<f64>], judgments: &Judgments, options: &E
 ///
 /// # Panics
 ///
-/// If the ranker does not give one score a title.
+/// If the ranker does not give each title one score.
 pub fn evaluate(ranker: &dyn Ranker, judgments: &Judgments, options: &EvaluateOptions) -> Evaluation {
     judge(ranker.name(), &score(ranker, judgments), judgments, options)
 }
@@ -210,7 +210,7 @@ pub struct Comparison {
     pub a: String,
     /// The second's.
     pub b: String,
-    /// What is compared.
+    /// The metric that is compared.
     pub metric: Metric,
     /// The test of a − b over all queries.
     pub test: PairedTest,

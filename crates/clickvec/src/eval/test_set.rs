@@ -1,4 +1,4 @@
-//! A test set in the forms that there are: a table of judged titles; TREC qrels beside topics and titles; a BEIR folder.
+//! A test set in the forms that there are: a table of judged titles; TREC qrels with topics and titles; a BEIR folder.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
@@ -35,18 +35,18 @@ pub struct TestSetFiles<'a> {
     pub field: &'a str,
 }
 
-/// Queries with judged titles, and what was missing on the way.
+/// Queries with judged titles, and what was missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestSet {
     /// The test set.
     pub judgments: Judgments,
-    /// What it was.
+    /// The form that it had.
     pub form: Form,
     /// Judged queries whose text is not there: left out.
     pub queries_without_text: Ids,
     /// Judged titles whose text is not there: left out.
     pub titles_without_text: Ids,
-    /// Queries of which no title is left: left out.
+    /// Queries that are left without a title: left out.
     pub queries_without_titles: Ids,
     /// Queries that nothing was judged for.
     pub queries_without_judgments: Ids,
@@ -54,7 +54,7 @@ pub struct TestSet {
     pub untitled: u64,
 }
 
-/// What a test set was read from.
+/// The form of a test set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// A table of judged titles.
@@ -106,7 +106,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 /// Reads a test set. The form is told from a folder, or from the first line of the file `judged`:
 ///
 /// - a header with `query`: a table, as [`crate::tables::read_judged_rows`] reads it;
-/// - four fields, of which the last is a whole number, or anything else beside topics: TREC qrels, whose queries are
+/// - four fields, of which the last is a whole number, or, if there are topics, anything else: TREC qrels, whose queries are
 ///   [topics](read_topics), and whose titles are in any form that [`crate::tables::read_titles`] takes;
 /// - a header with `query-id` and `corpus-id`: judgments in a BEIR folder, the folder above that of the file. Of the
 ///   folder itself, `qrels/test.tsv`, or the one file there is in `qrels`.
@@ -252,14 +252,14 @@ fn beir_qrels(mut table: TableReader) -> Result<Vec<Qrel>> {
     Ok(qrels)
 }
 
-/// A judged title's text, and where it stands.
+/// A judged title's text, and where it is.
 #[derive(Default)]
 struct Text {
     text: Option<String>,
     line: u64,
 }
 
-/// Puts texts to qrels.
+/// Adds the texts to qrels.
 fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field: &str) -> Result<TestSet> {
     let mut set = TestSet::new(form, Judgments::default());
     let mut texts: HashMap<&str, Text> = qrels.iter().map(|qrel| (qrel.title_id.as_str(), Text::default())).collect();

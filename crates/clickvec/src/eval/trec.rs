@@ -1,4 +1,4 @@
-//! Reading and writing TREC qrels and runs, so that trec_eval and its kin can check every number.
+//! Reading and writing TREC qrels and runs, so that trec_eval and similar tools can check every number.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Read, Write};
@@ -20,7 +20,7 @@ pub struct Qrel {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// 0 to 4; a negative grade, which trec_eval takes as not relevant, is read as 0.
+    /// The grade, 0 to 4; a negative grade, which trec_eval takes as not relevant, is read as 0.
     pub grade: u8,
 }
 
@@ -31,9 +31,9 @@ pub struct RunLine {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// What the file says; trec_eval ignores it and orders by score.
+    /// The rank in the file; trec_eval ignores it and orders by score.
     pub rank: u64,
-    /// Larger is better, never NaN.
+    /// The score: larger is better, never NaN.
     pub score: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct RunLine {
 /// # Errors
 ///
 /// [`Error::Io`], or [`Error::Table`] for a line that is too long, no UTF-8 or not of that form, a
-/// grade that is no integer up to 4, and a title that stands twice for a query.
+/// grade that is no integer up to 4, and a title that a query has twice.
 pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     let mut seen = Seen::default();
     read_lines(input, path, |_, line| {
@@ -59,7 +59,7 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
 /// # Errors
 ///
 /// [`Error::Io`], or [`Error::Table`] for a line that is too long, no UTF-8 or not of that form, a
-/// rank that is no integer, a score that is no number, and a title that stands twice for a query.
+/// rank that is no integer, a score that is no number, and a title that a query has twice.
 pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     let mut seen = Seen::default();
     read_lines(input, path, |_, line| {
@@ -115,7 +115,7 @@ fn table(path: &Path, line: u64, fault: TableFault) -> Error {
     Error::Table { path: path.to_owned(), line: Some(line), fault }
 }
 
-/// The lines of `input` that are not blank, each with its number through `parse`. A byte order mark is passed over.
+/// The lines of `input` that are not blank, each with its number through `parse`. A byte order mark is skipped.
 pub(super) fn read_lines<T>(
     mut input: impl BufRead,
     path: &Path,

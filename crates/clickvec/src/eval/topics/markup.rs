@@ -14,7 +14,7 @@ pub(super) struct Tag<'t> {
 }
 
 impl<'t> Tag<'t> {
-    /// The next tag at or behind `from`. Comments, `<?…>` and a `<` that begins nothing are passed over.
+    /// The next tag at or behind `from`. Comments, `<?…>` and a `<` that begins nothing are skipped.
     pub(super) fn next(text: &'t str, mut from: usize) -> Option<Tag<'t>> {
         loop {
             let start = from + text[from..].find('<')?;
@@ -67,8 +67,8 @@ pub(super) fn plain(text: &str) -> String {
     resolved(&bare).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Text with its entities as the characters that they stand for: those that XML knows by name, and all by number. What is
-/// no entity, as in `AT&T`, stays, and so does one that stands for no character of a text.
+/// Text with its entities as the characters that they mean: those that XML knows by name, and all by number. What is
+/// no entity, as in `AT&T`, stays, and so does one that means no character of a text.
 fn resolved(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -91,7 +91,7 @@ fn resolved(text: &str) -> String {
     out + rest
 }
 
-/// What the entity of this name stands for.
+/// The character that the entity of this name means.
 fn character(name: &str) -> Option<char> {
     if let Some((_, character)) = NAMED.iter().find(|(known, _)| *known == name) {
         return Some(*character);

@@ -14,17 +14,17 @@ use crate::error::{Error, Result, TableFault, TestSetFault, shortened};
 use crate::files;
 use crate::tables::{JsonLine, JsonLines, Line, TableReader, beir_query};
 
-/// What the header of a table of topics may call the id.
+/// The names that the header of a table of topics may have for the id.
 const ID_COLUMNS: [&str; 3] = ["query_id", "qid", "id"];
-/// What it may call the text.
+/// The names that it may have for the text.
 const TEXT_COLUMN: &str = "query";
 
 /// A query and its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {
-    /// What qrels and runs call it.
+    /// The id in qrels and runs.
     pub id: String,
-    /// What was asked.
+    /// The text of the query.
     pub text: String,
 }
 
@@ -35,7 +35,7 @@ pub struct Topic {
 /// # Errors
 ///
 /// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] for a broken line or
-/// topic and for an id that stands twice; [`Error::TestSet`] where there is no topic at all.
+/// topic and for an id that is there twice; [`Error::TestSet`] if there is no topic at all.
 pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     let (first, reader) = files::first_line(files::open(path)?, path)?;
     let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new() };

@@ -69,7 +69,7 @@ struct LineCounter<'t> {
 }
 
 impl LineCounter<'_> {
-    /// The line of a byte, which must not stand before the last one that was asked for.
+    /// The line of a byte, which must not be before the last one that was asked for.
     fn line_of(&mut self, at: usize) -> u64 {
         self.line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[self.at..at]).count() as u64;
         self.at = at;
@@ -77,7 +77,7 @@ impl LineCounter<'_> {
     }
 }
 
-/// What a part of a topic is.
+/// The kind of a part of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Number,
