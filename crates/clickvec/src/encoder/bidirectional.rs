@@ -45,7 +45,7 @@ impl Kind for BilstmConfig {
 /// Two LSTMs with weights of their own; the embedding is both, left to right first.
 pub(super) struct Bidirectional {
     config: LstmConfig,
-    /// Those of the one, then those of the other.
+    /// The tensors of the one, then those of the other.
     tensors: Vec<Tensor>,
 }
 

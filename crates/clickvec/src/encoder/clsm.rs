@@ -1,7 +1,7 @@
 //! The CLSM of Shen et al. 2014: windows of n = 2d + 1 words, h_t = tanh(W_c l_t + b_c),
 //! v = max_t h_t, y = tanh(W_s v + b_s).
 //!
-//! W_c is stored as one row a trigram, [features + 1, n·K]: the n places in the window side by
+//! W_c is stored as one row for each trigram, [features + 1, n·K]: the n places in the window side by
 //! side. A distinct word is projected once for all places it can take; the convolution is then a
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
@@ -36,7 +36,7 @@ pub struct ClsmConfig {
     pub convolution: usize,
     /// L: size of the embedding.
     pub semantic: usize,
-    /// The paper has no biases; with them is the default.
+    /// Whether there are biases: by default there are, in the paper there are none.
     pub bias: bool,
 }
 

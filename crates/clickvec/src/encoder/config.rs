@@ -1,4 +1,4 @@
-//! Which encoder, and its sizes.
+//! The kind of an encoder, and its sizes.
 
 use super::bidirectional::BilstmConfig;
 use super::{ClsmConfig, DssmConfig, Encoder, LstmConfig, RnnConfig, TextStatistics};
@@ -21,7 +21,7 @@ pub enum EncoderConfig {
     Bilstm(LstmConfig),
 }
 
-/// What is known of one kind of encoder, given its sizes. Each encoder's file implements it.
+/// Everything that is known of one kind of encoder, given its sizes. Each encoder's file implements it.
 pub(super) trait Kind {
     /// The kind's name, as in a model file.
     fn name(&self) -> &'static str;
@@ -38,7 +38,7 @@ pub(super) trait Kind {
     /// The first size that no encoder can have; `None` if all are fine.
     fn fault(&self) -> Option<SizeFault>;
 
-    /// How many trigrams one number of the input layer sums on average: the fan-in of the input table.
+    /// The number of trigrams that one number of the input layer sums on average: the fan-in of the input table.
     fn fan_in(&self, texts: TextStatistics) -> f64 {
         texts.trigrams_per_word
     }

@@ -80,7 +80,7 @@ struct DssmStates {
 struct DssmBlockStates {
     /// Activations of each layer, [texts of the block, H_k].
     layers: Vec<Buffer>,
-    /// What went into them; empty unless asked for.
+    /// Their inputs; empty unless asked for.
     inputs: Vec<Buffer>,
 }
 

@@ -14,7 +14,7 @@ pub struct Gradients {
     /// `table_rows` numbers them.
     pub tensors: Vec<Matrix>,
     /// For each of [`Batch::touched`], the row of a table's gradient that is its own; a word's row
-    /// serves all trigrams that stand in no other word.
+    /// serves all trigrams that occur in no other word.
     pub table_rows: Vec<u32>,
     /// Σ of the squares of the tables' gradients.
     pub(crate) table_squares: f64,
@@ -24,7 +24,7 @@ pub struct Gradients {
 /// Working memory of the backward pass.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// ∂L/∂(what was read of the projection) at each packed row, [rows, W]
+    /// ∂L/∂(the projection that was read) at each packed row, [rows, W]
     pub(crate) rows: Buffer,
     /// Σ of the squares of each row of a table's gradient.
     pub(crate) squares: Vec<f64>,
@@ -34,11 +34,11 @@ pub(crate) struct Scratch {
     pub(crate) transposed: Vec<Buffer>,
     /// One of recurrent weights, rounded.
     pub(crate) packed: Packed,
-    /// Of the words of texts that were read from right to left.
+    /// The occurrences of words in texts that were read from right to left.
     pub(crate) occurrences: Lists<u32>,
 }
 
-/// What one block writes in the backward pass.
+/// The memory that one block writes in the backward pass.
 #[derive(Debug, Default)]
 pub(crate) struct BlockScratch {
     pub(crate) dense: Vec<Matrix>,
@@ -46,7 +46,7 @@ pub(crate) struct BlockScratch {
 }
 
 impl Gradients {
-    /// Makes one matrix a tensor: zeros of the tensor's shape, or any numbers for a table.
+    /// Makes one matrix for each tensor: zeros of the tensor's shape, or any numbers for a table.
     pub(crate) fn shape_like(&mut self, tensors: &[Tensor], batch: &Batch) {
         self.table_squares = 0.0;
         self.table_rows.clone_from(&batch.gradient_rows);
@@ -71,7 +71,7 @@ impl Scratch {
 }
 
 impl BlockScratch {
-    /// Zeros for each dense tensor, an empty matrix for a table. Each block begins with it, for then its zeros are near.
+    /// Zeros for each dense tensor, an empty matrix for a table. Each block begins with this, so that its zeros are still in the cache.
     pub(crate) fn begin(&mut self, tensors: &[Tensor]) {
         self.dense.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.dense.iter_mut().zip(tensors) {

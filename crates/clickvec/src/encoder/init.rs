@@ -5,7 +5,7 @@ use crate::rng;
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
-/// What the initialisation knows of the texts an encoder will read.
+/// Statistics of the texts that an encoder will read, for its initial weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextStatistics {
     /// Mean number of letter trigrams of a word.
@@ -36,7 +36,7 @@ pub fn initialize(
     seed: u64,
 ) {
     let active = config.fan_in(statistics);
-    // A CLSM's table holds one group a place in the window; its fan-out is one group's.
+    // A CLSM's table has one group for each place in the window; its fan-out is that of one group.
     for tensor in encoder.tensors_mut() {
         let inputs = tensor.value.rows();
         let ranges: Vec<_> = tensor.ranges().map(|(group, columns)| (group.clone(), columns)).collect();

@@ -16,7 +16,7 @@ const CHUNK: usize = 64;
 /// Numbers of a bias's gradient that one task takes.
 const BIAS_CHUNK: usize = 96;
 
-/// An input layer: a table with a row a trigram, and the bias that each word gets besides.
+/// An input layer: a table with a row for each trigram, and the bias that is added to each word.
 #[derive(Clone, Copy)]
 pub struct Input<'e> {
     /// [trigrams, W]
@@ -26,7 +26,7 @@ pub struct Input<'e> {
 }
 
 impl Input<'_> {
-    /// W: numbers that a word becomes.
+    /// W: the numbers of a projected word.
     pub fn width(self) -> usize {
         self.table.value.columns()
     }
@@ -54,8 +54,8 @@ impl Input<'_> {
 /// `gradient` becomes ∂L/∂table, from `rows` [packed rows, W], ∂L/∂(projection) at each place of
 /// `occurrences`. Returns Σ of its squares.
 ///
-/// It lies in two parts: first a row for each distinct word, ∂L/∂(its projection); then one for
-/// each trigram of several words, their sum. A trigram that stands in one word has that word's row:
+/// It has two parts: first a row for each distinct word, ∂L/∂(its projection); then one for
+/// each trigram of several words, their sum. A trigram that occurs in one word only has that word's row:
 /// `batch.gradient_rows` says which row is whose.
 pub(crate) fn gather_gradient(
     batch: &Batch,
@@ -75,7 +75,7 @@ pub(crate) fn gather_gradient(
     batch.gradient_rows.iter().map(|&row| squares[row as usize]).sum()
 }
 
-/// Each row of `sums` becomes the sum of the rows that its list names; beside it, its squares.
+/// Each row of `sums` becomes the sum of the rows that its list names; its squares are summed as well.
 fn gather<'a, I: RowCount + Sync + 'a>(
     rows: &[f32],
     width: usize,

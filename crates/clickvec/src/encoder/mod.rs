@@ -35,7 +35,7 @@ use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// How errors flow back through a text's words.
+/// The way in which errors flow back through a text's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bptt {
     /// Errors flow back through this many last words; all if `None`.
@@ -44,7 +44,7 @@ pub struct Bptt {
     pub signals: Signals,
 }
 
-/// Which error signals an LSTM's back-propagation follows.
+/// The error signals that an LSTM's back-propagation follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signals {
@@ -55,7 +55,7 @@ pub enum Signals {
     PerGate,
 }
 
-/// A text encoder: weights, and the two ways through them.
+/// A text encoder: weights, and the forward and backward pass through them.
 pub trait Encoder: Send + Sync {
     /// L: size of the embedding.
     fn dimension(&self) -> usize;
@@ -79,8 +79,8 @@ pub trait Encoder: Send + Sync {
         trace.projected = projected;
     }
 
-    /// [`Encoder::forward`] where the words are projected already: `projected` has a list for each
-    /// input table, [words, W], and in it the row of every word that stands in the batch's blocks.
+    /// [`Encoder::forward`] for words that are projected already: `projected` has a list for each
+    /// input table, [words, W], and in it the row of every word of the batch's blocks.
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
 
     /// The input layers.
@@ -94,7 +94,7 @@ pub trait Encoder: Send + Sync {
 }
 
 /// Runs `forward` on every block with the states that are its own; the only block of a batch at
-/// once, for to enter the thread pool costs more than a short text's whole way. Never fewer states
+/// once, since entering the thread pool costs more than encoding a short text. There are never fewer states
 /// than before, so that their memory is reused.
 pub(crate) fn for_each_block<T: Default + Send>(
     blocks: &[Block],

@@ -80,7 +80,7 @@ struct RnnStates {
 struct RnnBlockStates {
     /// y, [rows, H]
     activation: Buffer,
-    /// What went into tanh, [rows, H]; empty unless asked for.
+    /// The input of tanh, [rows, H]; empty unless asked for.
     inputs: Buffer,
 }
 

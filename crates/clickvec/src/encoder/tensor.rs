@@ -3,21 +3,21 @@
 use crate::math::{Matrix, sparse};
 use crate::text::Feature;
 
-/// Weights that lie together in one matrix, input × output, so that one product serves them all.
+/// Weights together in one matrix, input × output, so that one product serves them all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
     /// How the optimiser treats it.
     pub kind: TensorKind,
-    /// The papers' matrices that stand side by side in `value`.
+    /// The papers' matrices, which are side by side in `value`.
     pub groups: Vec<Group>,
     /// [inputs, Σ widths of the groups]
     pub value: Matrix,
-    /// Of a table in training with momentum.
+    /// The drift of a table in training with momentum.
     pub(crate) motion: Option<Motion>,
 }
 
 /// How the rows of a table move between the updates that have a gradient for them: row r is
-/// value[r] + drift[r]·velocity[r]. It is added up where a row is read, since to write every row that
+/// value[r] + drift[r]·velocity[r]. It is added when a row is read, since writing every row that
 /// a minibatch reads would double the memory traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Motion {
@@ -39,7 +39,7 @@ pub struct Group {
 /// How the optimiser treats a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorKind {
-    /// One row a trigram, of which a minibatch touches few.
+    /// One row for each trigram, of which a minibatch touches few.
     Table,
     /// Every number has a gradient in every minibatch.
     Dense,
@@ -70,13 +70,13 @@ impl Tensor {
         out
     }
 
-    /// Zeros: `inputs` rows, and the named groups, each `width` wide.
+    /// A tensor of zeros: `inputs` rows, and the named groups, each `width` wide.
     pub(crate) fn zeros(kind: TensorKind, inputs: usize, names: &[&str], width: usize) -> Tensor {
         let groups = names.iter().map(|name| Group { name: (*name).to_owned(), width }).collect();
         Tensor::new(kind, groups, Matrix::zeros(inputs, names.len() * width))
     }
 
-    /// Zeros: one group.
+    /// A tensor of zeros with one group.
     pub(crate) fn named(name: &str, rows: usize, columns: usize) -> Tensor {
         Tensor::zeros(TensorKind::Dense, rows, &[name], columns)
     }

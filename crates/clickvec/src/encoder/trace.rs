@@ -22,7 +22,7 @@ pub struct Trace {
     pub(crate) packed: Packed,
     /// Vectors of the texts, [texts, L].
     pub embeddings: Vec<f32>,
-    /// What happened inside.
+    /// The states inside.
     pub(crate) states: Held,
     /// [distinct words, W], for each input table; only [`super::Encoder::forward`] fills it.
     pub(crate) projected: Vec<Buffer>,
@@ -98,18 +98,18 @@ pub enum Direction {
 /// Before or after the activation function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// What goes into tanh or σ.
+    /// The input of tanh or σ.
     Before,
-    /// What comes out.
+    /// Its output.
     After,
 }
 
 /// A state, read in a direction, before or after its activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Quantity {
-    /// Which state.
+    /// The state.
     pub state: State,
-    /// Which half of a bidirectional encoder; [`Direction::Forward`] for all others.
+    /// The half of a bidirectional encoder; [`Direction::Forward`] for all others.
     pub direction: Direction,
     /// Before or after its activation.
     pub stage: Stage,
@@ -145,7 +145,7 @@ impl Quantity {
 pub struct StateReader<'t> {
     states: &'t dyn States,
     embeddings: &'t [f32],
-    /// None for a text without words.
+    /// The place of each text; none for a text without words.
     places: Vec<Option<Place<'t>>>,
 }
 
@@ -186,12 +186,12 @@ impl<'t> TextStates<'t> {
         self.embedding
     }
 
-    /// What the encoder has for each word: every state in every direction, after its activation.
+    /// The states for each word: every state in every direction, after its activation.
     pub fn of_words(&self) -> Vec<Quantity> {
         self.states.of_words()
     }
 
-    /// What the encoder has for each text as a whole, after its activation.
+    /// The states for each text as a whole, after their activations.
     pub fn of_texts(&self) -> Vec<Quantity> {
         self.states.of_texts()
     }
@@ -215,7 +215,7 @@ impl<'t> TextStates<'t> {
     }
 }
 
-/// Where a text lies in a batch.
+/// The place of a text in a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'t> {
     /// Number of the block.
@@ -242,7 +242,7 @@ impl Place<'_> {
     }
 }
 
-/// The states of one kind of encoder over a batch. Each encoder's file says how they lie.
+/// The states of one kind of encoder over a batch. Each encoder's file says how they are stored.
 pub(crate) trait States: Any + fmt::Debug + Send + Sync {
     /// The states that every word has, after activation.
     fn of_words(&self) -> Vec<Quantity> {
@@ -279,7 +279,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// For a forward pass over `batch`: the states to write, those of the pass before if it was of this kind.
+    /// For a forward pass over `batch`: the states to write, those of the previous pass if it was of this kind.
     pub(crate) fn begin<T: States + Default>(&mut self, batch: &Batch) -> &mut T {
         self.of = Some((batch.texts(), batch.rows()));
         let states = self.states.get_or_insert_with(|| Box::<T>::default());

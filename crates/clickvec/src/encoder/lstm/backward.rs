@@ -21,7 +21,7 @@ pub(in super::super) struct EmbeddingGradient<'a> {
     pub(in super::super) values: &'a [f32],
     /// Size of the whole embedding.
     pub(in super::super) stride: usize,
-    /// Where this LSTM's part begins.
+    /// The place where this LSTM's part begins.
     pub(in super::super) offset: usize,
 }
 
@@ -136,7 +136,7 @@ fn backward_block(
                 per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, gates, t > 0)
             }
         }
-        // While the step's errors are still near.
+        // While the step's errors are still in the cache.
         let ahead = t.checked_sub(1).map_or([&[][..]; 3], |t| {
             let span = Span::at(block, bptt, t);
             let States { cell_before, activation_before, .. } = span.states(trace, t, block, h);
@@ -297,7 +297,7 @@ fn output_errors_body<const FMA: bool>(
 #[inline(always)]
 fn output_errors_row<const FMA: bool>(o: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32]) {
     for (((o, &c), &d_y), d_c) in o.iter_mut().zip(cell).zip(d_activation).zip(d_cell) {
-        // Computed anew: to keep it would cost more in memory read and written.
+        // Computed again: keeping it would cost more in memory traffic.
         let tanh_c = tanh::<FMA>(c);
         *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
         *o = d_y * tanh_c * *o * (1.0 - *o);

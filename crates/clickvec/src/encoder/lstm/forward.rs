@@ -39,7 +39,7 @@ pub(in super::super) fn forward(
     };
     blocks.resize_with(batch.blocks.len().max(blocks.len()), LstmBlockStates::default);
     match &batch.blocks[..] {
-        // As in `for_each_block`, the thread pool would cost a short text more than its whole way.
+        // As in `for_each_block`, the thread pool would cost a short text more than encoding it.
         [block] => forward(block, gates, &mut blocks[0]),
         all => (all, split_by_block(batch, width, gates), blocks)
             .into_par_iter()
@@ -96,7 +96,7 @@ fn forward_block(
         cell_step(gates, cell_before, cell, h, config.forget_gate);
         peephole_after(config, peephole, n, cell, gates);
         if keep_inputs {
-            // The output gate has seen the new cell state only now.
+            // Only now has the output gate seen the new cell state.
             let kept = trace.inputs[first * width..][..n * width].chunks_exact_mut(width);
             for (kept, gates) in kept.zip(gates.chunks_exact(width)) {
                 kept[config.output_gate()..].copy_from_slice(&gates[config.output_gate()..]);

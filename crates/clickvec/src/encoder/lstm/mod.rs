@@ -35,7 +35,7 @@ pub(super) struct Lstm {
 pub struct LstmConfig {
     /// H: cells, in each direction.
     pub cells: usize,
-    /// Without it f = 1, as the paper evaluates.
+    /// Whether there is a forget gate; without it f = 1, as the paper evaluates.
     pub forget_gate: bool,
     /// Connections from the cell state to the gates.
     pub peephole: Peephole,
@@ -103,7 +103,7 @@ impl LstmConfig {
         if self.forget_gate { 4 } else { 3 }
     }
 
-    /// What it has besides cells, in words.
+    /// The gates and peepholes in words.
     pub(super) fn variant(&self) -> String {
         let forget = if self.forget_gate { ", forget gate" } else { "" };
         let peephole = match self.peephole {
@@ -119,7 +119,7 @@ impl LstmConfig {
         self.cells
     }
 
-    /// Column where the output gate begins; the forget gate, if there is one, lies before it.
+    /// Column where the output gate begins; the forget gate, if there is one, is before it.
     pub(super) fn output_gate(&self) -> usize {
         (self.gates() - 1) * self.cells
     }

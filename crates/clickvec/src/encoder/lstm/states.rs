@@ -24,7 +24,7 @@ pub(in super::super) struct LstmBlockStates {
     pub(super) cell: Buffer,
     /// y, [rows, H]
     pub(super) activation: Buffer,
-    /// What went into the gates' activations, [rows, G·H]; empty unless asked for.
+    /// The inputs of the gates' activations, [rows, G·H]; empty unless asked for.
     pub(super) inputs: Buffer,
 }
 
