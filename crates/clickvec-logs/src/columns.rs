@@ -1,28 +1,11 @@
 //! What a column of a log means, and what it is called.
 
-/// What a position should be.
-pub(crate) const A_POSITION: &str = "a position, a whole number from 0 to 65,535";
-/// What a count should be.
-pub(crate) const A_COUNT: &str = "a count, a whole number of 0 or more";
-/// What a time should be.
-pub(crate) const A_TIME: &str = "a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970)";
-/// What says whether there was a click.
-pub(crate) const A_CLICK: &str = "0 or 1 (or false, true, no, yes)";
-
 /// Whether a column's name says that it may hold who asked.
 pub(crate) fn looks_like_user(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["user", "visitor", "client_id", "clientid"].iter().any(|part| name.contains(part))
         && !name.contains("agent")
         && !name.contains("query")
-}
-
-/// What logs write for somebody whom they do not know.
-const NOBODY: [&str; 9] = ["null", "-", "(not set)", "undefined", "none", "n/a", "nan", "nil", "unknown"];
-
-/// Whether a trimmed user is nobody whom the log knows.
-pub(crate) fn is_nobody(user: &str) -> bool {
-    user.is_empty() || NOBODY.iter().any(|nobody| user.eq_ignore_ascii_case(nobody))
 }
 
 /// Whether a text looks like the name of a column, and not like something that was typed.
@@ -68,7 +51,7 @@ const PARTS_OF_NAMES: [&str; 30] = [
 ];
 
 /// Whether these are names of columns and not the first row of a log without a header.
-pub(crate) fn is_header(names: &[String]) -> bool {
+pub fn is_header(names: &[String]) -> bool {
     let known = |name: &String| {
         let name = name.to_ascii_lowercase();
         name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PARTS_OF_NAMES.contains(&part))
@@ -136,19 +119,30 @@ impl Role {
         }
     }
 
-    /// The option that gives another name.
-    pub fn option(self) -> &'static str {
+    /// What a column of this role is.
+    pub(crate) fn what(self) -> &'static str {
         match self {
-            Role::Query => "--query-column",
-            Role::Title => "--title-column",
-            Role::Item => "--item-column",
-            Role::Clicked => "--clicked-column",
-            Role::Count => "--count-column",
-            Role::Position => "--position-column",
-            Role::Time => "--time-column",
-            Role::User => "--user-column",
-            Role::Session => "--session-column",
-            Role::Key => "--key-column",
+            Role::Query => "a column of what was typed",
+            Role::Title => "a column of titles",
+            Role::Item => "a column of items",
+            Role::Clicked => "a column that says whether a title was clicked, with rows for those that were not",
+            Role::Count => "a column that says how often",
+            Role::Position => "a column that says where in the list a title stood",
+            Role::Time => "a column that says when",
+            Role::User => "a column that says who asked",
+            Role::Session => "a column that says in which visit",
+            Role::Key => "a column of ids of queries",
+        }
+    }
+
+    /// What a value of this role should be.
+    pub(crate) fn value(self) -> &'static str {
+        match self {
+            Role::Clicked => "0 or 1 (or false, true, no, yes)",
+            Role::Count => "a count, a whole number of 0 or more",
+            Role::Position => "a position, a whole number from 0 to 65,535",
+            Role::Time => "a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970)",
+            Role::Query | Role::Title | Role::Item | Role::User | Role::Session | Role::Key => "a text",
         }
     }
 }

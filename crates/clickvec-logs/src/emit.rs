@@ -7,7 +7,7 @@ use clickvec::files::{Pending, Sealed};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Distinct;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::gather::{Cell, Gathered, QueryGroup};
 use crate::paths::is_standard_output;
 use crate::report::{Count, Counts, Report};
@@ -152,7 +152,7 @@ impl Emission<'_> {
         [report.training, _] = counts;
         report.validation = self.validation.map(|_| counts[1]);
         if report.training.pairs == 0 && report.validation.is_none_or(|validation| validation.pairs == 0) {
-            return Err(Error::NothingLeft(why_nothing(report)));
+            return Err(nothing_left(report));
         }
         Ok(())
     }
@@ -244,28 +244,21 @@ fn put(path: &Path, target: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 }
 
 /// What became of everything.
-fn why_nothing(report: &Report) -> String {
+fn nothing_left(report: &Report) -> Error {
     let left = &report.left_out;
-    let mut reasons: Vec<(u64, String)> = vec![
-        (report.broken, "broken".to_owned()),
-        (left.not_clicked, "not clicked".to_owned()),
-        (left.robots, "of robots (--max-queries-per-day)".to_owned()),
-        (left.without_query + left.only_personal, "without a query".to_owned()),
-        (left.without_search, "without the search that they belong to".to_owned()),
-        (left.without_item, "without an item or title".to_owned()),
-        (left.without_title, "of items without a title (--titles)".to_owned()),
-        (left.count_zero, "with a count of 0".to_owned()),
-        (left.other_events, "of no known event".to_owned()),
-        (
-            report.too_few_users.clicks,
-            format!("clicks of queries of fewer than {} users (--min-users)", report.min_users.unwrap_or(0)),
-        ),
-        (report.too_few_clicks.clicks, format!("clicks of pairs with fewer than {} (--min-count)", report.min_count)),
+    let mut reasons = vec![
+        (Reason::Broken, report.broken),
+        (Reason::NotClicked, left.not_clicked),
+        (Reason::Robots, left.robots),
+        (Reason::WithoutQuery, left.without_query + left.only_personal),
+        (Reason::WithoutSearch, left.without_search),
+        (Reason::WithoutItem, left.without_item),
+        (Reason::WithoutTitle, left.without_title),
+        (Reason::CountZero, left.count_zero),
+        (Reason::OtherEvents, left.other_events),
+        (Reason::FewUsers(report.min_users.unwrap_or(0)), report.too_few_users.clicks),
+        (Reason::FewClicks(report.min_count), report.too_few_clicks.clicks),
     ];
-    reasons.retain(|&(count, _)| count > 0);
-    let reasons: Vec<String> = reasons.iter().map(|(count, reason)| format!("{count} {reason}")).collect();
-    match reasons.is_empty() {
-        true => "the log has no rows".to_owned(),
-        false => format!("of {} rows: {}", report.rows, reasons.join(", ")),
-    }
+    reasons.retain(|&(_, count)| count > 0);
+    Error::NothingLeft { rows: report.rows, reasons }
 }

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use crate::columns::{Role, is_nobody};
+use crate::columns::Role;
 use crate::json::{lookup, scalar};
+use crate::user::user;
 
 const PRODUCTS: &str = "contexts_com_snowplowanalytics_snowplow_ecommerce_product_1";
 const ACTION: &str = "unstruct_event_com_snowplowanalytics_snowplow_ecommerce_snowplow_ecommerce_action_1";
@@ -169,7 +170,7 @@ fn set(value: Option<&Value>) -> Option<&Value> {
 
 /// Somebody's id, if it is one.
 fn known(id: Option<&Value>) -> Option<&Value> {
-    id.filter(|id| scalar(id).is_some_and(|text| !is_nobody(text.trim())))
+    id.filter(|id| scalar(id).is_some_and(|text| user(&text).is_some()))
 }
 
 fn is_index(value: &Value) -> bool {

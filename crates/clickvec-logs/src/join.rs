@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::columns::Role;
-use crate::error::{Error, Result, TableFault};
+use crate::error::{Error, Kind, Result, TableFault};
 use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::time::Time;
@@ -66,7 +66,7 @@ impl Searches {
         if !options.columns.is_named(Role::Key) {
             options.columns.name(Role::Key, Role::Key.name());
         }
-        let advise = |error: Error| error.advise("--queries");
+        let advise = |error: Error| error.in_table(Kind::Queries);
         let mut table = Table::open(path, &options).map_err(advise)?;
         table.require(Role::Key, &options.columns).map_err(advise)?;
         table.require(Role::Query, &options.columns).map_err(advise)?;
@@ -80,8 +80,16 @@ impl Searches {
                 Next::Broken(fault) => read.broken(record.line, &fault),
                 Next::Row => {
                     read.rows += 1;
-                    if let (Some(key), Some(query)) = (record.get(Role::Key), record.get(Role::Query)) {
-                        searches.add(path, key.trim(), None, query)?;
+                    let field = |role| record.get(role).map(str::trim).filter(|field| !field.is_empty());
+                    match (field(Role::Key), field(Role::Query)) {
+                        (Some(key), Some(query)) => match searches.find(key, None) {
+                            None => searches.add(path, key, None, query)?,
+                            Some(first) => {
+                                read.repeated += 1;
+                                read.contradicting += u64::from(first != query);
+                            }
+                        },
+                        _ => read.empty += 1,
                     }
                 }
             }

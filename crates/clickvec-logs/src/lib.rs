@@ -23,6 +23,7 @@ pub mod table;
 pub mod text;
 pub mod time;
 mod titles;
+mod user;
 
 pub use error::{Error, Result};
 pub use prepare::{Config, DEFAULT_MIN_USERS, PositionWeighting, Split, prepare};

@@ -98,11 +98,25 @@ pub struct SideTable {
     pub broken: u64,
     /// The first of them.
     pub first_broken: Vec<BrokenRow>,
+    /// Rows without an id or without a text, which say nothing.
+    pub empty: u64,
+    /// Rows whose id an earlier row has: the first counts.
+    pub repeated: u64,
+    /// Those of them whose text is another one.
+    pub contradicting: u64,
 }
 
 impl SideTable {
     pub(crate) fn new(path: &Path) -> SideTable {
-        SideTable { path: named(path), rows: 0, broken: 0, first_broken: Vec::new() }
+        SideTable {
+            path: named(path),
+            rows: 0,
+            broken: 0,
+            first_broken: Vec::new(),
+            empty: 0,
+            repeated: 0,
+            contradicting: 0,
+        }
     }
 
     /// Counts a broken row.

@@ -24,6 +24,8 @@ const AT_ONCE: usize = 512;
 const RECORD_BYTES: u64 = 48;
 /// The day of a count over the whole log.
 const WHOLE_LOG: i64 = i64::MIN;
+/// The day of rows that do not say when, in a log in which others do: who leaves the time out is no way around the limit.
+const UNDATED: i64 = i64::MAX;
 
 /// How many queries a person asks at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,7 +68,8 @@ impl UserCounts {
         UserCounts { limits, counts: Map::default(), rows, budget, folder, partitions: Vec::new() }
     }
 
-    /// Counts a row: `query` is a hash of the query and of when or in which visit it was asked.
+    /// Counts a row: `query` is a hash of the query and of when or in which visit it was asked. All rows of a user without a
+    /// day count as those of one day.
     ///
     /// # Errors
     ///
@@ -82,10 +85,8 @@ impl UserCounts {
 
     fn count_rows(&mut self) -> Result<()> {
         for (user, day, query) in std::mem::take(&mut self.rows) {
-            if self.limits.day.is_some()
-                && let Some(day) = day
-            {
-                self.count(user, day, query);
+            if self.limits.day.is_some() {
+                self.count(user, day.unwrap_or(UNDATED), query);
             }
             if self.limits.log.is_some() {
                 self.count(user, WHOLE_LOG, query);
@@ -285,6 +286,22 @@ mod tests {
             assert!((21..40).all(|user| found.contains(&user)), "{found:?}");
             // With so many counts as there are at last, forty users share none.
             assert_eq!(found.len() == 19, budget == 1 << 20, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn who_leaves_the_time_out_is_limited_too() {
+        let folder = tempfile::tempdir().unwrap();
+        for (budget, limits) in [usize::MAX, 2 * ENTRY_BYTES].into_iter().flat_map(|budget| {
+            [(budget, Limits { day: Some(9), log: None }), (budget, Limits { day: Some(9), log: Some(1_000) })]
+        }) {
+            let mut users = UserCounts::new(limits, budget, folder.path());
+            for query in 0..10 {
+                users.add(1, None, query).unwrap();
+                users.add(2, (query > 0).then_some(7), query).unwrap();
+                users.add(3, Some(query as i64), query).unwrap();
+            }
+            assert_eq!(users.robots().unwrap().into_iter().collect::<Vec<_>>(), [1]);
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clickvec::error::TestSetFault;
 
 use crate::columns::Role;
-use crate::error::{Error, Result, TableFault};
+use crate::error::{Error, Kind, Result, TableFault};
 use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::text;
@@ -39,7 +39,7 @@ impl Titles {
         options.columns.leave_out(Role::Query);
         options.columns.name_else(Role::Query, "text");
         let path = &corpus_of(path)?;
-        let mut table = Table::open(path, &options).map_err(|error| error.advise("--titles"))?;
+        let mut table = Table::open(path, &options).map_err(|error| error.in_table(Kind::Titles))?;
         let names = |name: &str| table.names().iter().any(|other| other == name);
         let is_corpus = names(BEIR_ID) && !names("id");
         let mut titles = Titles { by_item: HashMap::new(), table: SideTable::new(path) };
@@ -56,7 +56,13 @@ impl Titles {
                         text::clean(record.get(Role::Query).unwrap_or_default(), false, &mut title);
                     }
                     let item = record.get(Role::Item).unwrap_or_default().trim();
-                    if item.is_empty() || title.is_empty() || titles.by_item.contains_key(item) {
+                    if item.is_empty() || title.is_empty() {
+                        titles.table.empty += 1;
+                        continue;
+                    }
+                    if let Some(first) = titles.by_item.get(item) {
+                        titles.table.repeated += 1;
+                        titles.table.contradicting += u64::from(**first != *title);
                         continue;
                     }
                     bytes += item.len() + title.len() + TITLE_BYTES;
@@ -68,7 +74,9 @@ impl Titles {
             }
         }
         // A corpus need not have titles.
-        table.check_named(if is_corpus { &ids } else { &options.columns }).map_err(|error| error.advise("--titles"))?;
+        table
+            .check_named(if is_corpus { &ids } else { &options.columns })
+            .map_err(|error| error.in_table(Kind::Titles))?;
         titles.table.judge(max_bad)?;
         Ok(titles)
     }

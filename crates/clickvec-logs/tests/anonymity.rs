@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
+use clickvec_logs::columns::Role;
+use clickvec_logs::error::Reason;
 use clickvec_logs::robots::Limits;
 use clickvec_logs::table::Options;
 use clickvec_logs::time::Time;
@@ -110,7 +112,7 @@ proptest! {
         let limits = Limits { day, log: whole };
         let config = config(folder.path(), split, min_users, min_count, limits, memory);
         match prepare(&config, &mut std::io::sink(), &mut |_| {}) {
-            Ok(_) | Err(Error::NothingLeft(_)) => {}
+            Ok(_) | Err(Error::NothingLeft { .. }) => {}
             Err(error) => panic!("{error}"),
         }
         let robots = robots(&rows, limits);
@@ -132,4 +134,64 @@ proptest! {
             }
         }
     }
+}
+
+/// Prepares a log with the header `query title user time`; the pairs written, or why there are none.
+fn prepared(log: &str, more: impl FnOnce(&mut Config)) -> (String, Result<clickvec_logs::Report, Error>) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("log.tsv"), format!("query\ttitle\tuser\ttime\n{log}")).unwrap();
+    let none = Limits { day: None, log: None };
+    let mut config = config(folder.path(), Split::None, 1, 1, none, 64 << 20);
+    more(&mut config);
+    let report = prepare(&config, &mut Vec::new(), &mut |_| {});
+    (std::fs::read_to_string(&config.output).unwrap_or_default(), report)
+}
+
+#[test]
+fn one_person_in_many_spellings_is_one() {
+    let spellings = ["José", "JOSÉ", "jose\u{301}", " josé ", "jos\u{200b}é", "ｊｏｓé"];
+    let log: String = spellings.iter().map(|user| format!("secret\tTitle\t{user}\t\n")).collect();
+    let (_, report) = prepared(&log, |config| config.min_users = Some(2));
+    let Err(Error::NothingLeft { reasons, .. }) = report else { panic!("{report:?}") };
+    assert_eq!(reasons, [(Reason::FewUsers(2), 6)]);
+}
+
+#[test]
+fn nobody_is_no_person() {
+    let nobodies = ["\\N", "00000000-0000-0000-0000-000000000000", "anonymous", "Guest", "0", "-1", "NULL"];
+    let log: String = nobodies.iter().map(|user| format!("secret\tTitle\t{user}\t\n")).collect();
+    let (written, report) = prepared(&log, |config| config.min_users = Some(2));
+    assert!(matches!(report, Err(Error::NothingLeft { .. })) && written.is_empty(), "{written}");
+    let (_, report) = prepared(&log, |_| {});
+    assert_eq!(report.unwrap().users.unwrap().count, 0);
+}
+
+#[test]
+fn a_robot_does_not_escape_by_leaving_the_time_out() {
+    let day = |config: &mut Config| config.limits.day = Some(20);
+    let robot: String = (0..30).map(|query| format!("robot {query}\tTitle\tr\t\n")).collect();
+    let person = "shoes\tRed shoes\tp\t2024-05-17\n";
+    let (written, report) = prepared(&format!("{robot}{person}"), day);
+    assert_eq!(written, "query\ttitle\tcount\nshoes\tRed shoes\t1\n");
+    let report = report.unwrap();
+    assert_eq!((report.robots, report.left_out.robots), (Some(1), 30));
+    // Where no row says when there are no days, and nobody is over their limit.
+    let (_, report) = prepared(&robot, day);
+    assert_eq!(report.unwrap().robots, Some(0));
+}
+
+#[test]
+fn ids_that_repeat_in_a_table_of_titles_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let titles = folder.path().join("titles.tsv");
+    std::fs::write(&titles, "id\ttitle\n1\tRed\n1\tRed\n1\tBlue\n\tNone\n2\t\n3\tGreen\n").unwrap();
+    let (written, report) = prepared("shoes\t1\tp\t\nshoes\t1\tp\t\n", |config| {
+        config.table.columns.name(Role::Item, "title");
+        config.titles = Some(titles);
+    });
+    assert_eq!(written, "query\ttitle\tcount\nshoes\tRed\t2\n");
+    let report = report.unwrap();
+    let table = &report.side_tables[0];
+    assert_eq!((table.rows, table.empty, table.repeated, table.contradicting), (6, 2, 2, 1));
+    assert_eq!(report.titles_read, Some(2));
 }

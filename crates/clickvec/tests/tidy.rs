@@ -31,6 +31,7 @@ const ORDER: &[&str] = &[
 /// The reader of logs, file by file: a folder's own name is its `mod.rs`.
 const ORDER_OF_LOGS: &[&str] = &[
     "columns",
+    "error/asked",
     "error",
     "distinct",
     "json",
@@ -38,7 +39,10 @@ const ORDER_OF_LOGS: &[&str] = &[
     "sample",
     "time",
     "text",
+    "user",
     "privacy/removed",
+    "privacy/plain",
+    "privacy/emails",
     "privacy/numbers",
     "privacy",
     "events",

@@ -384,7 +384,7 @@ fn logs_that_are_refused() {
         (&b""[..], "log.tsv: expected a header line, found nothing"),
         (b"\xff\xfeq\0u\0", "found UTF-16"),
         (b"query\xff\ttitle\n", "expected a header in UTF-8"),
-        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with --query-column"),
+        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with `--query-column`"),
         (b"query\tquery\ttitle\na\tb\tc\n", "expected one column `query` in the header, found several"),
         (b"query\ttitle\n", "the log has no rows"),
         (b"query\ttitle\n\t\n", "of 1 rows: 1 without a query"),
@@ -405,7 +405,7 @@ fn logs_that_are_refused() {
         (&["prepare", "log.tsv", "-o", "out.tsv", "--user-column", "who"], "expected a column `who`, found `query`"),
         (
             &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
-            "`--min-users` needs a column that says who asked",
+            "a least number of users needs a column that says who asked, found none; name the column with `--user-column`",
         ),
         (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--position-column"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-after"),
@@ -629,9 +629,13 @@ fn limits_that_cannot_be_held_are_an_error() {
     folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu\n");
     prepare(&folder, &["--max-queries-per-day", "9"])
         .code(2)
-        .says("`--max-queries-per-day` needs a column that says when");
+        .says("a limit of queries for each user and day needs a column that says when")
+        .says("`--max-queries-per-day`");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
-    prepare(&folder, &["--max-queries", "9"]).code(2).says("`--max-queries` needs a column that says who asked");
+    prepare(&folder, &["--max-queries", "9"])
+        .code(2)
+        .says("needs a column that says who asked")
+        .says("leave `--max-queries` out");
     let split = ["--validation", "held.tsv", "--validation-after", "2024"];
     prepare(&folder, &split).code(2).says("a year needs month and day");
     // A file without rows is no success.
@@ -670,11 +674,11 @@ fn judgments_have_grades_and_blanks_or_tabs() {
         folder
             .run(&[&run[..], &tables[..], &["--header", "a,b"]].concat())
             .code(2)
-            .says("knows the columns of its log; leave --header out");
+            .says("expected no header of your own, found one; leave `--header` out");
     }
     folder.write("titles.tsv", "sku\ttitle\n1\tShoes\n");
     folder.write("log.tsv", "query\titem\na\t1\n");
-    prepare(&folder, &["--titles", "titles.tsv"]).code(2).says("the table of --titles has the columns id and title");
+    prepare(&folder, &["--titles", "titles.tsv"]).code(2).says("a table of titles has the columns id and title");
 }
 
 #[test]

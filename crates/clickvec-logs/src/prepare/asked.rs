@@ -2,9 +2,10 @@
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::columns::{Role, is_nobody};
+use crate::columns::Role;
 use crate::table::Record;
 use crate::time::Time;
+use crate::user::user;
 
 /// Who asked what in a row, for those who count queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,16 +18,10 @@ pub(super) struct Asked {
     pub(super) query: u64,
 }
 
-/// A hash of who asked; `None` if nobody knows. Letter case and white space around it make no other user.
+/// A hash of who asked; `None` if nobody knows.
+#[inline]
 pub(super) fn who(record: &Record) -> Option<u64> {
-    let user = record.get(Role::User)?.trim();
-    if is_nobody(user) {
-        return None;
-    }
-    if user.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        return Some(xxh3_64(user.as_bytes()));
-    }
-    Some(xxh3_64(user.to_lowercase().as_bytes()))
+    Some(xxh3_64(user(record.get(Role::User)?)?.as_bytes()))
 }
 
 /// Who asked what, if somebody knows who. `time` is the row's.

@@ -64,7 +64,7 @@ impl Inputs {
         }
         match first {
             Some((first, has)) => Ok(Inputs { paths: config.inputs.clone(), copied, has, first }),
-            None => Err(Error::NothingLeft("no log was named".to_owned())),
+            None => Err(Error::NoLog),
         }
     }
 

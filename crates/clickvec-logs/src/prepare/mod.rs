@@ -14,13 +14,13 @@ use clickvec::files::{self, Claim};
 
 use crate::columns::Role;
 use crate::emit::Emission;
-use crate::error::{Asked, Error, Result};
+use crate::error::{Asked, Error, Need, Result};
 use crate::gather::{Gatherer, Stay};
 use crate::join::Searches;
 use crate::paths::{is_special, is_standard_output};
 use crate::preset::Preset;
 use crate::report::{Count, Report};
-use crate::robots::{Robots, SharedCounts, UserCounts};
+use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
 use crate::table::Options;
 use crate::titles::Titles;
 use deferred::Deferred;
@@ -77,8 +77,7 @@ pub fn prepare(
             Some(searches)
         }
         (None, Some(preset)) if preset.queries().is_some() => {
-            let what = "the log has only the numbers of queries";
-            return Err(Asked::PresetNeeds { preset: preset.name(), option: "--queries", what }.into());
+            return Err(Asked::PresetNeedsQueries { preset: preset.name() }.into());
         }
         (None, _) => None,
     };
@@ -88,8 +87,7 @@ pub fn prepare(
     let has_users = inputs.has(Role::User);
     let min_users = match config.min_users {
         Some(least) if least > 1 && !has_users => {
-            let what = "a column that says who asked";
-            return Err(Asked::NeedsColumn { option: "--min-users", what, column: "--user-column" }.into());
+            return Err(Asked::NeedsColumn { need: Need::MinUsers, role: Role::User }.into());
         }
         Some(least) => (least > 1).then_some(least),
         None => has_users.then_some(DEFAULT_MIN_USERS),
@@ -97,13 +95,16 @@ pub fn prepare(
     report.min_users = min_users;
     report.looks_like_user = inputs.look_like_user();
 
-    let limited = has_users && (config.limits.day.is_some() || config.limits.log.is_some());
+    // A log in which no row says when has no days.
+    let day = config.limits.day.filter(|_| inputs.has(Role::Time));
+    let mut limits = Limits { day, ..config.limits };
+    let limited = has_users && (limits.day.is_some() || limits.log.is_some());
     let mut gatherer = Gatherer::new(budget(COUNTING), &folder, min_users.unwrap_or(0));
     let mut searches = queries;
     let mut robots = Robots::default();
     if let Some(extract) = options.extract {
         // Searches must be known before the first click is counted.
-        let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
+        let mut users = UserCounts::new(limits, budget(1.0 - COUNTING) / 2, &folder);
         let mut found = Searches::new(budget(1.0 - COUNTING) / 2, extract.is_by_time());
         inputs.scan(config, &options, limited.then_some(&mut users), &mut found, progress)?;
         found.sort();
@@ -113,14 +114,15 @@ pub fn prepare(
     let mut counter = Counter::new(config, |role| inputs.has(role), titles.as_ref(), searches.as_ref());
     if limited && options.extract.is_none() {
         // Who asks no more in the whole log than is allowed in a day is no robot.
-        let limit = config.limits.log.into_iter().chain(config.limits.day).min().unwrap_or(u64::MAX);
+        let limit = limits.log.into_iter().chain(limits.day).min().unwrap_or(u64::MAX);
         let mut queries = SharedCounts::new(budget(1.0 - COUNTING) / 4);
         let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
         inputs.each(config, &options, &mut report, progress, |_, record| {
             counter.defer(record, &mut queries, &mut deferred, &options)
         })?;
         if let Some(suspects) = queries.over(limit) {
-            let mut users = UserCounts::new(config.limits, budget(1.0 - COUNTING) / 2, &folder);
+            limits.day = limits.day.filter(|_| counter.saw_a_time());
+            let mut users = UserCounts::new(limits, budget(1.0 - COUNTING) / 2, &folder);
             deferred.each_asked(|asked| match suspects.contains(asked.user) {
                 true => users.add(asked.user, asked.day.map(i64::from), asked.query),
                 false => Ok(()),
@@ -224,25 +226,23 @@ fn check_columns(
             inputs.require(Role::Title, &options.columns)?;
         }
     }
-    let needs = |option, role: Role, what| match inputs.has(role) {
+    let needs = |need, role: Role| match inputs.has(role) {
         true => Ok(()),
-        false => Err(Error::from(Asked::NeedsColumn { option, what, column: role.option() })),
+        false => Err(Error::from(Asked::NeedsColumn { need, role })),
     };
     if let Split::After(_) = config.split {
-        needs("--validation-after", Role::Time, "a column that says when")?;
+        needs(Need::ValidationAfter, Role::Time)?;
     }
-    let who = "a column that says who asked";
     if config.limits.log.is_some() {
-        needs("--max-queries", Role::User, who)?;
+        needs(Need::MaxQueries, Role::User)?;
     }
     if config.day_limit_asked && config.limits.day.is_some() {
-        needs("--max-queries-per-day", Role::User, who)?;
-        needs("--max-queries-per-day", Role::Time, "a column that says when")?;
+        needs(Need::MaxQueriesPerDay, Role::User)?;
+        needs(Need::MaxQueriesPerDay, Role::Time)?;
     }
     if config.position_weighting.is_some() {
-        needs("--correct-position-bias", Role::Position, "a column that says where in the list a title stood")?;
-        let what = "a column that says whether a title was clicked, with rows for those that were not";
-        needs("--correct-position-bias", Role::Clicked, what)?;
+        needs(Need::PositionBias, Role::Position)?;
+        needs(Need::PositionBias, Role::Clicked)?;
     }
     Ok(())
 }

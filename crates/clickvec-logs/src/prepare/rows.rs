@@ -6,7 +6,7 @@ use super::asked::{Asked, asked, who};
 use super::config::{Config, Split};
 use super::deferred::{self, Deferred};
 use super::seen::{Fate, Seen};
-use crate::columns::{A_CLICK, A_COUNT, A_POSITION, A_TIME, Role};
+use crate::columns::Role;
 use crate::distinct::Distinct;
 use crate::error::{Result, RowFault, what};
 use crate::gather::{Gatherer, Sighting};
@@ -101,6 +101,11 @@ impl<'a> Counter<'a> {
             title: String::new(),
         };
         Counter { reader, found: Found::default() }
+    }
+
+    /// Whether some row said when.
+    pub(super) fn saw_a_time(&self) -> bool {
+        self.found.times.is_some()
     }
 
     pub(super) fn finish(self) -> Found {
@@ -252,23 +257,23 @@ impl Reader<'_> {
     }
 
     fn values(&self, record: &Record, options: &Options) -> Result<Values, RowFault> {
-        let bad = |role: Role, expected, found: &str| {
+        let bad = |role: Role, found: &str| {
             let column = options.columns.of(role).unwrap_or(role.name()).to_owned();
-            RowFault::BadValue { column, expected, found: what(found) }
+            RowFault::BadValue { column, role, found: what(found) }
         };
         let count = match record.get(Role::Count) {
-            None if self.has_count => return Err(bad(Role::Count, A_COUNT, "")),
+            None if self.has_count => return Err(bad(Role::Count, "")),
             None => 1,
-            Some(text) => text.trim().parse::<u64>().map_err(|_| bad(Role::Count, A_COUNT, text))?,
+            Some(text) => text.trim().parse::<u64>().map_err(|_| bad(Role::Count, text))?,
         };
         let (shown, clicks) = match record.get(Role::Clicked) {
-            None if self.has_clicked => return Err(bad(Role::Clicked, A_CLICK, "")),
+            None if self.has_clicked => return Err(bad(Role::Clicked, "")),
             None => (count, count),
             Some(text) => match clicked(text.trim(), options.judgments) {
                 Some(Clicked::No) => (count, 0),
                 Some(Clicked::Yes) => (count, count),
                 Some(Clicked::Event) => (0, count),
-                None => return Err(bad(Role::Clicked, A_CLICK, text)),
+                None => return Err(bad(Role::Clicked, text)),
             },
         };
         let position = match (self.config.position_weighting, record.get(Role::Position)) {
@@ -276,14 +281,14 @@ impl Reader<'_> {
             (Some(_), text) => {
                 let position = text.and_then(|text| text.trim().parse::<u64>().ok());
                 let text = text.unwrap_or_default();
-                position.ok_or_else(|| bad(Role::Position, A_POSITION, text))?.min(u64::from(MAX_POSITION)) as u16
+                position.ok_or_else(|| bad(Role::Position, text))?.min(u64::from(MAX_POSITION)) as u16
             }
         };
         let time = match record.get(Role::Time) {
             // A time that nothing needs may be missing; one that is there must be one.
-            Some(text) if !text.is_empty() => Some(Time::parse(text).ok_or_else(|| bad(Role::Time, A_TIME, text))?),
+            Some(text) if !text.is_empty() => Some(Time::parse(text).ok_or_else(|| bad(Role::Time, text))?),
             _ if matches!(self.config.split, Split::After(_)) && self.has_time => {
-                return Err(bad(Role::Time, A_TIME, ""));
+                return Err(bad(Role::Time, ""));
             }
             _ => None,
         };

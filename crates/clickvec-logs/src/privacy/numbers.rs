@@ -89,8 +89,11 @@ fn number(
     }
 }
 
+/// Characters between two groups of a card's digits: `4111 - - 1111`.
+const MOST_BETWEEN: usize = 5;
+
 /// 13 to 19 digits with the first digits of a card's issuer and a valid check digit, in one run or in groups of at least
-/// three that a space separates, or one of `-./_` with at most a space on each side.
+/// three between which stand at most [`MOST_BETWEEN`] of ` -./_`.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
@@ -104,11 +107,8 @@ fn is_card(text: &[u8]) -> bool {
                 last = group.len();
             }
             _ if last < 3 => return false,
-            [b' '] => {}
-            _ => match group.strip_prefix(b" ").unwrap_or(group) {
-                [b'-' | b'.' | b'/' | b'_'] | [b'-' | b'.' | b'/' | b'_', b' '] => {}
-                _ => return false,
-            },
+            _ if group.len() <= MOST_BETWEEN && group.iter().all(|byte| b" -./_".contains(byte)) => {}
+            _ => return false,
         }
     }
     let digits = &digits[..count];
@@ -156,14 +156,16 @@ fn is_bar_code(digits: &[u8]) -> bool {
 /// `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678`, `030 1234567`, and ten digits from 0 or as North America
 /// has them.
 fn is_phone(text: &[u8]) -> bool {
-    if text.contains(&b'_') {
-        return false;
-    }
     let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_digit).collect();
     let separators = text.len() - digits.len();
     // `1.2.3…` and `1 2 3…` are lists.
     let groups = text.split(|byte| !byte.is_ascii_digit()).filter(|group| !group.is_empty());
     if groups.clone().count() > 5 && groups.clone().filter(|group| group.len() < 2).count() > 1 {
+        return false;
+    }
+    let sizes = || groups.clone().map(<[u8]>::len).collect::<Vec<usize>>();
+    // `4000_5000` is an article's; three groups as North America has them are not.
+    if text.contains(&b'_') && !text.starts_with(b"+") && !matches!(sizes()[..], [3, 3, 4] | [1, 3, 3, 4]) {
         return false;
     }
     let international = text.starts_with(b"+") || digits.starts_with(b"00");
@@ -175,7 +177,7 @@ fn is_phone(text: &[u8]) -> bool {
     }
     let north =
         |digits: &[u8]| digits.len() == 10 && (b'2'..=b'9').contains(&digits[0]) && (b'2'..=b'9').contains(&digits[3]);
-    let sizes: Vec<usize> = groups.map(<[u8]>::len).collect();
+    let sizes = sizes();
     match digits.as_slice() {
         [b'1', rest @ ..] if north(rest) => separators == 0 || matches!(sizes[..], [.., 3, 3, 4] | [.., 3, 7]),
         all if north(all) => separators == 0 || matches!(sizes[..], [3, 3, 4] | [3, 7]),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::lines::Lines;
 use crate::columns::{self, Columns, ROLES, Role};
-use crate::error::{Error, Result, TableFault};
+use crate::error::{Error, Kind, Result, TableFault};
 
 /// Rows of separated values, and which of them are fields to read.
 pub(super) struct Rows {
@@ -48,7 +48,8 @@ pub(super) fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -
                 let fault = TableFault::MissingColumn {
                     column: name.to_owned(),
                     found: found.names.clone(),
-                    option: role.option(),
+                    role,
+                    of: Kind::Log,
                 };
                 return Err(Error::table(path, fault));
             }

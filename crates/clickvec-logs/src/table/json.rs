@@ -159,8 +159,8 @@ impl Reader {
             }
         }
         if let Some((role, column)) = self.late.iter().find(|(_, path)| lookup(&value, path).is_some()) {
-            let (line, lines, option) = (record.line, self.looked_at, role.option());
-            return Err(Failed::Table(TableFault::LateColumn { column: column.clone(), line, lines, option }));
+            let (line, lines, role) = (record.line, self.looked_at, *role);
+            return Err(Failed::Table(TableFault::LateColumn { column: column.clone(), line, lines, role }));
         }
         Ok(Next::Row)
     }

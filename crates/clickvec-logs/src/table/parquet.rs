@@ -14,7 +14,7 @@ use super::format::Options;
 use super::header::Columned;
 use super::record::{Next, Record};
 use crate::columns::{ALL, ROLES, Role};
-use crate::error::{Error, Result, TableFault};
+use crate::error::{Error, Kind, Result, TableFault};
 
 pub(super) struct Reader {
     rows: RowIter<'static>,
@@ -44,8 +44,8 @@ impl Reader {
                 (Some(field), _) => (field, Vec::new()),
                 (None, Some(field)) => (field, name.split('.').skip(1).map(str::to_owned).collect()),
                 (None, None) if options.columns.is_named(role) => {
-                    let (column, option) = (name.to_owned(), role.option());
-                    let missing = TableFault::MissingColumn { column, found: found.names, option };
+                    let (column, of) = (name.to_owned(), Kind::Log);
+                    let missing = TableFault::MissingColumn { column, role, found: found.names, of };
                     return Err(Error::table(path, missing));
                 }
                 (None, None) => continue,

@@ -1,5 +1,6 @@
 //! `clickvec prepare`: from raw logs to counted pairs.
 
+mod advice;
 mod args;
 mod page;
 mod report;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     });
     bar.finish_and_clear();
-    let report = report?;
+    let report = report.map_err(advice::with_advice)?;
     if let Some(path) = &args.report {
         files::write_bytes_atomically(path, page::page(&args, &report).as_bytes())?;
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clickvec_logs::Report;
-use clickvec_logs::report::{Bar, Count, Counts, Histogram};
+use clickvec_logs::report::{Bar, Count, Counts, Histogram, SideTable};
 use serde::Serialize;
 
 use super::args::Args;
@@ -47,6 +47,9 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         for row in &table.first_broken {
             let _ = writeln!(text, "  {}:{}: {}", row.path, row.line, output::printable(&row.reason));
         }
+    }
+    for table in &report.side_tables {
+        let _ = side_table(&mut text, table);
     }
     let left = left_out(report);
     if !left.is_empty() {
@@ -108,6 +111,23 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         );
     }
     text
+}
+
+/// What of a table of titles or queries says nothing, or not the same twice.
+fn side_table(text: &mut String, table: &SideTable) -> std::fmt::Result {
+    if table.empty > 0 {
+        let rows = output::counted(table.empty, "row");
+        writeln!(text, "{}: {rows} without an id or a text", table.path)?;
+    }
+    if table.repeated > 0 {
+        let (rows, other) = (output::counted(table.repeated, "row"), output::count(table.contradicting));
+        writeln!(
+            text,
+            "{}: {rows} with an id that came before, {other} of them with another text; the first counts",
+            table.path
+        )?;
+    }
+    Ok(())
 }
 
 /// Names and values, in order.

@@ -1,6 +1,13 @@
 //! What can be wrong with a log: with a whole file, and with one of its rows.
 
+mod asked;
+
 use std::path::{Path, PathBuf};
+
+use crate::columns::Role;
+use asked::left;
+
+pub use asked::{Asked, Need, Reason};
 
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,8 +34,7 @@ pub enum Error {
     },
     /// More rows are broken than is allowed.
     #[error(
-        "expected at most {allowed} % broken rows, found {} of {}{rows} rows ({:.2} %); mend the log, check --format and the columns, \
-         or allow more with --max-bad: {first}",
+        "expected at most {allowed} % broken rows, found {} of {}{rows} rows ({:.2} %): {first}",
         broken,
         if *is_early { "the first " } else { "" },
         100.0 * *broken as f64 / (*rows).max(1) as f64
@@ -49,8 +55,16 @@ pub enum Error {
     #[error("{0}")]
     Asked(Asked),
     /// Nothing is left to write.
-    #[error("expected pairs of a query and a title, found none that stays: {0}")]
-    NothingLeft(String),
+    #[error("expected pairs of a query and a title, found none that stays: {}", left(*rows, reasons))]
+    NothingLeft {
+        /// Rows that were read.
+        rows: u64,
+        /// What became of them, and how many.
+        reasons: Vec<(Reason, u64)>,
+    },
+    /// No log was named.
+    #[error("expected a log, found none")]
+    NoLog,
 }
 
 /// What is wrong with a file as a whole.
@@ -73,14 +87,16 @@ pub enum TableFault {
         limit: usize,
     },
     /// A needed column is not there.
-    #[error("expected a column `{column}`, found {}; {}", names(found), advice(option))]
+    #[error("expected a column `{column}`, found {}{}", names(found), of.needs())]
     MissingColumn {
         /// The name that was looked for.
         column: String,
+        /// What it says.
+        role: Role,
         /// The names that are there.
         found: Vec<String>,
-        /// The option that names another column.
-        option: &'static str,
+        /// Where it is missing.
+        of: Kind,
     },
     /// A needed column is there twice.
     #[error("expected one column `{column}` in the header, found several; rename all but one")]
@@ -99,10 +115,7 @@ pub enum TableFault {
         found: Vec<String>,
     },
     /// A column that only later lines have.
-    #[error(
-        "expected the columns that the first {lines} lines have, found a column `{column}` in line {line}; say what it is \
-         with {option}, or give it another name"
-    )]
+    #[error("expected the columns that the first {lines} lines have, found a column `{column}` in line {line}")]
     LateColumn {
         /// The column.
         column: String,
@@ -110,19 +123,17 @@ pub enum TableFault {
         line: u64,
         /// Lines that were looked at first.
         lines: usize,
-        /// The option that names it.
-        option: &'static str,
+        /// What its name says that it is.
+        role: Role,
     },
     /// A JSON array instead of lines.
     #[error("expected one JSON object a line, found an array; take it apart first (jq -c '.[]')")]
     JsonArray,
     /// The format cannot be told.
-    #[error("expected tabs or commas in the header, found neither; name the format with --format")]
+    #[error("expected tabs or commas in the header, found neither")]
     UnknownFormat,
     /// Parquet, but this program cannot read it.
-    #[error(
-        "expected CSV, TSV or JSON lines, found Parquet, which this program was built without; build it with `cargo build --release --features parquet`"
-    )]
+    #[error("expected CSV, TSV or JSON lines, found Parquet, which this build cannot read")]
     NoParquet,
     /// Parquet that cannot be read where it is.
     #[error("expected Parquet in a plain file, found it {place}; Parquet is read from its end, so name a plain file")]
@@ -134,83 +145,33 @@ pub enum TableFault {
     #[error("cannot read this Parquet file: {0}")]
     Parquet(String),
     /// A table of titles or queries has more in it than memory allows.
-    #[error("expected a table that fits into {megabytes} MB of memory, found a larger one; give more with --memory")]
+    #[error("expected a table that fits into {megabytes} MB of memory, found a larger one")]
     TooLarge {
         /// The bound.
         megabytes: usize,
     },
 }
 
-/// What cannot be done as it was asked for.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Asked {
-    /// A column is needed for an option.
-    #[error("`{option}` needs {what}; name the column with `{column}`")]
-    NeedsColumn {
-        /// The option.
-        option: &'static str,
-        /// What the column should say.
-        what: &'static str,
-        /// The option that names it.
-        column: &'static str,
-    },
-    /// The log has columns, but nothing to fit in them.
-    #[error(
-        "`--correct-position-bias` expects rows of titles that were shown, clicked or not, at several positions; found {0}; run without it"
-    )]
-    NoPositions(String),
-    /// The columns say which item was clicked, and nothing says what it is called.
-    #[error(
-        "expected --titles FILE, a table that gives each item its title, since the log has only items; or --item-as-title if items are titles"
-    )]
-    NoTitles,
-    /// A log that is read twice comes from a pipe.
-    #[error("{what} is read twice, so it cannot come from standard input; name a file")]
-    ReadTwice {
-        /// What.
-        what: &'static str,
-    },
-    /// A preset needs a file.
-    #[error("`--preset {preset}` needs `{option} FILE`: {what}")]
-    PresetNeeds {
-        /// The preset.
-        preset: &'static str,
-        /// The option.
-        option: &'static str,
-        /// What the file is.
-        what: &'static str,
-    },
-    /// A preset knows its columns.
-    #[error("`--preset {preset}` knows the columns of its log; leave --header out")]
-    PresetHeader {
-        /// The preset.
-        preset: &'static str,
-    },
-    /// An output is a file that the shell has opened.
-    #[error("{}: expected a file, a pipe or standard output, found a redirection to a file; name the file itself", path.display())]
-    Redirection {
-        /// The output.
-        path: PathBuf,
-    },
-    /// One query has more titles than memory allows.
-    #[error(
-        "expected the titles of one query to fit into {megabytes} MB of memory, found more; give more with --memory"
-    )]
-    QueryTooLarge {
-        /// The bound.
-        megabytes: usize,
-    },
-    /// A preset fixes the format.
-    #[error("`--preset {preset}` reads {expected}, found `--format {found}`; leave --format out")]
-    PresetFormat {
-        /// The preset.
-        preset: &'static str,
-        /// Its format.
-        expected: &'static str,
-        /// What was asked for.
-        found: &'static str,
-    },
+/// Which table of `prepare` a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A log.
+    Log,
+    /// The table that gives items their titles.
+    Titles,
+    /// The table that gives queries their texts.
+    Queries,
+}
+
+impl Kind {
+    /// The columns that it must have, if that is always the same.
+    fn needs(self) -> &'static str {
+        match self {
+            Kind::Log => "",
+            Kind::Titles => "; a table of titles has the columns id and title",
+            Kind::Queries => "; a table of queries has the columns query_id and query",
+        }
+    }
 }
 
 /// What is wrong with one row. It is left out and counted.
@@ -253,12 +214,12 @@ pub enum RowFault {
         found: String,
     },
     /// A value of a kind that this column cannot have.
-    #[error("expected {expected} in column `{column}`, found {found}")]
+    #[error("expected {} in column `{column}`, found {found}", role.value())]
     BadValue {
         /// The column.
         column: String,
-        /// What it should be.
-        expected: &'static str,
+        /// What it says.
+        role: Role,
         /// What is there instead: a short number itself, otherwise only what it is.
         found: String,
     },
@@ -274,11 +235,11 @@ impl RowFault {
             RowFault::TooLong { .. } => "too long",
             RowFault::OpenQuote { .. } => "quote not closed",
             RowFault::NotJson { .. } => "not a JSON object",
-            RowFault::BadValue { expected, .. } => match *expected {
-                crate::columns::A_COUNT => "bad count",
-                crate::columns::A_POSITION => "bad position",
-                crate::columns::A_TIME => "bad time",
-                crate::columns::A_CLICK => "bad click",
+            RowFault::BadValue { role, .. } => match role {
+                Role::Count => "bad count",
+                Role::Position => "bad position",
+                Role::Time => "bad time",
+                Role::Clicked => "bad click",
                 _ => "bad value",
             },
         }
@@ -296,11 +257,11 @@ impl Error {
         Error::Table { path: path.to_owned(), fault }
     }
 
-    /// The same with advice for a table beside the log, whose columns no option names.
-    pub(crate) fn advise(self, option: &'static str) -> Error {
+    /// The same about a table beside the log.
+    pub(crate) fn in_table(self, kind: Kind) -> Error {
         match self {
-            Error::Table { path, fault: TableFault::MissingColumn { column, found, .. } } => {
-                Error::Table { path, fault: TableFault::MissingColumn { column, found, option } }
+            Error::Table { path, fault: TableFault::MissingColumn { column, role, found, .. } } => {
+                Error::Table { path, fault: TableFault::MissingColumn { column, role, found, of: kind } }
             }
             other => other,
         }
@@ -345,20 +306,9 @@ fn names(names: &[String]) -> String {
     // The first line of a log without a header is something that people typed.
     if !crate::columns::is_header(names) {
         let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
-        return format!("{columns} whose names are not shown, since the first line may be no header (--header)");
+        return format!("{columns} whose names are not shown, since the first line may be no header");
     }
     let list: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{}`", shown(name))).collect();
     let more = names.len().saturating_sub(SHOWN_NAMES);
     if more > 0 { format!("{} and {more} more", list.join(", ")) } else { list.join(", ") }
-}
-
-fn advice(option: &str) -> String {
-    match option {
-        "--title-column" => "name it with --title-column, or name the column of item ids with --item-column and the \
-                             table of their titles with --titles"
-            .to_owned(),
-        "--titles" => "the table of --titles has the columns id and title".to_owned(),
-        "--queries" => "the table of --queries has the columns query_id and query".to_owned(),
-        option => format!("name it with {option}"),
-    }
 }

@@ -1,0 +1,114 @@
+//! What to do about a log that cannot be prepared, in flags.
+
+use clickvec_logs::Error;
+use clickvec_logs::columns::{self, Role};
+use clickvec_logs::error::{Asked, Kind, Need, Reason, TableFault};
+
+/// The error with what to do about it, if a flag can help.
+pub(super) fn with_advice(error: Error) -> anyhow::Error {
+    match advice(&error) {
+        // Its last line is the last row that is shown.
+        Some(advice) if matches!(error, Error::TooManyBroken { .. }) => anyhow::anyhow!("{error}{advice}"),
+        Some(advice) => anyhow::anyhow!("{error}; {advice}"),
+        None => error.into(),
+    }
+}
+
+fn advice(error: &Error) -> Option<String> {
+    let advice = match error {
+        Error::TooManyBroken { .. } => {
+            "mend the log, check `--format` and the columns, or allow more with `--max-bad`".to_owned()
+        }
+        Error::Table { fault, .. } => return of_table(fault),
+        Error::Asked(asked) => return of_asked(asked),
+        Error::NothingLeft { reasons, .. } => {
+            let flags: Vec<String> =
+                reasons.iter().filter_map(|(reason, _)| of_reason(*reason)).map(|flag| format!("`{flag}`")).collect();
+            if flags.is_empty() {
+                return None;
+            }
+            format!("see {}", flags.join(", "))
+        }
+        _ => return None,
+    };
+    Some(advice)
+}
+
+fn of_table(fault: &TableFault) -> Option<String> {
+    Some(match fault {
+        TableFault::MissingColumn { of: Kind::Titles | Kind::Queries, .. } => return None,
+        TableFault::MissingColumn { role: Role::Title, .. } => {
+            "name it with `--title-column`, or name the column of item ids with `--item-column` and the table of their \
+             titles with `--titles`"
+                .to_owned()
+        }
+        TableFault::MissingColumn { role, found, .. } => {
+            let has_header = found.is_empty() || columns::is_header(found);
+            let header = if has_header { "" } else { ", or give all names with `--header` if the first line is none" };
+            format!("name it with `{}`{header}", option(*role))
+        }
+        TableFault::LateColumn { role, .. } => {
+            format!("say what it is with `{}`, or give it another name", option(*role))
+        }
+        TableFault::UnknownFormat => "name the format with `--format`".to_owned(),
+        TableFault::NoParquet => "build the program with `cargo build --release --features parquet`".to_owned(),
+        TableFault::TooLarge { .. } => "give more with `--memory`".to_owned(),
+        _ => return None,
+    })
+}
+
+fn of_asked(asked: &Asked) -> Option<String> {
+    Some(match asked {
+        Asked::NeedsColumn { need, role } => {
+            format!("name the column with `{}`, or leave `{}` out", option(*role), flag(*need))
+        }
+        Asked::NoPositions(_) => "run without `--correct-position-bias`".to_owned(),
+        Asked::NoTitles => {
+            "name a table that gives each item its title with `--titles`, or say with `--item-as-title` that items are \
+             titles"
+                .to_owned()
+        }
+        Asked::PresetNeedsQueries { .. } => "name it with `--queries`".to_owned(),
+        Asked::PresetHeader { .. } => "leave `--header` out".to_owned(),
+        Asked::PresetFormat { .. } => "leave `--format` out".to_owned(),
+        Asked::QueryTooLarge { .. } => "give more with `--memory`".to_owned(),
+        _ => return None,
+    })
+}
+
+/// The flag that leaves rows out for this reason, or keeps them.
+fn of_reason(reason: Reason) -> Option<&'static str> {
+    match reason {
+        Reason::Robots => Some("--max-queries-per-day"),
+        Reason::WithoutTitle => Some("--titles"),
+        Reason::FewUsers(_) => Some("--min-users"),
+        Reason::FewClicks(_) => Some("--min-count"),
+        _ => None,
+    }
+}
+
+fn flag(need: Need) -> &'static str {
+    match need {
+        Need::MinUsers => "--min-users",
+        Need::MaxQueries => "--max-queries",
+        Need::MaxQueriesPerDay => "--max-queries-per-day",
+        Need::ValidationAfter => "--validation-after",
+        Need::PositionBias => "--correct-position-bias",
+    }
+}
+
+/// The option that gives a role's column another name.
+fn option(role: Role) -> &'static str {
+    match role {
+        Role::Query => "--query-column",
+        Role::Title => "--title-column",
+        Role::Item => "--item-column",
+        Role::Clicked => "--clicked-column",
+        Role::Count => "--count-column",
+        Role::Position => "--position-column",
+        Role::Time => "--time-column",
+        Role::User => "--user-column",
+        Role::Session => "--session-column",
+        Role::Key => "--key-column",
+    }
+}

@@ -1,0 +1,88 @@
+//! E-mail addresses, also as people mistype them.
+
+/// The longest local part in quotes (RFC 5321).
+const MOST_QUOTED: usize = 64;
+/// What people type for a quote.
+const QUOTES: [char; 4] = ['"', '“', '”', '„'];
+
+/// Ends of domains after which people type a space or a comma: `jane@example. com`. Two letters are a country's.
+const TOPS: [&str; 13] =
+    ["com", "net", "org", "edu", "gov", "info", "biz", "name", "mobi", "online", "shop", "store", "site"];
+
+/// `local@domain.tld`, the local part of letters, digits and `.!#$%&'*+/=?^_{|}~-` or in quotes, the domain with a dot in it
+/// or a number in brackets. One of the signs `@` may be several. Before it and behind it one space may stand if the domain
+/// ends in letters, and beside the last dot of the domain, which may be a comma then, if it ends as many do.
+pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
+    let mut next = 0;
+    for (at, _) in text.match_indices('@') {
+        if at < next {
+            continue;
+        }
+        let signs = text[at..].bytes().take_while(|&byte| byte == b'@').count();
+        next = at + signs;
+        let user = text[..at].strip_suffix(' ').unwrap_or(&text[..at]);
+        let host = text[next..].strip_prefix(' ').unwrap_or(&text[next..]);
+        let is_spaced = user.len() + signs + host.len() < text.len();
+        let Some(length) = domain(host, is_spaced) else { continue };
+        let (before, end) = (local(user), text.len() - host.len() + length);
+        let start = user.len() - before;
+        if before > 0 && cut.last().is_none_or(|&(_, end)| end <= start) {
+            cut.push((start, end));
+        }
+    }
+}
+
+/// How many bytes at the end of a text are the local part of an address.
+fn local(text: &str) -> usize {
+    if let Some(inside) = text.strip_suffix(QUOTES)
+        && let Some(start) = inside.rfind(QUOTES)
+        && inside[start..].chars().count() <= MOST_QUOTED + 1
+        && inside[start..].contains(char::is_alphanumeric)
+    {
+        return text.len() - start;
+    }
+    let is_local = |c: &char| c.is_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-\"".contains(*c);
+    let length = text.chars().rev().take_while(is_local).map(char::len_utf8).sum();
+    // A lone quote is no name.
+    if text[text.len() - length..].chars().any(char::is_alphanumeric) { length } else { 0 }
+}
+
+/// How many bytes at the beginning of a text are the domain of an address.
+fn domain(text: &str, is_spaced: bool) -> Option<usize> {
+    if let Some(inside) = text.strip_prefix('[') {
+        // `[192.168.0.1]`, `[IPv6:2001:db8::1]`.
+        let length = inside.bytes().take_while(|&byte| byte.is_ascii_alphanumeric() || b".:".contains(&byte)).count();
+        let is_address =
+            inside[length..].starts_with(']') && inside[..length].bytes().any(|byte| byte.is_ascii_digit());
+        return is_address.then_some(length + 2);
+    }
+    let length = labels(text);
+    // A full stop at the end is the sentence's.
+    let name = text[..length].trim_end_matches(['.', '-']);
+    let top = name.rsplit('.').next().unwrap_or_default();
+    let is_word = top.chars().count() >= 2 && top.chars().all(char::is_alphabetic);
+    let has_dot = name.split_once('.').is_some_and(|(host, top)| !host.is_empty() && top.chars().count() >= 2);
+    // `2 @ 3.99` is a price.
+    if has_dot && (!is_spaced || is_word) {
+        return Some(name.len());
+    }
+    let is_host = name.chars().any(char::is_alphabetic) && !name.starts_with(['.', '-']);
+    (is_host && !has_dot).then(|| torn(text, name.len())).flatten()
+}
+
+/// The end of a domain whose last dot has a space beside it, or is a comma: `example. com`, `example ,com`.
+fn torn(text: &str, name: usize) -> Option<usize> {
+    let rest = &text[name..];
+    let dot = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix(['.', ','])?;
+    let top = dot.strip_prefix(' ').unwrap_or(dot);
+    let length: usize = top.chars().take_while(|c| c.is_alphanumeric() || *c == '-').map(char::len_utf8).sum();
+    let word = &top[..length];
+    let is_country = word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_top = is_country || TOPS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    is_top.then(|| text.len() - top.len() + length)
+}
+
+/// How many bytes at the beginning of a text are letters, digits, dots and hyphens.
+fn labels(text: &str) -> usize {
+    text.chars().take_while(|c| c.is_alphanumeric() || ".-".contains(*c)).map(char::len_utf8).sum()
+}

@@ -1,0 +1,74 @@
+//! A text with the plain form of what is written in other ways.
+
+use std::borrow::Cow;
+
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
+
+/// Other ways to write `@` and the dot of an address: as a browser or a page writes them, and against robots.
+const WRITTEN: [(&str, char); 11] = [
+    ("%40", '@'),
+    ("%2e", '.'),
+    ("&#64;", '@'),
+    ("&#x40;", '@'),
+    ("&commat;", '@'),
+    ("(at)", '@'),
+    ("[at]", '@'),
+    ("{at}", '@'),
+    ("(dot)", '.'),
+    ("[dot]", '.'),
+    ("{dot}", '.'),
+];
+
+/// The text with ASCII digits for those of all scripts and with `@` and `.` for what [`WRITTEN`] lists, and for each of its
+/// bytes (and its end) the place in `text` where it came from; no places if nothing changed.
+pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
+    let has_other_digits = !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && digit(c).is_some());
+    let may_be_written = text.bytes().any(|byte| b"%&([{".contains(&byte));
+    if !has_other_digits && !(may_be_written && (0..text.len()).any(|at| written(text, at).is_some())) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut plain, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
+    let mut next = 0;
+    for (place, c) in text.char_indices() {
+        if place < next {
+            continue;
+        }
+        let (c, length) = match written(text, place) {
+            Some(found) => found,
+            None => (digit(c).unwrap_or(c), c.len_utf8()),
+        };
+        plain.push(c);
+        places.extend((0..c.len_utf8()).map(|byte| place + byte));
+        next = place + length;
+    }
+    places.push(text.len());
+    (Cow::Owned(plain), places)
+}
+
+/// What is written at a place in another way, and how many bytes that takes.
+fn written(text: &str, place: usize) -> Option<(char, usize)> {
+    let rest = &text.as_bytes()[place..];
+    let is = |form: &&(&str, char)| {
+        rest.get(..form.0.len()).is_some_and(|start| start.eq_ignore_ascii_case(form.0.as_bytes()))
+    };
+    WRITTEN.iter().find(is).map(|&(form, c)| (c, form.len()))
+}
+
+/// The ASCII digit that a decimal digit of any script is. Unicode has those of a script in order, nearly always from
+/// a code point that ends in 0 or 6 on.
+pub(super) fn digit(c: char) -> Option<char> {
+    let is_digit = |c: char| c.general_category() == GeneralCategory::DecimalNumber;
+    if !is_digit(c) {
+        return None;
+    }
+    let code = c as u32;
+    let value = match code {
+        // Mathematical ones stand in five rows without a gap, two of Myanmar's as well, and Ol Onal's begin with 1.
+        0x1D7CE..=0x1D7FF => (code - 0x1D7CE) % 10,
+        0x116D0..=0x116E3 => (code - 0x116D0) % 10,
+        0x1E5F1..=0x1E5FA => code - 0x1E5F1,
+        _ if char::from_u32(code & !0xF).is_some_and(is_digit) => code & 0xF,
+        _ => (code & 0xF).checked_sub(6)?,
+    };
+    char::from_digit(value, 10)
+}

@@ -1,0 +1,101 @@
+//! Who asked, as logs write it.
+
+use std::borrow::Cow;
+
+use crate::text;
+
+/// What logs write for somebody whom they do not know: nothing, the null of a database or of a language, and what shops
+/// call those who did not log in.
+const NOBODY: [&str; 26] = [
+    "null",
+    "<null>",
+    "(null)",
+    "\\n",
+    "\\\\n",
+    "nil",
+    "none",
+    "(none)",
+    "nan",
+    "na",
+    "n/a",
+    "#n/a",
+    "undefined",
+    "unknown",
+    "not set",
+    "(not set)",
+    "not logged in",
+    "anonymous",
+    "anonymous user",
+    "anonymoususer",
+    "anon",
+    "guest",
+    "guest user",
+    "guestuser",
+    "nobody",
+    "-1",
+];
+
+/// A user as one text, whatever case, spaces and Unicode form the log has; `None` for nobody whom it knows. Queries are
+/// folded alike.
+pub(crate) fn user(text: &str) -> Option<Cow<'_, str>> {
+    let text = text.trim();
+    // Nearly all are of lower-case letters, digits and hyphens.
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase());
+    let user = if is_plain {
+        Cow::Borrowed(text)
+    } else {
+        let mut folded = String::new();
+        text::clean_query(text, true, &mut folded);
+        Cow::Owned(folded)
+    };
+    // Zeros alone, also of a UUID, `-`, and nothing at all.
+    let is_empty = user.bytes().all(|byte| b"0-{}".contains(&byte));
+    (!is_empty && !NOBODY.contains(&&*user)).then_some(user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_nobody_however_it_is_written() {
+        for text in [
+            "",
+            " ",
+            "-",
+            "--",
+            "0",
+            "\\N",
+            "NULL",
+            " null ",
+            "(not set)",
+            "Anonymous",
+            "anonymousUser",
+            "GUEST",
+            "Guest  User",
+            "ｇｕｅｓｔ",
+            "gu\u{200b}est",
+            "\u{200b}",
+            "00000000-0000-0000-0000-000000000000",
+            "{00000000-0000-0000-0000-000000000000}",
+            "00000000000000000000000000000000",
+            "-1",
+            "None",
+        ] {
+            assert_eq!(user(text), None, "{text:?}");
+        }
+        for text in ["1", "10", "u-0", "guest17", "nulla", "n", "00000000-0000-0000-0000-000000000001"] {
+            assert_eq!(user(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn one_person_is_one_user() {
+        for text in ["José Pérez", "JOSE\u{301} PE\u{301}REZ", " josé\u{a0} pérez ", "jos\u{200b}é  pérez"] {
+            assert_eq!(user(text).as_deref(), Some("josé pérez"), "{text:?}");
+        }
+        for text in ["A1-B2", "a1-b2", "a1\u{2011}b2", "ａ1-b2"] {
+            assert_eq!(user(text).as_deref(), Some("a1-b2"), "{text:?}");
+        }
+    }
+}
