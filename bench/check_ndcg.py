@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Rank judged titles with public tools' topics and word vectors, and print NDCG beside clickvec's own.
+"""Rank judged titles with public tools' topics and word vectors, and print NDCG next to clickvec's own.
 
 python3 bench/check_ndcg.py CLICKVEC --data FOLDER [--topics N] [--what plsa|lda|vectors …]
 
 Needs gensim, scikit-learn and numpy. FOLDER has titles.tsv, clicks.tsv and judged.tsv.
 
-- `lda` beside gensim's LdaModel and scikit-learn's LatentDirichletAllocation, with the same priors;
-- `plsa` beside scikit-learn's NMF with the Kullback-Leibler divergence, which has the same maximum likelihood (Gaussier
+- `lda` compared with gensim's LdaModel and scikit-learn's LatentDirichletAllocation, with the same priors;
+- `plsa` compared with scikit-learn's NMF with the Kullback-Leibler divergence, which has the same maximum likelihood (Gaussier
   and Goutte 2005), but no priors;
 - `vectors` with gensim's Word2Vec, trained on the titles and clicked queries: skip-gram and CBOW.
 

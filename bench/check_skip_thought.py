@@ -4,7 +4,7 @@
 python3 bench/check_skip_thought.py CLICKVEC
 
 Needs numpy and safetensors. Random encoders of two sizes are written with `numpy.save`, `numpy.savez` and
-`numpy.savez_compressed`, beside a dictionary. `clickvec evaluate --load` scores texts with them; the cosines of
+`numpy.savez_compressed`, next to a dictionary. `clickvec evaluate --load` scores texts with them; the cosines of
 combine-skip vectors computed here in float64 must be the same, and so must the weights in the ranker that it saves.
 """
 import random

@@ -10,10 +10,10 @@ in words of its own; trains `plsa`, `lda` and `bltm` on them, and gensim's LdaMo
 - the perplexity of titles that nobody has seen: topics are inferred from half of a title's words, by one and the same
   code for all, and the other half is predicted;
 - coherence (U_mass) of the ten first words of each topic;
-- how far the program's scores are from those computed anew, in float64, from the numbers in the ranker's file.
+- how far the program's scores are from those computed again, in float64, from the numbers in the ranker's file.
 
 Fails where topics are farther from the true ones, or predict worse, than BOUNDS says, where `lda` is clearly worse than
-gensim, and where a score is another. --ours gives ours other parameters than gensim and the scores computed anew have, such
+gensim, and where a score is another. --ours gives ours other parameters than gensim and the recomputed scores have, such
 as `alpha=50` or `iterations=2,sweeps=2`: then it is to fail.
 """
 import argparse

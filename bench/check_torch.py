@@ -5,7 +5,7 @@ python3 bench/check_torch.py CLICKVEC [CLICKS]
 
 Needs torch, numpy and safetensors. Trains each encoder for an epoch on the log (default: testdata/shop/clicks.tsv), loads the
 weights of the model into the PyTorch encoder, plain and tuned, and compares its vectors with those of `clickvec embed`. What is
-timed beside clickvec is thereby the same network.
+compared with clickvec in time is thereby the same network.
 """
 import subprocess
 import sys

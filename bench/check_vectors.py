@@ -6,7 +6,7 @@ python3 bench/check_vectors.py CLICKVEC
 Needs gensim and numpy. The vectors are random, of words in several scripts and spellings. Each file is read by
 `clickvec evaluate --ranker vectors`, which saves what it read; that must be the same numbers, bit for bit (a number as
 text is the shortest that reads back to it). What clickvec ranks is checked against cosines computed here. The same goes
-for a file without a header, compressed ones, and for `.npy` with texts beside it.
+for a file without a header, compressed ones, and for `.npy` with texts next to it.
 """
 import gzip
 import json

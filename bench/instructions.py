@@ -3,7 +3,7 @@
 
 Builds `kernels` of clickvec-bench and runs each of its loops under valgrind (callgrind), twice as often the second time, so that
 what is done once cancels. Fails if a loop takes more than 5 % more instructions than bench/instructions.json says; `--update`
-writes that file anew. Counts do not depend on what else the machine does, but on the compiler: the file names it. Valgrind knows
+writes that file again. Counts do not depend on what else the machine does, but on the compiler: the file names it. Valgrind knows
 no AVX-512, so what is counted is the level avx2.
 """
 import argparse

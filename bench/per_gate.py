@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws how an LSTM trains with the published per-gate error signals beside the exact gradient.
+"""Draws how an LSTM trains with the published per-gate error signals compared with the exact gradient.
 
     per_gate.py --clicks clicks.tsv --output docs/explanation/per-gate.svg
 

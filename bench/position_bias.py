@@ -6,7 +6,7 @@
 Each training is judged by the true grades. The logs:
 
 - shop: users look at place k with probability 1/k and click what they look at with a probability that follows the true
-  grade. The old ranker knows the thing that is asked for, not its colour, and puts one colour on top: what stands there is
+  grade. The old ranker knows the thing that is asked for, not its colour, and puts one colour on top: what is there is
   clicked though it is not what was asked for;
 - good, half, biased: `clickvec simulate` with --engine-bias 0, 0.5 and 1. The first engine ranks by the grade and errs; the
   last by nothing but what sells best of a thing.

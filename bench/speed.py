@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Training speed beside PyTorch, and the memory of training: python3 bench/speed.py [--clickvec PROGRAM] [--all] [--large]
+"""Training speed compared with PyTorch, and the memory of training: python3 bench/speed.py [--clickvec PROGRAM] [--all] [--large]
 
 Needs `torch` and `numpy` for the PyTorch side (a CPU build will do), and Linux for the memory. Both sides learn the same log by
-the same algorithm (bench/torch_encoders.py, which says what is plain and what is tuned), turn about, `--runs` times for each row;
+the same algorithm (bench/torch_encoders.py, which says what is plain and what is tuned), in turn, `--runs` times for each row;
 medians are printed as a Markdown table. Without options that is the LSTM under `--preset paper` with minibatches of 1,024;
 `--encoders` and `--minibatches` name others, `default` among the encoders being the training without a preset, and `--all` is all
 of them (about 25 minutes on two cores).

@@ -5,7 +5,7 @@
 
 DATA is a folder with clicks.tsv (query, title), judged.tsv (query, title, grade) and titles.tsv
 (title). The README's figures are from the Home Depot Product Search Relevance competition: pairs
-graded 2.67 or more stand in for clicks. Python 3.9 or later, nothing else.
+graded 2.67 or more serve as clicks. Python 3.9 or later, nothing else.
 """
 
 import argparse
@@ -148,7 +148,7 @@ def main():
                             tests.append(test)
 
     print(
-        f"Data: the Home Depot Product Search Relevance competition; pairs graded 2.67 or more stand in for clicks,"
+        f"Data: the Home Depot Product Search Relevance competition; pairs graded 2.67 or more serve as clicks,"
         f" {queries} other queries are judged. Mean ± standard deviation of {arguments.seeds} seeds. A star: the mean"
         f" over the seeds differs from BM25's, paired t-test over the queries, p < 0.05.\n"
     )

@@ -241,7 +241,7 @@ def loss_of(query, title, negatives, rng):
 
 
 def load(path):
-    """The log in numbers: from beside it if that was done before, as reading takes longer than what is to be timed."""
+    """The log in numbers: from the file next to it if that was done before, as reading takes longer than what is to be timed."""
     beside = f"{path}.numbers"
     try:
         with open(beside, "rb") as file:
@@ -304,7 +304,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minibatches", type=int, default=40, help="to time, at most")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time no longer, but three minibatches at least")
-    parser.add_argument("--prepare", action="store_true", help="lay the log in numbers beside it, as CLICKS.tsv.numbers, and end")
+    parser.add_argument("--prepare", action="store_true", help="write the log as numbers to CLICKS.tsv.numbers, and end")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     log = load(args.clicks)

@@ -63,7 +63,7 @@ def read(path):
 
 
 def steps(side, texts):
-    """The words of every (step, text), longest text first; texts alive at each step; the way back."""
+    """The words of every (step, text), longest text first; texts alive at each step; the backward pass."""
     length = side.length[texts]
     order = np.argsort(-length, kind="stable")
     begin, length = side.begin[texts][order], length[order]
@@ -102,7 +102,7 @@ class Tower(nn.Module):
         cell = state
         ended = []
         for x, n in zip(inputs, alive):
-            # Texts stand longest first: those that have ended are the last rows.
+            # Texts are in order of length, the longest first: those that have ended are the last rows.
             if n < len(state):
                 ended.append(state[n:])
                 state, cell = state[:n], cell[:n]

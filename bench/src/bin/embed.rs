@@ -2,7 +2,7 @@
 //! cargo run --release -p clickvec-bench --bin embed -- [--cells 96,384] [--json]
 //!
 //! Models of one epoch over a made-up log read titles of 8 words and queries of 3, whose frequencies follow Zipf's law.
-//! Titles a second come from 200,000 titles, with everything from the text on, and beside them the encoder alone, over
+//! Titles a second come from 200,000 titles, with everything from the text on, and next to them those of the encoder alone, over
 //! words that are numbered and projected beforehand. Queries are embedded one by one on one thread, each timed by
 //! itself: of known words after all have been seen once, of unknown ones each word for the first time.
 

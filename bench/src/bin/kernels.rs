@@ -261,7 +261,7 @@ impl WordFeatures for Words {
     }
 }
 
-/// Words of texts of equal length, one after the other; half of them stand twice.
+/// Words of texts of equal length, one after the other; half of them are there twice.
 fn numbers_of_words(texts: usize, words: usize) -> impl Iterator<Item = WordId> {
     (0..texts * words).map(move |place| (place % (texts * words / 2)) as u32)
 }

@@ -1,4 +1,4 @@
-//! Where the time of a training step goes, beside what the machine could do.
+//! Where the time of a training step goes, compared with what the machine could do.
 //!
 //!     cargo run --release -p clickvec-bench --bin profile -- LOG.tsv [--minibatches N] [--json]
 //!
@@ -36,7 +36,7 @@ const PARTS: [&str; 7] = [
     "update of the touched rows",
 ];
 
-/// Where the time of a training step goes, beside what the machine could do.
+/// Where the time of a training step goes, compared with what the machine could do.
 #[derive(Parser)]
 struct Args {
     /// A click log.

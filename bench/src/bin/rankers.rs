@@ -21,7 +21,7 @@ const LEAST_SECONDS: f64 = 1.0;
 /// How long rankers train, and how many judged titles they score in a second.
 ///
 /// Times are of the processor, in which other programs on the same cores do not count: of all threads together for
-/// training, of the one thread that scores for scoring. Beside them stands the time that passed.
+/// training, of the one thread that scores for scoring. The time that passed is printed next to them.
 #[derive(Parser)]
 struct Args {
     /// Columns query, title and grade.

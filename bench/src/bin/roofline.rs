@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p clickvec-bench --features gemm --bin roofline [-- --json] [--threads N]
 //!
-//! Prints Markdown tables (or one JSON object): products with `clickvec::math::gemm` beside the `gemm` crate (left out
+//! Prints Markdown tables (or one JSON object): products with `clickvec::math::gemm` compared with the `gemm` crate (left out
 //! without the feature), and with more threads, each on matrices of its own; bytes read, written, copied, and read row
 //! by row in random order, from arrays that the second-level cache holds and from larger ones. Medians of runs taken in
 //! turn. Leave the machine alone meanwhile. `CLICKVEC_LEVEL` lowers the level of our own products only.
@@ -87,7 +87,7 @@ impl Product {
     }
 }
 
-/// Runs `work`, made anew by `make` in each thread, for `RUN`, `RUNS` times; what all threads did together, in units a
+/// Runs `work`, made by `make` in each thread, for `RUN`, `RUNS` times; what all threads did together, in units a
 /// second, where a call of `work` does `units`.
 fn rate<W: FnMut()>(threads: usize, units: f64, make: impl Fn() -> W + Sync) -> f64 {
     let barrier = Barrier::new(threads);

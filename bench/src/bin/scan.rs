@@ -1,4 +1,4 @@
-//! Exact search: the scan of floats, codes, and batches, one beside the other.
+//! Exact search: the scan of floats, codes, and batches, compared.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ struct Args {
     #[arg(long, default_value_t = 1_000_000)]
     vectors: usize,
 
-    /// How long the noise is beside a vector of length 1.
+    /// The length of the noise compared with a vector of length 1.
     #[arg(long, default_value_t = 0.1)]
     noise: f64,
 
