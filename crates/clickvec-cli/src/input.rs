@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, ensure};
-use clickvec::eval::{Judgments, TestSetFiles};
+use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec::tables::{self, FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, Skipped, TableFault, TitleFile};
 use clickvec::{Error, files};
 
@@ -48,6 +48,32 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     let more = skipped.count - skipped.first.len() as u64;
     if more > 0 {
         output::note(format_args!("  and {} more", output::count(more)));
+    }
+}
+
+/// Says what was left out of a corpus, and what the collection is where none was named: the titles of `--clicks` and of
+/// `judged`.
+pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
+    for (path, skipped) in read.titles.iter().chain(&read.clicks) {
+        note_skipped(path, skipped);
+    }
+    match &read.titles {
+        Some((path, _)) if read.untitled > 0 => {
+            let untitled = output::counted(read.untitled, "document");
+            output::note(format_args!("{}: {untitled} without a title, the text is in its place", path.display()));
+        }
+        Some(_) => {}
+        None => {
+            let clicks = match (&read.clicks, judged.contains(" and ")) {
+                (None, _) => "",
+                (Some(_), true) => "--clicks, ",
+                (Some(_), false) => "--clicks and ",
+            };
+            output::note(format_args!(
+                "the collection is the {} in {clicks}{judged}; name the whole one with --titles",
+                output::counted(read.collection, "distinct title"),
+            ));
+        }
     }
 }
 
@@ -162,6 +188,26 @@ pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item
         );
     }
     Ok(())
+}
+
+/// That a file could be written there: its folder is there and takes files, and nothing else stands in its place. Without
+/// this it would be found out once all work is done.
+pub(crate) fn check_output(output: &Path) -> Result<()> {
+    let folder = files::folder_of(output);
+    if !folder.is_dir() {
+        return Err(Error::NoFolder { path: folder }.into());
+    }
+    Ok(files::check_writable(output)?)
+}
+
+/// Whether two paths lead to the same file, be it there or not.
+pub(crate) fn same_output(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let path = files::resolved(path);
+        let folder = files::folder_of(&path).canonicalize().unwrap_or_else(|_| files::folder_of(&path));
+        folder.join(path.file_name().unwrap_or_default())
+    };
+    whole(a) == whole(b)
 }
 
 /// Whether two paths name the same file that is there, or the first a folder of whose titles the second has.

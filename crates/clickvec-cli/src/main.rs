@@ -1,12 +1,12 @@
 //! The program `clickvec`: reads the command line, calls the library, prints.
 
+mod advice;
 mod answer;
 mod commands;
 mod input;
 mod metrics;
 mod output;
 mod progress;
-mod significance;
 mod superscripts;
 mod table;
 mod test_set;

@@ -36,7 +36,7 @@ pub(crate) struct PairJson<'a> {
     difference: f64,
     /// `null` where all differences are the same: t is infinite.
     t: f64,
-    /// Of the t-test; where t is infinite, of all ways to flip the differences' signs.
+    /// Of the t-test; where t is infinite, of the differences' signs.
     p: f64,
     /// p, corrected for all pairs of systems.
     holm: f64,

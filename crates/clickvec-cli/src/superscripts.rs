@@ -1,9 +1,5 @@
 //! Which systems are significantly worse, as superscript letters: the papers' way to show tests in a table.
 
-use clickvec::eval::{Comparison, Evaluation, Metric};
-
-use crate::significance::{self, SIGNIFICANT};
-
 /// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a′′.
 const LETTERS: [(char, char); 25] = [
     ('a', 'ᵃ'),
@@ -46,36 +42,6 @@ fn superscript(place: usize) -> String {
 
 fn primes(place: usize) -> String {
     "′".repeat(place / LETTERS.len())
-}
-
-/// The places of the systems that this one is significantly better than, after Holm's correction or without.
-pub(crate) fn beaten(
-    systems: &[Evaluation],
-    place: usize,
-    metric: Metric,
-    tests: &[Comparison],
-    corrected: bool,
-) -> Vec<usize> {
-    let name = &systems[place].name;
-    let place_of = |name: &str| systems.iter().position(|system| system.name == name);
-    let p = |test: &Comparison| match (corrected, place_of(&test.a), place_of(&test.b)) {
-        (false, Some(a), Some(b)) => {
-            let [a, b] = [a, b].map(|place| significance::values(&systems[place], metric));
-            significance::shown_by(test.test.p, &a, &b)
-        }
-        _ => test.holm,
-    };
-    let own = tests.iter().filter(|test| test.metric == metric && (test.a == *name || test.b == *name));
-    let significant = own.filter(|test| p(test) < SIGNIFICANT);
-    let mut places: Vec<usize> = significant
-        .filter_map(|Comparison { a, b, test, .. }| match test.difference > 0.0 {
-            true if a == name => place_of(b),
-            false if b == name => place_of(a),
-            _ => None,
-        })
-        .collect();
-    places.sort_unstable();
-    places
 }
 
 /// Superscript letters; long rows of neighbours as `ᵃ⁻ᵈ`.

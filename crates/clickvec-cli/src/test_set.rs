@@ -11,6 +11,18 @@ use crate::output;
 /// Reads a test set, which must not be empty, and says on standard error what is missing.
 pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     let set = eval::read_test_set(files)?;
+    say(files, &set);
+    let path = files.judged.display();
+    ensure!(
+        !set.judgments.queries.is_empty(),
+        "{path}: expected judged titles{}, found none; see docs/reference/tables.md",
+        if set.form == Form::Table { " below the header" } else { " whose texts are there" }
+    );
+    Ok(set)
+}
+
+/// Says on standard error what is missing in a test set that was read from `files`.
+pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     let path = files.judged.display();
     if let Form::Beir { qrels, .. } = &set.form
         && files.judged.is_dir()
@@ -29,11 +41,6 @@ pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
         let untitled = output::counted(set.untitled, "judged document");
         output::note(format_args!("{path}: {untitled} without a title, the text is in its place"));
     }
-    ensure!(
-        !set.judgments.queries.is_empty(),
-        "{path}: expected judged titles{}, found none; see docs/reference/tables.md",
-        if set.form == Form::Table { " below the header" } else { " whose texts are there" }
-    );
     // Of qrels that name what is relevant, and nothing else.
     let of_one_grade = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
     if set.form != Form::Table && of_one_grade > 0 {
@@ -43,7 +50,6 @@ pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
             output::count(of_one_grade as u64)
         ));
     }
-    Ok(set)
 }
 
 /// Refuses titles that come through a pipe where they are read twice: beside TREC qrels, and as the collection.
@@ -60,17 +66,6 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
 /// Whether a file gives what is in it once only.
 pub(crate) fn is_pipe(path: &Path) -> bool {
     path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir())
-}
-
-/// Refuses what a table could not read again: it takes what it knows of a file from what is in it, and each training reads
-/// for itself.
-pub(crate) fn refuse_pipe_in_table(path: &Path) -> Result<()> {
-    ensure!(
-        !is_pipe(path),
-        "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",
-        path.display()
-    );
-    Ok(())
 }
 
 /// What queries have in common that count as the same.

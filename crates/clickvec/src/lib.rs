@@ -16,6 +16,7 @@ pub mod ranker;
 pub mod rng;
 pub mod settings;
 pub mod simulate;
+pub mod table;
 pub mod tables;
 mod tensor_file;
 pub mod text;

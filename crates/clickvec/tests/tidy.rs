@@ -23,6 +23,7 @@ const ORDER: &[&str] = &[
     "ranker",
     "eval",
     "train",
+    "table",
     "index",
     "collection",
     "lib",
@@ -82,12 +83,12 @@ const ORDER_OF_LOGS: &[&str] = &[
 
 /// The program; files of one command may use each other.
 const ORDER_OF_PROGRAM: &[&str] = &[
+    "advice",
     "answer",
     "output",
     "progress",
     "metrics",
     "table",
-    "significance",
     "superscripts",
     "test_set",
     "input",

@@ -10,7 +10,7 @@ fn models_and_rankers_stand_in_one_table() {
         .code(0)
         .says("the collection is the 104 distinct titles in --judged");
     let table = run.stdout();
-    for part in ["a  bm25 ", "b  model ", "NDCG@10", "48 queries", "a − b", "paired t-test"] {
+    for part in ["a  bm25 ", "b  model ", "NDCG@10", "48 queries", "b − a", "paired t-test"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");

@@ -23,18 +23,32 @@ fn processes_of(text: &str) -> Vec<u32> {
 fn a_table_that_is_killed_leaves_no_training_behind() {
     let folder = Folder::with_data();
     folder.write("spec.toml", row("a", ENDLESS));
-    let cache = folder.path("spec.cache").display().to_string();
+    let cache = folder.path("own.cache").display().to_string();
     let spec = folder.path("spec.toml");
     let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
     table.arg("table").arg(&spec).args(["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]);
     table.current_dir(folder.path("")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
-    let output = format!("--output {cache}");
-    until(|| processes_of(&output).len() == 1, "no training was started");
+    let has_trained = || {
+        let mut models = std::fs::read_dir(folder.path("own.cache/models")).into_iter().flatten().flatten();
+        models.any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
+    };
+    until(has_trained, "no epoch was finished");
+    assert_eq!(processes_of(&cache), [table.id()], "it trains in a process of its own");
     // As `kill -9` does: the table has no say any more.
     table.kill().unwrap();
     table.wait().unwrap();
-    until(|| processes_of(&output).is_empty(), "the training goes on");
+    until(|| processes_of(&cache).is_empty(), "the training goes on");
+    // What it was writing is cleared away by the next table.
+    folder.write("own.cache/models/.clickvec-x.json-1.tmp", "half");
+    folder.write("spec.toml", row("a", "ranker = \"bm25\""));
+    folder.run(&["table", "spec.toml", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]).code(0);
+    let names = |place: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(folder.path(place)).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let all = [names("own.cache"), names("own.cache/models")].concat();
+    assert!(!all.iter().any(|name| name.starts_with(".clickvec-")), "{all:?}");
 }
 
 /// Waits until it is so.
@@ -62,6 +76,48 @@ fn finished(folder: &Folder) -> BTreeMap<String, SystemTime> {
     let all = of("spec.cache").into_iter().chain(of("spec.cache/models"));
     let is_whole = |name: &str| !name.starts_with("spec.cache/lock") && !name.contains(".clickvec-");
     all.filter(|(name, _)| (name.ends_with(".json") || name.ends_with(".safetensors")) && is_whole(name)).collect()
+}
+
+/// Changes what a cache keeps in a file, with the checksum that fits.
+fn edit_kept(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
+    let mut kept: Value = serde_json::from_str(&folder.read(name)).unwrap();
+    change(&mut kept["value"]);
+    let value = kept["value"].to_string();
+    let checksum = xxhash_rust::xxh3::xxh3_128(value.as_bytes());
+    folder.write(name, format!("{{\"checksum\":\"{checksum:032x}\",\"value\":{value}}}"));
+}
+
+#[test]
+fn scores_that_were_changed_are_made_again_and_that_is_said() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", format!("{DATA}{}", row("a", "ranker = \"bm25\"")));
+    let expected = report(&folder);
+    let names: Vec<String> = finished(&folder).into_keys().collect();
+    let point = names.iter().find(|name| name.ends_with("-scores.json")).unwrap();
+    let whole = folder.read(point);
+    // Negated scores, as valid as the others.
+    let negated = whole.replace("[[", "[[-").replace(",[", ",[-").replace("--", "");
+    assert_ne!(negated, whole);
+    folder.write(point, negated);
+    let run = folder
+        .run(&["table", "spec.toml", "--json"])
+        .code(0)
+        .says("-scores.json: expected what was kept there, found it damaged");
+    assert_eq!(run.stderr().lines().count(), 1, "{}", run.stderr());
+    assert_eq!(folder.read(point).contains("[[-"), false);
+    assert_eq!(report(&folder), expected);
+    // A ranker of another training under its name, as valid as its own.
+    let model = names.iter().find(|name| name.ends_with(".safetensors")).unwrap();
+    folder.write("other.tsv", "id\ttitle\n1\tred hammer\n");
+    let other = ["--titles=other.tsv", "--ranker=bm25", "--save-rankers=other"];
+    folder.run(&[&["evaluate", "--judged=judged.tsv"], &other[..]].concat()).code(0);
+    std::fs::copy(folder.path("other/bm25.safetensors"), folder.path(model)).unwrap();
+    std::fs::remove_file(folder.path(point)).unwrap();
+    folder
+        .run(&["table", "spec.toml", "--json"])
+        .code(0)
+        .says(".safetensors: expected what was kept there, found it damaged");
+    assert_eq!(report(&folder), expected);
 }
 
 /// What the table says, but for times and memory.
@@ -153,21 +209,21 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
         }
         let _ = table.kill();
         table.wait().unwrap();
-        // The training ends by itself, a moment later.
-        std::thread::sleep(Duration::from_millis(200));
         (models(&folder, ".safetensors").is_empty() && !models(&folder, ".checkpoint").is_empty()).then_some(folder)
     };
-    let folder = (0..10).find_map(|_| killed()).expect("no kill came before the end");
-    let [checkpoint] = models(&folder, ".checkpoint").try_into().unwrap();
-    let whole = std::fs::read(&checkpoint).unwrap();
-    // It is read: half of it ends the table.
-    std::fs::write(&checkpoint, &whole[..whole.len() / 2]).unwrap();
-    folder.run(&["table", "spec.toml"]).code(2).says("checkpoint");
-    std::fs::write(&checkpoint, &whole).unwrap();
-    folder.run(&["table", "spec.toml"]).code(0);
-    let [model] = models(&folder, ".safetensors").try_into().unwrap();
-    assert!(std::fs::read(model).unwrap() == std::fs::read(expected).unwrap());
-    assert!(models(&folder, ".checkpoint").is_empty());
+    for damaged in [false, true] {
+        let folder = (0..10).find_map(|_| killed()).expect("no kill came before the end");
+        let [checkpoint] = models(&folder, ".checkpoint").try_into().unwrap();
+        if damaged {
+            let whole = std::fs::read(&checkpoint).unwrap();
+            std::fs::write(&checkpoint, &whole[..whole.len() / 2]).unwrap();
+        }
+        let run = folder.run(&["table", "spec.toml"]).code(0);
+        assert_eq!(run.stderr().contains("found it damaged; made again"), damaged, "{}", run.stderr());
+        let [model] = models(&folder, ".safetensors").try_into().unwrap();
+        assert!(std::fs::read(model).unwrap() == std::fs::read(&expected).unwrap());
+        assert!(models(&folder, ".checkpoint").is_empty());
+    }
 }
 
 #[test]
@@ -194,9 +250,10 @@ fn a_model_whose_log_was_not_looked_at_again_is_trained_anew() {
     folder.write("other.tsv", clicks);
     folder.run(&[&["train", "--clicks=other.tsv", "--output=other.safetensors"], &SMALL[..]].concat()).code(0);
     std::fs::copy(folder.path("other.safetensors"), folder.path(&model)).unwrap();
-    let known = folder.read(&training);
-    assert!(known.contains("\"checked\":true"), "{known}");
-    folder.write(&training, known.replace("\"checked\":true", "\"checked\":false"));
+    edit_kept(&folder, &training, |training| {
+        assert!(training["fingerprint"].is_string(), "{training}");
+        training["fingerprint"] = Value::Null;
+    });
     std::fs::remove_file(folder.path(&point)).unwrap();
 
     assert_eq!(report(&folder), expected);

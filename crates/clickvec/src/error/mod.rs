@@ -2,6 +2,7 @@
 
 mod file;
 mod index;
+mod plan;
 mod system;
 mod table;
 mod test_set;
@@ -9,6 +10,7 @@ mod vector_file;
 
 pub use file::{FileFault, ResumeFault};
 pub use index::IndexFault;
+pub use plan::PlanFault;
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::TestSetFault;
@@ -67,6 +69,12 @@ pub enum Error {
         /// Why.
         fault: LearnFault,
     },
+    /// A table of systems, or a row of it, cannot be made.
+    #[error(transparent)]
+    Plan(#[from] PlanFault),
+    /// The caller said to stop.
+    #[error("stopped, as was asked for")]
+    Cancelled,
     /// Two systems cannot be compared query by query.
     #[error(transparent)]
     Pairing(#[from] PairingFault),

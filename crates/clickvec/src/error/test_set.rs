@@ -36,6 +36,15 @@ pub enum TestSetFault {
         /// What the judged titles are.
         found: &'static str,
     },
+    /// There is nothing that was judged.
+    #[error("expected judged titles {place}, found none; see docs/reference/tables.md")]
+    NothingJudged {
+        /// Where they should be.
+        place: &'static str,
+    },
+    /// A collection without a title.
+    #[error("expected titles below the header, found none; see docs/reference/tables.md")]
+    NoTitle,
     /// A file of topics without any.
     #[error("expected topics, found none; see docs/reference/tables.md")]
     NoTopic,

@@ -1,6 +1,8 @@
 //! Judging: a ranker's answers compared with people's grades, and whether two rankers differ.
 
+mod corpus;
 pub mod folds;
+mod fusion;
 pub mod judgments;
 pub mod metrics;
 pub mod significance;
@@ -10,18 +12,21 @@ pub mod trec;
 
 use rayon::prelude::*;
 
+pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
 pub use folds::{CrossValidated, Folds, cross_validate};
+pub use fusion::{fit_fusion, fuse_scores};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{
-    Interval, LEAST_DIFFERING, PairedTest, PairingFault, RandomizationTest, Resampling, bootstrap_difference,
-    bootstrap_mean, differing_pairs, holm, minimum_detectable_difference, paired_t_test, randomization_test,
+    BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
+    RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,
+    compare_with, confidence_intervals, differing_pairs, holm, minimum_detectable_difference, paired_t_test,
+    randomization_test,
 };
 
 pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set};
 pub use topics::{Topic, read_topics};
 
-use crate::error::shortened;
 use crate::ranker::Ranker;
 
 /// The settings by which a ranking is judged.
@@ -113,6 +118,12 @@ impl Metrics {
         self.0[metric as usize]
     }
 
+    /// Every value changed in the same way.
+    #[cfg(test)]
+    pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Metrics {
+        Metrics(self.0.map(change))
+    }
+
     /// The mean of each metric; 0 without queries.
     pub fn mean<'a>(queries: impl IntoIterator<Item = &'a Metrics>) -> Metrics {
         let mut mean = Metrics::default();
@@ -146,6 +157,13 @@ pub struct Evaluation {
     pub mean: Metrics,
     /// How many queries have no title with a grade above 0.
     pub queries_without_relevant: usize,
+}
+
+impl Evaluation {
+    /// One metric, query by query.
+    pub fn values(&self, metric: Metric) -> Vec<f64> {
+        self.queries.iter().map(|query| query.metrics.get(metric)).collect()
+    }
 }
 
 /// The scores of each query's judged titles, in the order of the test set.
@@ -201,57 +219,6 @@ pub fn judge(name: &str, scores: &[Vec<f64>], judgments: &Judgments, options: &E
 /// If the ranker does not give each title one score.
 pub fn evaluate(ranker: &dyn Ranker, judgments: &Judgments, options: &EvaluateOptions) -> Evaluation {
     judge(ranker.name(), &score(ranker, judgments), judgments, options)
-}
-
-/// A paired t-test between two systems.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// The first system's name.
-    pub a: String,
-    /// The second's.
-    pub b: String,
-    /// The metric that is compared.
-    pub metric: Metric,
-    /// The test of a − b over all queries.
-    pub test: PairedTest,
-    /// Its p, corrected for all pairs of systems by Holm's method.
-    pub holm: f64,
-}
-
-/// Paired t-tests between all pairs of systems, for each of [`Metric::NDCG`].
-///
-/// # Errors
-///
-/// [`PairingFault`] if the systems were not evaluated on the same queries.
-pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, PairingFault> {
-    let mut comparisons = Vec::new();
-    for (i, a) in evaluations.iter().enumerate() {
-        for b in &evaluations[i + 1..] {
-            same_queries(a, b)?;
-            for metric in Metric::NDCG {
-                let values = |system: &Evaluation| -> Vec<f64> {
-                    system.queries.iter().map(|query| query.metrics.get(metric)).collect()
-                };
-                let test = paired_t_test(&values(a), &values(b))?;
-                comparisons.push(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test, holm: test.p });
-            }
-        }
-    }
-    for metric in Metric::NDCG {
-        let mut of_metric: Vec<&mut Comparison> = comparisons.iter_mut().filter(|test| test.metric == metric).collect();
-        let p: Vec<f64> = of_metric.iter().map(|comparison| comparison.test.p).collect();
-        of_metric.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
-    }
-    Ok(comparisons)
-}
-
-fn same_queries(a: &Evaluation, b: &Evaluation) -> Result<(), PairingFault> {
-    for (place, (a, b)) in (1..).zip(a.queries.iter().zip(&b.queries)) {
-        if a.id != b.id {
-            return Err(PairingFault::Queries { a: shortened(&a.id), b: shortened(&b.id), place });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

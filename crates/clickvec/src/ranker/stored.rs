@@ -94,7 +94,7 @@ pub fn kind(path: &Path) -> Result<Kind> {
 }
 
 /// The fingerprint that the file says it has; whoever loads it checks that.
-pub(super) fn fingerprint(path: &Path) -> Result<String> {
+pub(crate) fn fingerprint(path: &Path) -> Result<String> {
     let file = TensorFile::open(path)?;
     file.fingerprint().map_err(|fault| Error::File { path: path.to_owned(), fault })
 }

@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{Comparison, Evaluation, Metric};
+use clickvec::eval::{Comparison, Correction, Evaluation, Metric, Verdict, beaten};
 
 use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
-use crate::commands::evaluate::probability;
-use crate::significance::SIGNIFICANT;
-use crate::superscripts::{beaten, letter};
+use crate::commands::evaluate::{difference, probability};
+use crate::superscripts::letter;
 use crate::{output, progress};
 
 /// A title of this grade or less is not what was meant.
@@ -61,7 +60,8 @@ fn systems(systems: &[Evaluation], tests: &[Comparison]) -> String {
     for (place, system) in systems.iter().enumerate() {
         let _ = write!(rows, "<tr><td>{}</td><td class=name>{}</td>", letter(place), label(&system.name));
         for metric in Metric::NDCG {
-            let better: Vec<String> = beaten(systems, place, metric, tests, false).into_iter().map(letter).collect();
+            let beaten = beaten(place, metric, systems, tests, Correction::None);
+            let better: Vec<String> = beaten.into_iter().map(letter).collect();
             let _ = write!(rows, "<td class=n>{:.3}<sup>{}</sup></td>", system.mean.get(metric), better.join(" "));
         }
         rows.push_str("</tr>\n");
@@ -72,12 +72,13 @@ fn systems(systems: &[Evaluation], tests: &[Comparison]) -> String {
 fn tests(tests: &[Comparison]) -> String {
     let mut rows = String::new();
     for test in tests.iter().filter(|test| test.metric == Metric::Ndcg1) {
-        let verdict = if test.test.p < SIGNIFICANT { "" } else { " (not significant)" };
+        let shown = test.verdict(Correction::None) != Verdict::NotShown;
+        let verdict = if shown { "" } else { " (not significant)" };
         let (a, b, p) = (label(&test.a), label(&test.b), escaped(&probability(test.test.p)));
         let _ = writeln!(
             rows,
-            "<tr><td>{a} − {b}</td><td class=n>{:+.3}</td><td class=n>{p}</td><td>{verdict}</td></tr>",
-            test.test.difference
+            "<tr><td>{b} − {a}</td><td class=n>{}</td><td class=n>{p}</td><td>{verdict}</td></tr>",
+            difference(-test.test.difference)
         );
     }
     rows

@@ -15,7 +15,7 @@ use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
 
 use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
-use crate::{input, output, progress, significance};
+use crate::{input, output, progress};
 
 /// What is hard about queries of each kind.
 fn about(kind: Kind) -> &'static str {
@@ -90,7 +90,7 @@ type Judged = (Vec<eval::Evaluation>, Vec<eval::Comparison>);
 fn judged(rankers: &[Box<dyn Ranker>], judgments: &Judgments) -> Result<Judged> {
     let options = EvaluateOptions::default();
     let systems: Vec<_> = rankers.iter().map(|ranker| eval::evaluate(ranker.as_ref(), judgments, &options)).collect();
-    let tests = significance::compare_all(&systems)?;
+    let tests = eval::compare_all(&systems).map_err(clickvec::Error::from)?;
     Ok((systems, tests))
 }
 

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clickvec::eval::Metric;
+use clickvec::eval::{Correction, Metric, beaten};
 
 use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
 use crate::commands::evaluate::{systems_table, tests_table};
-use crate::superscripts::{beaten, letter, marks};
+use crate::superscripts::{letter, marks};
 use crate::{output, table};
 
 /// Columns of a terminal.
@@ -81,7 +81,7 @@ fn kinds_table(kinds: &[OfKind]) -> String {
 }
 
 fn shown(kind: &OfKind, place: usize) -> String {
-    let better = beaten(&kind.systems, place, Metric::Ndcg1, &kind.tests, false);
+    let better = beaten(place, Metric::Ndcg1, &kind.systems, &kind.tests, Correction::None);
     format!("{:.3}{}", kind.systems[place].mean.get(Metric::Ndcg1), marks(&better))
 }
 

@@ -6,9 +6,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::eval::{self, EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, folds, judge};
+use clickvec::eval::{
+    self, EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, fit_fusion, fuse_scores, judge,
+};
 use clickvec::files;
-use clickvec::ranker::{FittedWeights, FusionMethod, RECIPROCAL_RANK_K, Ranker, fit_weights, fuse, fusion};
+use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, Ranker, fusion};
 
 use super::Args;
 use super::systems::{Wanted, file_of};
@@ -154,7 +156,7 @@ impl<'a> Fusions<'a> {
             let (method, name) = (flag.method(), flag.name());
             let weights = self.weights(method, options);
             let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
-            let scores = fused(&lists, &weights, method);
+            let scores = fuse_scores(&lists, &weights, method);
             let members = || self.members.iter().zip(weights.iter().copied());
             if let Some(folder) = self.folder {
                 let files: Vec<(&str, f64)> =
@@ -177,31 +179,10 @@ impl<'a> Fusions<'a> {
             Weights::Given(weights) => weights.clone(),
             Weights::Fitted(judgments) => {
                 let lists: Vec<&Scores> = self.members.iter().map(|member| &member.fitting).collect();
-                fit(&lists, judgments, method, options).weights
+                fit_fusion(&lists, judgments, method, options).weights
             }
         }
     }
-}
-
-/// The weights of the systems whose scores these are that are best on `judgments`.
-pub(crate) fn fit(
-    scores: &[&Scores],
-    judgments: &Judgments,
-    method: FusionMethod,
-    options: &EvaluateOptions,
-) -> FittedWeights {
-    fit_weights(scores.len(), &mut |weights| {
-        folds::objective(&judge("fusion", &fused(scores, weights, method), judgments, options).mean)
-    })
-}
-
-/// What several systems together make of each query's titles.
-pub(crate) fn fused(scores: &[&Scores], weights: &[f64], method: FusionMethod) -> Scores {
-    let of_query = |query: usize| {
-        let of: Vec<&[f64]> = scores.iter().map(|scores| &scores[query][..]).collect();
-        fuse(&of, weights, method)
-    };
-    (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
 }
 
 /// Weights of the command line; as all others, they are made to sum to 1.

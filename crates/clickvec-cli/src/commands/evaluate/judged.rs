@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{self, TestSetFiles};
+use clickvec::eval::{self, CorpusFiles, TestSetFiles};
 use clickvec::ranker::{Corpus, Resources};
 
 use super::fusion::Fusions;
 use super::{Args, Results, systems, trec};
-use crate::{output, progress, test_set};
+use crate::{input, output, progress, test_set};
 
 /// Loads or trains every system, evaluates it, and writes what was asked for on the way.
 pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results> {
@@ -30,7 +30,12 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
     let corpus = match learns {
         true => {
-            systems::corpus(titles.as_deref(), args.clicks.as_deref(), &args.field, &judgments, fusions.fitted_on())?
+            let (titles, clicks) = (titles.as_deref(), args.clicks.as_deref());
+            let all: Vec<_> = [&judgments].into_iter().chain(fusions.fitted_on()).collect();
+            let read = eval::read_corpus(&CorpusFiles { titles, clicks, field: &args.field }, &all)?;
+            let judged = if all.len() > 1 { "--judged and --fusion-judged" } else { "--judged" };
+            input::note_corpus(&read, judged);
+            read.corpus
         }
         false => Corpus::default(),
     };

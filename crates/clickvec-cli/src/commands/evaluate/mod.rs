@@ -15,11 +15,9 @@ use clickvec::eval::{self, EvaluateOptions, Gain, TestSetFiles, Ties};
 use clickvec::tables::TITLE;
 
 use self::fusion::{Fused, MethodFlag};
-pub(crate) use self::fusion::{fit as fit_fusion, fused};
-pub(crate) use self::report::{probability, systems_table, tests_table};
-pub(crate) use self::systems::corpus;
+pub(crate) use self::report::{difference, probability, systems_table, tests_table};
 use crate::answer::Answer;
-use crate::{input, output, significance};
+use crate::{input, output};
 
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
 ///
@@ -181,7 +179,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         (None, Some(qrels)) => trec::evaluate_runs(qrels, &args.run, &args.options())?,
         (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
     };
-    let tests = significance::compare_all(&results.evaluations)?;
+    let tests = eval::compare_all(&results.evaluations).map_err(clickvec::Error::from)?;
     if let Some(path) = &args.per_query {
         report::write_per_query(path, &results)?;
     }

@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::eval::{Comparison, EvaluateOptions, Evaluation, Gain, Metric, Ties};
+use clickvec::eval::{Comparison, Correction, EvaluateOptions, Evaluation, Gain, Metric, Ties, beaten};
 use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 use clickvec::{Error, files};
 
 use super::Results;
-use crate::superscripts::{beaten, letter, marks};
+use crate::superscripts::{letter, marks};
 use crate::{metrics, output, table};
 
 /// The most systems whose tests are listed pair by pair: 28 pairs.
@@ -90,14 +90,16 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> Str
     for (place, system) in systems.iter().enumerate() {
         let mut row = vec![letter(place), output::printable(&system.name).into_owned()];
         row.extend(COLUMNS.map(|(metric, _)| {
-            format!("{:.3}{}", system.mean.get(metric), marks(&beaten(systems, place, metric, tests, false)))
+            let beaten = beaten(place, metric, systems, tests, Correction::None);
+            format!("{:.3}{}", system.mean.get(metric), marks(&beaten))
         }));
         table.add_row(row);
     }
     table::show(&mut table)
 }
 
-/// One row a pair of systems, with the difference and its probability for each metric.
+/// One row a pair of systems, with the difference and its probability for each metric. It is the later system's less the
+/// earlier one's, as in `table`: what is compared comes after what it is compared with, and a gain is above 0.
 pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let mut table = table::plain();
     table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);
@@ -106,10 +108,10 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
         None => name.to_owned(),
     };
     for pair in tests.chunk_by(|x, y| (&x.a, &x.b) == (&y.a, &y.b)) {
-        let mut row = vec![format!("{} − {}", label(&pair[0].a), label(&pair[0].b))];
+        let mut row = vec![format!("{} − {}", label(&pair[0].b), label(&pair[0].a))];
         for metric in Metric::NDCG {
             match pair.iter().find(|test| test.metric == metric) {
-                Some(Comparison { test, .. }) => row.extend([format!("{:+.3}", test.difference), probability(test.p)]),
+                Some(Comparison { test, .. }) => row.extend([difference(-test.difference), probability(test.p)]),
                 None => row.extend([String::new(), String::new()]),
             }
         }
@@ -117,6 +119,11 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
     }
     table::align_right(&mut table, 1..7);
     table::show(&mut table)
+}
+
+/// A difference with its sign, which 0 has not.
+pub(crate) fn difference(difference: f64) -> String {
+    if difference == 0.0 { "0.000".to_owned() } else { format!("{difference:+.3}") }
 }
 
 pub(crate) fn probability(p: f64) -> String {
@@ -144,6 +151,11 @@ pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_difference_has_no_sign() {
+        assert_eq!([0.0, -0.0, -0.0123, 0.5].map(difference), ["0.000", "0.000", "-0.012", "+0.500"]);
+    }
 
     #[test]
     fn probabilities_are_never_shown_as_zero() {

@@ -4,10 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::clicks::{ClickReader, Weighting};
-use clickvec::eval::Judgments;
 use clickvec::ranker::stored::{self, Named, Stored};
-use clickvec::ranker::{Corpus, Ranker, RankerSpec, Resources, System, Values, file};
+use clickvec::ranker::{Ranker, RankerSpec, Resources, System, Values, file};
 
 use super::fusion::MethodFlag;
 use super::trec;
@@ -130,53 +128,6 @@ pub(super) fn refuse_lost_files(folder: &Path, wanted: &[Wanted], fusions: &[Met
         }
     }
     Ok(())
-}
-
-/// What rankers learn from: the titles of `--titles`, or else the distinct ones of `--judged` and `--clicks`; texts are those of
-/// the column `field`. Queries that weights of a fusion are fitted on count as judged ones.
-pub(crate) fn corpus(
-    titles: Option<&Path>,
-    clicks: Option<&Path>,
-    field: &str,
-    judgments: &Judgments,
-    fitted: Option<&Judgments>,
-) -> Result<Corpus> {
-    let queries = || judgments.queries.iter().chain(fitted.into_iter().flat_map(|fitted| &fitted.queries));
-    let mut corpus = Corpus::default();
-    let mut distinct: HashSet<String> = HashSet::new();
-    match titles {
-        Some(path) => input::titles(path, field)?.iter().for_each(|title| corpus.add_title(&title.title)),
-        None => queries().flat_map(|query| &query.titles).for_each(|title| {
-            if distinct.insert(title.text.clone()) {
-                corpus.add_title(&title.text);
-            }
-        }),
-    }
-    if let Some(path) = clicks {
-        let mut reader = ClickReader::open(path, field, Weighting::Log)?;
-        while let Some(click) = reader.next()? {
-            corpus.add_click(click.query, click.title, click.weight);
-            if titles.is_none() && !distinct.contains(click.title) {
-                distinct.insert(click.title.to_owned());
-                corpus.add_title(click.title);
-            }
-        }
-        input::note_skipped(path, reader.skipped());
-    }
-    queries().for_each(|query| corpus.add_test_query(&query.text));
-    if titles.is_none() {
-        let files = match (clicks, fitted) {
-            (Some(_), Some(_)) => "--clicks, --judged and --fusion-judged",
-            (Some(_), None) => "--clicks and --judged",
-            (None, Some(_)) => "--judged and --fusion-judged",
-            (None, None) => "--judged",
-        };
-        output::note(format_args!(
-            "the collection is the {} in {files}; name the whole one with --titles",
-            output::counted(distinct.len() as u64, "distinct title"),
-        ));
-    }
-    Ok(corpus)
 }
 
 /// What files are called in the report: their stems, or their paths where a stem is taken or would name two.

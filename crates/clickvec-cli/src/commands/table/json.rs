@@ -7,9 +7,10 @@ use anyhow::Result;
 use clickvec::eval::Metric;
 use serde::Serialize;
 
-use super::report::Report;
+use super::report::{Report, verdict};
+use super::spec;
 use crate::metrics::{ByKey, PairJson, key};
-use crate::output;
+use crate::{advice, output};
 
 #[derive(Serialize)]
 struct Table<'a> {
@@ -36,7 +37,7 @@ struct System<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<[f64; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
+    error: Option<String>,
     #[serde(flatten)]
     made: Option<Made<'a>>,
 }
@@ -71,10 +72,11 @@ struct Against<'a> {
 /// Prints the report as one line.
 pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let mut places = 0;
-    let systems = report.rows.iter().map(|row| {
+    let rows = report.table.rows.iter().zip(&report.spec.systems);
+    let systems = rows.map(|(row, &spec::System { paper, .. })| {
         let Ok(judged) = &row.outcome else {
-            let error = row.outcome.as_ref().err().map(String::as_str);
-            return System { name: &row.name, mean: None, intervals: None, paper: row.paper, error, made: None };
+            let error = row.outcome.as_ref().err().map(advice::told);
+            return System { name: &row.name, mean: None, intervals: None, paper, error, made: None };
         };
         let intervals = report.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
         places += 1;
@@ -88,32 +90,32 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
             per_query: Metric::NDCG.map(|metric| (key(metric), of(metric))).into(),
         };
         let mean = Some(ByKey(&judged.evaluation.mean));
-        System { name: &row.name, mean, intervals: Some(intervals), paper: row.paper, error: None, made: Some(made) }
+        System { name: &row.name, mean, intervals: Some(intervals), paper, error: None, made: Some(made) }
     });
     let name = |place: usize| report.statistics.evaluations[place].name.as_str();
     let against = report.statistics.against.iter().map(|against| Against {
         system: name(against.place),
         against: name(report.statistics.base),
-        metric: key(against.metric),
+        metric: key(against.comparison.metric),
         difference: against.interval.mean,
         interval: [against.interval.low, against.interval.high],
-        p: against.p,
-        holm: against.holm,
-        randomization: against.randomization,
-        queries_that_differ: against.differing,
+        p: against.comparison.test.p,
+        holm: against.comparison.holm,
+        randomization: against.randomization.p,
+        queries_that_differ: against.comparison.test.differing,
         minimum_detectable: against.minimum_detectable,
-        verdict: against.verdict(),
+        verdict: verdict(against),
     });
     let written = Table {
         title: report.spec.title.as_deref(),
         field: report.spec.data.field(),
-        queries: report.judgments.queries.len(),
-        folds: report.folds.count(),
+        queries: report.table.judgments.queries.len(),
+        folds: report.table.folds.count(),
         systems: systems.collect(),
         tests: report.statistics.tests.iter().map(PairJson::from).collect(),
         against_first: against.collect(),
-        query_ids: report.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
-        query_texts: report.judgments.queries.iter().map(|query| query.text.as_str()).collect(),
+        query_ids: report.table.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
+        query_texts: report.table.judgments.queries.iter().map(|query| query.text.as_str()).collect(),
     };
     let mut out = output::stdout();
     output::json_line(&mut out, &written)?;

@@ -1,28 +1,23 @@
 //! `clickvec table`: many systems, their free parameters chosen by cross validation, one table.
 
-mod cache;
-mod fusion;
 mod grades;
 mod json;
-mod memory;
 mod page;
-mod process;
 mod report;
-mod run;
 mod spec;
-mod statistics;
+mod watch;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use clickvec::eval::{EvaluateOptions, Folds};
-use clickvec::tables::titles_file;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clickvec::Error;
+use clickvec::eval::Correction;
+use clickvec::table::{self, Options, Plan};
 
-use self::cache::Cache;
-use self::run::Table;
 use self::spec::Spec;
+use self::watch::Watcher;
 use crate::answer::Answer;
-use crate::{input, output, test_set};
+use crate::{advice, input, output};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -92,63 +87,24 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     {
         bail!("expected a system of the spec for `--against`, found `{}`", output::printable(name));
     }
-    let Data { judged, clicks, titles, contiguous } = data(&mut spec, &args)?;
-    let topics = spec.data.topics.clone();
-    for file in [&judged].into_iter().chain([&topics, &clicks, &titles, &contiguous].into_iter().flatten()) {
-        test_set::refuse_pipe_in_table(file)?;
-    }
-    // A file and not its folder: what else lies there has no say.
-    let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
-    spec.data.titles.clone_from(&titles);
-    let judged_files = spec.data.judged_files();
-    for file in judged_files.iter().chain(spec.files()) {
-        test_set::refuse_pipe_in_table(file)?;
-    }
-    let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
-    let read: Vec<&PathBuf> =
-        [&clicks, &titles, &contiguous].into_iter().flatten().chain(&judged_files).chain([&args.spec]).collect();
-    for output in &outputs {
-        input::refuse_overwriting(output, read.iter().copied().chain(spec.files()))?;
-        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            bail!("{}: expected a folder to write into, found none; make it first", folder.display());
-        }
-    }
-    if let [first, second] = outputs[..]
-        && first == second
-    {
-        bail!("expected two outputs, found `{}` for both; name another file", first.display());
-    }
-    for file in read.iter().copied().chain([&judged]).chain(spec.files()) {
-        std::fs::metadata(file).map_err(|source| clickvec::Error::io(file, "read", source))?;
-    }
-    let Some(files) = spec.data.test_set() else { unreachable!("there are judged titles") };
-    let before = cache::stamps(&judged_files)?;
-    let set = test_set::read(&files)?;
-    spec.data.titles = test_set::collection(&set, titles.as_deref());
-    let judgments = set.judgments;
-    let folds = Folds::new(&judgments, spec.evaluation.folds, spec.evaluation.seed);
-    if folds.count() > folds.texts() {
-        let texts = output::counted(folds.texts() as u64, "query");
-        bail!("expected at most as many folds as different queries, {texts}, found {}", folds.count());
-    }
-    let mut cache = Cache::open(&args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache")))?;
-    for file in &judged_files {
-        cache.hash_of(file)?;
-    }
-    if cache::stamps(&judged_files)? != before {
-        return Err(cache::changed(&judged));
-    }
-    let mut table = Table::new(&spec, &judgments, EvaluateOptions::default(), folds, cache);
-    let rows = table.rows()?;
-    let left_out = rows.iter().filter(|row| row.outcome.is_err()).count();
+    take_over(&mut spec, &args);
+    let plan = spec.plan()?;
+    check_outputs(&args, &plan)?;
+    let program = std::env::current_exe().context("cannot find the program itself")?;
+    let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
+    let mut watcher = Watcher::new(&plan);
+    let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
+    watcher.close();
+    let made = made.map_err(told)?;
+    let left_out = made.rows.iter().filter(|row| row.outcome.is_err()).count();
     if let Some(name) = &args.against
-        && rows.iter().any(|row| row.name == *name && row.outcome.is_err())
+        && made.rows.iter().any(|row| row.name == *name && row.outcome.is_err())
     {
         output::note(format_args!("{}: was left out; all are compared with the first", output::printable(name)));
     }
-    let statistics = statistics::of(&rows, args.uncorrected, args.against.as_deref())?;
-    let report = report::Report { spec: &spec, judgments: &judgments, folds: &table.folds, rows: &rows, statistics };
+    let statistics = made.statistics(args.against.as_deref())?;
+    let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
+    let report = report::Report { spec: &spec, table: &made, statistics, correction };
     if let Some(path) = &args.markdown {
         clickvec::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
     }
@@ -163,16 +119,35 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
 }
 
-/// The files of a table.
-struct Data {
-    judged: PathBuf,
-    clicks: Option<PathBuf>,
-    titles: Option<PathBuf>,
-    contiguous: Option<PathBuf>,
+/// A fault with what to do about it; one of reading or writing stays what it is.
+fn told(error: Error) -> anyhow::Error {
+    match &error {
+        Error::Plan(_) => anyhow!(advice::told(&error)),
+        _ => error.into(),
+    }
+}
+
+/// That each output could be written, and is nothing that is read, before hours of work.
+fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
+    let mut read = plan.files();
+    read.extend([args.spec.clone(), plan.data.judged.clone()]);
+    let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
+    for output in &outputs {
+        input::refuse_overwriting(output, &read)?;
+        input::check_output(output)?;
+    }
+    if let [first, second] = outputs[..] {
+        ensure!(
+            !input::same_output(first, second),
+            "expected two outputs, found `{}` for both; name another file",
+            first.display()
+        );
+    }
+    Ok(())
 }
 
 /// The command line's files take the place of the spec's.
-fn data(spec: &mut Spec, args: &Args) -> Result<Data> {
+fn take_over(spec: &mut Spec, args: &Args) {
     let data = &mut spec.data;
     let pairs = [
         (&mut data.judged, &args.judged),
@@ -189,8 +164,4 @@ fn data(spec: &mut Spec, args: &Args) -> Result<Data> {
     if args.field.is_some() {
         data.field.clone_from(&args.field);
     }
-    let Some(judged) = data.judged.clone() else {
-        bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");
-    };
-    Ok(Data { judged, clicks: data.clicks.clone(), titles: data.titles.clone(), contiguous: data.contiguous.clone() })
 }

@@ -58,7 +58,7 @@ struct Curve<'a> {
 pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let judged: Vec<_> = report.judged().collect();
     let mut first_grades = FirstGrades::new(judged.len());
-    let queries = report.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
+    let queries = report.table.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),
         ranks: {
@@ -95,7 +95,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
             .collect(),
         queries,
         first_grades: first_grades.rounded(rounded),
-        lengths: lengths(report.judgments),
+        lengths: lengths(&report.table.judgments),
         curves: curves.filter(|curve| curve.losses.len() > 1).collect(),
     };
     // `</script>` or `<!--` in a title would end the script, or keep it from ending.

@@ -2,41 +2,39 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{Folds, Judgments, Metric};
+use clickvec::eval::{BaselineComparison, Correction, Metric, Verdict, beaten};
+use clickvec::table::{Judged, Row, Statistics, Table};
 use clickvec::tables::TITLE;
 
-use super::cache::Point;
-use super::run::{Judged, Row};
 use super::spec::Spec;
-use super::statistics::Statistics;
-use crate::commands::evaluate::probability;
-use crate::superscripts::{beaten, letter, marks};
-use crate::{output, table};
+use crate::commands::evaluate::{difference, probability};
+use crate::superscripts::{letter, marks};
+use crate::{advice, output, table};
 
 /// All that there is to report.
 pub(super) struct Report<'a> {
     pub(super) spec: &'a Spec,
-    pub(super) judgments: &'a Judgments,
-    pub(super) folds: &'a Folds,
-    pub(super) rows: &'a [Row],
+    pub(super) table: &'a Table,
     pub(super) statistics: Statistics,
+    /// What marks answer for.
+    pub(super) correction: Correction,
 }
 
 impl Report<'_> {
     /// The rows that were judged, with their places among the evaluations.
     pub(super) fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
-        let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
+        let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
         judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
     }
 
     fn marks(&self, place: usize, metric: Metric) -> String {
-        let Statistics { evaluations, tests, uncorrected, .. } = &self.statistics;
-        marks(&beaten(evaluations, place, metric, tests, !uncorrected))
+        let Statistics { evaluations, tests, .. } = &self.statistics;
+        marks(&beaten(place, metric, evaluations, tests, self.correction))
     }
 
     /// The cells of the table, head first.
     pub(super) fn cells(&self) -> Vec<Vec<String>> {
-        let papers = self.rows.iter().any(|row| row.paper.is_some());
+        let papers = self.spec.systems.iter().any(|system| system.paper.is_some());
         let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
         if papers {
             head.push("the paper's".to_owned());
@@ -49,9 +47,10 @@ impl Report<'_> {
         head.push("size".to_owned());
         let mut cells = vec![head];
         let mut places = 0;
-        for row in self.rows {
+        for (row, system) in self.table.rows.iter().zip(&self.spec.systems) {
             let name = output::printable(&row.name).into_owned();
-            let paper = row.paper.map_or_else(String::new, |paper| paper.map(|number| number.to_string()).join(" / "));
+            let paper =
+                system.paper.map_or_else(String::new, |paper| paper.map(|number| number.to_string()).join(" / "));
             let mut line = match &row.outcome {
                 Ok(judged) => {
                     let place = places;
@@ -80,24 +79,24 @@ impl Report<'_> {
 
     /// What stands below the table.
     pub(super) fn notes(&self) -> Vec<String> {
-        let queries = output::counted(self.judgments.queries.len() as u64, "query");
-        let how = match self.statistics.uncorrected {
-            true => "not corrected for their number",
-            false => "corrected for all pairs by Holm's method",
+        let queries = output::counted(self.table.judgments.queries.len() as u64, "query");
+        let how = match self.correction {
+            Correction::None => "not corrected for their number",
+            Correction::Holm => "corrected for all pairs by Holm's method",
         };
         let mut notes = vec![
             format!(
                 "{queries}, {}; each fold judged with the parameters that were best on the others",
-                output::counted(self.folds.count() as u64, "fold")
+                output::counted(self.table.folds.count() as u64, "fold")
             ),
             format!("ᵃ: significantly better than system a (paired t-tests over queries, p < 0.05, {how})"),
         ];
         if self.spec.data.field() != TITLE {
             notes.push(format!("judged and learnt from: the column `{}`", output::printable(self.spec.data.field())));
         }
-        for row in self.rows {
+        for row in &self.table.rows {
             if let Err(why) = &row.outcome {
-                notes.push(format!("{}: left out: {why}", output::printable(&row.name)));
+                notes.push(format!("{}: left out: {}", output::printable(&row.name), advice::told(why)));
             }
         }
         notes
@@ -116,26 +115,26 @@ impl Report<'_> {
             "verdict".into(),
         ];
         let mut cells = vec![head.to_vec()];
-        for against in self.statistics.against.iter().filter(|against| against.metric == metric) {
-            let interval = &against.interval;
-            let verdict = match against.verdict() {
+        for against in self.statistics.against.iter().filter(|against| against.comparison.metric == metric) {
+            let (interval, test) = (&against.interval, &against.comparison.test);
+            let verdict = match verdict(against) {
                 "not shown" => match against.minimum_detectable {
                     Some(least) => format!("not shown: so many queries show {least:.3} or more"),
-                    None if against.differing == 0 => "no difference".to_owned(),
+                    None if test.differing == 0 => "no difference".to_owned(),
                     None => {
-                        let differ = if against.differing == 1 { "differs" } else { "differ" };
-                        format!("not shown: only {} {differ}", output::counted(against.differing as u64, "query"))
+                        let differ = if test.differing == 1 { "differs" } else { "differ" };
+                        format!("not shown: only {} {differ}", output::counted(test.differing as u64, "query"))
                     }
                 },
                 verdict => verdict.to_owned(),
             };
             cells.push(vec![
                 output::printable(&self.statistics.evaluations[against.place].name).into_owned(),
-                format!("{:+.3}", interval.mean),
+                difference(interval.mean),
                 format!("{:+.3} to {:+.3}", interval.low, interval.high),
-                probability(against.p),
-                probability(against.holm),
-                probability(against.randomization),
+                probability(test.p),
+                probability(against.comparison.holm),
+                probability(against.randomization.p),
                 verdict,
             ]);
         }
@@ -209,25 +208,12 @@ impl Report<'_> {
     }
 }
 
-impl Judged {
-    /// The longest training of those that were chosen.
-    pub(super) fn train_seconds(&self) -> f64 {
-        self.chosen().map(|point| point.training.seconds).fold(0.0, f64::max)
-    }
-
-    /// The largest of those that were chosen.
-    pub(super) fn bytes(&self) -> u64 {
-        self.chosen().map(|point| point.bytes).max().unwrap_or(0)
-    }
-
-    /// As far as is known.
-    pub(super) fn peak_bytes(&self) -> Option<u64> {
-        self.chosen().filter_map(|point| point.training.peak_bytes).max()
-    }
-
-    /// The points that are used on some fold.
-    pub(super) fn chosen(&self) -> impl Iterator<Item = &Point> {
-        self.chosen.iter().map(|&place| &self.points[place])
+/// A verdict in a word.
+pub(super) fn verdict(of: &BaselineComparison) -> &'static str {
+    match of.comparison.verdict(Correction::Holm) {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NotShown => "not shown",
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clickvec::eval::{TestSetFiles, files_of_test_set};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
-use clickvec::tables::TITLE;
+use clickvec::table::{self, Entry, Plan, Source};
+use clickvec::tables::{TITLE, titles_file};
 use serde::Deserialize;
 
 use crate::commands::train;
@@ -30,7 +30,7 @@ pub(super) struct Spec {
 }
 
 /// Files; relative ones are beside the spec.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
     pub(super) judged: Option<PathBuf>,
@@ -50,15 +50,15 @@ impl Data {
         self.field.as_deref().unwrap_or(TITLE)
     }
 
-    /// The judged titles, in whatever form.
-    pub(super) fn test_set(&self) -> Option<TestSetFiles<'_>> {
-        let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
-        self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: self.field() })
-    }
-
-    /// The files that the judged titles are read from.
-    pub(super) fn judged_files(&self) -> Vec<PathBuf> {
-        self.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files))
+    /// The files as the library takes them.
+    fn planned(&self) -> Result<table::Data> {
+        let Some(judged) = self.judged.clone() else {
+            bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");
+        };
+        let Data { topics, clicks, titles, contiguous, .. } = self.clone();
+        // A file and not its folder: what else lies there has no say.
+        let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
+        Ok(table::Data { judged, topics, clicks, titles, contiguous, field: self.field().to_owned() })
     }
 }
 
@@ -141,18 +141,6 @@ impl Method {
     }
 }
 
-/// What a row is made of, checked.
-pub(super) enum Kind {
-    /// One or more rankers of one system.
-    Rankers { points: Vec<RankerSpec>, load: Option<PathBuf>, vectors: Option<PathBuf> },
-    /// One or more trainings: the arguments of each.
-    Models(Vec<Vec<String>>),
-    /// A file.
-    File(PathBuf),
-    /// Places of other rows, all above this one.
-    Fusion { members: Vec<usize>, methods: Vec<FusionMethod> },
-}
-
 /// Reads and checks a spec; its relative paths become those from the working directory.
 pub(super) fn read(path: &Path) -> Result<Spec> {
     let text = std::fs::read_to_string(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
@@ -195,10 +183,19 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
 }
 
 impl Spec {
-    /// What the system at `place` is made of.
-    pub(super) fn kind(&self, place: usize) -> Result<Kind> {
+    /// The table as the library takes it.
+    pub(super) fn plan(&self) -> Result<Plan> {
+        let entries = (0..self.systems.len()).map(|place| self.entry(place)).collect::<Result<_>>()?;
+        let Evaluation { folds, seed } = self.evaluation;
+        Ok(Plan { data: self.data.planned()?, folds, seed, entries })
+    }
+
+    /// The row of the system at `place`.
+    fn entry(&self, place: usize) -> Result<Entry> {
         let system = &self.systems[place];
-        self.kind_of(system, place).with_context(|| format!("system `{}`", output::printable(&system.name)))
+        let source = self.source_of(system, place);
+        let source = source.with_context(|| format!("system `{}`", output::printable(&system.name)))?;
+        Ok(Entry { name: system.name.clone(), source })
     }
 
     /// Refuses what would not be looked at.
@@ -220,12 +217,7 @@ impl Spec {
         }
     }
 
-    /// Every file that systems name, which must be there.
-    pub(super) fn files(&self) -> Vec<&PathBuf> {
-        self.systems.iter().flat_map(|system| [&system.model, &system.load, &system.vectors]).flatten().collect()
-    }
-
-    fn kind_of(&self, system: &System, place: usize) -> Result<Kind> {
+    fn source_of(&self, system: &System, place: usize) -> Result<Source> {
         let grid = || grid(&system.grid);
         self.refuse_idle(system)?;
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion) {
@@ -236,7 +228,7 @@ impl Spec {
                 for point in &points {
                     known.values(point).map_err(clickvec::Error::from)?;
                 }
-                Kind::Rankers { points, load: system.load.clone(), vectors: system.vectors.clone() }
+                Source::Ranker { points, load: system.load.clone(), vectors: system.vectors.clone() }
             }
             (None, Some(train), None, None) => {
                 let base = train.list();
@@ -245,12 +237,9 @@ impl Spec {
                     base.iter().cloned().chain(options).collect()
                 };
                 let points: Vec<Vec<String>> = grid()?.iter().map(arguments).collect();
-                for point in &points {
-                    train::check(point)?;
-                }
-                Kind::Models(points)
+                Source::Model(points.iter().map(|point| train::planned(point)).collect::<Result<_>>()?)
             }
-            (None, None, Some(model), None) => Kind::File(model.clone()),
+            (None, None, Some(model), None) => Source::File(model.clone()),
             (None, None, None, Some(members)) => {
                 let known = |name: &String| {
                     let above = &self.systems[..place];
@@ -265,7 +254,7 @@ impl Spec {
                     Some(method) => vec![method.fusion()],
                     None => [Method::MinMax, Method::ZScore, Method::ReciprocalRank].map(Method::fusion).to_vec(),
                 };
-                Kind::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
+                Source::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
             }
             _ => bail!("expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
         })
@@ -312,6 +301,8 @@ fn shown(value: &toml::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clickvec::optimizer::OptimizerKind;
+
     use super::*;
 
     fn parse(systems: &str) -> Spec {
@@ -323,7 +314,7 @@ mod tests {
         let spec = parse(
             "[[system]]\nname = \"a\"\nranker = \"lsa:whitening=1\"\ngrid = { dimensions = [1, 5], weighting = [0, 1, 2] }\n",
         );
-        let Kind::Rankers { points, .. } = spec.kind(0).unwrap() else { panic!("no rankers") };
+        let Source::Ranker { points, .. } = spec.entry(0).unwrap().source else { panic!("no rankers") };
         let shown: Vec<String> = points.iter().map(ToString::to_string).collect();
         assert_eq!(
             (shown.len(), shown[0].as_str(), shown[5].as_str()),
@@ -332,13 +323,15 @@ mod tests {
         let spec = parse(
             "[[system]]\nname = \"n\"\ntrain = \"--encoder lstm\"\ngrid = { optimizer = [\"adam\"], gamma = [10] }\n",
         );
-        let Kind::Models(points) = spec.kind(0).unwrap() else { panic!("no models") };
-        assert_eq!(points, [["--encoder", "lstm", "--gamma=10", "--optimizer=adam"]]);
+        let Source::Model(points) = spec.entry(0).unwrap().source else { panic!("no models") };
+        let [point] = points.try_into().unwrap();
+        assert_eq!(point.label, "--encoder lstm --gamma=10 --optimizer=adam");
+        assert_eq!((point.config.gamma, point.config.optimizer), (10.0, OptimizerKind::Adam));
     }
 
     #[test]
     fn faults_say_what_is_expected() {
-        let fault = |systems: &str, place: usize| match parse(systems).kind(place) {
+        let fault = |systems: &str, place: usize| match parse(systems).entry(place) {
             Ok(_) => panic!("{systems}: no fault"),
             Err(error) => format!("{error:#}"),
         };
@@ -365,7 +358,7 @@ mod tests {
         for entry in entries {
             let spec = read(&entry.unwrap().path()).unwrap();
             for place in 0..spec.systems.len() {
-                spec.kind(place).unwrap();
+                spec.entry(place).unwrap();
                 systems += 1;
             }
         }
@@ -374,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_would_not_be_looked_at_is_refused() {
-        let fault = |system: &str| match parse(&format!("[[system]]\nname = \"a\"\n{system}\n")).kind(0) {
+        let fault = |system: &str| match parse(&format!("[[system]]\nname = \"a\"\n{system}\n")).entry(0) {
             Ok(_) => panic!("{system}: no fault"),
             Err(error) => format!("{error:#}"),
         };

@@ -7,9 +7,10 @@ mod settings;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::Parser;
-use clickvec::eval::{self, TestSet, TestSetFiles, files_of_test_set};
+use clickvec::eval::{TestSetFiles, files_of_test_set};
+use clickvec::table::{Training, Validation};
 use clickvec::tables::TITLE;
 use clickvec::train::{TrainOptions, train};
 
@@ -24,16 +25,22 @@ struct Line {
     args: Args,
 }
 
-/// Checks the arguments of a training whose log, field and output another command names; returns the files of the validation
-/// set, if they name one.
-pub(crate) fn check(arguments: &[String]) -> Result<Vec<PathBuf>> {
-    Ok(parse(arguments)?.validation_files())
-}
-
-/// The validation set that these options name, if they do, with the texts of the column `field`.
-pub(crate) fn validation(arguments: &[String], field: &str) -> Result<Option<TestSet>> {
+/// The training that these options ask for; log, field, output and what becomes of it are another command's.
+pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     let args = parse(arguments)?;
-    Ok(args.validation(field).map(|files| eval::read_test_set(&files)).transpose()?)
+    let label = arguments.join(" ");
+    let idle =
+        [("--resume", args.resume), ("--checkpoint-every", args.checkpoint_every.is_some()), ("--json", args.json)];
+    if let Some((option, _)) = idle.iter().find(|(_, given)| *given) {
+        bail!(
+            "`train {label}`: expected settings of a training, found `{option}`, which a table sees to; leave it out"
+        );
+    }
+    let config = args.settings.config(&args.encoder, args.validation.is_some());
+    let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
+    let (topics, titles) = (args.validation_topics, args.validation_titles);
+    let validation = args.validation.map(|judged| Validation { judged, topics, titles });
+    Ok(Training { label, config, validation })
 }
 
 fn parse(arguments: &[String]) -> Result<Args> {
@@ -84,10 +91,6 @@ pub(crate) struct Args {
     #[arg(long)]
     resume: bool,
 
-    /// End when standard input does: `clickvec table` holds its other end.
-    #[arg(long, hide = true)]
-    stop_with_input: bool,
-
     /// Print what happens as JSON, one object a line.
     #[arg(long)]
     json: bool,
@@ -112,9 +115,6 @@ impl Args {
 
 /// Trains.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    if args.stop_with_input {
-        std::thread::spawn(stop_with_input);
-    }
     let config = args.settings.config(&args.encoder, args.validation.is_some())?;
     let validation = args.validation_files();
     for beside in clickvec::train::written_paths(&args.output) {
@@ -134,12 +134,4 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     outcome?;
     reporter.result()?;
     Ok(Answer::Done)
-}
-
-/// Ends the process once nobody holds the other end of standard input any more, however that came. A checkpoint stays, as
-/// after a kill.
-fn stop_with_input() {
-    let ended = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-    drop(ended);
-    std::process::exit(2);
 }

@@ -2,16 +2,12 @@
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use super::{PairingFault, paired_differences};
+use super::{PairingFault, SIGNIFICANT, alike, paired_differences, probability_of_signs};
 
-/// p below this is called significant.
-const ALPHA: f64 = 0.05;
 /// How often the difference is to be found.
 const POWER: f64 = 0.8;
-/// Of fewer pairs that differ it is not said how pairs scatter, and t is none of Student's.
+/// The fewest pairs that differ of which it is said how pairs scatter, and whose t is taken for Student's.
 pub const LEAST_DIFFERING: usize = 10;
-/// Values differ by more than this share of the larger one: means over tied titles are rounded.
-const ROUNDING: f64 = 1e-9;
 
 /// How many pairs differ by more than rounding does.
 ///
@@ -19,9 +15,7 @@ const ROUNDING: f64 = 1e-9;
 ///
 /// [`PairingFault::Lengths`] if there are not as many values on both sides.
 pub fn differing_pairs(a: &[f64], b: &[f64]) -> Result<usize, PairingFault> {
-    let differences = paired_differences(a, b)?;
-    let differs = |((difference, a), b): &((&f64, &f64), &f64)| difference.abs() > ROUNDING * a.abs().max(b.abs());
-    Ok(differences.iter().zip(a).zip(b).filter(differs).count())
+    Ok(paired_differences(a, b)?.iter().filter(|difference| **difference != 0.0).count())
 }
 
 /// The minimum detectable difference: the smallest true difference of means that a two-sided paired test on as many queries,
@@ -43,10 +37,10 @@ pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Resu
     let n = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / n;
     let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
-    let alpha = ALPHA / tests.max(1) as f64;
+    let alpha = SIGNIFICANT / tests.max(1) as f64;
     let differing = differing_pairs(a, b)?;
-    let signs_can_show = 2f64.powf(1.0 - differing as f64) < alpha;
-    if differing < LEAST_DIFFERING || !signs_can_show || squares == 0.0 {
+    let signs_can_show = probability_of_signs(differing) < alpha;
+    if differing < LEAST_DIFFERING || !signs_can_show || alike(&differences) {
         return Ok(None);
     }
     let normal = Normal::standard();

@@ -2,6 +2,7 @@
 
 use rand::RngExt as _;
 
+use super::t_test::two_sided;
 use super::*;
 use crate::rng::stream;
 
@@ -40,16 +41,36 @@ fn a_hand_computed_test() {
 }
 
 #[test]
-fn without_variance_the_answer_is_certain() {
+fn differences_without_scatter_have_the_probability_of_their_signs() {
     let test = |a: &[f64], b: &[f64]| {
         let test = paired_t_test(a, b).unwrap();
         (test.difference, test.t, test.p)
     };
     assert_eq!(test(&[0.1, 0.7, 0.3], &[0.1, 0.7, 0.3]), (0.0, 0.0, 1.0));
-    assert_eq!(test(&[0.25; 3], &[0.5; 3]), (-0.25, f64::NEG_INFINITY, 0.0));
+    assert_eq!(test(&[0.25; 3], &[0.5; 3]), (-0.25, f64::NEG_INFINITY, 0.25));
     assert_eq!(test(&[0.1; 10], &[0.0; 10]).1, f64::INFINITY);
+    assert_eq!(test(&[0.5, 1.0], &[0.0, 0.5]).2, 0.5);
+    assert_eq!(test(&[0.0; 6], &[0.5; 6]).2, 1.0 / 32.0);
+    // Differences of 0.1 that are rounded in two ways.
+    assert_ne!(0.3 - 0.2, 0.4 - 0.3);
+    assert_eq!(test(&[0.3, 0.4], &[0.2, 0.3]).2, 0.5);
     assert_eq!(test(&[], &[]), (0.0, 0.0, 1.0));
     assert_eq!(test(&[1.0], &[0.0]), (1.0, 0.0, 1.0));
+}
+
+#[test]
+fn few_queries_show_no_more_than_their_signs() {
+    let test = |differing: usize, of: usize| {
+        let a: Vec<f64> = (0..of).map(|i| if i < differing { 1.0 / (i + 2) as f64 } else { 0.0 }).collect();
+        paired_t_test(&a, &vec![0.0; of]).unwrap()
+    };
+    for differing in 1..10 {
+        let test = test(differing, 100);
+        assert_eq!(test.evidence(), test.p.max(2.0 / f64::from(1 << differing)), "{differing}");
+    }
+    assert!(test(5, 100).p < SIGNIFICANT && test(5, 100).evidence() > SIGNIFICANT);
+    assert_eq!(test(10, 100).p, test(10, 100).evidence());
+    assert_eq!(test(0, 100).evidence(), 1.0);
 }
 
 #[test]

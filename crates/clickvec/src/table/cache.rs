@@ -1,4 +1,5 @@
-//! What is finished already: a file for each grid point, under a hash of all that it follows from.
+//! What is finished already: a file for each point, under a hash of all that it follows from, with a checksum of what is
+//! in it.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,41 +8,18 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow, bail};
-use clickvec::eval::{Judgments, Scores};
-use clickvec::math::Level;
-use clickvec::model::Model;
-use clickvec::train::written_paths;
-use clickvec::{Error, files};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// A system with one set of parameters, trained and scored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Point {
-    /// Its parameters, as they were asked for.
-    pub(super) parameters: String,
-    /// Of each query's judged titles.
-    pub(super) scores: Scores,
-    /// Of the model that it stands on, which may be other points' too.
-    pub(super) training: Training,
-    pub(super) score_seconds: f64,
-    /// What it takes on disk once it is saved.
-    pub(super) bytes: u64,
-}
-
-/// How a model was trained, kept beside it while and after that happened.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Training {
-    pub(super) seconds: f64,
-    /// Mean loss of a pair in each epoch, where there are epochs.
-    pub(super) losses: Vec<f64>,
-    /// The most memory that the process had meanwhile, where that is known.
-    pub(super) peak_bytes: Option<u64>,
-    /// Whether the files that it read were looked at once it was done, and were still those of the model's name.
-    #[serde(default)]
-    pub(super) checked: bool,
-}
+use super::{Point, TrainingFacts};
+use crate::error::{Error, PlanFault, Result};
+use crate::eval::Judgments;
+use crate::files;
+use crate::math::Level;
+use crate::model::Model;
+use crate::ranker::stored;
+use crate::train::written_paths;
 
 /// The folder of finished points.
 pub(super) struct Cache {
@@ -50,6 +28,8 @@ pub(super) struct Cache {
     program: String,
     /// Of files that were hashed already.
     hashes: HashMap<PathBuf, Hashed>,
+    /// Files that were found damaged, and that nobody was told of yet.
+    damaged: Vec<PathBuf>,
     /// Held as long as the table is made: two at once would wait for each other's models.
     _lock: File,
 }
@@ -64,21 +44,27 @@ struct Hashed {
 type Stamp = (PathBuf, u64, SystemTime);
 
 impl Cache {
-    /// Makes the folder, and keeps other processes out.
-    pub(super) fn open(folder: &Path) -> Result<Cache> {
-        files::create_folder(&folder.join("models"))?;
+    /// Makes the folder, and keeps other processes out; `program` is the file of the one that asks.
+    pub(super) fn open(folder: &Path, program: &Path) -> Result<Cache> {
+        let models = folder.join("models");
+        files::create_folder(&models)?;
         let path = folder.join("lock");
         let lock = File::create(&path).map_err(|source| Error::io(&path, "make", source))?;
         if lock.try_lock().is_err() {
-            bail!(
-                "{}: another process makes a table there; wait for it or name another folder with --cache",
-                folder.display()
-            );
+            return Err(Error::Plan(PlanFault::InUse { path: folder.to_owned() }));
         }
-        let mut cache =
-            Cache { folder: folder.to_owned(), program: String::new(), hashes: HashMap::new(), _lock: lock };
-        let program = std::env::current_exe().context("cannot find the program itself")?;
-        cache.program = format!("{} {}", cache.hash_of(&program)?, Level::current().name());
+        // Nobody else writes here: what has a temporary name was left by a table that was killed.
+        for folder in [folder, &models] {
+            remove_temporary(folder);
+        }
+        let mut cache = Cache {
+            folder: folder.to_owned(),
+            program: String::new(),
+            hashes: HashMap::new(),
+            damaged: Vec::new(),
+            _lock: lock,
+        };
+        cache.program = format!("{} {}", cache.hash_of(program)?, Level::current().name());
         Ok(cache)
     }
 
@@ -101,7 +87,7 @@ impl Cache {
             let Some(known) = self.hashes.get(path) else { continue };
             let files = self.files_of(path)?;
             if stamps(&files)? != known.stamps && hash(path, &files)? != known.hash {
-                return Err(changed(path));
+                return Err(Error::Plan(PlanFault::Changed { path: path.to_owned() }));
             }
         }
         Ok(())
@@ -140,26 +126,54 @@ impl Cache {
         self.folder.join("models").join(format!("{key}.safetensors"))
     }
 
-    /// The neural model of this name, if there is one; one that is damaged is removed, so that it is trained anew, and so is
-    /// one whose table was killed before it knew whether the log had changed.
-    pub(super) fn load_model(&self, key: &str) -> Result<Option<Model>> {
+    /// Whether the file of this name is what its training ended with, as far as can be told without loading it. One that is
+    /// not is removed, so that it is made anew: one that is damaged, and one whose table was killed before it knew whether
+    /// what it learnt from had changed.
+    fn has_model(&mut self, key: &str) -> Result<bool> {
         let path = self.model(key);
         if !path.exists() {
-            return Ok(None);
+            return Ok(false);
         }
-        if !self.training(key).checked {
+        let Some(expected) = self.training(key).fingerprint else {
             self.remove_model(key)?;
+            return Ok(false);
+        };
+        if stored::fingerprint(&path).is_ok_and(|found| found == expected) {
+            return Ok(true);
+        }
+        self.discard_model(key)?;
+        Ok(false)
+    }
+
+    /// What `load` makes of the file of this name, if it is whole; one that is damaged is removed, so that it is made anew.
+    pub(super) fn load<T>(&mut self, key: &str, load: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
+        if !self.has_model(key)? {
             return Ok(None);
         }
-        match Model::load(&path) {
-            Ok(model) => Ok(Some(model)),
+        match load(&self.model(key)) {
+            Ok(loaded) => Ok(Some(loaded)),
             Err(Error::File { .. }) => {
-                std::fs::remove_file(&path).map_err(|source| Error::io(&path, "remove", source))?;
-                self.put_training(key, &Training::default())?;
+                self.discard_model(key)?;
                 Ok(None)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
+    }
+
+    /// The model of this name, if there is one.
+    pub(super) fn load_model(&mut self, key: &str) -> Result<Option<Model>> {
+        self.load(key, Model::load)
+    }
+
+    /// Removes a model that is damaged, or what there is of it.
+    pub(super) fn discard_model(&mut self, key: &str) -> Result<()> {
+        self.damaged.push(self.model(key));
+        self.remove_model(key)
+    }
+
+    /// Files that were found damaged since the last time.
+    pub(super) fn take_damaged(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.damaged)
     }
 
     /// Removes a model, or what there is of it.
@@ -168,7 +182,7 @@ impl Cache {
         for path in written_paths(&path).iter().chain([&path.with_extension("json")]) {
             match std::fs::remove_file(path) {
                 Err(source) if source.kind() != ErrorKind::NotFound => {
-                    return Err(Error::io(path, "remove", source).into());
+                    return Err(Error::io(path, "remove", source));
                 }
                 _ => {}
             }
@@ -181,42 +195,76 @@ impl Cache {
     }
 
     /// The finished point of this name, if there is one and it fits the judgments; one that is damaged is made anew.
-    pub(super) fn get(&self, key: &str, judgments: &Judgments) -> Option<Point> {
-        let bytes = std::fs::read(self.file(key)).ok()?;
-        let point: Point = serde_json::from_slice(&bytes).ok()?;
+    pub(super) fn get(&mut self, key: &str, judgments: &Judgments) -> Option<Point> {
+        let point: Point = self.read(&self.file(key))?;
         let fits = point.scores.len() == judgments.queries.len()
             && point.scores.iter().zip(&judgments.queries).all(|(scores, query)| scores.len() == query.titles.len());
         fits.then_some(point)
     }
 
     /// How the model of this name was trained, as far as is known.
-    pub(super) fn training(&self, key: &str) -> Training {
-        let bytes = std::fs::read(self.model(key).with_extension("json")).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+    pub(super) fn training(&mut self, key: &str) -> TrainingFacts {
+        self.read(&self.model(key).with_extension("json")).unwrap_or_default()
     }
 
     /// Keeps how a model was trained.
-    pub(super) fn put_training(&self, key: &str, training: &Training) -> Result<()> {
-        write_json(&self.model(key).with_extension("json"), training)
+    pub(super) fn put_training(&self, key: &str, training: &TrainingFacts) -> Result<()> {
+        write(&self.model(key).with_extension("json"), training)
+    }
+
+    /// Keeps how a model was trained whose file is whole, and whose files were seen to be unchanged.
+    pub(super) fn finish_training(&self, key: &str, training: TrainingFacts) -> Result<()> {
+        let fingerprint = Some(stored::fingerprint(&self.model(key))?);
+        self.put_training(key, &TrainingFacts { fingerprint, ..training })
     }
 
     /// Keeps a finished point.
     pub(super) fn put(&self, key: &str, point: &Point) -> Result<()> {
-        write_json(&self.file(key), point)
+        write(&self.file(key), point)
+    }
+
+    /// What [`write`] wrote; nothing if there is no such file, or if it is damaged, which is noted.
+    fn read<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(_) => Vec::new(),
+        };
+        let value = checked(&bytes).and_then(|value| serde_json::from_slice(value).ok());
+        if value.is_none() {
+            self.damaged.push(path.to_owned());
+        }
+        value
     }
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let bytes = serde_json::to_vec(value).map_err(|error| Error::io(path, "write", error.into()))?;
-    Ok(files::write_bytes_atomically(path, &bytes)?)
+/// What stands around a value: its checksum, then the value.
+const HEAD: &str = "{\"checksum\":\"";
+const MIDDLE: &str = "\",\"value\":";
+const TAIL: &str = "}";
+
+/// Writes a value as JSON with its checksum.
+fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    let value = serde_json::to_string(value).map_err(|error| Error::io(path, "write", error.into()))?;
+    let checksum = xxh3_128(value.as_bytes());
+    files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())
 }
 
-/// That a file is another than it was.
-pub(super) fn changed(path: &Path) -> anyhow::Error {
-    anyhow!(
-        "{}: expected it to stay as it is while the table is made, found it changed; make the table again",
-        path.display()
-    )
+/// The value in what [`write`] wrote, if its checksum is right.
+fn checked(bytes: &[u8]) -> Option<&[u8]> {
+    let (checksum, rest) = bytes.strip_prefix(HEAD.as_bytes())?.split_at_checked(32)?;
+    let value = rest.strip_prefix(MIDDLE.as_bytes())?.strip_suffix(TAIL.as_bytes())?;
+    (checksum == format!("{:032x}", xxh3_128(value)).as_bytes()).then_some(value)
+}
+
+/// Removes what killed processes left in a folder where nobody writes now. What cannot be removed stays.
+fn remove_temporary(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(files::TEMPORARY_PREFIX) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Of each file.
@@ -225,7 +273,7 @@ pub(super) fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
         let metadata = file.metadata()?;
         Ok((file.clone(), metadata.len(), metadata.modified()?))
     };
-    files.iter().map(|file| Ok(stamp(file).map_err(|source| Error::io(file, "read", source))?)).collect()
+    files.iter().map(|file| stamp(file).map_err(|source| Error::io(file, "read", source))).collect()
 }
 
 /// Adds every file in a folder, and in folders in it, in the order of their names. A folder of `above` is left out: a link
@@ -273,6 +321,51 @@ fn hash(path: &Path, files: &[PathBuf]) -> Result<String> {
 mod tests {
     use super::*;
 
+    fn open(folder: &Path) -> Cache {
+        Cache::open(folder, &std::env::current_exe().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn whatever_is_damaged_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut cache = open(&folder.path().join("cache"));
+        let judgments = Judgments::default();
+        let training = TrainingFacts { seconds: 1.5, losses: vec![0.25, 0.125], ..TrainingFacts::default() };
+        let point =
+            Point { parameters: "bm25".to_owned(), scores: Vec::new(), training, score_seconds: 0.5, bytes: 1234 };
+        cache.put("a", &point).unwrap();
+        assert_eq!(cache.get("a", &judgments).as_ref(), Some(&point));
+        assert_eq!(cache.get("b", &judgments), None);
+        assert!(cache.take_damaged().is_empty());
+        let path = cache.file("a");
+        let whole = std::fs::read(&path).unwrap();
+        // Every byte counts, and so does every cut.
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            for bytes in [&damaged[..], &whole[..at]] {
+                std::fs::write(&path, bytes).unwrap();
+                assert_eq!(cache.get("a", &judgments), None, "{}", String::from_utf8_lossy(bytes));
+                assert_eq!(cache.take_damaged(), [path.clone()]);
+            }
+        }
+        // A number that is another one, as valid as the first.
+        std::fs::write(&path, String::from_utf8(whole).unwrap().replace("1234", "-234")).unwrap();
+        assert_eq!(cache.get("a", &judgments), None);
+    }
+
+    #[test]
+    fn a_killed_tables_temporary_files_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        drop(open(&cache));
+        let left = [cache.join(".clickvec-a.json-123.tmp"), cache.join("models/.clickvec-b.safetensors-4.tmp")];
+        left.iter().for_each(|path| std::fs::write(path, "half").unwrap());
+        std::fs::write(cache.join("models/mine"), "").unwrap();
+        drop(open(&cache));
+        assert!(left.iter().all(|path| !path.exists()) && cache.join("models/mine").exists());
+    }
+
     #[test]
     fn another_program_file_role_or_parameter_is_another_point() {
         let folder = tempfile::tempdir().unwrap();
@@ -280,7 +373,7 @@ mod tests {
         for (name, bytes) in [("judged", "a"), ("same", "a"), ("other", "b")] {
             std::fs::write(path(name), bytes).unwrap();
         }
-        let mut cache = Cache::open(&path("cache")).unwrap();
+        let mut cache = open(&path("cache"));
         let mut key = |program: &str, files: &[(&str, Option<&str>)], more: &[&str]| {
             cache.program = program.to_owned();
             let files: Vec<(&str, Option<PathBuf>)> =
@@ -310,7 +403,7 @@ mod tests {
     #[test]
     fn this_program_and_what_lies_in_a_folder_count() {
         let folder = tempfile::tempdir().unwrap();
-        let mut cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let mut cache = open(&folder.path().join("cache"));
         let program = cache.hash_of(&std::env::current_exe().unwrap()).unwrap();
         assert!(cache.program.starts_with(&program), "{}", cache.program);
         assert!(cache.program.ends_with(Level::current().name()), "{}", cache.program);
@@ -351,7 +444,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let clicks = folder.path().join("clicks.tsv");
         std::fs::write(&clicks, "a").unwrap();
-        let mut cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let mut cache = open(&folder.path().join("cache"));
         let files = [("clicks", Some(clicks.as_path())), ("titles", None)];
         cache.key(&files, &[]).unwrap();
         cache.refuse_changed(&files).unwrap();

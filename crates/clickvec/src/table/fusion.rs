@@ -2,24 +2,25 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
-use clickvec::eval::{Judgments, Scores};
-use clickvec::ranker::{FittedWeights, FusionMethod};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::cache::{Point, Training};
-use super::run::{NotTrainable, Points, Row, Table, named};
-use crate::commands::evaluate::{fit_fusion, fused};
+use super::maker::{Maker, Points, named};
+use super::{Judged, Point, Row, TrainingFacts};
+use crate::error::{Error, PlanFault, Result};
+use crate::eval::{Judgments, Scores, fit_fusion, fuse_scores};
+use crate::ranker::{FittedWeights, FusionMethod};
 
-impl Table<'_> {
+impl Maker<'_> {
     /// For each fold, the members' scores with the parameters that they have there, by the method and with the weights that
     /// are best on the other folds.
     pub(super) fn fusion(&mut self, members: &[usize], methods: &[FusionMethod], rows: &[Row]) -> Result<Points> {
-        let mut judged = Vec::with_capacity(members.len());
+        let mut judged: Vec<&Judged> = Vec::with_capacity(members.len());
         for &member in members {
             match &rows[member].outcome {
                 Ok(row) => judged.push(row),
-                Err(_) => bail!(NotTrainable(format!("its member `{}` was left out", rows[member].name))),
+                Err(_) => {
+                    return Err(Error::Plan(PlanFault::MissingMember { name: rows[member].name.clone() }));
+                }
             }
         }
         let mut points = Vec::with_capacity(self.folds.count());
@@ -48,13 +49,13 @@ impl Table<'_> {
             let Some((method, FittedWeights { weights, .. })) = fitted.reduce(better) else {
                 unreachable!("a method or more")
             };
-            let scores = fused(&of, &weights, method);
+            let scores = fuse_scores(&of, &weights, method);
             let named =
                 members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
             let point = Point {
                 parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
                 scores,
-                training: Training { seconds: began.elapsed().as_secs_f64(), ..Training::default() },
+                training: TrainingFacts { seconds: began.elapsed().as_secs_f64(), ..TrainingFacts::default() },
                 score_seconds: 0.0,
                 bytes: 0,
             };
@@ -73,15 +74,15 @@ impl Table<'_> {
         rows: &[Row],
         scores: &[&Scores],
     ) -> Result<String> {
-        let mut parts = vec!["fusion".to_owned(), self.spec.data.field().to_owned(), format!("{methods:?}")];
-        parts.push(format!("fold {fold} of {}, seed {}", self.folds.count(), self.spec.evaluation.seed));
+        let mut parts = vec!["fusion".to_owned(), self.data().field.clone(), format!("{methods:?}")];
+        parts.push(format!("fold {fold} of {}, seed {}", self.folds.count(), self.plan.seed));
         for (&member, scores) in members.iter().zip(scores) {
             let mut hash = Xxh3::new();
             scores.iter().flatten().for_each(|score| hash.update(&score.to_bits().to_le_bytes()));
             parts.push(format!("{} {:032x}", rows[member].name, hash.digest128()));
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let judged = self.spec.data.judged_files();
+        let judged = self.data().judged_files();
         let key = self.cache.key(&named("judged", &judged).collect::<Vec<_>>(), &parts)?;
         Ok(format!("{key}-scores"))
     }

@@ -1,0 +1,82 @@
+//! What rankers learn from, read from files.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::Judgments;
+use crate::clicks::{ClickReader, Weighting};
+use crate::error::{Error, Result, TestSetFault};
+use crate::ranker::Corpus;
+use crate::tables::{Skipped, read_titles};
+
+/// The files of a corpus.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CorpusFiles<'a> {
+    /// The collection; without it, the collection is the distinct titles that were judged or clicked.
+    pub titles: Option<&'a Path>,
+    /// The click log.
+    pub clicks: Option<&'a Path>,
+    /// The column with the texts of titles.
+    pub field: &'a str,
+}
+
+/// A corpus, and what was left out on the way.
+#[derive(Debug, Default)]
+pub struct ReadCorpus {
+    /// The corpus.
+    pub corpus: Corpus,
+    /// The file of titles that was read, and its broken lines.
+    pub titles: Option<(PathBuf, Skipped)>,
+    /// Documents of a BEIR corpus without a title, which have their text in its place.
+    pub untitled: u64,
+    /// The click log that was read, and its broken lines.
+    pub clicks: Option<(PathBuf, Skipped)>,
+    /// The number of titles in the collection.
+    pub collection: u64,
+}
+
+/// Reads the collection and the clicks; the queries of `judgments` are the corpus's test queries.
+///
+/// # Errors
+///
+/// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a collection
+/// without a title.
+pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
+    let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
+    let mut read = ReadCorpus::default();
+    let corpus = &mut read.corpus;
+    let mut distinct: HashSet<String> = HashSet::new();
+    match files.titles {
+        Some(path) => {
+            let found = read_titles(path, files.field)?;
+            if found.titles.is_empty() {
+                return Err(Error::TestSet { path: found.path, fault: TestSetFault::NoTitle });
+            }
+            found.titles.iter().for_each(|title| corpus.add_title(&title.title));
+            read.collection = found.titles.len() as u64;
+            read.untitled = found.untitled;
+            read.titles = Some((found.path, found.skipped));
+        }
+        None => queries().flat_map(|query| &query.titles).for_each(|title| {
+            if distinct.insert(title.text.clone()) {
+                corpus.add_title(&title.text);
+            }
+        }),
+    }
+    if let Some(path) = files.clicks {
+        let mut reader = ClickReader::open(path, files.field, Weighting::Log)?;
+        while let Some(click) = reader.next()? {
+            corpus.add_click(click.query, click.title, click.weight);
+            if files.titles.is_none() && !distinct.contains(click.title) {
+                distinct.insert(click.title.to_owned());
+                corpus.add_title(click.title);
+            }
+        }
+        read.clicks = Some((path.to_owned(), reader.skipped().clone()));
+    }
+    queries().for_each(|query| corpus.add_test_query(&query.text));
+    if files.titles.is_none() {
+        read.collection = distinct.len() as u64;
+    }
+    Ok(read)
+}

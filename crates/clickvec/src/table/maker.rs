@@ -1,0 +1,279 @@
+//! From a plan to rows: every entry made of what it names, and judged by cross validation.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::cache::{Cache, stamps};
+use super::{Data, Event, Judged, Options, Plan, Point, Row, Source, Table, TrainingFacts, Watch, tell};
+use crate::error::{Error, PlanFault, Result, TestSetFault, shortened};
+use crate::eval::{
+    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, cross_validate,
+    files_of_test_set, judge, read_test_set,
+};
+use crate::ranker::{Corpus, Stored};
+use crate::text::words;
+
+/// Everything that rows are made of and judged by.
+pub(super) struct Maker<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) judgments: &'a Judgments,
+    pub(super) folds: &'a Folds,
+    pub(super) options: EvaluateOptions,
+    pub(super) cache: Cache,
+    /// Read once a ranker has to be trained.
+    pub(super) corpus: Option<Corpus>,
+    /// The collection: the one that was named, or that of the judged titles.
+    pub(super) titles: Option<PathBuf>,
+}
+
+/// What a row is chosen from.
+pub(super) struct Points {
+    pub(super) points: Vec<Point>,
+    /// There is one for each fold, and nothing to choose.
+    pub(super) by_fold: bool,
+}
+
+pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Table> {
+    plan.check()?;
+    for file in plan.files() {
+        refuse_pipe(&file)?;
+    }
+    let judged_files = plan.data.judged_files();
+    let before = stamps(&judged_files)?;
+    let set = read_test_set(&plan.data.test_set())?;
+    tell(watch, Event::TestSet(&set))?;
+    refuse_nothing_judged(&plan.data.judged, &set)?;
+    let titles = match (&plan.data.titles, &set.form) {
+        (Some(named), _) => Some(crate::tables::titles_file(named)?),
+        (None, Form::Beir { corpus, .. }) => Some(corpus.clone()),
+        (None, _) => None,
+    };
+    let folds = Folds::new(&set.judgments, plan.folds, plan.seed);
+    if folds.count() > folds.texts() {
+        let fault = PlanFault::MoreFoldsThanQueries { queries: folds.texts(), folds: folds.count() };
+        return Err(Error::Plan(fault));
+    }
+    let mut cache = Cache::open(options.cache, options.program)?;
+    for file in &judged_files {
+        cache.hash_of(file)?;
+    }
+    // What was read is what was hashed.
+    if stamps(&judged_files)? != before {
+        return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
+    }
+    let judgments = set.judgments;
+    let rows = {
+        let options = EvaluateOptions::default();
+        let mut maker = Maker { plan, judgments: &judgments, folds: &folds, options, cache, corpus: None, titles };
+        maker.refuse_judged_validation()?;
+        maker.rows(watch)?
+    };
+    Ok(Table { judgments, folds, rows })
+}
+
+/// Refuses a test set without a query.
+fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
+    if !set.judgments.queries.is_empty() {
+        return Ok(());
+    }
+    let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
+    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { place } })
+}
+
+/// Refuses what could not be read again: a table knows a file by what is in it, and each training reads for itself.
+fn refuse_pipe(path: &Path) -> Result<()> {
+    let is_pipe = path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir());
+    match is_pipe {
+        true => Err(Error::Plan(PlanFault::Pipe { path: path.to_owned() })),
+        false => path.metadata().map(drop).map_err(|source| Error::io(path, "read", source)),
+    }
+}
+
+impl Maker<'_> {
+    /// All rows, in the order of the plan.
+    fn rows(&mut self, watch: &mut Watch<'_>) -> Result<Vec<Row>> {
+        let plan = self.plan;
+        for entry in &plan.entries {
+            if let Source::File(path) = &entry.source {
+                // A broken file is found now, and not after hours; what is worked out waits for its row.
+                self.file(path).map_err(|fault| of_row(&entry.name, fault))?;
+            }
+        }
+        let mut rows: Vec<Row> = Vec::with_capacity(plan.entries.len());
+        for (place, entry) in plan.entries.iter().enumerate() {
+            let name = entry.name.as_str();
+            tell(watch, Event::Row { name, place })?;
+            let points = match &entry.source {
+                Source::Ranker { points, load, vectors } => {
+                    self.rankers(name, points, load.as_deref(), vectors.as_deref(), watch)
+                }
+                Source::Model(points) => self.models(name, points, watch),
+                Source::File(path) => self.file(path),
+                Source::Fusion { members, methods } => self.fusion(members, methods, &rows),
+            };
+            self.tell_damaged(watch)?;
+            let outcome = match points {
+                Ok(points) => Ok(self.judged(name, points)),
+                Err(reason) if is_rows_own(&reason) => {
+                    tell(watch, Event::RowLeftOut { row: name, reason: &reason })?;
+                    Err(reason)
+                }
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(fault) => return Err(of_row(name, fault)),
+            };
+            rows.push(Row { name: entry.name.clone(), outcome });
+            tell(watch, Event::RowDone)?;
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn tell_damaged(&mut self, watch: &mut Watch<'_>) -> Result<()> {
+        self.cache.take_damaged().iter().try_for_each(|path| tell(watch, Event::Damaged { path }))
+    }
+
+    /// Refuses to choose a model's epoch by queries that it is judged by.
+    fn refuse_judged_validation(&self) -> Result<()> {
+        let key = |text: &str| words(text).join(" ");
+        let judged: HashSet<String> = self.judgments.queries.iter().map(|query| key(&query.text)).collect();
+        let mut checked = HashSet::new();
+        let trainings = self.plan.entries.iter().flat_map(|entry| match &entry.source {
+            Source::Model(points) => points.as_slice(),
+            _ => &[],
+        });
+        for validation in trainings.filter_map(|training| training.validation.as_ref()) {
+            if !checked.insert(validation) {
+                continue;
+            }
+            // What is wrong with its lines is told in the row's own place.
+            let Ok(set) = read_test_set(&validation.test_set(&self.plan.data.field)) else { continue };
+            let queries = set.judgments.queries.iter().map(|query| query.text.as_str());
+            let both: Vec<&str> = queries.filter(|query| judged.contains(&key(query))).collect();
+            if let Some(first) = both.first() {
+                let files = files_of_test_set(&validation.test_set(&self.plan.data.field));
+                let path = files.into_iter().next().unwrap_or_else(|| validation.judged.clone());
+                let fault = PlanFault::JudgedValidation { path, found: both.len(), first: shortened(first) };
+                return Err(Error::Plan(fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cross validation over a row's points, or over those of its folds.
+    fn judged(&self, name: &str, points: Points) -> Judged {
+        let Points { points, by_fold } = points;
+        let candidates: Vec<Evaluation> =
+            points.iter().map(|point| judge(&point.parameters, &point.scores, self.judgments, &self.options)).collect();
+        let of = self.folds.of_queries();
+        let (chosen, evaluation) = match by_fold {
+            false => {
+                let CrossValidated { chosen, evaluation } = cross_validate(name, &candidates, self.folds);
+                (chosen, evaluation)
+            }
+            true => {
+                let queries: Vec<_> =
+                    of.iter().enumerate().map(|(query, &fold)| candidates[fold].queries[query].clone()).collect();
+                let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
+                let queries_without_relevant = candidates[0].queries_without_relevant;
+                let evaluation = Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant };
+                ((0..points.len()).collect(), evaluation)
+            }
+        };
+        let scores = of.iter().enumerate().map(|(query, &fold)| points[chosen[fold]].scores[query].clone()).collect();
+        Judged { points, chosen, evaluation, scores, by_fold }
+    }
+
+    /// What is there already.
+    fn file(&mut self, path: &Path) -> Result<Points> {
+        let judged = self.plan.data.judged_files();
+        let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
+        let key = format!("{}-scores", self.cache.key(&files, &[&self.plan.data.field])?);
+        if let Some(point) = self.cache.get(&key, self.judgments) {
+            return Ok(Points { points: vec![point], by_fold: false });
+        }
+        let ranker = Stored::load(path)?.named(String::new());
+        self.cache.refuse_changed(&files)?;
+        let (scores, score_seconds) = timed(|| eval::score(ranker.as_ref(), self.judgments));
+        let point = Point {
+            parameters: path.display().to_string(),
+            scores,
+            training: TrainingFacts::default(),
+            score_seconds,
+            bytes: size_of(path),
+        };
+        self.cache.put(&key, &point)?;
+        Ok(Points { points: vec![point], by_fold: false })
+    }
+
+    /// The table's own files.
+    pub(super) fn data(&self) -> &Data {
+        &self.plan.data
+    }
+}
+
+/// What `work` returns, and the seconds that it took.
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let began = std::time::Instant::now();
+    let done = work();
+    (done, began.elapsed().as_secs_f64())
+}
+
+pub(super) fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Files that serve as one thing, as [`Cache::key`] takes them.
+pub(super) fn named<'p>(
+    role: &'static str,
+    files: &'p [PathBuf],
+) -> impl Iterator<Item = (&'static str, Option<&'p Path>)> {
+    files.iter().map(move |file| (role, Some(file.as_path())))
+}
+
+fn of_row(name: &str, fault: Error) -> Error {
+    match fault {
+        // It names its file, which is no row's own.
+        Error::Plan(fault @ PlanFault::Changed { .. }) => Error::Plan(fault),
+        fault => Error::Plan(PlanFault::Row { name: name.to_owned(), fault: Box::new(fault) }),
+    }
+}
+
+/// Whether the rest of the table can go on.
+fn is_rows_own(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Learn { .. }
+            | Error::Plan(PlanFault::NoClicks | PlanFault::MissingMember { .. } | PlanFault::Training { .. })
+    )
+}
+
+/// Points that cannot be trained: the others may serve.
+#[derive(Default)]
+pub(super) struct Refused(Vec<Error>);
+
+impl Refused {
+    /// The value, or none if there is none for a reason that is the point's own.
+    pub(super) fn or<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_rows_own(&error) => {
+                self.0.push(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The points that there are, if there are any.
+    pub(super) fn points(self, row: &str, points: Vec<Point>, watch: &mut Watch<'_>) -> Result<Points> {
+        let mut refused = self.0.into_iter();
+        if points.is_empty()
+            && let Some(first) = refused.next()
+        {
+            return Err(first);
+        }
+        for reason in refused {
+            tell(watch, Event::PointLeftOut { row, reason: &reason })?;
+        }
+        Ok(Points { points, by_fold: false })
+    }
+}

@@ -1,0 +1,167 @@
+//! Rows that are trained on the click log.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use super::maker::{Maker, Points, Refused, named, size_of, timed};
+use super::memory::PeakMemory;
+use super::plan::Training;
+use super::{Event, Point, TrainingFacts, Watch};
+use crate::error::{Error, PlanFault, Result, TestSetFault};
+use crate::eval::{self, Form, Judgments, files_of_test_set, read_test_set};
+use crate::model::Model;
+use crate::ranker::Neural;
+use crate::train::{self, TrainConfig, TrainOptions, written_paths};
+
+/// Enough minibatches that a checkpoint's cost does not show, few enough that little is lost.
+const CHECKPOINT_EVERY: u64 = 2000;
+
+impl Maker<'_> {
+    pub(super) fn models(&mut self, row: &str, trainings: &[Training], watch: &mut Watch<'_>) -> Result<Points> {
+        let data = self.data().clone();
+        let Some(clicks) = &data.clicks else { return Err(Error::Plan(PlanFault::NoClicks)) };
+        let judged = data.judged_files();
+        let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
+        for training in trainings {
+            let config = TrainConfig { field: data.field.clone(), ..training.config.clone() };
+            let settings = serde_json::to_string(&config).unwrap_or_else(|_| format!("{config:?}"));
+            let validation =
+                training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
+            // A model does not follow from what it is judged by.
+            let files: Vec<_> =
+                [("clicks", Some(clicks.as_path()))].into_iter().chain(named("validation", &validation)).collect();
+            let key = self.cache.key(&files, &["train", &settings])?;
+            let judged: Vec<_> = named("judged", &judged).collect();
+            let whole = format!("{}-scores", self.cache.key(&judged, &["train", &data.field, &key])?);
+            if let Some(point) = self.cache.get(&whole, self.judgments) {
+                points.push(point);
+                continue;
+            }
+            let model = match self.cache.load_model(&key)? {
+                Some(model) => model,
+                None => {
+                    self.tell_damaged(watch)?;
+                    let finished = self.train(training, &config, clicks, &key, watch);
+                    if let Err(changed) = self.cache.refuse_changed(&files) {
+                        self.cache.remove_model(&key)?;
+                        return Err(changed);
+                    }
+                    if refused.or(finished)?.is_none() {
+                        continue;
+                    }
+                    let facts = self.cache.training(&key);
+                    self.cache.finish_training(&key, facts)?;
+                    Model::load(&self.cache.model(&key))?
+                }
+            };
+            let ranker = Neural::new(String::new(), model);
+            let (scores, score_seconds) = timed(|| eval::score(&ranker, self.judgments));
+            let point = Point {
+                parameters: training.label.clone(),
+                scores,
+                training: self.cache.training(&key),
+                score_seconds,
+                bytes: size_of(&self.cache.model(&key)),
+            };
+            self.cache.put(&whole, &point)?;
+            points.push(point);
+        }
+        refused.points(row, points, watch)
+    }
+
+    /// Trains the model of this name, from its checkpoint if there is one, and keeps how that went.
+    fn train(
+        &mut self,
+        training: &Training,
+        config: &TrainConfig,
+        clicks: &Path,
+        key: &str,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let of_training =
+            |fault| Error::Plan(PlanFault::Training { label: training.label.clone(), fault: Box::new(fault) });
+        let classified = |fault| if is_trainings_own(&fault) { of_training(fault) } else { fault };
+        let judgments = match &training.validation {
+            Some(validation) => {
+                let files = validation.test_set(&config.field);
+                let set = read_test_set(&files).map_err(classified)?;
+                if set.judgments.queries.is_empty() {
+                    let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
+                    let fault = TestSetFault::NothingJudged { place };
+                    return Err(of_training(Error::TestSet { path: validation.judged.clone(), fault }));
+                }
+                Some(set.judgments)
+            }
+            None => None,
+        };
+        match self.train_once(config, clicks, judgments.as_ref(), key, watch) {
+            // A checkpoint that is damaged: without it the training begins anew.
+            Err(fault) if is_of_checkpoint(&fault, &self.cache.model(key)) => {
+                self.cache.discard_model(key)?;
+                self.tell_damaged(watch)?;
+                self.train_once(config, clicks, judgments.as_ref(), key, watch).map_err(classified)
+            }
+            result => result.map_err(classified),
+        }
+    }
+
+    fn train_once(
+        &mut self,
+        config: &TrainConfig,
+        clicks: &Path,
+        validation: Option<&Judgments>,
+        key: &str,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let output = self.cache.model(key);
+        let options = TrainOptions {
+            clicks,
+            validation,
+            output: &output,
+            checkpoint_every: Some(CHECKPOINT_EVERY),
+            resume: true,
+        };
+        // What a run did before it was stopped.
+        let mut facts = TrainingFacts { fingerprint: None, ..self.cache.training(key) };
+        let (before, began, memory) = (facts.seconds, Instant::now(), PeakMemory::begin());
+        let (mut failed, mut cancelled) = (None, false);
+        let update = |facts: &mut TrainingFacts| {
+            facts.seconds = before + began.elapsed().as_secs_f64();
+            facts.peak_bytes = memory.as_ref().map(PeakMemory::gained).max(facts.peak_bytes);
+        };
+        let cache = &self.cache;
+        let mut on_event = |event: &train::Event| -> ControlFlow<()> {
+            if let train::Event::Epoch(report) = event {
+                facts.losses.truncate(report.epoch.max(1) as usize - 1);
+                facts.losses.push(report.loss);
+                update(&mut facts);
+                failed = cache.put_training(key, &facts).err();
+            }
+            match failed {
+                Some(_) => ControlFlow::Break(()),
+                None => watch(Event::Training(event)),
+            }
+        };
+        let outcome = train::train(config, &options, &mut |event| cancelled |= on_event(event).is_break());
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        update(&mut facts);
+        self.cache.put_training(key, &facts)?;
+        if cancelled { Err(Error::Cancelled) } else { outcome }
+    }
+}
+
+/// Whether another machine could not do it either: then the table goes on without the row.
+fn is_trainings_own(fault: &Error) -> bool {
+    matches!(
+        fault,
+        Error::Setting(_) | Error::Diverged { .. } | Error::Log { .. } | Error::Table { .. } | Error::TestSet { .. }
+    )
+}
+
+fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {
+    let (Error::File { path, .. } | Error::Resume { path, .. }) = fault else { return false };
+    written_paths(model).contains(path)
+}

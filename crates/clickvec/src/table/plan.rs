@@ -1,0 +1,188 @@
+//! What a table is asked for.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::error::{Error, PlanFault, Result};
+use crate::eval::{TestSetFiles, files_of_test_set};
+use crate::ranker::{FusionMethod, RankerSpec, System};
+use crate::train::TrainConfig;
+
+/// The most folds.
+const MOST_FOLDS: usize = 100;
+
+/// A whole table: the rows, what they learn from, and what judges them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The files.
+    pub data: Data,
+    /// How many folds the queries are cut into; with 1, parameters are chosen by the queries that they are judged by.
+    pub folds: usize,
+    /// The seed of which query is in which fold.
+    pub seed: u64,
+    /// The rows.
+    pub entries: Vec<Entry>,
+}
+
+/// The files of a table; each is read more than once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Data {
+    /// The judged titles, in any form that [`crate::eval::read_test_set`] takes.
+    pub judged: PathBuf,
+    /// The texts of the queries, where judged titles are TREC qrels.
+    pub topics: Option<PathBuf>,
+    /// The click log.
+    pub clicks: Option<PathBuf>,
+    /// The collection.
+    pub titles: Option<PathBuf>,
+    /// Lines of running text, for `skip-thought`.
+    pub contiguous: Option<PathBuf>,
+    /// The column with the texts that are ranked.
+    pub field: String,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What the table calls it; no two rows have one name.
+    pub name: String,
+    /// What it is made of.
+    pub source: Source,
+}
+
+/// What a row is made of. Where there are several points, each fold is judged with the one that was best on the others.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A ranker of one of [`crate::ranker::SYSTEMS`].
+    Ranker {
+        /// The parameters to try, all of one system.
+        points: Vec<RankerSpec>,
+        /// A folder with a trained encoder, for `skip-thought`.
+        load: Option<PathBuf>,
+        /// A file of vectors, for `vectors`.
+        vectors: Option<PathBuf>,
+    },
+    /// A model that is trained on the click log.
+    Model(Vec<Training>),
+    /// A model, ranker or fusion that is there already.
+    File(PathBuf),
+    /// Other rows, combined with the weights, and by the method of `methods`, that are best on the other folds.
+    Fusion {
+        /// Places of rows above this one.
+        members: Vec<usize>,
+        /// The methods to try.
+        methods: Vec<FusionMethod>,
+    },
+}
+
+/// One training of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Training {
+    /// What reports call it.
+    pub label: String,
+    /// The settings; the table's own field takes the place of theirs.
+    pub config: TrainConfig,
+    /// Judged titles that choose the epoch: judged file, topics and titles as in [`Data`]. None of their queries may be judged in the table.
+    pub validation: Option<Validation>,
+}
+
+/// The files of a validation set.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Validation {
+    /// The judged titles.
+    pub judged: PathBuf,
+    /// The texts of the queries, where judged titles are TREC qrels.
+    pub topics: Option<PathBuf>,
+    /// The texts of the titles, where judged titles are TREC qrels.
+    pub titles: Option<PathBuf>,
+}
+
+impl Validation {
+    /// The test set that the files are, with the texts of the column `field`.
+    pub fn test_set<'a>(&'a self, field: &'a str) -> TestSetFiles<'a> {
+        let Validation { judged, topics, titles } = self;
+        TestSetFiles { judged, topics: topics.as_deref(), titles: titles.as_deref(), field }
+    }
+}
+
+impl Data {
+    /// The judged titles.
+    pub fn test_set(&self) -> TestSetFiles<'_> {
+        let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
+        TestSetFiles { judged: &self.judged, topics, titles, field: &self.field }
+    }
+
+    /// The files that the judged titles are read from.
+    pub fn judged_files(&self) -> Vec<PathBuf> {
+        files_of_test_set(&self.test_set())
+    }
+}
+
+impl Plan {
+    /// Every file that the table reads, those of the rows included.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let Data { topics, clicks, titles, contiguous, .. } = &self.data;
+        let mut files = self.data.judged_files();
+        files.extend([topics, clicks, titles, contiguous].into_iter().flatten().cloned());
+        for entry in &self.entries {
+            match &entry.source {
+                Source::Ranker { load, vectors, .. } => files.extend(load.iter().chain(vectors).cloned()),
+                Source::Model(points) => {
+                    let validation = points.iter().filter_map(|point| point.validation.as_ref());
+                    files.extend(validation.flat_map(|of| files_of_test_set(&of.test_set(&self.data.field))));
+                }
+                Source::File(path) => files.push(path.clone()),
+                Source::Fusion { .. } => {}
+            }
+        }
+        files
+    }
+
+    /// Checks all that can be told without reading a file.
+    pub(super) fn check(&self) -> Result<()> {
+        let fault = |fault| Err(Error::Plan(fault));
+        if self.entries.is_empty() {
+            return fault(PlanFault::NoSystem);
+        }
+        if !(1..=MOST_FOLDS).contains(&self.folds) {
+            return fault(PlanFault::Folds { most: MOST_FOLDS, found: self.folds });
+        }
+        let mut names = HashSet::new();
+        for (place, entry) in self.entries.iter().enumerate() {
+            if !names.insert(entry.name.trim()) {
+                return fault(PlanFault::Repeated { name: entry.name.clone() });
+            }
+            let of_row = |fault| Err(Error::Plan(PlanFault::Row { name: entry.name.clone(), fault: Box::new(fault) }));
+            match &entry.source {
+                Source::Ranker { points, .. } => {
+                    let Some(first) = points.first() else { return of_row(Error::Plan(PlanFault::NoPoint)) };
+                    for point in points {
+                        let known = System::named(&first.name).and_then(|system| system.values(point));
+                        if let Err(fault) = known {
+                            return of_row(Error::from(fault));
+                        }
+                        if point.name != first.name {
+                            return of_row(Error::Plan(PlanFault::OtherSystem { found: point.name.clone() }));
+                        }
+                    }
+                }
+                Source::Model(points) => {
+                    if points.is_empty() {
+                        return of_row(Error::Plan(PlanFault::NoPoint));
+                    }
+                }
+                Source::File(_) => {}
+                Source::Fusion { members, methods } => {
+                    let distinct: HashSet<&usize> = members.iter().collect();
+                    if members.is_empty() || methods.is_empty() {
+                        return of_row(Error::Plan(PlanFault::NoPoint));
+                    }
+                    if distinct.len() != members.len() || members.iter().any(|&member| member >= place) {
+                        return of_row(Error::Plan(PlanFault::Members));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Rows that are rankers.
+
+use std::path::Path;
+
+use super::maker::{Maker, Points, Refused, named, size_of, timed};
+use super::memory::PeakMemory;
+use super::{Event, Point, TrainingFacts, Watch, tell};
+use crate::error::{Error, Result};
+use crate::eval::{self, CorpusFiles, read_corpus};
+use crate::ranker::{RankerSpec, Resources, Stage, System, Trained, Values, file};
+
+/// What a ranker is made of besides its parameters.
+struct Beside<'p> {
+    load: Option<&'p Path>,
+    vectors: Option<&'p Path>,
+    /// All files, these among them.
+    files: &'p [(&'static str, Option<&'p Path>)],
+}
+
+impl Maker<'_> {
+    pub(super) fn rankers(
+        &mut self,
+        row: &str,
+        specs: &[RankerSpec],
+        load: Option<&Path>,
+        vectors: Option<&Path>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Points> {
+        let system = System::named(&specs[0].name)?;
+        let mut specs: Vec<(RankerSpec, Values)> =
+            specs.iter().map(|spec| Ok((spec.clone(), system.values(spec)?))).collect::<Result<_>>()?;
+        // Those of one training come together.
+        let training = |values: &Values| -> Vec<u64> {
+            let of = values.iter().filter(|(parameter, _)| parameter.stage == Stage::Training);
+            of.map(|(_, value)| value.to_bits()).collect()
+        };
+        specs.sort_by_key(|(_, values)| training(values));
+        let data = self.data().clone();
+        let contiguous = data.contiguous.as_deref().filter(|_| system.name == "skip-thought");
+        // Vectors of texts have their texts beside them.
+        let texts = vectors.map(|vectors| vectors.with_extension("txt")).filter(|texts| texts.exists());
+        let (judged, titles) = (data.judged_files(), self.titles.clone());
+        let beside = [
+            ("clicks", data.clicks.as_deref()),
+            ("titles", titles.as_deref()),
+            ("contiguous", contiguous),
+            ("load", load),
+            ("vectors", vectors),
+            ("texts", texts.as_deref()),
+        ];
+        let files: Vec<_> = named("judged", &judged).chain(beside).collect();
+        let beside = Beside { load, vectors, files: &files };
+        let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
+        // The ranker at hand, and the name of what it was trained with.
+        let mut trained: Option<(String, Option<Box<dyn Trained>>)> = None;
+        for (spec, values) in &specs {
+            let assigned = |stage: Option<Stage>| -> Vec<String> {
+                let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
+                let named = of.map(|(parameter, value)| format!("{}={value}", parameter.name));
+                std::iter::once(system.name.to_owned()).chain(named).collect()
+            };
+            let [whole, training] = [assigned(None), assigned(Some(Stage::Training))].map(|parts| {
+                let parts: Vec<&str> =
+                    [data.field.as_str()].into_iter().chain(parts.iter().map(String::as_str)).collect();
+                self.cache.key(&files, &parts)
+            });
+            let (whole, training) = (format!("{}-scores", whole?), training?);
+            if let Some(point) = self.cache.get(&whole, self.judgments) {
+                points.push(point);
+                continue;
+            }
+            if trained.as_ref().is_none_or(|(key, _)| *key != training) {
+                let ranker = refused.or(self.load_or_train(&training, system, values, &beside, watch))?;
+                trained = Some((training.clone(), ranker));
+            }
+            let Some((_, Some(ranker))) = &mut trained else { continue };
+            ranker.tune(values);
+            let (scores, score_seconds) = timed(|| eval::score(ranker.as_ref(), self.judgments));
+            let point = Point {
+                parameters: spec.to_string(),
+                scores,
+                training: self.cache.training(&training),
+                score_seconds,
+                bytes: size_of(&self.cache.model(&training)),
+            };
+            self.cache.put(&whole, &point)?;
+            points.push(point);
+        }
+        refused.points(row, points, watch)
+    }
+
+    fn load_or_train(
+        &mut self,
+        key: &str,
+        system: &'static System,
+        values: &Values,
+        beside: &Beside<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Box<dyn Trained>> {
+        if let Some((_, _, ranker)) = self.cache.load(key, file::load)? {
+            return Ok(ranker);
+        }
+        self.tell_damaged(watch)?;
+        if self.corpus.is_none() {
+            let data = self.data();
+            let (titles, clicks) = (self.titles.as_deref(), data.clicks.as_deref());
+            let read = read_corpus(&CorpusFiles { titles, clicks, field: &data.field }, &[self.judgments])?;
+            tell(watch, Event::Corpus(&read))?;
+            self.corpus = Some(read.corpus);
+        }
+        let Some(corpus) = &self.corpus else { unreachable!("read above") };
+        let &Beside { load, vectors, files } = beside;
+        let resources = Resources { corpus, contiguous: self.plan.data.contiguous.as_deref(), load, vectors };
+        let memory = PeakMemory::begin();
+        let mut cancelled = false;
+        let (ranker, seconds) = timed(|| {
+            system.train(values, &resources, &mut |progress| {
+                cancelled |= watch(Event::Step { system: system.name, progress }).is_break();
+            })
+        });
+        let ranker = ranker?;
+        let peak_bytes = memory.as_ref().map(PeakMemory::gained);
+        self.cache.refuse_changed(files)?;
+        let path = self.cache.model(key);
+        file::save(&path, system, values, ranker.as_ref())?;
+        let training = TrainingFacts { seconds, peak_bytes, ..TrainingFacts::default() };
+        self.cache.finish_training(key, training)?;
+        if cancelled { Err(Error::Cancelled) } else { Ok(ranker) }
+    }
+}

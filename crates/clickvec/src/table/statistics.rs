@@ -1,0 +1,44 @@
+//! What the differences between rows are worth.
+
+use super::Table;
+use crate::error::Result;
+use crate::eval::{
+    BaselineComparison, Comparison, Evaluation, Interval, Resampling, compare_all, compare_with, confidence_intervals,
+};
+
+/// All tests of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistics {
+    /// Rows that were judged.
+    pub evaluations: Vec<Evaluation>,
+    /// The tests between each two of them.
+    pub tests: Vec<Comparison>,
+    /// The place, among them, of the row that all others are compared with.
+    pub base: usize,
+    /// Each other row compared with that one, by metric.
+    pub against: Vec<BaselineComparison>,
+    /// The confidence intervals of each row's NDCG.
+    pub intervals: Vec<[Interval; 3]>,
+}
+
+impl Table {
+    /// The tests between all rows that were judged, and of each compared with the one called `against`; with the first if
+    /// there is none of this name.
+    ///
+    /// # Errors
+    ///
+    /// None for a table that [`super::make`] made: all rows have the same queries.
+    pub fn statistics(&self, against: Option<&str>) -> Result<Statistics> {
+        let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+        let evaluations: Vec<Evaluation> = judged.map(|judged| judged.evaluation.clone()).collect();
+        let resampling = Resampling::default();
+        let tests = compare_all(&evaluations)?;
+        let base = evaluations.iter().position(|row| Some(row.name.as_str()) == against).unwrap_or(0);
+        let against = match evaluations.is_empty() {
+            true => Vec::new(),
+            false => compare_with(base, &evaluations, &resampling)?,
+        };
+        let intervals = evaluations.iter().map(|row| confidence_intervals(row, &resampling)).collect();
+        Ok(Statistics { evaluations, tests, base, against, intervals })
+    }
+}
