@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// ∂L/∂tensors of one encoder, with the working memory to compute them; reused from call to call.
 #[derive(Debug, Default)]
 pub struct Gradients {
-    /// One for each of [`Encoder::tensors`]: of the tensor's shape, but for an input table rows as
+    /// One for each of [`super::Encoder::tensors`]: of the tensor's shape, but for an input table rows as
     /// `table_rows` numbers them.
     pub tensors: Vec<Matrix>,
     /// For each of [`Batch::touched`], the row of a table's gradient that is its own; a word's row
