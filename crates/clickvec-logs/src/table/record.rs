@@ -38,7 +38,7 @@ impl Record {
     }
 }
 
-/// What [`Table::next`] found.
+/// What [`super::Table::next`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// A row, now in the record.
