@@ -17,7 +17,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 /// Rows of the result, its columns, the length of the sums, and whether the left side is transposed: the recurrent
-/// product of an LSTM with 96 cells over 64 … 1,024 texts, the way back, the weights' gradient, one query.
+/// product of an LSTM with 96 cells over 64 … 1,024 texts, the backward pass, the weights' gradient, one query.
 const SHAPES: [(usize, usize, usize, bool); 7] = [
     (64, 288, 96, false),
     (128, 288, 96, false),

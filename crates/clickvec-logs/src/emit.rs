@@ -28,7 +28,7 @@ pub(crate) struct Emission<'a> {
     pub(crate) min_users: Option<usize>,
     /// The part of the queries that goes into the validation, whatever their rows say.
     pub(crate) validation_part: Option<f64>,
-    /// Titles that were not clicked to put beside those of a query that validates.
+    /// Titles that were not clicked to put next to those of a query that validates.
     pub(crate) validation_titles: usize,
     /// What a click at each position is worth; empty: no column of weights.
     pub(crate) weights: &'a [f64],

@@ -9,7 +9,7 @@ use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::time::Time;
 
-/// Bytes that a search takes beside its texts.
+/// The bytes that a search takes in addition to its texts.
 const SEARCH_BYTES: usize = 80;
 
 /// Searches by key.

@@ -18,7 +18,7 @@ pub const SHOWN_BROKEN: usize = 5;
 pub struct Report {
     /// What was read, file by file.
     pub files: Vec<FileReport>,
-    /// What was read of tables beside the logs: of titles, of queries.
+    /// What was read of tables next to the logs: of titles, of queries.
     pub side_tables: Vec<SideTable>,
     /// Columns whose names say that they may hold who asked, in a log in which nothing else does.
     pub looks_like_user: Vec<String>,
@@ -87,7 +87,7 @@ pub struct FileReport {
     pub broken: u64,
 }
 
-/// What was read of a table beside the logs.
+/// What was read of a table next to the logs.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideTable {
     /// Its name.

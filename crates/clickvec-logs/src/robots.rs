@@ -185,7 +185,7 @@ pub(crate) struct Suspects {
 /// Bits of a number of queries that users share; it stays at the largest number.
 const COUNT_BITS: u32 = 24;
 const MOST_QUERIES: u64 = (1 << COUNT_BITS) - 1;
-/// Counts that users share, if memory allows: beside these the processor's caches have room for other things.
+/// Counts that users share, if memory allows: they leave room for other things in the processor's caches.
 const MOST_SHARED: usize = 1 << 20;
 
 impl SharedCounts {

@@ -1,4 +1,4 @@
-//! Titles that stand beside the clicked ones of a query that validates.
+//! Titles that are next to the clicked ones of a query that validates.
 
 use std::collections::BTreeMap;
 

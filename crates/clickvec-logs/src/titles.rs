@@ -11,7 +11,7 @@ use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::text;
 
-/// Bytes that a title takes beside its texts.
+/// The bytes that a title takes in addition to its texts.
 const TITLE_BYTES: usize = 64;
 
 /// The corpus of a BEIR folder.

@@ -1,4 +1,4 @@
-//! Random logs beside a plain count of them: no written query has fewer users than asked for, in either file, nothing of
+//! Random logs compared with a plain count of them: no written query has fewer users than asked for, in either file, nothing of
 //! a robot is in either, and nothing that has enough is lost.
 
 use std::collections::{BTreeMap, BTreeSet};

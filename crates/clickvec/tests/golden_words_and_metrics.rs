@@ -1,4 +1,4 @@
-//! Words, trigrams, metrics and p-values beside the golden numbers of an independent implementation.
+//! Words, trigrams, metrics and p-values compared with the golden numbers of an independent implementation.
 
 use std::path::PathBuf;
 

@@ -38,7 +38,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     };
     let before = written(&folder);
     assert_eq!(before.len(), 8, "four of BM25, two of the LSTM, two folds of both: {before:?}");
-    // How long a fusion took is kept with its scores alone, and is another time where those are made anew.
+    // How long a fusion took is kept with its scores alone, and is another time where those are made again.
     let results = |folder: &Folder| {
         let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
         for system in report["systems"].as_array_mut().unwrap() {
@@ -51,7 +51,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     };
     let first = results(&folder);
     assert_eq!(written(&folder), before);
-    // A point that was damaged, as by a full disk, is made anew, and its model's time and losses are still known.
+    // A point that was damaged, as by a full disk, is made again, and its model's time and losses are still known.
     for (name, _) in &before {
         folder.write(&format!("spec.cache/{name}"), "{");
     }

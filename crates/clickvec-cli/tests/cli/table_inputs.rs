@@ -47,7 +47,7 @@ fn a_damaged_model_is_trained_again() {
     let expected = report(&folder);
     let model = model(&folder);
     let whole = std::fs::read(folder.path(&model)).unwrap();
-    // Its scores are kept: only where these are made anew is the model read.
+    // Its scores are kept: only where these are made again is the model read.
     let points = || {
         let entries = std::fs::read_dir(folder.path("spec.cache")).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect::<Vec<_>>()
@@ -105,7 +105,7 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
     table.args(["table", "spec.toml"]).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
     let table = table.spawn().unwrap();
     let began = Instant::now();
-    // It says after each epoch how it went, beside its model.
+    // It says after each epoch how it went, next to its model.
     while !folder.path("spec.cache/models").read_dir().is_ok_and(|mut files| files.any(|_| true)) {
         assert!(began.elapsed().as_secs() < 60, "no training was started");
         std::thread::sleep(Duration::from_millis(5));
@@ -175,7 +175,7 @@ fn two_queries_prove_nothing() {
         .map(|(name, ranker)| row(name, &format!("ranker = \"{ranker}\"")));
     folder.write("spec.toml", format!("[evaluation]\nfolds = 1\n{}", systems.concat()));
     let table = |more: &[&str]| folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0);
-    // No superscript stands behind any number of the better one.
+    // No number of the better one has a superscript.
     let unmarked = |text: &str| {
         let row = text.lines().find(|line| line.starts_with("b  words ")).unwrap();
         row.split_whitespace().skip(2).take(3).eq(["1.000"; 3])

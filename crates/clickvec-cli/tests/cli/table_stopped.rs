@@ -152,7 +152,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     table.args(["table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
-    // The endless one has ended an epoch: it says after each how it went, beside its model that is not there yet.
+    // The endless one has ended an epoch: it says after each how it went, next to its model that is not there yet.
     let trainings = |ending: &str| {
         let names = finished(&folder).into_keys();
         names.filter(|name| name.starts_with("spec.cache/models/") && name.ends_with(ending)).count()

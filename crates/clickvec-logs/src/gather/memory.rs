@@ -55,7 +55,7 @@ impl Memory {
         self.names.bytes() + self.bytes_of_counts()
     }
 
-    /// What it takes beside the texts.
+    /// The bytes that it takes in addition to the texts.
     #[inline]
     pub(super) fn bytes_of_counts(&self) -> usize {
         self.cells.capacity() * size_of::<Entry>()

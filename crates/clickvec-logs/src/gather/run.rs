@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::group::{Cell, QueryGroup, TitleGroup};
 use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 
-/// Large enough that system calls vanish beside the work.
+/// Large enough that system calls cost little compared with the work.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A run that is written.

@@ -64,7 +64,7 @@ fn queries_of_few_users_are_counted_and_left_out() {
 fn texts_are_in_the_order_of_their_bytes() {
     let long = "x".repeat(40);
     let texts = ["b", "", "a", "a b", "aaaaaaaab", "aaaaaaaa", &format!("{long}b"), &format!("{long}a"), &long, "é"];
-    // Each stands twice; the later of two goes first.
+    // Each is there twice; the later of two goes first.
     let mut things: Vec<(u64, u32)> = (0..2 * texts.len() as u32).map(|thing| (0, thing)).collect();
     let text = |thing: u32| texts[thing as usize % texts.len()].as_bytes();
     texts::sort_by_text(&mut things, &text, &std::cmp::Reverse);

@@ -153,8 +153,8 @@ impl Texts {
         number
     }
 
-    /// Makes the table of places anew, twice as large: text by text in order, which is quicker than to go from place to
-    /// place, and without the old table beside the new one.
+    /// Makes a new table of places, twice as large: text by text in order, which is quicker than to go from place to
+    /// place, and without the old table next to the new one.
     fn grow(&mut self) {
         let count = self.places.len();
         self.places = HashTable::new();
@@ -237,7 +237,7 @@ impl Texts {
 /// Bytes of a text that are compared as numbers, eight at once; what agrees in so many is compared as it lies.
 const NUMBERED_BYTES: usize = 32;
 
-/// Puts things in the order of their texts, and of `rest` where these are equal. The numbers beside them are for the
+/// Puts things in the order of their texts, and of `rest` where these are equal. The numbers next to them are for the
 /// sorting: eight bytes of each text, so that it is fetched once for them and not for each comparison.
 pub(super) fn sort_by_text<'t, R: Ord>(
     things: &mut [(u64, u32)],

@@ -52,7 +52,7 @@ pub struct Config {
     pub day_limit_asked: bool,
     /// Which rows validate.
     pub split: Split,
-    /// Titles that were not clicked to put beside those of each query that validates.
+    /// Titles that were not clicked to put next to those of each query that validates.
     pub validation_titles: usize,
     /// How clicks are weighted by their position, if they are.
     pub position_weighting: Option<PositionWeighting>,

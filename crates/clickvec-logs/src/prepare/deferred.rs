@@ -1,7 +1,7 @@
 //! Rows that are judged later: who is a robot is known when all rows were read.
 //!
 //! What matters of each row waits in an unnamed file, its texts as numbers. Texts stay in memory as far as it is allowed;
-//! beyond, they go into a file as well and are numbered anew.
+//! beyond, they go into a file as well and are numbered again.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -156,7 +156,7 @@ fn reader(written: BufWriter<File>) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(BUFFER_BYTES, file))
 }
 
-// What a row has beside its fate.
+// The flags of a row in addition to its fate.
 const USER: u8 = 1;
 const DAY: u8 = 2;
 const ITEM: u8 = 4;

@@ -20,7 +20,7 @@ use crate::time::Time;
 /// Rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 1 << 16;
 /// The part of the rows read so far that ends the reading if so many are broken: it is the wrong format then, or the wrong
-/// columns. Fewer may all stand at the beginning of a log that is good.
+/// columns. Fewer may all be at the beginning of a log that is good.
 const HOPELESS: f64 = 0.2;
 
 /// Copies of standard input and of pipes, by their paths.

@@ -188,7 +188,7 @@ fn refuse_redirections(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Where temporary files go: beside the output, or here if that is a pipe or a device. What would keep the outputs from
+/// Where temporary files go: next to the output, or here if that is a pipe or a device. What would keep the outputs from
 /// being written is said now, not when all is read.
 fn temporary_folder(config: &Config) -> Result<PathBuf> {
     for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {

@@ -11,7 +11,7 @@ const TOPS: [&str; 13] =
 
 /// `local@domain.tld`, the local part of letters, digits and `.!#$%&'*+/=?^_{|}~-` or in quotes, the domain with a dot in it
 /// or a number in brackets. One of the signs `@` may be several. Before it and behind it one space may stand if the domain
-/// ends in letters, and beside the last dot of the domain, which may be a comma then, if it ends as many do.
+/// ends in letters, and next to the last dot of the domain, which may be a comma then, if it ends as many do.
 pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
     let mut next = 0;
     for (at, _) in text.match_indices('@') {
@@ -70,7 +70,7 @@ fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     (is_host && !has_dot).then(|| torn(text, name.len())).flatten()
 }
 
-/// The end of a domain whose last dot has a space beside it, or is a comma: `example. com`, `example ,com`.
+/// The end of a domain whose last dot has a space next to it, or is a comma: `example. com`, `example ,com`.
 fn torn(text: &str, name: usize) -> Option<usize> {
     let rest = &text[name..];
     let dot = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix(['.', ','])?;

@@ -26,7 +26,7 @@ pub(super) fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut R
         let after = cut[..emails].partition_point(|&(_, to)| to <= start);
         let inside = cut[..emails].get(after).is_some_and(|&(from, _)| from < end);
         if end > start && !inside {
-            // A letter beside digits makes them an article's number, unless their form leaves no doubt.
+            // A letter next to digits makes them an article's number, unless their form leaves no doubt.
             let letter_before = text[..start].chars().next_back().is_some_and(char::is_alphanumeric);
             let letter_after = text[end..].chars().next().is_some_and(char::is_alphanumeric);
             number(text, start, end, [letter_before, letter_after], cut, removed);
@@ -93,7 +93,7 @@ fn number(
 const MOST_BETWEEN: usize = 5;
 
 /// 13 to 19 digits with the first digits of a card's issuer and a valid check digit, in one run or in groups of at least
-/// three between which stand at most [`MOST_BETWEEN`] of ` -./_`.
+/// three between which are at most [`MOST_BETWEEN`] of ` -./_`.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;

@@ -63,7 +63,7 @@ pub(super) fn digit(c: char) -> Option<char> {
     }
     let code = c as u32;
     let value = match code {
-        // Mathematical ones stand in five rows without a gap, two of Myanmar's as well, and Ol Onal's begin with 1.
+        // Mathematical ones come in five rows without a gap, two of Myanmar's as well, and Ol Onal's begin with 1.
         0x1D7CE..=0x1D7FF => (code - 0x1D7CE) % 10,
         0x116D0..=0x116E3 => (code - 0x116D0) % 10,
         0x1E5F1..=0x1E5FA => code - 0x1E5F1,

@@ -26,7 +26,7 @@ const LONGEST: f64 = 1.01;
 ///
 /// q·v = q̂·v̂ + q̂·(v − v̂) + (q − q̂)·v ≤ q̂·v̂ + ‖q̂‖·‖v − v̂‖ + ‖q − q̂‖·‖v‖
 ///
-/// whole numbers bound the score. Vectors whose bound is not above the worst of the best so far are passed over; the
+/// whole numbers bound the score. Vectors whose bound is not above the worst of the best so far are skipped; the
 /// others are scored like everywhere else. A first bound takes the high four bits of each code, and only where it does
 /// not settle the matter are the low four read.
 ///

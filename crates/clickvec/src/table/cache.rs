@@ -127,7 +127,7 @@ impl Cache {
     }
 
     /// Whether the file of this name is what its training ended with, as far as can be told without loading it. One that is
-    /// not is removed, so that it is made anew: one that is damaged, and one whose table was killed before it knew whether
+    /// not is removed, so that it is made again: one that is damaged, and one whose table was killed before it knew whether
     /// what it learnt from had changed.
     fn has_model(&mut self, key: &str) -> Result<bool> {
         let path = self.model(key);
@@ -145,7 +145,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// What `load` makes of the file of this name, if it is whole; one that is damaged is removed, so that it is made anew.
+    /// What `load` makes of the file of this name, if it is whole; one that is damaged is removed, so that it is made again.
     pub(super) fn load<T>(&mut self, key: &str, load: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
         if !self.has_model(key)? {
             return Ok(None);
@@ -194,7 +194,7 @@ impl Cache {
         self.folder.join(format!("{key}.json"))
     }
 
-    /// The finished point of this name, if there is one and it fits the judgments; one that is damaged is made anew.
+    /// The finished point of this name, if there is one and it fits the judgments; one that is damaged is made again.
     pub(super) fn get(&mut self, key: &str, judgments: &Judgments) -> Option<Point> {
         let point: Point = self.read(&self.file(key))?;
         let fits = point.scores.len() == judgments.queries.len()

@@ -28,7 +28,7 @@ use crate::train;
 pub struct Options<'a> {
     /// The folder, which is made if it is not there.
     pub cache: &'a Path,
-    /// The file of the program that makes the table: another program makes everything anew.
+    /// The file of the program that makes the table: another program makes everything again.
     pub program: &'a Path,
 }
 
@@ -124,7 +124,7 @@ pub struct Point {
     pub parameters: String,
     /// The scores of each query's judged titles.
     pub scores: Scores,
-    /// How the model was trained that it stands on, which may be other points' too.
+    /// How the model that it uses was trained, which other points may use too.
     pub training: TrainingFacts,
     /// How long scoring took.
     pub score_seconds: f64,

@@ -96,7 +96,7 @@ impl Maker<'_> {
             None => None,
         };
         match self.train_once(config, clicks, judgments.as_ref(), key, watch) {
-            // A checkpoint that is damaged: without it the training begins anew.
+            // A checkpoint that is damaged: without it the training begins again.
             Err(fault) if is_of_checkpoint(&fault, &self.cache.model(key)) => {
                 self.cache.discard_model(key)?;
                 self.tell_damaged(watch)?;

@@ -37,7 +37,7 @@ impl Maker<'_> {
         specs.sort_by_key(|(_, values)| training(values));
         let data = self.data().clone();
         let contiguous = data.contiguous.as_deref().filter(|_| system.name == "skip-thought");
-        // Vectors of texts have their texts beside them.
+        // Vectors of texts have their texts next to them.
         let texts = vectors.map(|vectors| vectors.with_extension("txt")).filter(|texts| texts.exists());
         let (judged, titles) = (data.judged_files(), self.titles.clone());
         let beside = [

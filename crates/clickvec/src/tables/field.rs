@@ -11,7 +11,7 @@ pub(super) fn names(field: &str) -> impl Iterator<Item = &str> {
     field.split(JOINS).map(str::trim)
 }
 
-/// Joins texts as BEIR's own evaluations do: a blank between them, and none beside one that is empty.
+/// Joins texts as BEIR's own evaluations do: a blank between them, and none next to one that is empty.
 pub(super) fn join<'a>(texts: impl Iterator<Item = &'a str>, out: &mut String) {
     out.clear();
     for text in texts.filter(|text| !text.trim().is_empty()) {

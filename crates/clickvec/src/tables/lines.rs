@@ -7,13 +7,13 @@ use std::io::{self, BufRead};
 pub enum FoundLine {
     /// A line, without its end.
     Whole,
-    /// A line over the bound: it was passed over, and counts as a line.
+    /// A line over the bound: it was skipped, and counts as a line.
     TooLong,
     /// Nothing more.
     End,
 }
 
-/// Lines of a source that end in LF or CRLF; a UTF-8 byte order mark at the start is passed over.
+/// Lines of a source that end in LF or CRLF; a UTF-8 byte order mark at the start is skipped.
 ///
 /// Whoever reads lines of a file from outside uses this: it never holds more than the bound of a line in memory, however
 /// long the line is, and goes on after it.

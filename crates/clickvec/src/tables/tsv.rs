@@ -8,7 +8,7 @@ use crate::error::TableFault;
 use crate::files;
 use crate::{Error, Result};
 
-/// The longest line that is read: a longer one is broken, and is passed over without being held in memory.
+/// The longest line that is read: a longer one is broken, and is skipped without being held in memory.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// The longest header: its names are held one by one, so it gets a tighter bound.
 const MAX_HEADER_BYTES: usize = 1 << 20;
@@ -16,7 +16,7 @@ const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Reads a table whose columns are known by the names in its header.
 ///
 /// Fields are what stands between tabs; there is no quoting and no escaping. Lines end in LF or CRLF, a UTF-8 byte
-/// order mark is passed over, empty lines are ignored. Names are compared after trimming, ASCII case ignored.
+/// order mark is skipped, empty lines are ignored. Names are compared after trimming, ASCII case ignored.
 pub struct TableReader {
     path: PathBuf,
     lines: Lines<Box<dyn BufRead + Send>>,

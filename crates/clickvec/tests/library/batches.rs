@@ -1,4 +1,4 @@
-//! A text's embedding does not depend on the texts beside it.
+//! A text's embedding does not depend on the other texts of its batch.
 
 use super::support::*;
 use clickvec::encoder::{ClsmConfig, EncoderConfig, Trace};

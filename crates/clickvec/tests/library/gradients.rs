@@ -100,7 +100,7 @@ fn a_long_text_against_differences() {
     check(&mut setting, "a long text", false);
 }
 
-/// The norm by which a gradient is clipped, which the way back adds up on its way.
+/// The norm by which a gradient is clipped, which the backward pass adds up on its way.
 #[test]
 fn the_norm_is_that_of_all_numbers() {
     for config in all_encoders() {

@@ -203,7 +203,7 @@ fn schedules() {
     assert_eq!([1, 2, 3, 4].map(|k| short.at(k)), [0.995, 0.995, 0.995, 0.0]);
 }
 
-/// Some rows, some updates, a naive f64 implementation beside; returns the rows that were touched.
+/// Some rows and updates, compared with a naive f64 implementation; returns the rows that were touched.
 fn against_naive(kind: OptimizerKind, clip: Option<f32>, mut naive: impl FnMut(u64, usize, f64) -> f64) {
     const UPDATES: u64 = 200;
     let first = vec![tensor(TensorKind::Table, 200, 3, 4), tensor(TensorKind::Dense, 3, 4, 5)];

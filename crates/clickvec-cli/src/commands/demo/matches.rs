@@ -10,7 +10,7 @@ const ALIKE: f64 = 0.4;
 /// What a title shares with a query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Match {
-    /// Words that stand in both, in the query's order.
+    /// Words that are in both, in the query's order.
     pub(super) words: Vec<String>,
     /// Other words of the query, each with the word of the title that looks most like it.
     pub(super) alike: Vec<(String, String)>,

@@ -115,7 +115,7 @@ impl<'a> Fusions<'a> {
         }
     }
 
-    /// Takes over what a system makes of all queries, and keeps it beside the fusions if these are kept.
+    /// Takes over what a system makes of all queries, and keeps it next to the fusions if these are kept.
     pub(super) fn add(&mut self, system: &Wanted, ranker: &dyn Ranker, scores: Scores) -> Result<()> {
         if self.methods.is_empty() || system.is_fusion() {
             return Ok(());

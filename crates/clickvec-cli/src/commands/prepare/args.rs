@@ -98,7 +98,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PART", value_parser = part, conflicts_with = "validation_after", help_heading = "Validation")]
     validation_part: Option<f64>,
 
-    /// Titles to put beside the clicked ones of each query that validates, chosen by chance, with grade 0.
+    /// Titles to put next to the clicked ones of each query that validates, chosen by chance, with grade 0.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), requires = "validation", help_heading = "Validation")]
     validation_titles: u16,
 
@@ -120,7 +120,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     max_bad: f64,
 
-    /// Memory to use, in megabytes or with a unit; what does not fit goes into temporary files beside the output.
+    /// Memory to use, in megabytes or with a unit; what does not fit goes into temporary files next to the output.
     #[arg(long, value_name = "SIZE", default_value = "400M", value_parser = memory)]
     memory: usize,
 

@@ -71,7 +71,7 @@ mod tests {
         let mut cross = [[0.0; 5]; 5];
         (cross[4][4], cross[2][0], cross[1][3], cross[4][3]) = (1.0, 1.0, 0.5, 0.5);
         assert_eq!(grades.cross[0][1], cross);
-        // A system beside itself: what is tied is shared here too.
+        // A system compared with itself: ties are shared here too.
         let mut alone = [[0.0; 5]; 5];
         (alone[4][4], alone[2][2], alone[1][1], alone[1][4], alone[4][1]) = (1.25, 1.0, 0.25, 0.25, 0.25);
         assert_eq!(grades.cross[0][0], alone);

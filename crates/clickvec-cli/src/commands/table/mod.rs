@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
 
-    /// Where finished rows and models are kept; by default beside the spec, under its name and `.cache`.
+    /// Where finished rows and models are kept; by default next to the spec, under its name and `.cache`.
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
 

@@ -124,7 +124,7 @@ fn ranks(scores: &[f64]) -> Vec<u32> {
     ranks
 }
 
-/// Of queries and of judged titles, each as often as it stands there.
+/// The words of queries and of judged titles, each as often as it occurs there.
 fn lengths(judgments: &Judgments) -> Lengths {
     let count = |lengths: &mut Vec<u64>, text: &str| {
         let length = words(text).len().min(MOST_WORDS);

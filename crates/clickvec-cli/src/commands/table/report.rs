@@ -77,7 +77,7 @@ impl Report<'_> {
         cells
     }
 
-    /// What stands below the table.
+    /// What is below the table.
     pub(super) fn notes(&self) -> Vec<String> {
         let queries = output::counted(self.table.judgments.queries.len() as u64, "query");
         let how = match self.correction {

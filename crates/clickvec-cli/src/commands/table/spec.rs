@@ -29,7 +29,7 @@ pub(super) struct Spec {
     pub(super) systems: Vec<System>,
 }
 
-/// Files; relative ones are beside the spec.
+/// Files; relative ones are next to the spec.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {

@@ -1,4 +1,4 @@
-//! Tests and intervals beside closed forms, scipy, and what chance does.
+//! Tests and intervals compared with closed forms, with scipy, and with what chance does.
 
 use rand::RngExt as _;
 
