@@ -33,13 +33,13 @@ const TOLERANCE: f64 = 1e-6;
 pub struct PositionCell {
     /// The place, from 0.
     pub position: usize,
-    /// How often the pair was shown there.
+    /// The number of times that the pair was shown there.
     pub shown: u64,
-    /// How often it was clicked there.
+    /// The number of times that it was clicked there.
     pub clicks: u64,
 }
 
-/// How often each place is looked at.
+/// A fitted model: how often each place is looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionModel {
     /// θ by place, divided by that of the reference, which is 1; `None` where the log does not say: the likelihood of the
@@ -51,9 +51,9 @@ pub struct PositionModel {
     /// The place with θ = 1: the first that was shown, or else, if the log cannot compare it with any other, the first of
     /// those places that can be compared and have the most clicks.
     pub reference: usize,
-    /// How often each place showed a title, and how often it was clicked there; all pairs.
+    /// The showings and clicks of each place, over all pairs.
     pub totals: Vec<(u64, u64)>,
-    /// How much the titles of each place attract, clicks / (showings · θ), divided by the reference's; `None` where θ is.
+    /// The attraction of the titles of each place, clicks / (showings · θ), divided by the reference's; `None` where θ is.
     ///
     /// Where the ranker that made the log tells good titles from bad ones, this falls from place to place; where it does
     /// not, it stays.
@@ -189,7 +189,7 @@ impl Pair {
     }
 }
 
-/// From the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, the reference's left out: H its curvature, B the sum
+/// Standard errors from the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, the reference's left out: H its curvature, B the sum
 /// over the G queries of the squares of their scores, times G / (G − 1). `None` if there is one query only.
 fn standard_errors<E>(
     replay: &mut impl FnMut(&mut dyn FnMut(u64, &[PositionCell])) -> Result<(), E>,
@@ -267,7 +267,7 @@ fn inverse(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     matrix
 }
 
-/// Which places were clicked where others showed the same pair: by place, those others.
+/// The places that were clicked where others showed the same pair: by place, those others.
 ///
 /// The likelihood has a finite maximum, with every θ above 0, exactly if each place leads to each other one by such steps
 /// (Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64, 1957; here a click is

@@ -6,7 +6,7 @@ use crate::text::Feature;
 /// Weights together in one matrix, input × output, so that one product serves them all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    /// How the optimiser treats it.
+    /// The optimiser's treatment of it.
     pub kind: TensorKind,
     /// The papers' matrices, which are side by side in `value`.
     pub groups: Vec<Group>,
@@ -16,7 +16,7 @@ pub struct Tensor {
     pub(crate) motion: Option<Motion>,
 }
 
-/// How the rows of a table move between the updates that have a gradient for them: row r is
+/// The motion of a table's rows between the updates that have a gradient for them: row r is
 /// value[r] + drift[r]·velocity[r]. It is added when a row is read, since writing every row that
 /// a minibatch reads would double the memory traffic.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Group {
     pub width: usize,
 }
 
-/// How the optimiser treats a tensor.
+/// The optimiser's treatment of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorKind {
     /// One row for each trigram, of which a minibatch touches few.

@@ -10,7 +10,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What an encoder computed in a forward pass; reused from call to call.
+/// The states that an encoder computed in a forward pass; reused from call to call.
 #[derive(Debug, Default)]
 pub struct Trace {
     /// Precision of the recurrent products of both passes.

@@ -41,12 +41,12 @@ impl Folds {
         Folds { of: of_queries.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
     }
 
-    /// How many there are.
+    /// The number of folds.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// How many queries have different words; with fewer than folds, some folds are empty.
+    /// The number of queries with different words; with fewer than folds, some folds are empty.
     pub fn texts(&self) -> usize {
         self.texts
     }
@@ -71,7 +71,7 @@ pub fn objective(metrics: &Metrics) -> f64 {
 /// The result of a system with free parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossValidated {
-    /// For each fold, which candidate is used on it.
+    /// The candidate that is used on each fold.
     pub chosen: Vec<usize>,
     /// Each query judged with the candidate of its fold.
     pub evaluation: Evaluation,

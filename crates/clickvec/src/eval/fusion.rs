@@ -3,7 +3,7 @@
 use super::{EvaluateOptions, Judgments, Scores, folds, judge};
 use crate::ranker::{FittedWeights, FusionMethod, fit_weights, fuse};
 
-/// What several systems together make of each query's titles; `scores` are theirs on the same queries.
+/// The fused scores of each query's titles; `scores` are theirs on the same queries.
 ///
 /// # Panics
 ///

@@ -14,7 +14,7 @@ pub const MAX_GRADE: u8 = 4;
 pub struct Judgments {
     /// The queries.
     pub queries: Vec<JudgedQuery>,
-    /// How many rows repeated a query, title and grade that was there already, and were left out.
+    /// The number of rows that repeated a query, title and grade that was there already, and were left out.
     pub duplicates: u64,
 }
 

@@ -173,7 +173,7 @@ impl Ranking {
         self.judged.iter().filter(|&&grade| grade >= relevant_from).count()
     }
 
-    /// How many of the first `k` titles are relevant, a mean.
+    /// The mean number of relevant titles among the first `k`.
     fn relevant_among(&self, k: usize, relevant_from: u8) -> f64 {
         let part = |group: Group<'_>| {
             let (n, seen) = (group.grades.len(), group.places(k).len());

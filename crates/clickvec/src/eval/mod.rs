@@ -155,7 +155,7 @@ pub struct Evaluation {
     pub queries: Vec<QueryMetrics>,
     /// The mean over all queries, those without a relevant title included, which score 0.
     pub mean: Metrics,
-    /// How many queries have no title with a grade above 0.
+    /// The number of queries that have no title with a grade above 0.
     pub queries_without_relevant: usize,
 }
 

@@ -70,10 +70,10 @@ pub enum Form {
     },
 }
 
-/// How many there are, and the first of them.
+/// A number of ids, and the first of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ids {
-    /// How many.
+    /// The number.
     pub count: u64,
     /// The first few, shortened.
     pub first: Vec<String>,

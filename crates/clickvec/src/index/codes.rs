@@ -6,7 +6,7 @@ use crate::math::nibbles::{self, ROWS};
 
 /// The largest code of a number. Codes are stored with [`ZERO`] added, so that they are positive.
 const LARGEST: f32 = 127.0;
-/// What is added to a code.
+/// The number that is added to a code.
 pub(super) const ZERO: u8 = 128;
 /// The middle of what the low four bits can be.
 pub(super) const MIDDLE: f64 = 7.5;

@@ -50,7 +50,7 @@ impl QuantizedIndex {
         &self.flat
     }
 
-    /// What [`FlatIndex::search`] finds, sooner.
+    /// The hits that [`FlatIndex::search`] finds, sooner.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl QuantizedIndex {
         Ok(&scratch.hits)
     }
 
-    /// What [`FlatIndex::search_batch`] finds, sooner.
+    /// The hits that [`FlatIndex::search_batch`] finds, sooner.
     ///
     /// # Errors
     ///
@@ -149,11 +149,11 @@ struct Question<'q> {
     query: &'q [f32],
     /// Whole groups, zeros behind the last number.
     codes: Vec<i8>,
-    /// What 1 in `codes` stands for.
+    /// The value of 1 in `codes`.
     step: f64,
-    /// What is added to the sum over all eight bits.
+    /// The number that is added to the sum over all eight bits.
     offset: f32,
-    /// What is added to the sum over the high bits.
+    /// The number that is added to the sum over the high bits.
     coarse_offset: f32,
     /// What a bound leaves out that is the same for all vectors.
     slack: f64,

@@ -12,7 +12,7 @@ use super::level::Level;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
-/// What the factors of an encoder's recurrent products are rounded to; sums and weights are f32.
+/// The precision of the factors of an encoder's recurrent products; sums and weights are f32.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {

@@ -139,7 +139,7 @@ pub fn gemm_onto<'b>(
     product(sizes, a, b.into(), c, start, Ahead::Rows(ahead));
 }
 
-/// What a product is added to.
+/// The numbers that a product is added to.
 #[derive(Clone, Copy)]
 pub(super) enum Start {
     Zero,
@@ -159,7 +159,7 @@ const AHEAD: usize = 3;
 /// Numbers of a cache line.
 const LINE: usize = 16;
 
-/// What is needed after a product. It is asked for tile by tile: all at once would wait for memory.
+/// The memory that is needed after a product. It is asked for tile by tile: all at once would wait for memory.
 #[derive(Clone, Copy)]
 pub(super) enum Ahead {
     Nothing,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {
-    /// What every processor of the target has.
+    /// The instructions that every processor of the target has.
     Plain = 1,
     /// AVX2 and FMA.
     Avx2 = 2,

@@ -66,7 +66,7 @@ pub const SYSTEMS: [&System; 14] = [
 
 /// A system of the comparison, neural or not; ready to score and not changed by scoring.
 pub trait Ranker: Send + Sync {
-    /// What reports call it.
+    /// The name in reports.
     fn name(&self) -> &str;
 
     /// One score a title, larger is better; only their order within one query means anything. Finite for every text.

@@ -10,7 +10,7 @@ use crate::error::shortened;
 /// A ranker's name and the parameters that were given, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankerSpec {
-    /// Which system.
+    /// The name of the system.
     pub name: String,
     /// Distinct names with finite values.
     pub parameters: Vec<(String, f64)>,

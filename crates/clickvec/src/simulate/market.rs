@@ -8,7 +8,7 @@ use crate::tables::Title;
 /// A random stream.
 pub(super) type Rng = Xoshiro256PlusPlus;
 
-/// How many titles of what sells best a biased engine puts into each list.
+/// The number of best-selling titles that a biased engine puts into each list.
 pub(super) const BEST_SELLERS: usize = 6;
 
 /// The difficulty of a query.
@@ -78,7 +78,7 @@ pub(super) trait Market: Sync {
     /// Something that has to do with it; perhaps itself.
     fn near(&self, intent: &Self::Intent, rng: &mut Rng) -> Self::Intent;
 
-    /// How good a title is for it, 0 to 4.
+    /// The grade of a title for it, 0 to 4.
     fn grade(&self, intent: &Self::Intent, title: u32) -> u8;
 
     /// Titles of all grades that have something to do with it, for a list of results: at least 10 if there are so many,

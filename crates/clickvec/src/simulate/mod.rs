@@ -42,7 +42,7 @@ pub struct SimulateConfig {
     pub misspelt: f64,
     /// η: the title at rank r, from 1, is examined with probability r^−η.
     pub position_bias: f64,
-    /// How much the engine ranks by what sells best of a thing instead of what is asked for: from 0, not at all, to 1,
+    /// The weight of what sells best of a thing, instead of what is asked for, in the engine's ranking: from 0, not at all, to 1,
     /// by nothing else.
     pub engine_bias: f64,
     /// ε: how often a title of no use at all is clicked when it is examined.
@@ -84,7 +84,7 @@ pub struct Summary {
     pub relevant_clicks: u64,
     /// Lists that were shown.
     pub impressions: u64,
-    /// Of these, with a misspelt query.
+    /// Lists of a misspelt query among these.
     pub misspelt: u64,
     /// Days of the log.
     pub days: u64,
@@ -107,7 +107,7 @@ pub struct Summary {
 pub struct Fewer {
     /// The kind.
     pub kind: Kind,
-    /// How many were found; if 0, there is no table of this kind.
+    /// The number that was found; if 0, there is no table of this kind.
     pub found: u64,
 }
 

@@ -23,7 +23,7 @@ use crate::eval::{Evaluation, Folds, Judgments, ReadCorpus, Scores, TestSet};
 use crate::ranker;
 use crate::train;
 
-/// Where a table keeps what is finished.
+/// The options of making a table: where it keeps what is finished.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
     /// The folder, which is made if it is not there.
@@ -32,13 +32,13 @@ pub struct Options<'a> {
     pub program: &'a Path,
 }
 
-/// What happens while a table is made.
+/// An event while a table is made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// The judged titles were read.
     TestSet(&'a TestSet),
-    /// What rankers learn from was read.
+    /// The corpus that rankers learn from was read.
     Corpus(&'a ReadCorpus),
     /// A row is begun.
     Row {
@@ -51,12 +51,12 @@ pub enum Event<'a> {
     Step {
         /// The system.
         system: &'static str,
-        /// How far it is.
+        /// The progress.
         progress: ranker::Progress,
     },
     /// Something happened in the training of a model.
     Training(&'a train::Event),
-    /// What was kept was damaged, and is made again.
+    /// A kept file was damaged, and is made again.
     Damaged {
         /// The file.
         path: &'a Path,
@@ -85,9 +85,9 @@ pub type Watch<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
 /// A table that was made.
 #[derive(Debug)]
 pub struct Table {
-    /// What all rows were judged by.
+    /// The judgments by which all rows were judged.
     pub judgments: Judgments,
-    /// Which fold each query is in.
+    /// The fold of each query.
     pub folds: Folds,
     /// The rows, in the order of the plan.
     pub rows: Vec<Row>,
@@ -107,7 +107,7 @@ pub struct Row {
 pub struct Judged {
     /// One for each set of parameters; of a fusion, one for each fold.
     pub points: Vec<Point>,
-    /// Which of them is used on each fold.
+    /// The point that is used on each fold.
     pub chosen: Vec<usize>,
     /// Each query judged with the point of its fold.
     pub evaluation: Evaluation,
@@ -126,16 +126,16 @@ pub struct Point {
     pub scores: Scores,
     /// How the model that it uses was trained, which other points may use too.
     pub training: TrainingFacts,
-    /// How long scoring took.
+    /// The seconds that scoring took.
     pub score_seconds: f64,
-    /// What it takes on disk once it is saved.
+    /// The bytes that it takes on disk once it is saved.
     pub bytes: u64,
 }
 
-/// How a model was trained.
+/// Facts about the training of a model.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrainingFacts {
-    /// How long it took, over all runs if it was stopped on the way.
+    /// The seconds that it took, over all runs if it was stopped on the way.
     pub seconds: f64,
     /// Mean loss of a pair in each epoch, where there are epochs.
     pub losses: Vec<f64>,

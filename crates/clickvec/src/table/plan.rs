@@ -16,7 +16,7 @@ const MOST_FOLDS: usize = 100;
 pub struct Plan {
     /// The files.
     pub data: Data,
-    /// How many folds the queries are cut into; with 1, parameters are chosen by the queries that they are judged by.
+    /// The number of folds that the queries are cut into; with 1, parameters are chosen by the queries that they are judged by.
     pub folds: usize,
     /// The seed of which query is in which fold.
     pub seed: u64,
@@ -44,13 +44,13 @@ pub struct Data {
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What the table calls it; no two rows have one name.
+    /// The name in the table; no two rows have the same.
     pub name: String,
-    /// What it is made of.
+    /// The source of its scores.
     pub source: Source,
 }
 
-/// What a row is made of. Where there are several points, each fold is judged with the one that was best on the others.
+/// The source of a row's scores. Where there are several points, each fold is judged with the one that was best on the others.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// A ranker of one of [`crate::ranker::SYSTEMS`].
@@ -78,7 +78,7 @@ pub enum Source {
 /// One training of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Training {
-    /// What reports call it.
+    /// The name in reports.
     pub label: String,
     /// The settings; the table's own field takes the place of theirs.
     pub config: TrainConfig,

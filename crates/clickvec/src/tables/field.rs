@@ -3,7 +3,7 @@
 use super::tsv::{Row, TableReader};
 use crate::Result;
 
-/// What stands between the names of columns that are joined, as `title+text`.
+/// The character between the names of columns that are joined, as `title+text`.
 const JOINS: char = '+';
 
 /// The names that a field is made of.

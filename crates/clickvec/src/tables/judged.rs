@@ -13,11 +13,11 @@ pub struct JudgedRow<'a> {
     pub line: u64,
     /// The query.
     pub query: &'a str,
-    /// What the query is called, if the table says.
+    /// The query's id, if the table has one.
     pub query_id: Option<&'a str>,
     /// The title that was judged.
     pub title: &'a str,
-    /// What the title is called, if the table says.
+    /// The title's id, if the table has one.
     pub title_id: Option<&'a str>,
     /// The grade as it is written.
     pub grade: &'a str,

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-/// What [`Lines::next`] found.
+/// The result of [`Lines::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundLine {
     /// A line, without its end.

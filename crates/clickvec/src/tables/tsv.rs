@@ -29,7 +29,7 @@ pub struct TableReader {
     tabs: Vec<u32>,
 }
 
-/// What [`TableReader::next`] found.
+/// The result of [`TableReader::next`].
 #[derive(Debug)]
 pub enum Line<'a> {
     /// A row with all required columns.
@@ -38,7 +38,7 @@ pub enum Line<'a> {
     Broken {
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The fault of the row.
         fault: TableFault,
     },
 }

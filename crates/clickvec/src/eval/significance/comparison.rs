@@ -18,7 +18,7 @@ pub struct Comparison {
     pub a: String,
     /// The second's.
     pub b: String,
-    /// What is compared.
+    /// The metric that is compared.
     pub metric: Metric,
     /// The test of a − b over all queries.
     pub test: PairedTest,
@@ -26,7 +26,7 @@ pub struct Comparison {
     pub holm: f64,
 }
 
-/// How many tests a claim of significance answers for.
+/// The tests that a claim of significance answers for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
     /// Each test alone: among twenty comparisons of equal systems one is expected to look significant.
@@ -35,7 +35,7 @@ pub enum Correction {
     Holm,
 }
 
-/// What a comparison shows of its first system.
+/// The verdict of a comparison about its first system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Significantly better than the second.
@@ -47,7 +47,7 @@ pub enum Verdict {
 }
 
 impl Comparison {
-    /// What the test shows of `a` compared with `b`.
+    /// The verdict about `a` compared with `b`.
     pub fn verdict(&self, correction: Correction) -> Verdict {
         let p = match correction {
             Correction::None => self.test.evidence(),

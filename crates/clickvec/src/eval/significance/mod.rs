@@ -27,10 +27,10 @@ pub const SIGNIFICANT: f64 = 0.05;
 /// no difference.
 const ROUNDING: f64 = 1e-9;
 
-/// How often a test or an interval draws at random, and from which seed.
+/// The random draws of a test or an interval: how many, and from which seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resampling {
-    /// How many times; the standard error of a p near 0.05 from 10,000 is 0.002.
+    /// The number of draws; the standard error of a p near 0.05 from 10,000 is 0.002.
     pub samples: u32,
     /// With the same seed the same numbers come out.
     pub seed: u64,

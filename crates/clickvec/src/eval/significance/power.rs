@@ -4,12 +4,12 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::{PairingFault, SIGNIFICANT, alike, paired_differences, probability_of_signs};
 
-/// How often the difference is to be found.
+/// The share of test sets in which the difference is to be found.
 const POWER: f64 = 0.8;
 /// The fewest pairs that differ of which it is said how pairs scatter, and whose t is taken for Student's.
 pub const LEAST_DIFFERING: usize = 10;
 
-/// How many pairs differ by more than rounding does.
+/// The number of pairs that differ by more than rounding does.
 ///
 /// # Errors
 ///

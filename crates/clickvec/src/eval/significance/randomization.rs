@@ -15,14 +15,14 @@ const TASK: u32 = 1024;
 /// Differences that one look-up sums.
 const GROUP: usize = 8;
 
-/// What a paired two-sided randomisation test says about the values a − b.
+/// The result of a paired two-sided randomisation test of the values a − b.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomizationTest {
     /// The mean of a − b.
     pub difference: f64,
     /// The probability of a |difference| this large or larger, if which value of a pair is whose were a coin's choice.
     pub p: f64,
-    /// How many ways to choose were gone through: all, or as many random ones.
+    /// The number of sign choices that were tried: all, or as many random ones.
     pub ways: u64,
     /// Whether those were all ways.
     pub exact: bool,

@@ -5,7 +5,7 @@ use statrs::function::beta::beta_reg;
 use super::{LEAST_DIFFERING, alike, paired_differences, probability_of_signs};
 use crate::error::PairingFault;
 
-/// What a paired two-sided t-test says about the values a − b.
+/// The result of a paired two-sided t-test of the values a − b.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairedTest {
     /// The mean of a − b.
@@ -18,7 +18,7 @@ pub struct PairedTest {
     pub p: f64,
     /// The number of pairs less one.
     pub degrees_of_freedom: usize,
-    /// How many pairs differ by more than rounding does.
+    /// The number of pairs that differ by more than rounding does.
     pub differing: usize,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Shared {
 pub(super) struct Gradient {
     /// Σ −log P over all words predicted.
     pub(super) loss: f64,
-    /// How many words were predicted.
+    /// The number of words that were predicted.
     pub(super) predicted: u64,
     /// [words of the minibatch, D]
     pub(super) table: Buffer,
@@ -90,7 +90,7 @@ impl Model {
         model
     }
 
-    /// What ends a sentence.
+    /// The number of the end of a sentence.
     pub(super) fn end(&self) -> u32 {
         self.table.rows() as u32
     }

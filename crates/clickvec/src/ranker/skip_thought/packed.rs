@@ -1,15 +1,15 @@
 //! Texts of different lengths, read step by step at once.
 
-/// What is at a place without a word.
+/// The number at a place without a word.
 pub(super) const NO_WORD: u32 = u32::MAX;
 
 /// Numbers of words, step by step, longest text first: those texts that are still being read at a step are the first
 /// ones, so a step is a few whole rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Packed {
-    /// Which text stands where, longest first; equal lengths in their order.
+    /// The text at each place, longest first; equal lengths in their order.
     pub(super) order: Vec<u32>,
-    /// How many texts have a word at each step.
+    /// The number of texts that have a word at each step.
     pub(super) alive: Vec<usize>,
     /// The words of all steps.
     pub(super) words: Vec<u32>,

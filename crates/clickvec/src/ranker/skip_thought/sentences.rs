@@ -91,7 +91,7 @@ impl Sentences {
         Sentences { vocabulary, counts: numbered, sentences, follows, usable }
     }
 
-    /// How many sentences can be learnt from.
+    /// The number of sentences that can be learnt from.
     pub(super) fn len(&self) -> usize {
         self.usable.len()
     }

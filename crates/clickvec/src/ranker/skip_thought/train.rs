@@ -18,7 +18,7 @@ const BLOCK: usize = 64;
 /// Minibatches between two words on how far training is.
 const ROUND: usize = 50;
 
-/// How to train.
+/// The settings of training.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) epochs: usize,

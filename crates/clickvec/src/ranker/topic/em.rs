@@ -24,9 +24,9 @@ const WORDS: usize = 8;
 pub(super) struct Settings {
     pub(super) topics: usize,
     pub(super) iterations: usize,
-    /// What the prior adds to each topic of a text.
+    /// The amount that the prior adds to each topic of a text.
     pub(super) topic_prior: f32,
-    /// What the prior adds to each word of a topic.
+    /// The amount that the prior adds to each word of a topic.
     pub(super) word_prior: f32,
     pub(super) seed: u64,
 }
@@ -83,7 +83,7 @@ struct Run<'a> {
 struct Em<'a> {
     settings: &'a Settings,
     sides: &'a [&'a Side],
-    /// How much each text, or pair of texts, counts.
+    /// The weight of each text, or pair of texts.
     weights: &'a [f32],
     /// Of each side.
     tables: Vec<Table>,

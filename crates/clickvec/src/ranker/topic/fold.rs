@@ -2,7 +2,7 @@
 
 use crate::math::vector::{add_scaled, dot};
 
-/// How the topics of a title are inferred; `prior` is what each topic gets before any word.
+/// The way in which the topics of a title are inferred; `prior` is what each topic gets before any word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Inference {
     /// The most likely θ, by EM: θ_z ∝ prior + Σ_w P(z|w, θ). It has one maximum.

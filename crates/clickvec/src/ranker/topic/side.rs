@@ -56,12 +56,12 @@ impl Side {
         Side { row_of, lists, ends: places, occurrences }
     }
 
-    /// How many texts there are.
+    /// The number of texts.
     pub(super) fn texts(&self) -> usize {
         self.lists.len()
     }
 
-    /// How many distinct words.
+    /// The number of distinct words.
     pub(super) fn words(&self) -> usize {
         self.ends.len()
     }
@@ -71,12 +71,12 @@ impl Side {
         self.lists.get(text)
     }
 
-    /// Where the words of a row stand: text by text, a text as often as it has the word.
+    /// The places of a row's words: text by text, a text as often as it has the word.
     pub(super) fn occurrences(&self, row: usize) -> &[u32] {
         &self.occurrences[self.first_occurrence(row)..self.ends[row]]
     }
 
-    /// How many occurrences the rows before this one have.
+    /// The number of occurrences of the rows before this one.
     pub(super) fn first_occurrence(&self, row: usize) -> usize {
         if row == 0 { 0 } else { self.ends[row - 1] }
     }
