@@ -7,4 +7,6 @@ pub(crate) enum Answer {
     Done,
     /// Done, and there is nothing that was asked for.
     No,
+    /// Not done, and the parser of the command line has said why.
+    Misused,
 }

@@ -19,9 +19,14 @@ use answer::Answer;
 use commands::Cli;
 
 fn main() -> ExitCode {
-    match commands::run(Cli::parse()) {
+    let answer = match Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(usage) => output::usage(&usage),
+    };
+    match answer {
         Ok(Answer::Done) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Misused) => ExitCode::from(2),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&error);

@@ -6,7 +6,10 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
 use anyhow::Result;
+pub(crate) use clickvec::error::printable;
 use serde::Serialize;
+
+use crate::answer::Answer;
 
 /// Standard output, buffered; whoever writes flushes, so that a full disk is noticed.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -30,9 +33,31 @@ pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
     result.map_err(|source| clickvec::Error::io(Path::new("standard output"), "write", source).into())
 }
 
-/// Says something on standard error; if nobody can hear it, nothing happens.
+/// Says something on standard error, line by line [`printable`]; if nobody can hear it, nothing happens.
 pub(crate) fn note(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let text = text.to_string();
+    let lines: Vec<_> = text.split('\n').map(printable).collect();
+    let _ = writeln!(io::stderr().lock(), "{}", lines.join("\n"));
+}
+
+/// Prints the help or the version that was asked for, or says what is wrong with the command line.
+pub(crate) fn usage(usage: &clap::Error) -> Result<Answer> {
+    if !usage.use_stderr() {
+        // On its own it would take a full disk for success.
+        written(usage.print().and_then(|()| io::stdout().flush()))?;
+        return Ok(Answer::Done);
+    }
+    // It repeats arguments as they are.
+    if std::env::args_os().any(|argument| !is_printable(&argument.to_string_lossy())) {
+        note(usage.render().to_string().trim_end());
+    } else {
+        let _ = usage.print();
+    }
+    Ok(Answer::Misused)
+}
+
+fn is_printable(text: &str) -> bool {
+    matches!(printable(text), Cow::Borrowed(_))
 }
 
 /// Says why a command could not be done: the error and those causes that it does not already repeat.
@@ -52,13 +77,12 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     io_errors.into_iter().any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// A text from outside without control characters, which could move a terminal's cursor or recolour it.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().any(char::is_control) {
-        Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
-    }
+/// A path, [`printable`].
+pub(crate) use clickvec::error::shown as path;
+
+/// Writes a path into JSON, which has no way to say bytes that are no UTF-8: they come as U+FFFD.
+pub(crate) fn json_path<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.as_ref().to_string_lossy())
 }
 
 /// A count with its thousands apart: `12,345`.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// What a message calls a file.
 pub(crate) fn named(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") { "standard input".to_owned() } else { clickvec::error::shown(path) }
 }
 
 /// Whether a path is standard input or anything else that can be read only once.

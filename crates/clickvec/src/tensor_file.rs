@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result, shortened};
-use crate::files::write_atomically;
+use crate::error::{Error, FileFault, Result, said, shortened};
+use crate::files::{open_plain, write_atomically};
 use crate::math::Matrix;
 use memmap2::Mmap;
 use safetensors::SafeTensors;
@@ -11,7 +11,6 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -19,6 +18,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// The one key under which the JSON value stands: with two, their order would be random.
 const KEY: &str = "clickvec";
+
+/// Names, shapes and settings have some thousand bytes in every file that there is: the dictionary and the vocabulary are
+/// tensors. A parser may take twenty times the memory of what it reads.
+const MAX_HEADER_BYTES: u64 = 4 << 20;
 
 /// A tensor to write.
 pub(crate) struct Entry<'a> {
@@ -200,6 +203,10 @@ pub(crate) fn write(path: &Path, json: &impl Serialize, mut entries: Vec<Entry<'
         .map_err(|error| failed(std::io::Error::other(error)))?;
     let mut header = serde_json::to_vec(&metadata).map_err(|error| failed(error.into()))?;
     header.resize(header.len().next_multiple_of(8), b' ');
+    if header.len() as u64 > MAX_HEADER_BYTES {
+        let fault = FileFault::HeaderTooLarge { limit: MAX_HEADER_BYTES, found: header.len() as u64 };
+        return Err(Error::File { path: path.to_owned(), fault });
+    }
     write_atomically(path, |out| {
         out.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
         out.write_all(&header).map_err(failed)?;
@@ -214,16 +221,7 @@ pub(crate) struct TensorFile {
 
 impl TensorFile {
     pub(crate) fn open(path: &Path) -> Result<TensorFile> {
-        let failed = |source| Error::io(path, "open", source);
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(Error::IsFolder { path: path.to_owned() });
-        }
-        if !metadata.is_file() {
-            let fault = FileFault::NotSafetensors { found: "no ordinary file".to_owned() };
-            return Err(Error::File { path: path.to_owned(), fault });
-        }
+        let file = open_plain(path)?;
         // SAFETY: files of this kind are replaced by renaming, never changed in place, by this
         // program; all that is read is copied out and checked while it is.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;
@@ -253,7 +251,12 @@ impl TensorFile {
 
     /// The tensors, and the JSON value as text.
     fn read(&self) -> Result<(Tensors<'_>, String), FileFault> {
-        let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.to_string() };
+        let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: said(&error) };
+        let bytes = self.map.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        // Where more is said than there is, this is another kind of file.
+        if bytes > MAX_HEADER_BYTES && bytes < self.map.len() as u64 {
+            return Err(FileFault::HeaderTooLarge { limit: MAX_HEADER_BYTES, found: bytes });
+        }
         let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(bad)?;
         let tensors = SafeTensors::deserialize(&self.map).map_err(bad)?;
         let json = metadata.metadata().as_ref().and_then(|keys| keys.get(KEY)).ok_or(FileFault::NoSettings)?;
@@ -290,7 +293,7 @@ struct Fingerprinted {
 }
 
 fn bad_settings(error: serde_json::Error) -> FileFault {
-    FileFault::BadSettings { found: error.to_string() }
+    FileFault::BadSettings { found: said(&error) }
 }
 
 /// The tensors of a mapped file.

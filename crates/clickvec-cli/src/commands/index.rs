@@ -44,6 +44,7 @@ pub(crate) struct Args {
 /// What programs read.
 #[derive(Serialize)]
 struct Report<'a> {
+    #[serde(serialize_with = "output::json_path")]
     index: &'a Path,
     titles: usize,
     left_out: usize,

@@ -32,6 +32,7 @@ pub(crate) struct Args {
 /// What programs read.
 #[derive(Serialize)]
 struct Report<'a> {
+    #[serde(serialize_with = "output::json_path")]
     file: &'a Path,
     encoder: &'a EncoderConfig,
     shared_towers: bool,
@@ -54,6 +55,7 @@ struct TensorReport {
 
 #[derive(Serialize)]
 struct IndexReport<'a> {
+    #[serde(serialize_with = "output::json_path")]
     index: &'a Path,
     encoder: &'a EncoderConfig,
     #[serde(flatten)]
@@ -93,7 +95,7 @@ fn run_index(args: &Args) -> Result<Answer> {
 fn index_text(report: &IndexReport<'_>) -> String {
     let summary = &report.summary;
     let mut text = facts(&[
-        ("index", report.index.display().to_string()),
+        ("index", output::path(report.index)),
         ("fingerprint", summary.fingerprint.clone()),
         ("written by", format!("clickvec {}", output::printable(&summary.version))),
         ("titles", output::count(summary.titles)),
@@ -149,7 +151,7 @@ fn text(report: &Report<'_>) -> String {
     let towers =
         if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
     let mut text = facts(&[
-        ("model", report.file.display().to_string()),
+        ("model", output::path(report.file)),
         ("fingerprint", report.fingerprint.to_owned()),
         ("encoder", report.encoder.to_string()),
         ("towers", towers.to_owned()),

@@ -91,6 +91,7 @@ fn bias(text: &str) -> Result<f64, String> {
 /// What programs read.
 #[derive(Serialize)]
 struct Report<'a> {
+    #[serde(serialize_with = "output::json_path")]
     simulation: &'a Path,
     seconds: f64,
     #[serde(flatten)]
@@ -133,7 +134,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::written(out.flush())?;
         return Ok(Answer::Done);
     }
-    let folder = args.output.display();
+    let folder = output::path(&args.output);
     let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
     output::note(format_args!(
         "{folder}: written after {}; {} from {} in {} shown, {}",

@@ -12,6 +12,7 @@ mod help;
 mod index;
 mod inspect;
 mod pipes;
+mod places;
 mod prepare;
 mod rankers;
 mod resume;

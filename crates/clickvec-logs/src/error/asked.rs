@@ -124,7 +124,10 @@ pub enum Asked {
         preset: &'static str,
     },
     /// An output is a file that the shell has opened.
-    #[error("{}: expected a file, a pipe or standard output, found a redirection to a file; name the file itself", path.display())]
+    #[error(
+        "{}: expected a file, a pipe or standard output, found a redirection to a file; name the file itself",
+        clickvec::error::shown(path)
+    )]
     Redirection {
         /// The output.
         path: PathBuf,

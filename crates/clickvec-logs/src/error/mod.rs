@@ -12,8 +12,6 @@ pub use asked::{Asked, Need, Reason};
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How much of a name a message repeats.
-const SHOWN_CHARACTERS: usize = 40;
 /// How many names of a header a message repeats.
 const SHOWN_NAMES: usize = 20;
 
@@ -25,7 +23,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] clickvec::Error),
     /// A file as a whole is not what it should be.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {fault}", clickvec::error::shown(path))]
     Table {
         /// The file.
         path: PathBuf,
@@ -105,7 +103,12 @@ pub enum TableFault {
         column: String,
     },
     /// Another file of the same log has columns that this one lacks, or the other way round.
-    #[error("expected the columns of {}, {}, found {}; prepare logs of different forms one by one", first.display(), names(expected), names(found))]
+    #[error(
+        "expected the columns of {}, {}, found {}; prepare logs of different forms one by one",
+        clickvec::error::shown(first),
+        names(expected),
+        names(found)
+    )]
     OtherColumns {
         /// The first file.
         first: PathBuf,
@@ -279,16 +282,6 @@ impl From<Asked> for Error {
     }
 }
 
-/// The beginning of a field, without what a terminal would obey.
-pub(crate) fn shown(field: &str) -> String {
-    let mut text: String =
-        field.chars().take(SHOWN_CHARACTERS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if field.chars().nth(SHOWN_CHARACTERS).is_some() {
-        text.push('…');
-    }
-    text
-}
-
 /// What a field has instead of what it should, without what somebody may have typed: a field can be shifted.
 pub(crate) fn what(field: &str) -> String {
     let field = field.trim();
@@ -308,7 +301,5 @@ fn names(names: &[String]) -> String {
         let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
         return format!("{columns} whose names are not shown, since the first line may be no header");
     }
-    let list: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{}`", shown(name))).collect();
-    let more = names.len().saturating_sub(SHOWN_NAMES);
-    if more > 0 { format!("{} and {more} more", list.join(", ")) } else { list.join(", ") }
+    clickvec::error::listed(names, SHOWN_NAMES)
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::Weighting;
 use crate::Result;
-use crate::error::TableFault;
-use crate::tables::{Field, Row, Skipped, Step, TableReader, shown};
+use crate::error::{TableFault, shortened};
+use crate::tables::{Field, Row, Skipped, Step, TableReader};
 
 /// One clicked pair; lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,7 +108,7 @@ impl ClickReader {
 fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
     match field.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number.abs()),
-        _ => Err(TableFault::BadNumber { column, found: shown(field) }),
+        _ => Err(TableFault::BadNumber { column, found: shortened(field) }),
     }
 }
 

@@ -13,6 +13,16 @@ pub enum FileFault {
         /// What the parser said.
         found: String,
     },
+    /// A header larger than any that was ever written.
+    #[error(
+        "expected a safetensors file with a header of at most {limit} bytes, found one of {found}; was it written by clickvec?"
+    )]
+    HeaderTooLarge {
+        /// The bound.
+        limit: u64,
+        /// What its first bytes say.
+        found: u64,
+    },
     /// A safetensors file of somebody else.
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,

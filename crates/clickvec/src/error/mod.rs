@@ -3,6 +3,7 @@
 mod file;
 mod index;
 mod plan;
+mod shown;
 mod system;
 mod table;
 mod test_set;
@@ -11,6 +12,9 @@ mod vector_file;
 pub use file::{FileFault, ResumeFault};
 pub use index::IndexFault;
 pub use plan::PlanFault;
+pub(crate) use shown::said;
+use shown::told;
+pub use shown::{listed, printable, shortened, shown};
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::TestSetFault;
@@ -22,15 +26,12 @@ use std::path::{Path, PathBuf};
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How much of a field a message repeats.
-const SHOWN_CHARACTERS: usize = 40;
-
 /// Everything that can go wrong, one variant a place where it does.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused to read, write, map or rename a file.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {source}", shown(path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -40,13 +41,22 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A folder stands where a file should.
-    #[error("{}: expected a file, found a folder; name a file inside it", path.display())]
+    #[error("{}: expected a file, found a folder; name a file inside it", shown(path))]
     IsFolder {
         /// The folder.
         path: PathBuf,
     },
+    /// A file that is mapped or read in any order is none.
+    #[error(
+        "{}: expected a plain file, found a pipe, a device or the like; save what comes from it as a file first",
+        shown(path)
+    )]
+    NotPlain {
+        /// What stands there.
+        path: PathBuf,
+    },
     /// Reading stopped in the middle of a table; a compressed file that was cut short ends here.
-    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", path.display())]
+    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", shown(path))]
     ReadAt {
         /// The file.
         path: PathBuf,
@@ -56,13 +66,13 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A table of vectors, or a query to it, is not what it should be.
-    #[error("vectors: {0}")]
+    #[error("vectors: {}", told(.0))]
     Vectors(#[from] VectorFault),
     /// A ranker, as it was asked for, is not what it should be.
-    #[error("ranker {0}")]
+    #[error("ranker {}", told(.0))]
     Ranker(#[from] SpecFault),
     /// A ranker cannot be trained on what it is given.
-    #[error("{ranker}: {fault}")]
+    #[error("{ranker}: {}", told(fault))]
     Learn {
         /// Its name.
         ranker: &'static str,
@@ -79,7 +89,7 @@ pub enum Error {
     #[error(transparent)]
     Pairing(#[from] PairingFault),
     /// A model or a checkpoint is not what it should be.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {}", shown(path), told(fault))]
     File {
         /// The file.
         path: PathBuf,
@@ -87,7 +97,7 @@ pub enum Error {
         fault: FileFault,
     },
     /// An index is not what it should be, or cannot be written where it should.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {}", shown(path), told(fault))]
     Index {
         /// The folder.
         path: PathBuf,
@@ -95,19 +105,22 @@ pub enum Error {
         fault: IndexFault,
     },
     /// Something that is no ordinary file stands where one is to be written.
-    #[error("{}: expected an ordinary file or none, found a device, a pipe or the like; name another output", path.display())]
+    #[error(
+        "{}: expected an ordinary file or none, found a device, a pipe or the like; name another output",
+        shown(path)
+    )]
     NotAFile {
         /// What stands there.
         path: PathBuf,
     },
     /// Another process writes to the same place.
-    #[error("{}: another process writes to this output; wait for it or name another output", path.display())]
+    #[error("{}: another process writes to this output; wait for it or name another output", shown(path))]
     InUse {
         /// The output.
         path: PathBuf,
     },
     /// What stands at an output is something else, and would be lost.
-    #[error("{}: expected {what} to replace, or nothing, found {found}; name another output", path.display())]
+    #[error("{}: expected {what} to replace, or nothing, found {}; name another output", shown(path), told(found))]
     NotReplaceable {
         /// The output.
         path: PathBuf,
@@ -134,7 +147,7 @@ pub enum Error {
         pairs_a_day: u64,
     },
     /// A file was to be written into a folder that is not there.
-    #[error("{}: expected a folder to write into, found none; make it first", path.display())]
+    #[error("{}: expected a folder to write into, found none; make it first", shown(path))]
     NoFolder {
         /// The folder.
         path: PathBuf,
@@ -165,7 +178,7 @@ pub enum Error {
         model: Option<(PathBuf, u32)>,
     },
     /// A run cannot continue from a checkpoint.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {}", shown(path), told(fault))]
     Resume {
         /// The checkpoint.
         path: PathBuf,
@@ -173,7 +186,7 @@ pub enum Error {
         fault: ResumeFault,
     },
     /// A click log has nothing to train on.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {}", shown(path), told(fault))]
     Log {
         /// The file.
         path: PathBuf,
@@ -181,7 +194,7 @@ pub enum Error {
         fault: LogFault,
     },
     /// A table (clicks, judged, titles, TREC) is not what it should be.
-    #[error("{}: {fault}", at_line(path, *line))]
+    #[error("{}: {}", at_line(path, *line), told(fault))]
     Table {
         /// The file.
         path: PathBuf,
@@ -191,7 +204,7 @@ pub enum Error {
         fault: TableFault,
     },
     /// The files of a test set do not go together.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {}", shown(path), told(fault))]
     TestSet {
         /// The file or folder.
         path: PathBuf,
@@ -207,24 +220,16 @@ impl Error {
     }
 }
 
-/// The beginning of a field: a message repeats what it found, which may be hostile and megabytes long.
-pub(crate) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 fn at_line(path: &Path, line: Option<u64>) -> String {
     match line {
-        Some(line) => format!("{}:{line}", path.display()),
-        None => path.display().to_string(),
+        Some(line) => format!("{}:{line}", shown(path)),
+        None => shown(path),
     }
 }
 
 fn left_model(model: &Option<(PathBuf, u32)>) -> String {
     match model {
-        Some((path, epoch)) => format!("the last good model, of epoch {epoch}, is in {}", path.display()),
+        Some((path, epoch)) => format!("the last good model, of epoch {epoch}, is in {}", shown(path)),
         None => "no epoch was finished, so there is no model".to_owned(),
     }
 }

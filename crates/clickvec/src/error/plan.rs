@@ -56,7 +56,7 @@ pub enum PlanFault {
     /// A file that gives what is in it once only.
     #[error(
         "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",
-        path.display()
+        super::shown(path)
     )]
     Pipe {
         /// The pipe.
@@ -65,14 +65,14 @@ pub enum PlanFault {
     /// A file is another than it was when the table was begun.
     #[error(
         "{}: expected it to stay as it is while the table is made, found it changed; make the table again",
-        path.display()
+        super::shown(path)
     )]
     Changed {
         /// The file.
         path: PathBuf,
     },
     /// Another process makes a table in the same folder.
-    #[error("{}: another process makes a table there; wait for it or name another folder", path.display())]
+    #[error("{}: another process makes a table there; wait for it or name another folder", super::shown(path))]
     InUse {
         /// The folder.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum PlanFault {
     #[error(
         "{}: expected a validation set that is not judged in the table, found {} of it there, the first `{first}`; leave \
          them or the validation set out",
-        path.display(),
+        super::shown(path),
         queries(*found)
     )]
     JudgedValidation {

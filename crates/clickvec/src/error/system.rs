@@ -192,7 +192,7 @@ pub enum LearnFault {
         what: &'static str,
     },
     /// A file has nothing to learn from.
-    #[error("{}: expected {what}, found {found}", path.display())]
+    #[error("{}: expected {what}, found {found}", super::shown(path))]
     BadFile {
         /// The file.
         path: std::path::PathBuf,

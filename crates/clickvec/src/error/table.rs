@@ -1,6 +1,6 @@
 //! What can be wrong with tables: clicks, judged titles, titles, TREC files.
 
-use super::SHOWN_CHARACTERS;
+use super::listed;
 
 /// How many names of a header a message repeats.
 const SHOWN_NAMES: usize = 20;
@@ -10,7 +10,10 @@ const SHOWN_NAMES: usize = 20;
 #[non_exhaustive]
 pub enum TableFault {
     /// The header lacks a column.
-    #[error("expected a column `{column}` in the header, found {}; see docs/reference/tables.md", quoted(found))]
+    #[error(
+        "expected a column `{column}` in the header, found {}; see docs/reference/tables.md",
+        listed(found, SHOWN_NAMES)
+    )]
     MissingColumn {
         /// The name that was looked for.
         column: String,
@@ -21,7 +24,7 @@ pub enum TableFault {
     #[error(
         "expected a column `{column}` in the header, found {}; see docs/reference/tables.md; where the first line is a document, put \
          the line id<TAB>{title} before it",
-        quoted(found)
+        listed(found, SHOWN_NAMES)
     )]
     NoTitlesHeader {
         /// The name that was looked for first.
@@ -204,20 +207,4 @@ pub enum LogFault {
         /// Pairs.
         pairs: u64,
     },
-}
-
-fn quoted(names: &[String]) -> String {
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    // A hostile header may have a million names, or a name of a million letters.
-    let shown = names.iter().take(SHOWN_NAMES).map(|name| match name.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((end, _)) => format!("`{}…`", &name[..end]),
-        None => format!("`{name}`"),
-    });
-    let mut list = shown.collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN_NAMES {
-        list.push_str(&format!(" and {} more", names.len() - SHOWN_NAMES));
-    }
-    list
 }

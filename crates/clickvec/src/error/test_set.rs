@@ -1,5 +1,7 @@
 //! What can be wrong with the files that a test set is made of, as a whole.
 
+use super::listed;
+
 /// What can be wrong with a test set of several files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -16,7 +18,7 @@ pub enum TestSetFault {
     /// A BEIR folder has several qrels, and none of them is the test set.
     #[error(
         "expected `test.tsv`, or one file of judgments, found {}; name one of them instead of the folder",
-        listed(found)
+        listed(found, SHOWN_NAMES)
     )]
     SeveralQrels {
         /// Their names.
@@ -58,11 +60,3 @@ pub enum TestSetFault {
 
 /// How many names a message repeats.
 const SHOWN_NAMES: usize = 10;
-
-fn listed(names: &[String]) -> String {
-    let mut list: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
-    if names.len() > SHOWN_NAMES {
-        list.push(format!("{} more", names.len() - SHOWN_NAMES));
-    }
-    list.join(", ")
-}

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use super::shown;
+
 /// Where in a file of vectors something is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPlace {
@@ -151,8 +153,8 @@ pub enum VectorFileFault {
 
 pub(super) fn at(path: &Path, place: VectorPlace) -> String {
     match place {
-        VectorPlace::File => path.display().to_string(),
-        VectorPlace::Line(line) => format!("{}:{line}", path.display()),
-        VectorPlace::Vector(vector) => format!("{}, vector {vector}", path.display()),
+        VectorPlace::File => shown(path),
+        VectorPlace::Line(line) => format!("{}:{line}", shown(path)),
+        VectorPlace::Vector(vector) => format!("{}, vector {vector}", shown(path)),
     }
 }

@@ -4,7 +4,7 @@
 //! wants to be told before they are read.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{Error, IndexFault, Result, shortened};
-use crate::files::{self, Claim};
+use crate::error::{Error, IndexFault, Result, said, shortened};
+use crate::files::{self, Claim, Found};
 
 /// The version of the form of an index; `format` in the manifest.
 const FORMAT: u32 = 1;
@@ -85,9 +85,10 @@ pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
 impl<A: DeserializeOwned + Serialize> Folder<A> {
     fn open(path: &Path) -> Result<Folder<A>> {
         let fault = |fault| Error::Index { path: path.to_owned(), fault };
-        let metadata = fs::metadata(path).map_err(|source| Error::io(path, "open", source))?;
-        if !metadata.is_dir() {
-            return Err(fault(IndexFault::NotAFolder));
+        match Found::at(path).map_err(|source| Error::io(path, "open", source))? {
+            Found::Folder => {}
+            Found::Nothing => return Err(Error::io(path, "open", io::ErrorKind::NotFound.into())),
+            Found::File(_) | Found::Special => return Err(fault(IndexFault::NotAFolder)),
         }
         let manifest = parse(&read_manifest(path)?).map_err(fault)?;
         Ok(Folder { path: path.to_owned(), manifest })
@@ -146,9 +147,8 @@ impl<A> Folder<A> {
         let part = self.files().get(name);
         let part = part.ok_or_else(|| self.fault(IndexFault::NotListed { name: name.to_owned() }))?;
         let path = self.path.join(name);
-        let found = match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => metadata.len(),
-            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::io(&path, "open", source)),
+        let found = match Found::at(&path).map_err(|source| Error::io(&path, "open", source))? {
+            Found::File(metadata) => metadata.len(),
             _ => return Err(self.fault(IndexFault::MissingFile { name: name.to_owned() })),
         };
         if found != part.bytes {
@@ -161,9 +161,8 @@ impl<A> Folder<A> {
 fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
     let path = folder.join(MANIFEST);
     let fault = |fault| Error::Index { path: folder.to_owned(), fault };
-    match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::io(&path, "open", source)),
+    match Found::at(&path).map_err(|source| Error::io(&path, "open", source))? {
+        Found::File(_) => {}
         _ => return Err(fault(IndexFault::NoManifest)),
     }
     let mut bytes = Vec::new();
@@ -176,7 +175,7 @@ fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
 }
 
 fn parse<A: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Manifest<A>, IndexFault> {
-    let bad = |error: serde_json::Error| IndexFault::BadManifest { found: error.to_string() };
+    let bad = |error: serde_json::Error| IndexFault::BadManifest { found: said(&error) };
     let head: Head = serde_json::from_slice(bytes).map_err(bad)?;
     if head.kind != KIND {
         return Err(IndexFault::Kind { found: shortened(&head.kind) });
@@ -277,7 +276,7 @@ pub(crate) fn write<A: Serialize>(
     let _claim = Claim::new(&target)?;
     files::remove_abandoned(&target);
     let failed = |source| Error::io(path, "write", source);
-    let temporary = files::new_temporary_folder(&target).map_err(failed)?;
+    let temporary = files::TemporaryFolder::new(&target).map_err(failed)?;
     let mut writer = Writer { folder: temporary.path().to_owned(), files: BTreeMap::new() };
     fill(&mut writer)?;
     let contents = Contents { version: env!("CARGO_PKG_VERSION").to_owned(), about, files: writer.files };

@@ -109,7 +109,7 @@ pub(super) fn write<M: Market>(
     let _claim = Claim::new(&target)?;
     files::remove_abandoned(&target);
     let failed = |source| Error::io(output, "write", source);
-    let temporary = files::new_temporary_folder(&target).map_err(failed)?;
+    let temporary = files::TemporaryFolder::new(&target).map_err(failed)?;
     let mut writer = Writer { output, folder: temporary.path(), files: Vec::new() };
 
     let (judged, validation) = judge(config, market);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::field;
-use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE, shown};
-use crate::error::{Error, Result, TableFault};
+use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE};
+use crate::error::{Error, Result, TableFault, shortened};
 
 /// The member with what an object is called.
 const ID: &str = "_id";
@@ -125,7 +125,7 @@ fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 }
 
 fn bad_member(member: &str, wanted: &'static str, found: Option<&Value>) -> TableFault {
-    let found = found.map_or("nothing".to_owned(), |value| format!("`{}`", shown(&value.to_string())));
+    let found = found.map_or("nothing".to_owned(), |value| format!("`{}`", shortened(&value.to_string())));
     TableFault::BadMember { member: member.to_owned(), wanted, found }
 }
 

@@ -25,9 +25,6 @@ pub const TITLE: &str = "title";
 /// How many skipped lines are kept to be shown.
 pub const SHOWN_SKIPPED_LINES: usize = 5;
 
-/// How much of a bad field a message repeats.
-const SHOWN_CHARACTERS: usize = 40;
-
 /// The lines that a reader left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
@@ -53,12 +50,5 @@ impl Skipped {
         if self.first.len() < SHOWN_SKIPPED_LINES {
             self.first.push(SkippedLine { line, reason });
         }
-    }
-}
-
-pub(crate) fn shown(field: &str) -> String {
-    match field.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &field[..end]),
-        None => field.to_owned(),
     }
 }

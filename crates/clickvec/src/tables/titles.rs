@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use super::Skipped;
 use super::beir::{self, Document, JsonLines};
 use super::field::{self, Field};
 use super::tsv::{Line, TableReader};
-use super::{Skipped, shown};
-use crate::error::{TableFault, TestSetFault};
+use crate::error::{TableFault, TestSetFault, shortened};
 use crate::{Error, Result, files};
 
 /// The corpus of a BEIR folder.
@@ -153,7 +153,7 @@ fn refuse_duplicates(path: &Path, titles: &[Title], lines: &[u64]) -> Result<()>
     let mut first_lines = HashMap::with_capacity(titles.len());
     for (title, &line) in titles.iter().zip(lines) {
         if let Some(first_line) = first_lines.insert(title.id.as_str(), line) {
-            let fault = TableFault::DuplicateId { id: shown(&title.id), first_line };
+            let fault = TableFault::DuplicateId { id: shortened(&title.id), first_line };
             return Err(Error::Table { path: path.to_owned(), line: Some(line), fault });
         }
     }

@@ -168,6 +168,43 @@ fn no_safetensors_at_all() {
 }
 
 #[test]
+fn a_header_that_would_fill_the_memory_is_not_parsed() {
+    let (place, good) = small_model();
+    let mut parts = Parts::of(&good);
+    parts.json["training"]["version"] = json!("x".repeat(5 << 20));
+    let begun = std::time::Instant::now();
+    faulty!(place, parts, FileFault::HeaderTooLarge { limit, .. } if limit == 4 << 20);
+    // A million tensors would take a minute and two gigabytes.
+    let mut parts = Parts::of(&good);
+    let none = |name: u32| (format!("t{name}"), "F32".to_owned(), vec![0], Vec::new());
+    parts.tensors.extend((0..100_000).map(none));
+    faulty!(place, parts, FileFault::HeaderTooLarge { .. });
+    assert!(begun.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn a_message_repeats_little_and_nothing_that_a_terminal_obeys() {
+    let (place, good) = small_model();
+    let hostile = format!("\u{1b}[2J{}", "x".repeat(1 << 20));
+    let message = |parts: &Parts| load(&place.output(), &parts.bytes()).err().expect("a fault");
+    let mut faults = Vec::new();
+    for (place, value) in
+        [("/kind", json!(hostile)), ("/training/config", json!(hostile)), ("/fingerprint", json!(hostile))]
+    {
+        let mut parts = Parts::of(&good);
+        *parts.json.pointer_mut(place).expect("there") = value;
+        faults.push(message(&parts));
+    }
+    let mut parts = Parts::of(&good);
+    parts.tensors[1].0 = hostile.clone();
+    faults.push(message(&parts));
+    for fault in faults {
+        let error = Error::File { path: "a\u{1b}b".into(), fault }.to_string();
+        assert!(error.len() < 3000 && !error.contains('\u{1b}'), "{error:.5000}");
+    }
+}
+
+#[test]
 fn settings_that_are_missing_or_broken() {
     let (place, good) = small_model();
     let parts = Parts::of(&good);

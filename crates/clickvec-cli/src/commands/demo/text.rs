@@ -34,7 +34,7 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     let _ = writeln!(text, "Searches among all {titles}, the first judged query of four kinds, and");
     text.push_str("the true grade of each result with what it has in common with the query:\n");
     report.searches.iter().for_each(|search| push_search(&mut text, search));
-    let _ = writeln!(text, "\nThe same with pictures: {}\n", page.display());
+    let _ = writeln!(text, "\nThe same with pictures: {}\n", output::path(page));
     if !next.kept.is_empty() {
         text.push_str("With the log and the models that were kept:\n");
         push_commands(&mut text, &next.kept);

@@ -44,7 +44,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let mut out = output::stdout();
         output::json_line(
             &mut out,
-            &report::Object { output: &args.output, validation: args.validation(), report: &report },
+            &report::Object {
+                output: args.output.to_string_lossy(),
+                validation: args.validation().map(|path| path.to_string_lossy()),
+                report: &report,
+            },
         )?;
         output::written(out.flush())?;
     } else {

@@ -1,7 +1,7 @@
 //! What was found in the logs, for people and for programs.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clickvec_logs::Report;
@@ -17,8 +17,8 @@ const BAR_WIDTH: usize = 40;
 /// What programs read.
 #[derive(Serialize)]
 pub(super) struct Object<'a> {
-    pub(super) output: &'a PathBuf,
-    pub(super) validation: Option<&'a PathBuf>,
+    pub(super) output: Cow<'a, str>,
+    pub(super) validation: Option<Cow<'a, str>>,
     #[serde(flatten)]
     pub(super) report: &'a Report,
 }
@@ -89,9 +89,9 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
             let _ = writeln!(text, "warning: the log cannot compare the first position with any other");
         }
     }
-    let _ = writeln!(text, "\n{}: written; {}", args.output.display(), counts(&report.training));
+    let _ = writeln!(text, "\n{}: written; {}", output::path(&args.output), counts(&report.training));
     if let (Some(path), Some(written)) = (args.validation(), &report.validation) {
-        let _ = writeln!(text, "{}: written; {}", path.display(), counts(written));
+        let _ = writeln!(text, "{}: written; {}", output::path(path), counts(written));
     }
     match report.min_users {
         Some(least) => {

@@ -38,6 +38,7 @@ pub(super) enum JsonEvent<'a> {
         schedule_cut: bool,
     },
     Done {
+        #[serde(serialize_with = "crate::output::json_path")]
         model: &'a Path,
         fingerprint: &'a str,
         epoch: u32,

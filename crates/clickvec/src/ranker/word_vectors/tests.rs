@@ -139,7 +139,7 @@ fn an_entry_is_found_as_the_word_that_it_becomes() {
 #[test]
 fn what_is_wrong_with_text_is_said() {
     let at = |line, fault| (Place::Line(line), fault);
-    let shown = |text: &str| text.to_owned();
+    let shown = crate::error::shortened;
     assert_eq!(fault(b""), (Place::File, Fault::Empty));
     assert_eq!(fault(b"query\ttitle\nred\tdoor\n"), at(1, Fault::UnknownForm { found: shown("query\ttitle") }));
     assert_eq!(fault(b"3 0\n"), at(1, Fault::Dimension { most: MAX_DIMENSION, found: 0 }));

@@ -1,0 +1,172 @@
+//! Where files lie: odd names, private files, pipes, and what a kill leaves behind.
+#![cfg(target_os = "linux")]
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Folder, SMALL, program};
+
+/// What is in the folder that has a temporary name.
+fn left_behind(folder: &Folder) -> Vec<OsString> {
+    let entries = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    entries.filter(|name| name.to_string_lossy().starts_with(".clickvec-")).collect()
+}
+
+#[test]
+fn a_pipe_where_a_file_must_be_is_told_at_once() {
+    let folder = Folder::with_model();
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    for arguments in [
+        "inspect pipe",
+        "search --model pipe --titles titles.tsv red",
+        "search --index pipe red",
+        "embed --model pipe --side query clicks.tsv",
+        "index --model pipe --titles titles.tsv --output index",
+        "evaluate --judged judged.tsv --model pipe",
+    ] {
+        let mut child = Command::new(program())
+            .args(arguments.split(' '))
+            .current_dir(folder.path(""))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let waited = child.try_wait().unwrap().is_none();
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!waited && output.status.code() == Some(2), "{arguments}: {stderr}");
+        assert!(stderr.contains("pipe: expected "), "{arguments}: {stderr}");
+    }
+}
+
+#[test]
+fn who_may_read_a_file_stays_so_when_it_is_replaced() {
+    let folder = Folder::with_model();
+    folder.write("open", "");
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().mode() & 0o777;
+    let outputs: [(&str, &[&str]); 4] = [
+        ("model", &[&["train", "--clicks", "clicks.tsv", "--output", "model"], &SMALL[..]].concat()),
+        ("vectors", &["embed", "--model", "model.safetensors", "--side", "title", "--output", "vectors", "titles.tsv"]),
+        ("queries", &["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--per-query", "queries"]),
+        ("index", &["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "index"]),
+    ];
+    for (name, arguments) in outputs {
+        folder.run(arguments).code(0);
+        let (new, private) = if name == "index" { (0o777, 0o700) } else { (0o666, 0o600) };
+        // The umask is the same for both.
+        assert_eq!(mode(name) & 0o666, mode("open"), "{name}");
+        assert_eq!(mode(name) & !new, 0, "{name}");
+        std::fs::set_permissions(folder.path(name), std::fs::Permissions::from_mode(private)).unwrap();
+        folder.run(arguments).code(0);
+        assert_eq!(mode(name), private, "{name}");
+    }
+}
+
+#[test]
+fn a_long_name_is_a_name() {
+    let folder = Folder::with_data();
+    let name = "n".repeat(240);
+    folder.train(&name, &[]).code(0);
+    let vectors = "v".repeat(255);
+    folder.run(&["embed", "--model", &name, "--side", "query", "--output", &vectors, "clicks.tsv"]).code(0);
+    folder.run(&["index", "--model", &name, "--titles", "titles.tsv", "--output", &"i".repeat(255)]).code(0);
+    assert!(left_behind(&folder).is_empty(), "{:?}", left_behind(&folder));
+    // Found before anything is trained.
+    let begun = folder.train(&"n".repeat(256), &["--epochs", "1000000"]);
+    begun.code(2).says("File name too long");
+}
+
+#[test]
+fn help_that_nobody_could_read_is_an_error() {
+    let folder = Folder::new();
+    for arguments in ["help", "--help", "help train", "train --help", "--version", "completions bash"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(program());
+        let output = command.args(arguments.split(' ')).current_dir(folder.path("")).stdout(full).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
+        assert!(stderr.contains("standard output: cannot write"), "{arguments}: {stderr}");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments}: a reader that has enough");
+    }
+}
+
+#[test]
+fn no_message_moves_the_cursor() {
+    let folder = Folder::with_model();
+    let odd = "\u{1b}[2J\u{7}\u{202e}odd";
+    folder.write("judged.odd", format!("query\ttitle\tgrade\nred\thammer\t{odd}\n"));
+    folder.write("header.odd", format!("{odd}\t{odd}\n"));
+    for arguments in [
+        &["inspect", odd][..],
+        &["search", "--model", odd, "--titles", "titles.tsv", "red"],
+        &["search", "--model", "model.safetensors", "--titles", odd, "red"],
+        &["evaluate", "--judged", "judged.odd", "--ranker", "bm25"],
+        &["evaluate", "--judged", "header.odd", "--ranker", "bm25"],
+        &["evaluate", "--judged", "judged.tsv", "--ranker", odd],
+        &["evaluate", "--judged", odd, "--ranker", "bm25"],
+        &["train", "--clicks", "header.odd", "--output", "m"],
+        &["train", "--clicks", "clicks.tsv", "--output", &format!("{odd}/m")],
+        &["prepare", "header.odd", "--output", "p"],
+        &["prepare", odd, "--output", "p"],
+        &["table", odd],
+        &["completions", odd],
+        &[odd],
+    ] {
+        let run = folder.run(arguments).code(2);
+        let stderr = run.stderr();
+        assert!(!stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{stderr:?}");
+        assert!(stderr.contains("\u{fffd}[2J\u{fffd}\u{fffd}odd"), "{arguments:?}: {stderr:?}");
+    }
+}
+
+#[test]
+fn json_names_files_whose_names_are_no_text() {
+    let folder = Folder::with_model();
+    let name = OsString::from_vec(b"caf\xe9".to_vec());
+    std::fs::copy(folder.path("model.safetensors"), folder.path("").join(&name)).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = folder.command().args(arguments).arg(&name).arg("--json").output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let last = stdout.lines().last().unwrap().to_owned();
+        let value: serde_json::Value = serde_json::from_str(&last).unwrap();
+        assert!(last.contains("caf\u{fffd}"), "{value}");
+    };
+    run(&["inspect"]);
+    std::fs::remove_file(folder.path("").join(&name)).unwrap();
+    run(&[&["train", "--clicks", "clicks.tsv"], &SMALL[..], &["--output"]].concat());
+    std::fs::remove_file(folder.path("").join(&name)).unwrap();
+    run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output"]);
+    std::fs::remove_dir_all(folder.path("").join(&name)).unwrap();
+    run(&["simulate", "--pairs", "100", "--judged", "2", "--output"]);
+}
+
+#[test]
+fn a_kill_leaves_nothing_behind() {
+    let folder = Folder::with_model();
+    let mut child = Command::new(program())
+        .args("embed --model model.safetensors --side query --output vectors".split(' '))
+        .current_dir(folder.path(""))
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut texts = child.stdin.take().unwrap();
+    // More than the buffers on the way hold: it has begun to write.
+    let written = texts.write_all("red hammer\n".repeat(100_000).as_bytes());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    written.unwrap();
+    assert!(left_behind(&folder).is_empty(), "{:?}", left_behind(&folder));
+    assert!(!folder.path("vectors").exists());
+}

@@ -1,0 +1,76 @@
+//! Text from outside as a message shows it: short, and without what a terminal would obey.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+/// How many characters of a field a message repeats.
+const FIELD_CHARACTERS: usize = 60;
+/// How many characters a fault may take: more than any has that is not made of hostile names.
+const FAULT_CHARACTERS: usize = 2000;
+/// How many characters of another program's message ours repeats.
+const MESSAGE_CHARACTERS: usize = 240;
+
+/// A text in which each character that a terminal would obey is U+FFFD: control characters, and those that turn the
+/// direction of writing.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_obeyed) { Cow::Owned(text.replace(is_obeyed, "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+/// The beginning of a field, [`printable`]: a message repeats what it found, which may be hostile and megabytes long.
+pub fn shortened(text: &str) -> String {
+    cut(text, FIELD_CHARACTERS)
+}
+
+/// The beginning of what a parser said, [`printable`]: it may repeat all that it read.
+pub(crate) fn said(error: &dyn std::error::Error) -> String {
+    cut(&error.to_string(), MESSAGE_CHARACTERS)
+}
+
+/// What is wrong, [`printable`] whatever was found.
+pub(crate) fn told(fault: &impl std::fmt::Display) -> String {
+    cut(&fault.to_string(), FAULT_CHARACTERS)
+}
+
+/// A path, [`printable`] and whole: what is left out could be what tells two files apart.
+pub fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}
+
+/// The first `most` names of a list, each shortened: a hostile header may have a million of them.
+pub fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(most).map(|name| format!("`{}`", shortened(name.as_ref()))).collect();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+        None => printable(text).into_owned(),
+    }
+}
+
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_shown() {
+        assert_eq!(printable("grün, 日本語 👍🏽"), "grün, 日本語 👍🏽");
+        assert_eq!(printable("a\u{1b}[2Jb\r\n\u{9b}\u{202e}c"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}\u{fffd}c");
+        assert_eq!(shown(Path::new("/tmp/\u{1b}]0;x\u{7}")), "/tmp/\u{fffd}]0;x\u{fffd}");
+        assert_eq!(shortened(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
+        assert_eq!(shortened(&"é".repeat(60)), "é".repeat(60));
+        assert_eq!(listed(&["a\u{1b}", "b", "c"], 2), "`a\u{fffd}`, `b` and 1 more");
+        assert_eq!(listed::<&str>(&[], 2), "none");
+    }
+}

@@ -1,0 +1,53 @@
+//! Who may read a file that is replaced by another: the same people as before.
+
+use std::fs::{File, Metadata};
+use std::io;
+
+/// Gives a new file the mode, and as far as the system lets us the owner and the group, of the one that it replaces.
+#[cfg(unix)]
+pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let made = new.metadata()?;
+    let mut mode = old.mode() & 0o777;
+    if old.gid() != made.gid() && fchown(new, None, Some(old.gid())).is_err() {
+        // Another group than before must not get what that one could: it may what others may.
+        mode = mode & !0o070 | (mode & 0o007) << 3;
+    }
+    if old.uid() != made.uid() {
+        // Only root can; for anybody else the file is now the writer's, as after any replacing.
+        let _ = fchown(new, Some(old.uid()), None);
+    }
+    new.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+/// There is nothing to keep that renaming would lose.
+#[cfg(not(unix))]
+pub(super) fn keep(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn a_file_gets_the_mode_owner_and_group_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        let file = File::create(&new).unwrap();
+        fs::write(&old, b"").unwrap();
+        for mode in [0o600, 0o640, 0o444, 0o755, 0o4755] {
+            fs::set_permissions(&old, Permissions::from_mode(mode)).unwrap();
+            // As root, files of others are kept theirs.
+            let root = std::os::unix::fs::chown(&old, Some(1), Some(1)).is_ok();
+            fs::set_permissions(&old, Permissions::from_mode(mode)).unwrap();
+            keep(&file, &fs::metadata(&old).unwrap()).unwrap();
+            let found = fs::metadata(&new).unwrap();
+            assert_eq!(found.mode() & 0o7777, mode & 0o777);
+            assert!(!root || (found.uid(), found.gid()) == (1, 1));
+        }
+    }
+}

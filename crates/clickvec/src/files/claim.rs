@@ -1,0 +1,107 @@
+//! A claim to an output, which keeps a second process away from it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::path::{Found, folder_of};
+use super::temporary::{TEMPORARY_PREFIX, short_name};
+use crate::{Error, Result};
+
+/// A claim to an output, for as long as it lives.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Claims `path` by a locked file beside it. The lock goes with the process, however it ends; after a kill the empty
+    /// file stays. A lock that needs no file would be on the folder, where others write too, or on the output, which is
+    /// not there yet or is replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`] if another process holds it; [`Error::Io`].
+    pub fn new(path: &Path) -> Result<Claim> {
+        let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{}.lock", short_name(path)));
+        // A lock that somebody else left must be known by its name.
+        let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
+        // As often as the lock may change hands meanwhile, and more.
+        for _ in 0..1000 {
+            if Found::is_special(&beside) {
+                return Err(Error::NotAFile { path: beside });
+            }
+            let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
+            match lock.try_lock() {
+                // Who held it before may have removed its name since it was opened here: then it keeps nobody away.
+                Ok(()) if is_nameless(&lock) => {}
+                Ok(()) => return Ok(Claim { path: beside, _lock: lock }),
+                Err(fs::TryLockError::WouldBlock) => return Err(Error::InUse { path: path.to_owned() }),
+                // A file system without locks: then nobody can be told.
+                Err(fs::TryLockError::Error(_)) => return Ok(Claim { path: beside, _lock: lock }),
+            }
+        }
+        Err(Error::InUse { path: path.to_owned() })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(unix)]
+fn is_nameless(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+}
+
+#[cfg(not(unix))]
+fn is_nameless(_: &File) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::tests::names;
+
+    #[test]
+    fn an_output_is_claimed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let claim = Claim::new(&path).unwrap();
+        assert!(matches!(Claim::new(&path), Err(Error::InUse { .. })));
+        drop(claim);
+        drop(Claim::new(&path).unwrap());
+        assert!(names(folder.path()).is_empty());
+        let path = folder.path().join("no/model");
+        let error = Claim::new(&path).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: cannot write: ", path.display())), "{error}");
+    }
+
+    #[test]
+    fn many_at_once_never_hold_the_same_claim() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let (held, claims) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        if let Ok(claim) = Claim::new(&path) {
+                            assert_eq!(held.fetch_add(1, Ordering::SeqCst), 0, "two claims at once");
+                            claims.fetch_add(1, Ordering::SeqCst);
+                            held.fetch_sub(1, Ordering::SeqCst);
+                            drop(claim);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(claims.into_inner() > 0);
+        assert!(names(folder.path()).is_empty());
+    }
+}

@@ -1,0 +1,213 @@
+//! Folders: made, and replaced as a whole.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use super::access;
+use super::path::{Found, folder_of, resolved};
+use super::temporary::{Readers, new_folder};
+use crate::error::shortened;
+use crate::{Error, Result};
+
+/// Makes a folder, and those that it lies in, if it is not there.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub fn create_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|source| Error::io(path, "make this folder", source))
+}
+
+/// Whether a folder could be put at `path`: there is nothing, an empty folder, or one that is `what` and has nothing else
+/// in it. `names` says what files such a folder has; `None` if it is no such folder.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+pub(crate) fn check_replaceable_folder(
+    path: &Path,
+    what: &'static str,
+    names: impl FnOnce(&Path) -> Option<HashSet<String>>,
+) -> Result<()> {
+    let path = &resolved(path);
+    let parent = folder_of(path);
+    if !parent.is_dir() {
+        return Err(Error::NoFolder { path: parent });
+    }
+    let refused = |found: String| Err(Error::NotReplaceable { path: path.to_owned(), what, found });
+    let failed = |source| Error::io(path, "read", source);
+    match Found::at(path).map_err(failed)? {
+        Found::Nothing => return Ok(()),
+        Found::File(_) | Found::Special => return refused("a file".to_owned()),
+        Found::Folder => {}
+    }
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let Some(names) = names(path) else {
+        return refused("a folder that is none".to_owned());
+    };
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder || !names.contains(&name) {
+            return refused(format!("one with `{}` in it, which would be lost", shortened(&name)));
+        }
+    }
+    Ok(())
+}
+
+/// A folder that is being written, under a temporary name; removed with all that is in it unless it is published.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    /// Says that it is not abandoned.
+    lock: Option<File>,
+}
+
+impl TemporaryFolder {
+    /// Makes an empty folder beside `target`. Who may look into the folder that it replaces is known when it does.
+    pub(crate) fn new(target: &Path) -> io::Result<TemporaryFolder> {
+        let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
+        let folder = new_folder(target, readers)?;
+        // Some systems cannot open a folder, some file systems have no locks: then it is not protected.
+        let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
+        Ok(TemporaryFolder { folder, lock })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes this folder the one at `target`; a folder that was there is removed, but who could read it and the files in
+    /// it can read these. Its files must have been synced.
+    pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
+        let TemporaryFolder { folder, lock } = self;
+        if !target.is_dir() {
+            sync_folder(folder.path())?;
+            fs::rename(folder.path(), target)?;
+            // There is nothing left to remove.
+            let _ = folder.keep();
+            return sync_folder(&folder_of(target));
+        }
+        keep_access(folder.path(), target)?;
+        sync_folder(folder.path())?;
+        exchange(folder.path(), target)?;
+        sync_folder(&folder_of(target))?;
+        // Now the old folder has the temporary name. What cannot be removed of it, the next run will remove.
+        drop(lock);
+        let _ = folder.close();
+        Ok(())
+    }
+}
+
+/// Gives a folder, and the files in it that the old one has too, the permissions that are there.
+#[cfg(unix)]
+fn keep_access(new: &Path, old: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(new)? {
+        let entry = entry?;
+        if let Found::File(metadata) = Found::at(&old.join(entry.file_name()))? {
+            access::keep(&File::open(entry.path())?, &metadata)?;
+        }
+    }
+    access::keep(&File::open(new)?, &fs::metadata(old)?)
+}
+
+#[cfg(not(unix))]
+fn keep_access(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Lets two folders change places.
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+            Ok(()) => return Ok(()),
+            // File systems that cannot.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // There is a moment without a folder at `b`, and nothing is lost in it.
+    let mut aside = a.to_owned().into_os_string();
+    aside.push(".old");
+    fs::rename(b, &aside)?;
+    if let Err(error) = fs::rename(a, b) {
+        fs::rename(&aside, b)?;
+        return Err(error);
+    }
+    fs::rename(&aside, a)
+}
+
+/// Makes the rename itself survive a power cut.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    // A folder may be writable without being readable, and some file systems cannot sync one: then the rename is as
+    // durable as the system lets it be.
+    let Ok(folder) = File::open(folder) else {
+        return Ok(());
+    };
+    match folder.sync_all() {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::remove_abandoned;
+    use crate::files::tests::names;
+
+    #[test]
+    fn a_published_folder_replaces_the_old_one_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        for text in ["first", "second"] {
+            let temporary = TemporaryFolder::new(&target).unwrap();
+            fs::write(temporary.path().join(text), text).unwrap();
+            remove_abandoned(&target);
+            assert!(temporary.path().exists(), "a folder that is being written stays");
+            temporary.publish(&target).unwrap();
+            assert_eq!(names(&target), [text]);
+            assert_eq!(names(folder.path()), ["index"]);
+        }
+        let temporary = TemporaryFolder::new(&target).unwrap();
+        fs::write(temporary.path().join("third"), "third").unwrap();
+        drop(temporary);
+        assert_eq!((names(&target), names(folder.path())), (vec!["second".to_owned()], vec!["index".to_owned()]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_is_read_by_those_who_could_read_the_old_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (target, plain) = (folder.path().join("index"), folder.path().join("plain"));
+        fs::create_dir(&plain).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let write = || {
+            let temporary = TemporaryFolder::new(&target).unwrap();
+            for name in ["a", "b"] {
+                fs::write(temporary.path().join(name), name).unwrap();
+            }
+            temporary.publish(&target).unwrap();
+        };
+        write();
+        let open = mode(&target.join("b"));
+        assert_eq!(mode(&target), mode(&plain), "as the umask has it");
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o750)).unwrap();
+        fs::set_permissions(target.join("a"), fs::Permissions::from_mode(0o600)).unwrap();
+        write();
+        assert_eq!([mode(&target), mode(&target.join("a")), mode(&target.join("b"))], [0o750, 0o600, open]);
+    }
+}

@@ -1,0 +1,45 @@
+//! The one door for files: reading plain and compressed text, writing so that no reader ever sees half a file.
+
+mod access;
+mod claim;
+mod folder;
+mod path;
+mod reading;
+mod replace;
+mod temporary;
+
+pub use claim::Claim;
+pub use folder::create_folder;
+pub(crate) use folder::{TemporaryFolder, check_replaceable_folder};
+pub use path::{Found, folder_of, open_plain, resolved};
+pub(crate) use reading::first_line;
+pub use reading::open;
+pub use replace::{
+    Pending, Sealed, check_replaceable, check_writable, publish, write_atomically, write_bytes_atomically,
+};
+pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
+
+/// Large enough that system calls vanish beside parsing, small enough to stay in L2.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// What is in a folder, sorted.
+    pub(super) fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// A pipe with a name, to which nobody writes.
+    #[cfg(unix)]
+    pub(super) fn pipe(folder: &Path) -> PathBuf {
+        let path = folder.join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
+}

@@ -1,0 +1,167 @@
+//! Reading a stream: plain, gzip or zstd, from a file, a pipe or standard input.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use super::{BUFFER_BYTES, Found};
+use crate::{Error, Result};
+
+/// As much of a file as is looked at to tell what it is.
+const PEEKED_BYTES: usize = 64 * 1024;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// A zstd skippable frame starts with 0x50–0x5f and these; parallel compressors put one in front.
+const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
+
+/// Opens a file for reading; `-` is standard input.
+///
+/// Gzip (also of several members) and zstd (also of several frames) are recognised by their first bytes, whatever the
+/// name, and read as what they contain. A compressed stream that was cut short fails when the cut is read
+/// ([`io::ErrorKind::UnexpectedEof`]); it never looks like the end of the file.
+///
+/// # Errors
+///
+/// [`Error::IsFolder`] for a folder; [`Error::Io`] if the file is missing or cannot be read.
+pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    if path == Path::new("-") {
+        return decode(io::stdin()).map_err(|source| Error::io(path, "read", source));
+    }
+    let failed = |source| Error::io(path, "open", source);
+    if let Found::Folder = Found::at(path).map_err(failed)? {
+        return Err(Error::IsFolder { path: path.to_owned() });
+    }
+    decode(File::open(path).map_err(failed)?).map_err(|source| Error::io(path, "read", source))
+}
+
+/// Puts the right decoder before a stream, judged by its first bytes. Never seeks: the stream may be a pipe.
+fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
+    source.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
+    let gzip = head.starts_with(&GZIP_MAGIC);
+    let zstd = head == ZSTD_MAGIC
+        || (head.first().is_some_and(|first| first & 0xf0 == 0x50) && head[1..] == ZSTD_SKIPPABLE_TAIL);
+    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(source));
+    Ok(if gzip {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, flate2::bufread::MultiGzDecoder::new(whole)))
+    } else if zstd {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::with_buffer(whole)?))
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// The first line that is not blank, at most [`PEEKED_BYTES`] of it, and a reader that still has it: what a file is can be
+/// told from it, even where the file is a pipe. Bytes that are no UTF-8 come as U+FFFD; a byte order mark is left out.
+///
+/// # Errors
+///
+/// [`Error::ReadAt`]; `path` is for the message.
+pub(crate) fn first_line(
+    mut reader: Box<dyn BufRead + Send>,
+    path: &Path,
+) -> Result<(String, Box<dyn BufRead + Send>)> {
+    let (mut head, mut line) = (Vec::new(), 0);
+    let first = loop {
+        line += 1;
+        let start = head.len();
+        let read = (&mut reader).take((PEEKED_BYTES - start) as u64).read_until(b'\n', &mut head);
+        read.map_err(|source| Error::ReadAt { path: path.to_owned(), line, source })?;
+        let read = head[start..].strip_prefix("\u{feff}".as_bytes()).filter(|_| line == 1).unwrap_or(&head[start..]);
+        if !read.trim_ascii().is_empty() || head.len() == start {
+            break String::from_utf8_lossy(read.trim_ascii_end()).into_owned();
+        }
+    };
+    Ok((first, Box::new(Cursor::new(head).chain(reader))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+
+    const TEXT: &[u8] = b"query\ttitle\nred shoes\tShoes in red\n";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read_back(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("any name");
+        fs::write(&path, bytes)?;
+        let mut text = Vec::new();
+        open(&path).unwrap().read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn the_first_line_stays_to_be_read() {
+        let long = "x".repeat(PEEKED_BYTES + 5);
+        for (text, expected) in [
+            ("", ""),
+            ("\n \r\n", ""),
+            ("a\tb", "a\tb"),
+            ("\u{feff}\r\n\n a\t\r\nb\n", " a"),
+            (&long, &long[..PEEKED_BYTES]),
+        ] {
+            let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(text.to_owned()));
+            let (first, mut reader) = first_line(reader, Path::new("f")).unwrap();
+            assert_eq!(first, expected);
+            let mut read = String::new();
+            reader.read_to_string(&mut read).unwrap();
+            assert_eq!(read, text);
+        }
+    }
+
+    #[test]
+    fn plain_gzip_and_zstd_read_alike() {
+        let (first, second) = TEXT.split_at(7);
+        let zstd_of = |bytes: &[u8]| zstd::encode_all(bytes, 0).unwrap();
+        let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9][..], &zstd_of(TEXT)].concat();
+        let cases = [
+            TEXT.to_vec(),
+            gzip(TEXT),
+            [gzip(first), gzip(second)].concat(),
+            zstd_of(TEXT),
+            [zstd_of(first), zstd_of(second)].concat(),
+            skippable,
+        ];
+        for case in cases {
+            assert_eq!(read_back(&case).unwrap(), TEXT);
+        }
+        for short in [&b""[..], b"q", b"abc"] {
+            assert_eq!(read_back(short).unwrap(), short);
+        }
+    }
+
+    #[test]
+    fn a_compressed_stream_cut_short_is_an_error_wherever_it_is_cut() {
+        let text = TEXT.repeat(50);
+        for whole in [gzip(&text), zstd::encode_all(&text[..], 0).unwrap()] {
+            for length in 4..whole.len() {
+                let error = read_back(&whole[..length]).expect_err("a cut stream");
+                assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "cut after {length}");
+            }
+        }
+        let second = gzip(TEXT);
+        for length in 1..second.len() {
+            read_back(&[&gzip(TEXT)[..], &second[..length]].concat()).expect_err("a cut second member");
+        }
+    }
+
+    #[test]
+    fn missing_files_and_folders_have_their_own_messages() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("clicks.tsv");
+        let error = open(&missing).err().unwrap();
+        assert!(matches!(&error, Error::Io { action: "open", source, .. } if source.kind() == io::ErrorKind::NotFound));
+        assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
+        assert!(matches!(open(folder.path()).err().unwrap(), Error::IsFolder { .. }));
+    }
+}

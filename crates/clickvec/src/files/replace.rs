@@ -1,0 +1,346 @@
+//! Writing a file so that at every moment its path holds all of the old bytes or all of the new ones.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::BUFFER_BYTES;
+use super::access;
+use super::folder::sync_folder;
+use super::path::{Found, folder_of, resolved};
+use super::temporary::{Readers, Temporary, link, name, new_named, new_temporary};
+use crate::{Error, Result};
+
+/// Writes a file under no name or a temporary one: written, synced and renamed, so that at every moment `path` holds
+/// either all of the old bytes or all of the new ones. Who could read the old ones can read the new ones, nobody else.
+///
+/// A symbolic link is followed. What is no plain file (`/dev/stdout`, a named pipe) cannot be replaced by renaming and
+/// is written straight.
+///
+/// # Errors
+///
+/// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be made. The temporary file
+/// is then removed, and what was at `path` is untouched.
+pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+    let mut pending = Pending::new(path)?;
+    write(pending.writer())?;
+    pending.seal()?.publish()
+}
+
+/// [`write_atomically`] for bytes that are already in memory.
+///
+/// # Errors
+///
+/// Those of [`write_atomically`].
+pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_atomically(path, |file| file.write_all(bytes).map_err(|source| Error::io(path, "write", source)))
+}
+
+/// A file that is being written under a temporary name, or none. Dropped before it is published it is removed, and what was
+/// at its path is untouched.
+#[derive(Debug)]
+pub struct Pending {
+    place: Place,
+    file: BufWriter<File>,
+    temporary: Temporary,
+}
+
+/// A file that is written and synced, and still has no name or a temporary one.
+#[derive(Debug)]
+pub struct Sealed {
+    place: Place,
+    // Its lock says that the temporary file is not abandoned.
+    file: File,
+    temporary: Temporary,
+}
+
+/// Where a file is to be.
+#[derive(Debug)]
+struct Place {
+    /// As it was named.
+    path: PathBuf,
+    /// Links followed.
+    target: PathBuf,
+    /// What is replaced.
+    old: Option<Metadata>,
+}
+
+impl Place {
+    fn failed(&self, source: io::Error) -> Error {
+        Error::io(&self.path, "write", source)
+    }
+}
+
+impl Pending {
+    /// Begins a file that has no name until it is published, where the system can do that; otherwise it has a temporary
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IsFolder`], [`Error::Io`].
+    pub fn new(path: &Path) -> Result<Pending> {
+        Pending::begin(path, new_temporary)
+    }
+
+    fn begin(path: &Path, make: impl FnOnce(&Path, Readers) -> io::Result<(File, Temporary)>) -> Result<Pending> {
+        let mut place = Place { path: path.to_owned(), target: resolved(path), old: None };
+        let (file, temporary) = match Found::at(path).map_err(|source| place.failed(source))? {
+            Found::Folder => return Err(Error::IsFolder { path: path.to_owned() }),
+            Found::Special => {
+                let file = File::options().write(true).open(path).map_err(|source| place.failed(source))?;
+                (file, Temporary::Straight)
+            }
+            Found::File(old) => {
+                place.old = Some(old);
+                make(&place.target, Readers::Owner).map_err(|source| place.failed(source))?
+            }
+            Found::Nothing => make(&place.target, Readers::Umask).map_err(|source| place.failed(source))?,
+        };
+        Ok(Pending { place, file: BufWriter::with_capacity(BUFFER_BYTES, file), temporary })
+    }
+
+    /// Where to write.
+    pub fn writer(&mut self) -> &mut BufWriter<File> {
+        &mut self.file
+    }
+
+    /// Writes and syncs what is left in buffers: from then on a full disk can do no harm.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn seal(self) -> Result<Sealed> {
+        let Pending { place, file, temporary } = self;
+        let file = file.into_inner().map_err(|error| place.failed(error.into_error()))?;
+        if !matches!(temporary, Temporary::Straight) {
+            let kept = place.old.as_ref().map_or(Ok(()), |old| access::keep(&file, old));
+            kept.and_then(|()| file.sync_all()).map_err(|source| place.failed(source))?;
+        }
+        Ok(Sealed { place, file, temporary })
+    }
+}
+
+impl Sealed {
+    /// Gives it its name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn publish(self) -> Result<()> {
+        let Sealed { place, mut file, temporary } = self;
+        let temporary = match temporary {
+            Temporary::Straight => return Ok(()),
+            Temporary::Named(temporary) => temporary,
+            Temporary::Nameless => {
+                // Where there is nothing to replace, a kill leaves nothing at any moment.
+                if place.old.is_none() && link(&file, &place.target).is_ok() {
+                    return sync_folder(&folder_of(&place.target)).map_err(|source| place.failed(source));
+                }
+                name(&mut file, &place.target).map_err(|source| place.failed(source))?
+            }
+        };
+        temporary.persist(&place.target).map_err(|error| place.failed(error.error))?;
+        sync_folder(&folder_of(&place.target)).map_err(|source| place.failed(source))
+    }
+}
+
+/// Makes a file that is already written the one at `path`: synced, then renamed.
+///
+/// # Errors
+///
+/// [`Error::Io`]; what was at `path` is then untouched.
+pub fn publish(written: &Path, path: &Path) -> Result<()> {
+    let failed = |source| Error::io(path, "write", source);
+    check_replaceable(path)?;
+    let file = File::open(written).map_err(failed)?;
+    if let Found::File(old) = Found::at(path).map_err(failed)? {
+        access::keep(&file, &old).map_err(failed)?;
+    }
+    file.sync_all().map_err(failed)?;
+    let target = resolved(path);
+    fs::rename(written, &target).map_err(failed)?;
+    sync_folder(&folder_of(&target)).map_err(failed)
+}
+
+/// Whether a file at `path` could be replaced by renaming: there is none, or a plain one, in a folder that is there.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::IsFolder`], [`Error::NotAFile`] or [`Error::Io`].
+pub fn check_replaceable(path: &Path) -> Result<()> {
+    let folder = folder_of(&resolved(path));
+    if !folder.is_dir() {
+        return Err(Error::NoFolder { path: folder });
+    }
+    match Found::at(path).map_err(|source| Error::io(path, "write", source))? {
+        Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),
+        Found::Special => Err(Error::NotAFile { path: path.to_owned() }),
+        Found::File(_) | Found::Nothing => Ok(()),
+    }
+}
+
+/// Whether a file could be written to `path`, found out by making its temporary sibling and removing it again.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::IsFolder`] or [`Error::Io`]; what is at `path` is untouched.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let failed = |source| Error::io(path, "write", source);
+    let target = resolved(path);
+    match Found::at(path).map_err(failed)? {
+        Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),
+        // A pipe would wait for its reader here.
+        Found::Special => Ok(()),
+        // `new/` names a folder that is to be, not a file.
+        Found::Nothing if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+            Err(Error::NoFolder { path: path.to_owned() })
+        }
+        Found::Nothing if !folder_of(&target).is_dir() => Err(Error::NoFolder { path: folder_of(&target) }),
+        Found::File(_) | Found::Nothing => {
+            // A name that is too long, or that the file system does not allow, is found only by asking for it.
+            Found::at(&target).map_err(failed)?;
+            new_named(&target, Readers::Owner).map(drop).map_err(failed)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::tests::names;
+    use crate::files::{TEMPORARY_PREFIX, remove_abandoned};
+
+    fn named(path: &Path) -> Pending {
+        Pending::begin(path, new_named).unwrap()
+    }
+
+    #[test]
+    fn a_written_file_replaces_the_old_one_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        write_bytes_atomically(&path, b"old").unwrap();
+        write_bytes_atomically(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["model"]);
+        let error = write_bytes_atomically(folder.path(), b"").unwrap_err();
+        assert!(error.to_string().ends_with("expected a file, found a folder; name a file inside it"));
+    }
+
+    #[test]
+    fn a_failed_write_keeps_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        write_bytes_atomically(&path, b"old").unwrap();
+        let error = write_atomically(&path, |file| {
+            file.write_all(&vec![7; 2 * BUFFER_BYTES]).unwrap();
+            Err(Error::io(&path, "write", io::Error::other("no")))
+        });
+        assert!(error.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["model"]);
+    }
+
+    #[test]
+    fn a_pending_file_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        for text in ["first", "second"] {
+            let begin = |mut pending: Pending| {
+                pending.writer().write_all(text.as_bytes()).unwrap();
+                pending
+            };
+            let before = (fs::read(&path).ok(), names(folder.path()));
+            drop(begin(Pending::new(&path).unwrap()));
+            drop(begin(Pending::new(&path).unwrap()).seal().unwrap());
+            let (pending, sealed) =
+                (begin(Pending::new(&path).unwrap()), begin(Pending::new(&path).unwrap()).seal().unwrap());
+            // A kill now would leave nothing.
+            #[cfg(target_os = "linux")]
+            assert_eq!((fs::read(&path).ok(), names(folder.path())), before);
+            drop(pending);
+            sealed.publish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
+            assert_eq!(names(folder.path()), ["model"]);
+        }
+        // Where a file must have a name from the beginning.
+        let pending = named(&path);
+        assert!(names(folder.path())[0].starts_with(TEMPORARY_PREFIX));
+        remove_abandoned(&path);
+        pending.seal().unwrap().publish().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (Vec::new(), vec!["model".to_owned()]));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no").join("model");
+        assert!(matches!(write_bytes_atomically(&path, b""), Err(Error::Io { action: "write", .. })));
+        assert!(matches!(check_writable(&path), Err(Error::NoFolder { .. })));
+        assert!(matches!(check_writable(&folder.path().join("no/")), Err(Error::NoFolder { .. })));
+        assert!(matches!(check_writable(folder.path()), Err(Error::IsFolder { .. })));
+    }
+
+    #[test]
+    fn the_longest_name_that_a_file_can_have_will_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("n".repeat(255));
+        if File::create(&path).is_err() {
+            return;
+        }
+        check_writable(&path).unwrap();
+        for pending in [Pending::new(&path).unwrap(), named(&path)] {
+            pending.seal().unwrap().publish().unwrap();
+        }
+        drop(crate::files::Claim::new(&path).unwrap());
+        assert_eq!(names(folder.path()).len(), 1);
+        let long = folder.path().join("n".repeat(256));
+        assert!(check_writable(&long).is_err() && write_bytes_atomically(&long, b"").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_links_and_devices_are_as_without_the_temporary_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, path) = (folder.path().join("plain"), folder.path().join("model"));
+        fs::write(&plain, b"").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        let begin: [fn(&Path) -> Pending; 2] = [|path| Pending::new(path).unwrap(), named];
+        for begin in begin {
+            let _ = fs::remove_file(&path);
+            begin(&path).seal().unwrap().publish().unwrap();
+            assert_eq!(mode(&path), mode(&plain));
+            for private in [0o600, 0o640, 0o400] {
+                fs::set_permissions(&path, fs::Permissions::from_mode(private)).unwrap();
+                let mut pending = begin(&path);
+                // Meanwhile it is nobody's business either.
+                assert_eq!(pending.writer().get_ref().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+                pending.writer().write_all(b"old").unwrap();
+                pending.seal().unwrap().publish().unwrap();
+                assert_eq!((mode(&path) & 0o777, fs::read(&path).unwrap()), (private, b"old".to_vec()));
+            }
+        }
+        let written = folder.path().join("written");
+        fs::write(&written, b"new").unwrap();
+        publish(&written, &path).unwrap();
+        assert_eq!((mode(&path) & 0o777, fs::read(&path).unwrap()), (0o400, b"new".to_vec()));
+
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_bytes_atomically(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+
+        let dangling = folder.path().join("dangling");
+        std::os::unix::fs::symlink("made", &dangling).unwrap();
+        write_bytes_atomically(&dangling, b"new").unwrap();
+        assert!(fs::symlink_metadata(&dangling).unwrap().is_symlink());
+        assert_eq!(fs::read(folder.path().join("made")).unwrap(), b"new");
+
+        let socket = folder.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(matches!(publish(&plain, &socket), Err(Error::NotAFile { .. })));
+        assert!(matches!(publish(&plain, folder.path()), Err(Error::IsFolder { .. })));
+        assert!(plain.exists());
+    }
+}
