@@ -6,6 +6,7 @@ mod embed;
 mod evaluate;
 mod field;
 mod forms;
+mod frozen;
 mod fusion;
 mod harness;
 mod help;

@@ -1,0 +1,141 @@
+//! Files that an earlier version wrote (`testdata/frozen`): each is read, and gives what it gave then.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::harness::Folder;
+
+/// How far numbers may be apart: each instruction level rounds in its own way.
+const NEAR: f64 = 1e-4;
+
+fn formats() -> Vec<PathBuf> {
+    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen");
+    let entries = std::fs::read_dir(frozen).expect("testdata/frozen").map(|entry| entry.unwrap().path());
+    let mut formats: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    formats.sort();
+    assert!(!formats.is_empty());
+    formats
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The vector of a line that `embed` wrote, as long as 1.
+fn direction(line: &Value) -> Vec<f64> {
+    let vector: Vec<f64> = line["vector"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    assert!(length > 0.0, "{line}");
+    vector.iter().map(|x| x / length).collect()
+}
+
+#[test]
+fn models_of_every_encoder_embed_as_they_did() {
+    let folder = Folder::new();
+    for format in formats() {
+        for encoder in ["dssm", "clsm", "rnn", "lstm", "bilstm"] {
+            let model = format.join(format!("{encoder}.safetensors"));
+            let model = model.to_str().unwrap();
+            let about = folder.run(&["inspect", "--json", model]).code(0).json_lines();
+            assert_eq!(about[0]["encoder"]["kind"], encoder, "{about:?}");
+            for side in ["query", "title"] {
+                let texts = format.join("texts");
+                let run = folder.run(&["embed", "--model", model, "--side", side, texts.to_str().unwrap()]).code(0);
+                let expected = json_lines(&text(&format.join(format!("{encoder}.{side}.jsonl"))));
+                let found = run.json_lines();
+                assert_eq!(found.len(), expected.len());
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert_eq!(found["text"], expected["text"]);
+                    let (found, expected) = (direction(found), direction(expected));
+                    assert_eq!(found.len(), expected.len());
+                    let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    assert!(apart < NEAR, "{encoder}, {side}: {found:?} is not {expected:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_answers_as_it_did() {
+    let folder = Folder::new();
+    for format in formats() {
+        let index = format.join("index");
+        let index = index.to_str().unwrap();
+        let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
+        assert_eq!(about[0]["titles"], 40, "{about:?}");
+        let queries = text(&format.join("texts"));
+        let found = folder.run_with(&["search", "--index", index, "--json", "-k", "5"], queries).code(0).json_lines();
+        let expected = json_lines(&text(&format.join("index.search.jsonl")));
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found["query"], expected["query"]);
+            let results = |line: &Value| line["results"].as_array().unwrap().clone();
+            assert_eq!(results(found).len(), results(expected).len());
+            for (found, expected) in results(found).iter().zip(results(expected)) {
+                assert_eq!((&found["id"], &found["title"]), (&expected["id"], &expected["title"]));
+                let score = |hit: &Value| hit["score"].as_f64().unwrap();
+                assert!((score(found) - score(&expected)).abs() < NEAR, "{found} is not {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rankers_judge_as_they_did() {
+    let folder = Folder::new();
+    for format in formats() {
+        let mut rankers: Vec<PathBuf> =
+            std::fs::read_dir(format.join("rankers")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        rankers.sort();
+        assert!(rankers.len() >= 16, "every kind of ranker, and a fusion: {rankers:?}");
+        let [judged, titles] = ["judged.tsv", "titles.tsv"].map(|name| format.join(name).to_str().unwrap().to_owned());
+        let mut arguments = vec!["evaluate", "--judged", &judged, "--titles", &titles, "--per-query", "found"];
+        for ranker in &rankers {
+            arguments.extend(["--model", ranker.to_str().unwrap()]);
+        }
+        folder.run(&arguments).code(0);
+        let (found, expected) = (folder.read("found"), text(&format.join("rankers.tsv")));
+        assert_eq!(found.lines().count(), expected.lines().count());
+        assert_eq!(found.lines().next(), expected.lines().next());
+        for (found, expected) in found.lines().zip(expected.lines()).skip(1) {
+            let (a, b): (Vec<&str>, Vec<&str>) = (found.split('\t').collect(), expected.split('\t').collect());
+            assert_eq!(a[..3], b[..3]);
+            for (a, b) in a[3..].iter().zip(&b[3..]) {
+                let near = (a.parse::<f64>().unwrap() - b.parse::<f64>().unwrap()).abs() < NEAR;
+                assert!(near, "{found}\nis not\n{expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
+    for format in formats() {
+        let folder = Folder::new();
+        for name in ["clicks.tsv", "judged.tsv", "checkpoint/stopped.checkpoint", "checkpoint/stopped.partial"] {
+            let bytes = std::fs::read(format.join(name)).unwrap();
+            folder.write(name.rsplit('/').next().unwrap(), bytes);
+        }
+        let arguments = text(&format.join("checkpoint/arguments"));
+        // The level that every machine has.
+        let mut command = folder.command();
+        command.env("CLICKVEC_LEVEL", "plain").args(arguments.lines()).args(["--output", "stopped", "--resume"]);
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if env!("CARGO_PKG_VERSION") == "0.1.0" {
+            assert_eq!(output.status.code(), Some(0), "{stderr}");
+            assert!(stderr.contains("resumed in epoch"), "{stderr}");
+            let whole = std::fs::read(format.join("checkpoint/whole.safetensors")).unwrap();
+            assert!(std::fs::read(folder.path("stopped")).unwrap() == whole, "another model");
+        } else {
+            assert_eq!(output.status.code(), Some(2), "{stderr}");
+            assert!(stderr.contains("the interrupted run was of 0."), "{stderr}");
+        }
+    }
+}

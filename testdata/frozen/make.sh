@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Writes a file of each form, and what a program reads from it: bash testdata/frozen/make.sh PROGRAM FOLDER
+#
+# For a new version of a form only, into a new folder beside the others, by the first program that writes it. What lies
+# here already is never made anew: it shows that later programs still read what earlier ones wrote.
+set -euo pipefail
+program="$(realpath "$1")"
+mkdir -p "$2"
+shop="$(cd "$(dirname "$0")/../shop" && pwd)"
+cd "$2"
+# The level that every machine has, so that a run can be resumed everywhere.
+export CLICKVEC_LEVEL=plain
+work="$(mktemp -d)"
+trap 'rm -r "$work"' EXIT
+
+head -n 301 "$shop/clicks.tsv" > clicks.tsv
+head -n 41 "$shop/titles.tsv" > titles.tsv
+head -n 61 "$shop/judged.tsv" > judged.tsv
+cut -f 1 judged.tsv | tail -n +2 | uniq | head -n 8 > texts
+
+# Vectors as another program might have trained them.
+cut -f 2 titles.tsv | tail -n +2 | tr ' ' '\n' | tr A-Z a-z | grep '^[a-z]*$' | sort -u | head -n 30 \
+    | awk '{ printf "%s", $1; for (i = 0; i < 3; i++) printf " %.1f", (NR * 7 + i * 13) % 19 / 10 - 0.9; print "" }' \
+    > words.txt
+
+small=(--clicks clicks.tsv --max-trigrams 200 --minibatch 32 --seed 3)
+model() {
+    "$program" train "${small[@]}" --epochs 2 --output "$1.safetensors" "${@:2}" 2> "$work/log"
+    for side in query title; do
+        "$program" embed --model "$1.safetensors" --side "$side" texts > "$1.$side.jsonl"
+    done
+}
+model dssm --encoder dssm --hidden 6,4
+model clsm --encoder clsm --hidden 6,4 --window 3
+model rnn --encoder rnn --hidden 4
+model lstm --encoder lstm --cells 4 --forget-gate --peephole full --shared-towers=false
+model bilstm --encoder bilstm --cells 3 --peephole diagonal
+
+"$program" index --model lstm.safetensors --titles titles.tsv --output index 2> "$work/log"
+"$program" search --index index --json -k 5 < texts > index.search.jsonl
+
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --contiguous texts --vectors words.txt \
+    --model rnn.safetensors --ranker bm25 --ranker ulm --ranker lsa:dimensions=4 --ranker plsa:topics=3,iterations=5 \
+    --ranker lda:topics=3,sweeps=10 --ranker bltm:topics=3,iterations=5 --ranker wtm:iterations=2,prune=0.05 \
+    --ranker ptm:iterations=2,prune=0.05 --ranker mrf --ranker lce --ranker doc2vec:size=4,epochs=2 \
+    --ranker skip-thought:uni=4,bi=2,word-size=3,epochs=1 --ranker trigram --ranker vectors \
+    --fusion z-score --save-rankers rankers --json > "$work/evaluated"
+rankers=()
+for ranker in rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query rankers.tsv > /dev/null
+
+# A run that was stopped: its checkpoint, the best model so far, and what it comes to when it goes on.
+mkdir -p checkpoint
+run=(train "${small[@]}" --encoder lstm --cells 4 --validation judged.tsv --epochs 300)
+"$program" "${run[@]}" --output "$work/whole" 2> "$work/log"
+"$program" "${run[@]}" --output "$work/stopped" --checkpoint-every 1 2> "$work/log" &
+while [ ! -e "$work/stopped.partial" ] || [ ! -e "$work/stopped.checkpoint" ]; do sleep 0.01; done
+# Some epochs on, so that the checkpoint knows of a best one.
+sleep 0.3
+kill -9 $!
+wait $! || true
+mv "$work/whole" checkpoint/whole.safetensors
+mv "$work/stopped.partial" checkpoint/stopped.partial
+mv "$work/stopped.checkpoint" checkpoint/stopped.checkpoint
+printf '%s\n' "${run[@]}" > checkpoint/arguments
