@@ -134,7 +134,10 @@ pub fn train(config: &TrainConfig, options: &TrainOptions<'_>, on_event: &mut dy
         return Err(Error::Setting(fault));
     }
     let started = Instant::now();
-    check_replaceable(options.output)?;
+    // Whether they can be written, their names included, is better known before the training.
+    for path in &written_paths(options.output) {
+        check_replaceable(path)?;
+    }
     let beside = folder_of(options.output);
     let _claim = Claim::new(options.output)?;
     for path in written_paths(options.output) {
