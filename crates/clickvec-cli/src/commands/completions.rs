@@ -1,24 +1,108 @@
 //! `clickvec completions`: a script that lets the shell complete commands and flags.
 
-use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap_complete::Shell;
+use clickvec::files;
 
 use crate::answer::Answer;
 use crate::output;
 
-/// Print a completion script for a shell.
+/// Print a completion script for a shell, or put it where the shell looks for it.
 ///
-/// For bash, for example: `clickvec completions bash > ~/.local/share/bash-completion/completions/clickvec`.
+/// `clickvec completions --install` writes the script for your shell into a folder of yours: for bash
+/// `~/.local/share/bash-completion/completions`, for fish `~/.config/fish/completions`, for zsh
+/// `~/.local/share/zsh/site-functions`; folders that the shell's own variables name go first.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which shell.
-    shell: clap_complete::Shell,
+    /// Which shell [default: with --install, that of $SHELL].
+    #[arg(required_unless_present = "install")]
+    shell: Option<Shell>,
+
+    /// Write the script into the folder where bash, zsh or fish looks for it, and say where that is.
+    #[arg(long)]
+    install: bool,
 }
 
-/// Prints the script for `command`, the whole program.
+/// Prints or installs the script for `command`, the whole program.
 pub(crate) fn run(args: Args, command: &mut clap::Command) -> Result<Answer> {
+    let shell = match (args.shell, args.install) {
+        (Some(shell), _) => shell,
+        (None, _) => Shell::from_env()
+            .context("expected the name of a shell in $SHELL, found none; say which one: bash, zsh or fish")?,
+    };
     // Into memory first: the generator panics where a pipe is closed.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, command, "clickvec", &mut script);
-    output::print(String::from_utf8_lossy(&script))?;
+    clap_complete::generate(shell, command, "clickvec", &mut script);
+    if args.install {
+        install(shell, &script)?;
+    } else {
+        output::print(String::from_utf8_lossy(&script))?;
+    }
     Ok(Answer::Done)
+}
+
+fn install(shell: Shell, script: &[u8]) -> Result<()> {
+    let path = place(shell, &|name| std::env::var_os(name).map(PathBuf::from))?;
+    let folder = files::folder_of(&path);
+    std::fs::create_dir_all(&folder).map_err(|source| clickvec::Error::io(&folder, "make this folder", source))?;
+    files::write_bytes_atomically(&path, script)?;
+    output::note(format_args!("{}: written; new shells will complete clickvec", path.display()));
+    if shell == Shell::Zsh {
+        output::note(format_args!(
+            "if zsh does not know this folder yet, put this line before `compinit` in ~/.zshrc:\n  fpath=({} $fpath)",
+            folder.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Where a shell looks for the script of a user. `variable` gives what the environment says.
+fn place(shell: Shell, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
+    // The specification of these folders says that a relative path does not count.
+    let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
+    let below_home = |name: &str, folder: &str| {
+        absolute(name).or_else(|| absolute("HOME").map(|home| home.join(folder))).with_context(|| {
+            format!(
+                "expected your home folder in $HOME, found none; print the script with `clickvec completions {shell}`"
+            )
+        })
+    };
+    let data = || below_home("XDG_DATA_HOME", ".local/share");
+    Ok(match shell {
+        Shell::Bash => match absolute("BASH_COMPLETION_USER_DIR") {
+            Some(folder) => folder.join("completions/clickvec"),
+            None => data()?.join("bash-completion/completions/clickvec"),
+        },
+        Shell::Zsh => data()?.join("zsh/site-functions/_clickvec"),
+        Shell::Fish => below_home("XDG_CONFIG_HOME", ".config")?.join(Path::new("fish/completions/clickvec.fish")),
+        other => bail!(
+            "expected bash, zsh or fish, found {other}, whose folder is not known; print the script with `clickvec \
+             completions {other}`"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shell_has_its_folder() {
+        let home = |name: &str| (name == "HOME").then(|| PathBuf::from("/home/me"));
+        let found = |shell, variable: &dyn Fn(&str) -> Option<PathBuf>| place(shell, variable).unwrap();
+        let bash = found(Shell::Bash, &home);
+        assert_eq!(bash, Path::new("/home/me/.local/share/bash-completion/completions/clickvec"));
+        assert_eq!(found(Shell::Zsh, &home), Path::new("/home/me/.local/share/zsh/site-functions/_clickvec"));
+        assert_eq!(found(Shell::Fish, &home), Path::new("/home/me/.config/fish/completions/clickvec.fish"));
+        let all = |name: &str| Some(Path::new("/x").join(name));
+        assert_eq!(found(Shell::Bash, &all), Path::new("/x/BASH_COMPLETION_USER_DIR/completions/clickvec"));
+        assert_eq!(found(Shell::Fish, &all), Path::new("/x/XDG_CONFIG_HOME/fish/completions/clickvec.fish"));
+        // A relative path does not count.
+        let relative = |name: &str| if name == "HOME" { home(name) } else { Some(PathBuf::from("data")) };
+        assert_eq!(found(Shell::Bash, &relative), bash);
+        assert!(place(Shell::Bash, &|_| None).is_err());
+        assert!(place(Shell::PowerShell, &home).is_err());
+    }
 }

@@ -6,6 +6,7 @@ mod embed;
 mod evaluate;
 mod index;
 mod inspect;
+mod man;
 mod prepare;
 mod search;
 mod simulate;
@@ -51,6 +52,7 @@ enum Command {
     Inspect(inspect::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Sets up what the environment and the global flags say, then runs the command.
@@ -70,6 +72,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Inspect(args)) => inspect::run(args),
         Some(Command::Simulate(args)) => simulate::run(args),
         Some(Command::Completions(args)) => completions::run(args, &mut Cli::command()),
+        Some(Command::Man(args)) => man::run(args, Cli::command()),
     }
 }
 

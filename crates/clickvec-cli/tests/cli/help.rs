@@ -2,8 +2,20 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 11] =
-    ["demo", "prepare", "train", "evaluate", "table", "embed", "index", "search", "inspect", "simulate", "completions"];
+const COMMANDS: [&str; 12] = [
+    "demo",
+    "prepare",
+    "train",
+    "evaluate",
+    "table",
+    "embed",
+    "index",
+    "search",
+    "inspect",
+    "simulate",
+    "completions",
+    "man",
+];
 
 #[test]
 fn alone_it_shows_what_to_do_first() {
@@ -54,12 +66,93 @@ fn wrong_usage_is_2() {
     folder.run(&["--threads", "5000", "inspect", "m"]).code(2).says("--threads");
 }
 
-#[test]
-fn completions_are_scripts() {
-    for shell in ["bash", "zsh", "fish"] {
-        Folder::new().run(&["completions", shell]).code(0).prints("clickvec").prints("validation");
+/// The flags that a command's help lists: `--output` of `  -o, --output <FILE>`.
+fn flags(help: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in help.lines().map(str::trim_start) {
+        let long = line.strip_prefix('-').and_then(|rest| rest.split_once(", ")).map_or(line, |(_, long)| long);
+        if line.starts_with('-') && long.starts_with("--") {
+            let end = long.find(|c: char| c.is_whitespace() || "[=".contains(c)).unwrap_or(long.len());
+            found.push(&long[..end]);
+        }
     }
-    Folder::new().run(&["completions", "tcl"]).code(2).says("possible values");
+    found
+}
+
+#[test]
+fn completions_have_every_command_and_flag() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = folder.run(&["completions", shell]).code(0).stdout();
+        for command in COMMANDS {
+            assert!(script.contains(command), "{shell}: {command}");
+            let help = folder.run(&[command, "--help"]).stdout();
+            assert!(!flags(&help).is_empty(), "{help}");
+            for flag in flags(&help) {
+                // Fish writes long flags without the hyphens.
+                let written = if shell == "fish" { flag.trim_start_matches('-') } else { flag };
+                assert!(script.contains(written), "{shell}: {command} {flag}");
+            }
+        }
+    }
+    folder.run(&["completions", "tcl"]).code(2).says("possible values");
+    folder.run(&["completions"]).code(2).says("SHELL");
+}
+
+#[test]
+fn completions_are_installed_where_the_shell_looks() {
+    let folder = Folder::new();
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = folder.command();
+        for name in ["SHELL", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "BASH_COMPLETION_USER_DIR", "HOME"] {
+            command.env_remove(name);
+        }
+        for (name, value) in variables {
+            let value = if *name == "SHELL" { (*value).into() } else { folder.path(value) };
+            command.env(name, value);
+        }
+        let output = command.args([&["completions", "--install"], arguments].concat()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (shell, place) in [
+        ("bash", "home/.local/share/bash-completion/completions/clickvec"),
+        ("zsh", "home/.local/share/zsh/site-functions/_clickvec"),
+        ("fish", "home/.config/fish/completions/clickvec.fish"),
+    ] {
+        let (code, said) = run(&[shell], &[("HOME", "home")]);
+        assert!(code == Some(0) && said.contains(place), "{said}");
+        assert_eq!(folder.read(place), folder.run(&["completions", shell]).stdout());
+    }
+    let (code, said) = run(&[], &[("SHELL", "/usr/bin/fish"), ("XDG_CONFIG_HOME", "mine")]);
+    assert!(code == Some(0) && folder.path("mine/fish/completions/clickvec.fish").exists(), "{said}");
+    let (code, said) = run(&["bash"], &[]);
+    assert!(code == Some(2) && said.contains("$HOME"), "{said}");
+    let (code, said) = run(&[], &[("HOME", "home")]);
+    assert!(code == Some(2) && said.contains("$SHELL"), "{said}");
+    let (code, said) = run(&["elvish"], &[("HOME", "home")]);
+    assert!(code == Some(2) && said.contains("expected bash, zsh or fish"), "{said}");
+}
+
+#[test]
+fn manual_pages_have_every_command_and_flag() {
+    let folder = Folder::new();
+    folder.run(&["man", "--output", "share/man1"]).code(0).says("13 pages");
+    let plain = |page: &str| page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
+    let whole = plain(&folder.read("share/man1/clickvec.1"));
+    for command in COMMANDS {
+        let page = plain(&folder.read(&format!("share/man1/clickvec-{command}.1")));
+        assert!(whole.contains(&format!("clickvec-{command}(1)")), "{whole}");
+        assert!(page.starts_with(".ie") && page.contains(".SH SYNOPSIS"), "{page}");
+        let help = folder.run(&[command, "--help"]).stdout();
+        for flag in flags(&help) {
+            assert!(page.contains(flag), "{command} {flag}: {page}");
+        }
+        assert_eq!(plain(&folder.run(&["man", command]).code(0).stdout()), page);
+    }
+    assert_eq!(plain(&folder.run(&["man"]).code(0).stdout()), whole);
+    folder.run(&["man", "fly"]).code(2).says("expected a command, one of demo").says("found `fly`");
+    folder.write("file", "");
+    folder.run(&["man", "--output", "file"]).code(2).says("file: cannot make this folder");
 }
 
 #[test]

@@ -269,7 +269,7 @@ fn presets_join_searches_and_clicks() {
     folder
         .run(&[&ga4[..], &["--format", "csv"]].concat())
         .code(2)
-        .says("`--preset ga4` reads json, found `--format csv`");
+        .says("a log of `ga4` is json, found the format `csv` asked for; leave `--format` out");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn presets_of_public_collections() {
     folder.write("qrels.tsv", "7\t0\t1\t1\n8\t0\t2\t1\n");
     let passage =
         ["prepare", "qrels.tsv", "-o", "out.tsv", "--preset", "msmarco-passage", "--titles", "collection.tsv"];
-    folder.run(&passage).code(2).says("`--preset msmarco-passage` needs `--queries FILE`");
+    folder.run(&passage).code(2).says("expected a table of their texts, found none; name it with `--queries`");
     folder.run(&[&passage[..], &["--queries", "queries.tsv"]].concat()).code(0);
     assert_eq!(folder.read("out.tsv"), expected);
 

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::io;
 
+use clickvec::tables::FoundLine;
 use csv_core::ReadRecordResult;
 
 use super::header::Rows;
-use super::lines::{Found, MAX_ROW_BYTES};
+use super::record::MAX_ROW_BYTES;
 use super::record::{Next, Record};
 use crate::error::RowFault;
 
@@ -56,14 +57,14 @@ impl Reader {
         record.clear();
         let found = loop {
             match self.next_line(&mut record.line)? {
-                Found::Line if self.line.is_empty() => {}
+                FoundLine::Whole if self.line.is_empty() => {}
                 found => break found,
             }
         };
         match found {
-            Found::End => return Ok(Next::End),
-            Found::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
-            Found::Line => {}
+            FoundLine::End => return Ok(Next::End),
+            FoundLine::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
+            FoundLine::Whole => {}
         }
         if self.line == self.rows.header {
             return Ok(Next::Header);
@@ -92,13 +93,13 @@ impl Reader {
     }
 
     /// The next line, and its number.
-    fn next_line(&mut self, number: &mut u64) -> io::Result<Found> {
+    fn next_line(&mut self, number: &mut u64) -> io::Result<FoundLine> {
         if let Some((again, line)) = self.again.pop_front() {
             (*number, self.line) = (again, line);
-            return Ok(Found::Line);
+            return Ok(FoundLine::Whole);
         }
         let found = self.rows.lines.next(&mut self.line)?;
-        *number = self.rows.lines.number;
+        *number = self.rows.lines.number();
         Ok(found)
     }
 
@@ -118,8 +119,8 @@ impl Reader {
             let mut number = 0;
             let found = self.next_line(&mut number)?;
             length += self.line.len() + 1;
-            if found != Found::Line || length > MAX_ROW_BYTES {
-                if found == Found::Line {
+            if found != FoundLine::Whole || length > MAX_ROW_BYTES {
+                if found == FoundLine::Whole {
                     read.push((number, std::mem::take(&mut self.line)));
                 }
                 read.into_iter().rev().for_each(|line| self.again.push_front(line));

@@ -3,8 +3,10 @@
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
+use clickvec::tables::FoundLine;
+
 use super::format::{Format, Options};
-use super::lines::{Found, Lines, MAX_ROW_BYTES};
+use super::record::{Lines, MAX_ROW_BYTES};
 use crate::error::{Error, Result, TableFault};
 
 /// Takes what stands before the end of the first line that is not empty, bounded, and perhaps more.
@@ -30,13 +32,13 @@ pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
 pub(super) fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) -> Result<()> {
     loop {
         match lines.next(header).map_err(|error| Error::io(path, "read", error))? {
-            Found::End => return Err(Error::table(path, TableFault::Empty)),
-            Found::TooLong => return Err(Error::table(path, TableFault::HeaderTooLong { limit: MAX_ROW_BYTES })),
-            Found::Line if header.is_empty() => {}
-            Found::Line if std::str::from_utf8(header).is_err() => {
+            FoundLine::End => return Err(Error::table(path, TableFault::Empty)),
+            FoundLine::TooLong => return Err(Error::table(path, TableFault::HeaderTooLong { limit: MAX_ROW_BYTES })),
+            FoundLine::Whole if header.is_empty() => {}
+            FoundLine::Whole if std::str::from_utf8(header).is_err() => {
                 return Err(Error::table(path, TableFault::HeaderNotUtf8));
             }
-            Found::Line => return Ok(()),
+            FoundLine::Whole => return Ok(()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::lines::Lines;
+use super::record::Lines;
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, Kind, Result, TableFault};
 

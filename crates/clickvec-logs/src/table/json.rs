@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
+use clickvec::tables::FoundLine;
 use serde_json::Value;
 
 use super::format::Options;
 use super::header::Columned;
-use super::lines::{Found, Lines, MAX_ROW_BYTES};
+use super::record::{Lines, MAX_ROW_BYTES};
 use super::record::{Next, Record};
 use crate::columns::{ALL, ROLES, Role};
 use crate::error::{Error, Result, RowFault, TableFault};
@@ -24,7 +25,7 @@ pub(super) struct Reader {
     lines: Lines,
     line: Vec<u8>,
     /// The first lines, which were read to learn the columns.
-    first: VecDeque<(u64, Found, Vec<u8>)>,
+    first: VecDeque<(u64, FoundLine, Vec<u8>)>,
     looked_at: usize,
     paths: Vec<(Role, String)>,
     /// Columns that the first lines lack; one that comes later would change what was done with the rows before it.
@@ -56,9 +57,9 @@ impl Reader {
             let mut line = Vec::new();
             let found = lines.next(&mut line).map_err(|error| Error::io(path, "read", error))?;
             match found {
-                Found::End => break,
-                Found::Line if line.iter().all(u8::is_ascii_whitespace) => continue,
-                Found::Line if first.is_empty() && line.starts_with(b"[") => {
+                FoundLine::End => break,
+                FoundLine::Whole if line.iter().all(u8::is_ascii_whitespace) => continue,
+                FoundLine::Whole if first.is_empty() && line.starts_with(b"[") => {
                     return Err(Error::table(path, TableFault::JsonArray));
                 }
                 _ => {}
@@ -73,7 +74,7 @@ impl Reader {
                     objects.push(Value::Object(object));
                 }
             }
-            first.push_back((lines.number, found, line));
+            first.push_back((lines.number(), found, line));
         }
         if first.is_empty() {
             return Err(Error::table(path, TableFault::Empty));
@@ -125,15 +126,15 @@ impl Reader {
                 }
                 None => {
                     let found = self.lines.next(&mut self.line)?;
-                    record.line = self.lines.number;
+                    record.line = self.lines.number();
                     found
                 }
             };
             match found {
-                Found::End => return Ok(Next::End),
-                Found::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
-                Found::Line if self.line.iter().all(u8::is_ascii_whitespace) => {}
-                Found::Line => break,
+                FoundLine::End => return Ok(Next::End),
+                FoundLine::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
+                FoundLine::Whole if self.line.iter().all(u8::is_ascii_whitespace) => {}
+                FoundLine::Whole => break,
             }
         }
         if let Err(error) = std::str::from_utf8(&self.line) {

@@ -5,7 +5,6 @@ mod format;
 mod head;
 mod header;
 mod json;
-mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod record;
@@ -21,11 +20,10 @@ use crate::error::{Error, Kind, Result, TableFault};
 use crate::paths::is_stream;
 use head::{first_line, guess, looks_like_parquet, read_header};
 use header::{Rows, find_columns};
-use lines::Lines;
+use record::Lines;
 
 pub use format::{ALL, Format, Options};
-pub use lines::MAX_ROW_BYTES;
-pub use record::{Next, Record};
+pub use record::{MAX_ROW_BYTES, Next, Record};
 
 /// A log that is open.
 pub struct Table {
@@ -102,7 +100,7 @@ impl Table {
             false => (format, options.delimiter),
         };
         let options = &Options { format: Some(format), delimiter, ..options.clone() };
-        let mut lines = Lines::new(Box::new(Cursor::new(head).chain(source)));
+        let mut lines = Lines::new(Box::new(Cursor::new(head).chain(source)), MAX_ROW_BYTES);
         if format == Format::Json {
             let (reader, found) = json::Reader::new(path, lines, options)?;
             return Ok(Table {

@@ -1,7 +1,15 @@
 //! One row of a log.
 
+use std::io::BufRead;
+
 use crate::columns::{ROLES, Role};
 use crate::error::RowFault;
+
+/// The longest row and the longest header that are read. A longer one is broken and is never held in memory.
+pub const MAX_ROW_BYTES: usize = 1 << 20;
+
+/// The lines of a log.
+pub(super) type Lines = clickvec::tables::Lines<Box<dyn BufRead + Send>>;
 
 /// One row: the fields that were asked for.
 #[derive(Debug, Default)]

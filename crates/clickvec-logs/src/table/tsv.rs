@@ -2,8 +2,10 @@
 
 use std::io;
 
+use clickvec::tables::FoundLine;
+
 use super::header::Rows;
-use super::lines::{Found, MAX_ROW_BYTES};
+use super::record::MAX_ROW_BYTES;
 use super::record::{Next, Record};
 use crate::error::RowFault;
 
@@ -23,16 +25,16 @@ impl Reader {
         let mut bytes = std::mem::take(&mut record.text).into_bytes();
         let found = loop {
             match self.rows.lines.next(&mut bytes)? {
-                Found::Line if bytes.is_empty() => {}
+                FoundLine::Whole if bytes.is_empty() => {}
                 found => break found,
             }
         };
         record.clear();
-        record.line = self.rows.lines.number;
+        record.line = self.rows.lines.number();
         match found {
-            Found::End => return Ok(Next::End),
-            Found::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
-            Found::Line => {}
+            FoundLine::End => return Ok(Next::End),
+            FoundLine::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
+            FoundLine::Whole => {}
         }
         if bytes == self.rows.header {
             return Ok(Next::Header);

@@ -1,0 +1,73 @@
+//! `clickvec man`: manual pages of the program and of each command.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap_mangen::Man;
+use clickvec::files;
+
+use crate::answer::Answer;
+use crate::output;
+
+/// Print a manual page, or write all of them into a folder.
+///
+/// `clickvec man train | man -l -` shows one; `clickvec man --output ~/.local/share/man/man1` puts all where `man` finds
+/// them: `man clickvec-train`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The command whose page is printed [default: the page of the program itself].
+    #[arg(value_name = "COMMAND")]
+    page: Option<String>,
+
+    /// Write the pages of all commands into this folder, which is made if needed: clickvec.1, clickvec-train.1 and so on.
+    #[arg(long, short, value_name = "FOLDER", conflicts_with = "page")]
+    output: Option<PathBuf>,
+}
+
+/// Prints or writes pages of `command`, the whole program.
+pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
+    let command = built(command);
+    match &args.output {
+        None => {
+            let page = match &args.page {
+                None => &command,
+                Some(name) => pages(&command).into_iter().find(|page| page.get_name() == name).with_context(|| {
+                    let names: Vec<&str> = pages(&command).iter().skip(1).map(|page| page.get_name()).collect();
+                    format!("expected a command, one of {}, found `{name}`", names.join(", "))
+                })?,
+            };
+            output::print(String::from_utf8_lossy(&rendered(page)?))?;
+        }
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| clickvec::Error::io(folder, "make this folder", source))?;
+            let pages = pages(&command);
+            for page in &pages {
+                let name = page.get_display_name().unwrap_or(page.get_name());
+                files::write_bytes_atomically(&folder.join(format!("{name}.1")), &rendered(page)?)?;
+            }
+            let count = output::counted(pages.len() as u64, "page");
+            output::note(format_args!("{}: written; {count}", folder.display()));
+        }
+    }
+    Ok(Answer::Done)
+}
+
+/// The program with the full names of its commands, without `help`, which has no page.
+fn built(command: clap::Command) -> clap::Command {
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    command
+}
+
+/// The program itself, and its commands.
+fn pages(command: &clap::Command) -> Vec<&clap::Command> {
+    std::iter::once(command).chain(command.get_subcommands().filter(|page| !page.is_hide_set())).collect()
+}
+
+fn rendered(page: &clap::Command) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let source = format!("clickvec {}", env!("CARGO_PKG_VERSION"));
+    Man::new(page.clone()).source(source).manual("clickvec").render(&mut text)?;
+    Ok(text)
+}

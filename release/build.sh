@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Makes what is handed out, in FOLDER (target/release-files if none is named): bash release/build.sh [FOLDER]
+#
+#   clickvec-VERSION-TARGET.tar.gz   the program, linked statically, manual pages, completions, licences
+#   clickvec_VERSION_ARCH.deb        the same as a Debian package, where dpkg-deb is there to make it
+#   SHA256SUMS
+#
+# Needs cargo and tar. The program is built for musl where that target is installed (`rustup target add
+# x86_64-unknown-linux-musl`), otherwise for glibc, of which it then has its own copy. Both are tried before this script ends well.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root="$PWD"
+
+fail() {
+    echo "error: $*" >&2
+    exit 2
+}
+
+[ $# -le 1 ] || fail "expected at most one folder, found $# arguments"
+[ "$(uname -s)" = Linux ] || fail "expected Linux, found $(uname -s)"
+for tool in cargo rustc tar sha256sum readelf; do
+    command -v "$tool" >/dev/null || fail "expected \`$tool\` on the path, found none; install it and run again"
+done
+folder="${1:-${CARGO_TARGET_DIR:-target}/release-files}"
+mkdir -p "$folder"
+folder="$(cd "$folder" && pwd)"
+
+machine="$(uname -m)"
+target="$machine-unknown-linux-musl"
+if [ ! -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; then
+    target="$machine-unknown-linux-gnu"
+    echo "note: the target $machine-unknown-linux-musl is not installed; building for $target with its C library inside"
+fi
+version="$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"name":"clickvec-cli","version":"\([^"]*\)".*/\1/')"
+# Files get the time of the last commit, so that the same commit makes the same archive.
+epoch="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
+
+echo "== clickvec $version for $target"
+# Set with --target, these flags leave build scripts and macros alone.
+RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
+    cargo build --release --locked --target "$target" -p clickvec-cli
+program="${CARGO_TARGET_DIR:-target}/$target/release/clickvec"
+if readelf -d "$program" 2>/dev/null | grep -q NEEDED; then
+    readelf -d "$program" | grep NEEDED >&2
+    fail "expected a program that needs no shared library, found one that does"
+fi
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+name="clickvec-$version-$target"
+
+# stage PREFIX: the files as they lie below /usr.
+stage() {
+    install -D -m 755 "$program" "$1/bin/clickvec"
+    "$program" man --output "$1/share/man/man1" 2>/dev/null
+    mkdir -p "$1/share/bash-completion/completions" "$1/share/zsh/vendor-completions" "$1/share/fish/vendor_completions.d"
+    "$program" completions bash >"$1/share/bash-completion/completions/clickvec"
+    "$program" completions zsh >"$1/share/zsh/vendor-completions/_clickvec"
+    "$program" completions fish >"$1/share/fish/vendor_completions.d/clickvec.fish"
+    for file in LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md; do
+        install -D -m 644 "$root/$file" "$1/share/doc/clickvec/$file"
+    done
+}
+
+stage "$work/$name"
+tar --directory "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" \
+    --use-compress-program="gzip -n9" -cf "$folder/$name.tar.gz" "$name"
+made=("$name.tar.gz")
+
+if command -v dpkg-deb >/dev/null; then
+    package="$work/package"
+    stage "$package/usr"
+    gzip -n9 "$package"/usr/share/man/man1/*.1
+    mkdir "$package/DEBIAN"
+    architecture="$(dpkg --print-architecture)"
+    cat >"$package/DEBIAN/control" <<CONTROL
+Package: clickvec
+Version: $version
+Architecture: $architecture
+Maintainer: The clickvec authors
+Installed-Size: $(du -ks "$package/usr" | cut -f1)
+Section: science
+Priority: optional
+Description: sentence vectors learned from a search engine's click log
+ clickvec learns sentence vectors from pairs of a query and a clicked title,
+ says whether they rank better than BM25, and searches with them.
+CONTROL
+    find "$package" -exec touch --no-dereference --date="@$epoch" {} +
+    deb="clickvec_${version}_$architecture.deb"
+    SOURCE_DATE_EPOCH="$epoch" dpkg-deb --root-owner-group --build "$package" "$folder/$deb" >/dev/null
+    made+=("$deb")
+else
+    echo "NOT MADE: the Debian package, for there is no dpkg-deb on the path"
+fi
+
+echo "== what was made works"
+# try PROGRAM MAN: the program trains and searches, and its pages are there.
+try() {
+    [ "$("$1" --version)" = "clickvec $version" ] || fail "expected clickvec $version, found $("$1" --version)"
+    "$1" train --clicks testdata/shop/clicks.tsv --output "$work/shop.safetensors" --epochs 1 --cells 8 2>/dev/null
+    "$1" search --model "$work/shop.safetensors" --titles testdata/shop/titles.tsv -k 1 "leather couch" >/dev/null
+    [ -s "$2" ] || fail "expected a manual page $2, found none"
+}
+mkdir "$work/archive"
+tar --directory "$work/archive" -xf "$folder/$name.tar.gz"
+try "$work/archive/$name/bin/clickvec" "$work/archive/$name/share/man/man1/clickvec-train.1"
+if [ "${#made[@]}" = 2 ]; then
+    dpkg-deb -x "$folder/${made[1]}" "$work/root"
+    try "$work/root/usr/bin/clickvec" "$work/root/usr/share/man/man1/clickvec-train.1.gz"
+fi
+(cd "$folder" && sha256sum "${made[@]}" | tee SHA256SUMS)
+ls -l "$folder"
