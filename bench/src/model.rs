@@ -1,30 +1,25 @@
 //! A model to measure with: its sizes matter, and what it learned does not.
 
-use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use clickvec::Result;
+use clickvec::clicks::ClickSource;
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
-use clickvec::train::{TrainConfig, TrainOptions, train};
+use clickvec::train::{Event, TrainConfig, TrainOptions, train};
 
 use crate::texts::Vocabulary;
 
 /// A model of one epoch over `pairs` made-up pairs: both sides share a tower.
 ///
 /// # Errors
-/// If the temporary folder cannot be written.
+/// If there is no memory for the pairs.
 pub fn model(encoder: EncoderConfig, vocabulary: &Vocabulary, pairs: usize) -> Result<Model> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (log, output) = (folder.path().join("clicks.tsv"), folder.path().join("model.safetensors"));
-    let mut lines = String::from("query\ttitle\n");
     let titles = vocabulary.texts("log titles", pairs, 8);
-    for (query, title) in vocabulary.texts("log queries", pairs, 3).iter().zip(titles) {
-        writeln!(lines, "{query}\t{title}").expect("a string takes all");
-    }
-    std::fs::write(&log, lines).expect("a temporary file");
+    let queries = vocabulary.texts("log queries", pairs, 3);
+    let pairs = queries.iter().zip(&titles).map(|(query, title)| (query, title, 1.0));
     let config = TrainConfig { encoder, epochs: 1, shared_towers: true, ..TrainConfig::paper() };
-    let options =
-        TrainOptions { clicks: &log, validation: None, output: &output, checkpoint_every: None, resume: false };
-    train(&config, &options, &mut |_| {})?;
-    Model::load(&output)
+    let go_on = &mut |_: &Event| ControlFlow::Continue(());
+    let outcome = train(&config, ClickSource::pairs(pairs), TrainOptions::default(), go_on)?;
+    Ok(outcome.finished().expect("nobody breaks off"))
 }

@@ -10,7 +10,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use clickvec::clicks::{ClickLog, LogConfig, Minibatch, MinibatchConfig, Minibatches};
+use clickvec::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
 use clickvec::encoder::{EncoderConfig, Gradients, Peephole, TextStatistics, Trace, initialize};
 use clickvec::loss::Loss;
 use clickvec::math::Buffer;
@@ -61,7 +61,9 @@ fn main() -> Result<()> {
         max_trigrams: config.max_trigrams,
     };
     let mut log_read = None;
-    let reading = seconds(|| log_read = Some(ClickLog::read(&args.log, folder.path(), log_config, &mut |_| {})));
+    let reading = seconds(|| {
+        log_read = Some(ClickLog::read(ClickSource::file(&args.log), Storage::Folder(folder.path()), log_config))
+    });
     let log = log_read.expect("was read")?;
     let (step, work) = train(&config, &log, folder.path(), args.minibatches)?;
     let rates = Rates::measure(&work.last_touched);
@@ -108,7 +110,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
         shared_tower: false,
         seed: 1,
     };
-    let minibatches = Minibatches::new(log, minibatch_config, folder)?;
+    let minibatches = Minibatches::new(log, minibatch_config, Storage::Folder(folder))?;
     let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };
     assert!(lstm.cells == CELLS && !lstm.forget_gate && lstm.peephole == Peephole::None, "the preset has other gates");
     let mut towers = ["query", "document"].map(|side| {

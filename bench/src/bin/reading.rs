@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use clickvec::clicks::{ClickLog, ClickReader, LogConfig, Weighting};
+use clickvec::clicks::{ClickLog, ClickReader, ClickSource, LogConfig, Storage, Weighting};
 use clickvec::tables::TITLE;
 use clickvec_bench::{median, seconds};
 
@@ -24,7 +24,9 @@ fn main() -> clickvec::Result<()> {
     let (mut table, mut all, mut pairs) = (Vec::new(), Vec::new(), 0);
     for _ in 0..runs {
         table.push(seconds(|| pairs = rows(&path).expect("readable")));
-        all.push(seconds(|| drop(ClickLog::read(&path, &beside, CONFIG, &mut |_| {}).expect("a log"))));
+        all.push(seconds(|| {
+            drop(ClickLog::read(ClickSource::file(&path), Storage::Folder(&beside), CONFIG).expect("a log"))
+        }));
     }
     for (what, times) in [("table", &mut table), ("table, words, trigrams, sorted pairs", &mut all)] {
         let time = median(times);

@@ -1,16 +1,18 @@
 //! Exact search: the scan of floats, codes, and batches, compared.
 
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
+use clickvec::clicks::ClickSource;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::math::Level;
-use clickvec::model::{Model, Side};
+use clickvec::model::Side;
 use clickvec::settings::TrainConfig;
 use clickvec::tables::{TITLE, read_titles};
-use clickvec::train::{TrainOptions, train};
+use clickvec::train::{Event, TrainOptions, train};
 use clickvec_bench::{median, quantile, seconds};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -94,12 +96,10 @@ impl Table {
 
 /// Titles and queries through a model that is trained for it; those of which it knows nothing are left out.
 fn embed(args: &Args) -> Result<(Table, Table)> {
-    let folder = tempfile::tempdir()?;
-    let output = folder.path().join("model.safetensors");
-    let options =
-        TrainOptions { clicks: &args.clicks, validation: None, output: &output, checkpoint_every: None, resume: false };
-    train(&TrainConfig::default(), &options, &mut |_| {})?;
-    let model = Model::load(&output)?;
+    let go_on = &mut |_: &Event| ControlFlow::Continue(());
+    let clicks = ClickSource::file(&args.clicks);
+    let outcome = train(&TrainConfig::default(), clicks, TrainOptions::default(), go_on)?;
+    let model = outcome.finished().context("nobody breaks off")?;
     let titles: Vec<String> = read_titles(&args.titles, TITLE)?.titles.into_iter().map(|title| title.title).collect();
     let queries = std::fs::read_to_string(&args.queries).with_context(|| args.queries.display().to_string())?;
     let queries: Vec<&str> = queries.lines().collect();

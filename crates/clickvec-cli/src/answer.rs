@@ -9,4 +9,6 @@ pub(crate) enum Answer {
     No,
     /// Not done, and the parser of the command line has said why.
     Misused,
+    /// Stopped half-way because somebody asked for it, with the exit status that says so.
+    Stopped(u8),
 }

@@ -4,6 +4,7 @@ mod advice;
 mod answer;
 mod commands;
 mod input;
+mod interrupt;
 mod metrics;
 mod output;
 mod progress;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Ok(Answer::Done) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Ok(Answer::Misused) => ExitCode::from(2),
+        Ok(Answer::Stopped(status)) => ExitCode::from(status),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&error);

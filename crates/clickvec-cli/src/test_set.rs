@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use clickvec::eval::{self, Form, Ids, JudgedQuery, TestSet, TestSetFiles};
+use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, TestSet, TestSetFiles};
+use clickvec::model::Model;
+use clickvec::ranker::Neural;
 use clickvec::text::words;
+use clickvec::train::{Score, Validation};
 
 use crate::output;
 
@@ -50,6 +53,16 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
             output::count(of_one_grade as u64)
         ));
     }
+}
+
+/// Judges a model in training by these judgments.
+pub(crate) fn judge(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
+    |model| eval::evaluate(&Neural::new("model".to_owned(), model), judgments, &EvaluateOptions::default()).mean.into()
+}
+
+/// The validation of a training by a test set, which `judge` judges by.
+pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
+    Validation { fingerprint: judgments.fingerprint(), judge }
 }
 
 /// Refuses titles that come through a pipe where they are read twice: beside TREC qrels, and as the collection.

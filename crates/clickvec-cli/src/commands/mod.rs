@@ -36,7 +36,8 @@ pub(crate) struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Exit status: 0 done, 1 done and the answer is no (a search without any result), 2 could not be done.
+Exit status: 0 done, 1 done and the answer is no (a search without any result), 2 could not be done;
+130 stopped by Ctrl-C, 143 by SIGTERM.
 Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructions than these.";
 
 #[derive(Subcommand)]

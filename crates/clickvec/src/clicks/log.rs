@@ -1,10 +1,10 @@
 //! A click log made ready for training: read once, hashed, and laid in temporary mapped files, so
-//! that memory does not grow with the log.
+//! that memory does not grow with the log; or in memory.
 //!
 //! The files have no name: they vanish with the process, however it ends.
 
-use super::mapped::{Mapped, Spool};
-use super::{ClickReader, Weighting};
+use super::spool::{Spool, Spooled, Storage};
+use super::{ClickSource, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
 use crate::tables::Skipped;
@@ -13,6 +13,7 @@ use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, fo
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -60,12 +61,12 @@ pub struct LogStatistics {
 /// A click log, ready for training.
 #[derive(Debug)]
 pub struct ClickLog {
-    records: Mapped<Record>,
-    words: Mapped<WordId>,
-    feature_start: Mapped<u64>,
-    features: Mapped<Feature>,
+    records: Spooled<Record>,
+    words: Spooled<WordId>,
+    feature_start: Spooled<u64>,
+    features: Spooled<Feature>,
     /// (query, title) hashes of all pairs, ascending, each once.
-    clicked: Mapped<[u64; 2]>,
+    clicked: Spooled<[u64; 2]>,
     dictionary: Dictionary,
     statistics: LogStatistics,
     skipped: Skipped,
@@ -103,23 +104,43 @@ pub struct Pair<'a> {
 }
 
 impl ClickLog {
-    /// Reads the table at `path` and lays it in temporary files in the folder `beside`;
-    /// `progress` is told now and then how many pairs have been read.
+    /// Reads the pairs of `clicks` and keeps them in `storage`.
     ///
     /// # Errors
-    /// What [`ClickReader`] reports, [`Error::Io`] if the temporary files cannot be written (a full
-    /// disk), [`Error::Log`] if no pair is left.
-    pub fn read(path: &Path, beside: &Path, config: LogConfig<'_>, progress: &mut dyn FnMut(u64)) -> Result<ClickLog> {
-        let mut reader = ClickReader::open(path, config.field, config.weighting)?;
-        let mut building = Building::new(beside, config)?;
-        while let Some(click) = reader.next()? {
-            building.add(click.query, click.title, click.weight)?;
-            if building.statistics.pairs.is_multiple_of(1 << 16) {
-                progress(building.statistics.pairs);
-            }
+    /// What [`crate::clicks::ClickReader`] reports; [`Error::PairSource`] and [`Error::BadWeight`] of an iterator;
+    /// [`Error::Io`] if the temporary files cannot be written (a full disk); [`Error::OutOfMemory`]; [`Error::Log`] if no
+    /// pair is left.
+    pub fn read(clicks: ClickSource<'_>, storage: Storage<'_>, config: LogConfig<'_>) -> Result<ClickLog> {
+        match ClickLog::read_watched(clicks, storage, config, &mut |_| ControlFlow::Continue(()))? {
+            ControlFlow::Continue(log) => Ok(log),
+            ControlFlow::Break(()) => unreachable!("nobody breaks off"),
         }
-        progress(building.statistics.pairs);
-        building.finish(path, reader.skipped().clone())
+    }
+
+    /// [`ClickLog::read`]; `progress` is told now and then how many pairs have been read, and may break off.
+    ///
+    /// # Errors
+    /// Those of [`ClickLog::read`].
+    pub fn read_watched(
+        clicks: ClickSource<'_>,
+        storage: Storage<'_>,
+        config: LogConfig<'_>,
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<(), ClickLog>> {
+        let name = clicks.name();
+        let mut building = Building::new(storage, config)?;
+        let skipped = clicks.read(config.field, config.weighting, &mut |query, title, weight| {
+            building.add(query, title, weight)?;
+            Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
+                true => progress(building.statistics.pairs),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+        let ControlFlow::Continue(skipped) = skipped else { return Ok(ControlFlow::Break(())) };
+        if progress(building.statistics.pairs).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        building.finish(&name, skipped).map(ControlFlow::Continue)
     }
 
     /// Number of pairs.
@@ -165,13 +186,12 @@ impl ClickLog {
         &near[..near.partition_point(|pair| pair[0] == record.query)]
     }
 
-    /// One pair for each distinct title, in the order of the titles' hashes; laid in a temporary
-    /// file in the folder `beside`.
+    /// One pair for each distinct title, in the order of the titles' hashes; kept in `storage`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the temporary file cannot be written.
-    pub fn distinct_titles(&self, beside: &Path) -> Result<Mapped<[u64; 2]>> {
-        let mut spool = Spool::new(beside)?;
+    /// [`Error::Io`] if the temporary file cannot be written; [`Error::OutOfMemory`].
+    pub fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
+        let mut spool = Spool::new(storage)?;
         for (number, record) in self.records.iter().enumerate() {
             spool.push(&[record.title, number as u64])?;
         }
@@ -211,7 +231,7 @@ impl WordFeatures for ClickLog {
 /// A log that is being read.
 struct Building<'a> {
     config: LogConfig<'a>,
-    beside: std::path::PathBuf,
+    storage: Storage<'a>,
     records: Spool<Record>,
     words: Spool<WordId>,
     clicked: Spool<[u64; 2]>,
@@ -234,15 +254,15 @@ struct Building<'a> {
 }
 
 impl Building<'_> {
-    fn new<'a>(beside: &Path, config: LogConfig<'a>) -> Result<Building<'a>> {
+    fn new<'a>(storage: Storage<'a>, config: LogConfig<'a>) -> Result<Building<'a>> {
         Ok(Building {
             config,
-            beside: beside.to_owned(),
-            records: Spool::new(beside)?,
-            words: Spool::new(beside)?,
-            clicked: Spool::new(beside)?,
-            letters: Spool::new(beside)?,
-            lengths: Spool::new(beside)?,
+            storage,
+            records: Spool::new(storage)?,
+            words: Spool::new(storage)?,
+            clicked: Spool::new(storage)?,
+            letters: Spool::new(storage)?,
+            lengths: Spool::new(storage)?,
             interner: Interner::default(),
             first_word: 0,
             occurrences: Vec::new(),
@@ -258,7 +278,7 @@ impl Building<'_> {
 
     fn add(&mut self, query: &str, title: &str, weight: f32) -> Result<()> {
         if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
-            self.forget_words();
+            self.forget_words()?;
         }
         let (query_hash, query_trigrams) = self.read_text(0, query)?;
         let (title_hash, title_trigrams) = self.read_text(1, title)?;
@@ -323,26 +343,33 @@ impl Building<'_> {
         Ok((hash, trigrams))
     }
 
-    fn count_trigrams(&mut self) {
-        for (id, &count) in self.occurrences.iter().enumerate() {
+    fn count_trigrams(&mut self) -> Result<()> {
+        let Building { occurrences, interner, trigrams, .. } = self;
+        for (id, &count) in occurrences.iter().enumerate() {
             if count > 0 {
-                for_each_trigram(self.interner.word(id as u32), |trigram| {
-                    *self.trigrams.entry(trigram).or_default() += count;
-                });
+                let word = interner.word(id as u32);
+                // At most one a byte of the word: a table that has room for them does not grow, which could end the
+                // process.
+                if trigrams.capacity() - trigrams.len() <= word.len() {
+                    trigrams.try_reserve(word.len() + 1).map_err(|_| Error::OutOfMemory { what: "the click log" })?;
+                }
+                for_each_trigram(word, |trigram| *trigrams.entry(trigram).or_default() += count);
             }
         }
+        Ok(())
     }
 
-    fn forget_words(&mut self) {
-        self.count_trigrams();
+    fn forget_words(&mut self) -> Result<()> {
+        self.count_trigrams()?;
         self.first_word += self.interner.len() as u32;
         self.interner.clear();
         self.occurrences.clear();
         self.trigrams_of.clear();
+        Ok(())
     }
 
     fn finish(mut self, path: &Path, skipped: Skipped) -> Result<ClickLog> {
-        self.count_trigrams();
+        self.count_trigrams()?;
         self.statistics.skipped = skipped.count;
         self.statistics.distinct_trigrams = self.trigrams.len() as u64;
         if self.statistics.pairs == 0 {
@@ -357,7 +384,7 @@ impl Building<'_> {
         }
         let dictionary = Dictionary::from_counts(std::mem::take(&mut self.trigrams), self.config.max_trigrams);
 
-        let (mut feature_start, mut features) = (Spool::new(&self.beside)?, Spool::new(&self.beside)?);
+        let (mut feature_start, mut features) = (Spool::new(self.storage)?, Spool::new(self.storage)?);
         let (letters, lengths) = (self.letters.finish()?, self.lengths.finish()?);
         let mut of_word = Vec::new();
         let mut end = 0;
@@ -432,7 +459,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("clicks.tsv");
         std::fs::write(&path, rows).expect("written");
-        ClickLog::read(&path, folder.path(), config, &mut |_| {})
+        let mapped = ClickLog::read(ClickSource::file(&path), Storage::Folder(folder.path()), config);
+        // In memory it is the same log.
+        let kept = ClickLog::read(ClickSource::file(&path), Storage::Memory, config);
+        match (&mapped, &kept) {
+            (Ok(a), Ok(b)) => {
+                assert_eq!(
+                    (a.fingerprint(), a.statistics(), &a.clicked[..]),
+                    (b.fingerprint(), b.statistics(), &b.clicked[..])
+                )
+            }
+            (a, b) => assert_eq!(a.as_ref().err().map(Error::to_string), b.as_ref().err().map(Error::to_string)),
+        }
+        mapped
     }
 
     const CONFIG: LogConfig<'_> =
@@ -490,9 +529,9 @@ mod tests {
     #[test]
     fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut building = Building::new(folder.path(), CONFIG).expect("begun");
+        let mut building = Building::new(Storage::Folder(folder.path()), CONFIG).expect("begun");
         building.add("red shoe", "red", 1.0).expect("added");
-        building.forget_words();
+        building.forget_words().expect("room");
         building.add("red shoe", "shoe", 1.0).expect("added");
         let log = building.finish(Path::new("x"), Skipped::default()).expect("a log");
         let (first, second) = (log.pair(0), log.pair(1));

@@ -1,6 +1,6 @@
 //! Minibatches: pairs in a random order, each distinct title once, and every pair's negatives.
 
-use super::{ClickLog, Mapped};
+use super::{ClickLog, Spooled, Storage};
 use crate::error::Result;
 use crate::loss::{NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
@@ -9,7 +9,6 @@ use crate::text::batch::Batch;
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// How many negatives a pair has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +50,7 @@ pub struct Minibatches<'a> {
     log: &'a ClickLog,
     config: MinibatchConfig,
     /// With [`NegativeSource::Uniform`]: (hash, a pair that has it) of each distinct title.
-    titles: Option<Mapped<[u64; 2]>>,
+    titles: Option<Spooled<[u64; 2]>>,
 }
 
 /// One minibatch; its memory is reused from filling to filling.
@@ -84,15 +83,14 @@ struct Distinct {
 }
 
 impl<'a> Minibatches<'a> {
-    /// Minibatches of `log`; a list of all titles, if one is needed, is laid in a temporary file in
-    /// the folder `beside`.
+    /// Minibatches of `log`; a list of all titles, if one is needed, is kept in `storage`.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if that file cannot be written.
-    pub fn new(log: &'a ClickLog, config: MinibatchConfig, beside: &Path) -> Result<Minibatches<'a>> {
+    /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::OutOfMemory`].
+    pub fn new(log: &'a ClickLog, config: MinibatchConfig, storage: Storage<'_>) -> Result<Minibatches<'a>> {
         let titles = match config.source {
             NegativeSource::Minibatch => None,
-            NegativeSource::Uniform => Some(log.distinct_titles(beside)?),
+            NegativeSource::Uniform => Some(log.distinct_titles(storage)?),
         };
         Ok(Minibatches { log, config, titles })
     }
@@ -293,15 +291,16 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{LogConfig, Weighting};
+    use crate::clicks::{ClickSource, LogConfig, Weighting};
     use crate::tables::TITLE;
     use std::collections::HashSet;
+    use std::path::Path;
 
     fn log(folder: &Path, rows: &str) -> ClickLog {
         let path = folder.join("clicks.tsv");
         std::fs::write(&path, format!("query\ttitle\n{rows}")).expect("written");
         let config = LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 64, max_trigrams: 1000 };
-        ClickLog::read(&path, folder, config, &mut |_| {}).expect("a log")
+        ClickLog::read(ClickSource::file(&path), Storage::Folder(folder), config).expect("a log")
     }
 
     fn config(negatives: Negatives, source: NegativeSource) -> MinibatchConfig {
@@ -341,7 +340,8 @@ mod tests {
             (Negatives::Sampled(3), NegativeSource::Uniform),
             (Negatives::Sampled(100), NegativeSource::Uniform),
         ] {
-            let minibatches = Minibatches::new(&log, config(kind, source), folder.path()).expect("minibatches");
+            let minibatches =
+                Minibatches::new(&log, config(kind, source), Storage::Folder(folder.path())).expect("minibatches");
             let mut minibatch = Minibatch::default();
             for index in 0..minibatches.per_epoch() {
                 minibatches.fill(0, index, &mut minibatch);
@@ -371,7 +371,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let log = log(folder.path(), &rows());
         let kind = config(Negatives::Sampled(2), NegativeSource::Minibatch);
-        let minibatches = Minibatches::new(&log, kind, folder.path()).expect("minibatches");
+        let minibatches = Minibatches::new(&log, kind, Storage::Memory).expect("minibatches");
         let run = |epoch: u64, order: &[u64]| {
             let mut minibatch = Minibatch::default();
             let mut seen = vec![Vec::new(); minibatches.per_epoch() as usize];

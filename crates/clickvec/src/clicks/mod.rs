@@ -1,16 +1,19 @@
-//! Clicked pairs made ready for training: the log, read once and laid in mapped files, and its minibatches.
+//! Clicked pairs made ready for training: where they come from, the log, read once and
+//! laid in mapped files or in memory, and its minibatches.
 
 mod log;
-mod mapped;
 mod minibatch;
 mod reader;
+mod source;
+mod spool;
 
 use serde::{Deserialize, Serialize};
 
 pub use log::{ClickLog, LogConfig, LogStatistics, Pair};
-pub use mapped::Mapped;
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::{Click, ClickReader};
+pub use source::ClickSource;
+pub use spool::{Spooled, Storage};
 
 /// What the `count` column of a click log is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

@@ -32,6 +32,27 @@ pub enum FileFault {
         /// What the parser said.
         found: String,
     },
+    /// A checkpoint between updates that its run never has.
+    #[error(
+        "expected a place between two updates of its run, found one that no run reaches; the file was changed or damaged, \
+         start the training anew"
+    )]
+    Progress,
+    /// A checkpoint whose row of a table was updated after the checkpoint.
+    #[error(
+        "expected row {row} of `{name}` to be of update {updates} or before, found {found}; the file was changed or \
+         damaged, start the training anew"
+    )]
+    LateRow {
+        /// The tensor.
+        name: String,
+        /// The row, counted from 0.
+        row: usize,
+        /// Updates that the checkpoint says are done.
+        updates: u64,
+        /// The row's update.
+        found: u64,
+    },
     /// Written by a version with another format.
     #[error("expected format version 1, found {found}; was it written by a newer clickvec?")]
     Version {
@@ -125,21 +146,19 @@ pub enum FileFault {
 #[non_exhaustive]
 pub enum ResumeFault {
     /// The settings are not those of the run that was interrupted.
-    #[error("cannot resume with {}; use the same settings or start anew without --resume", differences.join(", "))]
+    #[error("cannot resume with {}; use the same settings or start the training anew", differences.join(", "))]
     Settings {
         /// Each difference, in words.
         differences: Vec<String>,
     },
     /// The log changed.
-    #[error("cannot resume with another click log than the interrupted run's; start anew without --resume")]
+    #[error("cannot resume with another click log than the interrupted run's; start the training anew")]
     Log,
     /// The validation set changed.
-    #[error("cannot resume with another validation set than the interrupted run's; start anew without --resume")]
+    #[error("cannot resume with another validation set than the interrupted run's; start the training anew")]
     Validation,
     /// The kernels would round otherwise.
-    #[error(
-        "cannot resume at instruction level {found}, the interrupted run used {expected}; start anew without --resume"
-    )]
+    #[error("cannot resume at instruction level {found}, the interrupted run used {expected}; start the training anew")]
     Level {
         /// The interrupted run's.
         expected: String,
@@ -147,15 +166,25 @@ pub enum ResumeFault {
         found: String,
     },
     /// Another version could compute other numbers.
-    #[error("cannot resume with clickvec {found}, the interrupted run was of {expected}; start anew without --resume")]
+    #[error("cannot resume with clickvec {found}, the interrupted run was of {expected}; start the training anew")]
     Program {
         /// The interrupted run's.
         expected: String,
         /// This one's.
         found: String,
     },
+    /// The model beside a checkpoint is of another epoch than the checkpoint says.
+    #[error(
+        "expected the model of epoch {expected}, which the checkpoint continues, found epoch {found}; start the training anew"
+    )]
+    OtherEpoch {
+        /// What the checkpoint says.
+        expected: u32,
+        /// The model's.
+        found: u32,
+    },
     /// The model of the best epoch so far is gone.
-    #[error("the model of epoch {epoch}, the best so far, is not at {model}; start anew without --resume")]
+    #[error("the model of epoch {epoch}, the best so far, is not at {model}; start the training anew")]
     BestModel {
         /// The epoch.
         epoch: u32,

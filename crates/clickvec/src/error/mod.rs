@@ -164,7 +164,7 @@ pub enum Error {
     /// Training stopped because a number was no longer one.
     #[error(
         "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate:e}; \
-         {}; take a smaller --learning-rate or set --clip-norm",
+         {}; take a smaller learning rate, or clip gradients",
         left_model(model)
     )]
     Diverged {
@@ -184,6 +184,28 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         fault: ResumeFault,
+    },
+    /// A pair of an iterator could not be had.
+    #[error("pair {number}: {source}")]
+    PairSource {
+        /// Counted from 1.
+        number: u64,
+        /// What the iterator said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A pair of an iterator has a weight that no loss can be multiplied by.
+    #[error("pair {number}: expected a finite weight of 0 or more, found {found}")]
+    BadWeight {
+        /// Counted from 1.
+        number: u64,
+        /// The weight.
+        found: f32,
+    },
+    /// Memory ran out.
+    #[error("expected memory for {what}, found none left; take less of it, or close other programs")]
+    OutOfMemory {
+        /// What it was for.
+        what: &'static str,
     },
     /// A click log has nothing to train on.
     #[error("{}: {}", shown(path), told(fault))]
@@ -213,7 +235,56 @@ pub enum Error {
     },
 }
 
+/// What kind of thing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What was asked for cannot be: settings, names, sizes, values.
+    Request,
+    /// What a file or the data holds is not what it should be, or too little.
+    Data,
+    /// There was nothing to learn, or learning went astray.
+    Learning,
+    /// The place of an output is taken: by a folder, by another run or its remains.
+    Output,
+    /// The machine refused: to read, to write, to give memory.
+    System,
+    /// Nothing: the caller said to stop.
+    Cancelled,
+}
+
 impl Error {
+    /// What kind of thing went wrong: it says who can do something about it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Vectors(_)
+            | Error::Ranker(_)
+            | Error::Pairing(_)
+            | Error::NothingToClick { .. }
+            | Error::TooFewPairs { .. }
+            | Error::BadTitle { .. }
+            | Error::BadWeight { .. }
+            | Error::Plan(_)
+            | Error::Setting(_) => ErrorKind::Request,
+            Error::File { .. }
+            | Error::NotPlain { .. }
+            | Error::Index { .. }
+            | Error::PairSource { .. }
+            | Error::Log { .. }
+            | Error::Table { .. }
+            | Error::TestSet { .. } => ErrorKind::Data,
+            Error::Learn { .. } | Error::Diverged { .. } => ErrorKind::Learning,
+            Error::IsFolder { .. }
+            | Error::NotAFile { .. }
+            | Error::InUse { .. }
+            | Error::NotReplaceable { .. }
+            | Error::NoFolder { .. }
+            | Error::Resume { .. } => ErrorKind::Output,
+            Error::Io { .. } | Error::ReadAt { .. } | Error::OutOfMemory { .. } => ErrorKind::System,
+            Error::Cancelled => ErrorKind::Cancelled,
+        }
+    }
+
     /// An [`Error::Io`] for `path`.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         Error::Io { path: path.to_owned(), action, source }

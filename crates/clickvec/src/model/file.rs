@@ -1,7 +1,7 @@
 //! A model in one safetensors file (docs/reference/formats.md): named tensors, the trigram dictionary, and
 //! one JSON value with the whole configuration.
 
-use crate::encoder::{Encoder, Tensor};
+use crate::encoder::Encoder;
 use crate::error::{Error, FileFault, Result};
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
@@ -31,13 +31,26 @@ impl Model {
         load(path, 2)
     }
 
+    /// A whole model of these towers.
+    pub(crate) fn new(dictionary: Dictionary, towers: Vec<Box<dyn Encoder>>, training: TrainingRecord) -> Model {
+        let trigrams = triples(&dictionary);
+        let fingerprint = fingerprint(&model_entries(&trigrams, &towers), &training);
+        Model { dictionary, towers, training, fingerprint }
+    }
+
     /// Writes the model through a temporary file.
     ///
     /// # Errors
     /// [`Error::Io`]; what was at `path` before is then untouched.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let towers: Vec<&[Tensor]> = self.towers.iter().map(|tower| tower.tensors()).collect();
-        save(path, &self.dictionary, &towers, &self.training).map(drop)
+        let header = Header {
+            format: FORMAT,
+            kind: KIND.to_owned(),
+            fingerprint: self.fingerprint.clone(),
+            training: self.training.clone(),
+        };
+        let trigrams = triples(&self.dictionary);
+        write(path, &header, model_entries(&trigrams, &self.towers))
     }
 }
 
@@ -58,30 +71,14 @@ fn load(path: &Path, towers: usize) -> Result<Model> {
     parse(&file, towers).map_err(|fault| Error::File { path: path.to_owned(), fault })
 }
 
-/// Writes a model of these towers; returns its fingerprint.
-pub(crate) fn save(
-    path: &Path,
-    dictionary: &Dictionary,
-    towers: &[&[Tensor]],
-    training: &TrainingRecord,
-) -> Result<String> {
-    let trigrams = triples(dictionary);
-    let all = model_entries(&trigrams, towers);
-    let fingerprint = fingerprint(&all, training);
-    let header =
-        Header { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), training: training.clone() };
-    write(path, &header, all)?;
-    Ok(fingerprint)
-}
-
 fn triples(dictionary: &Dictionary) -> Vec<[u32; 3]> {
     dictionary.trigrams().iter().map(|trigram| trigram.chars().map(u32::from)).collect()
 }
 
-fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &[&'a [Tensor]]) -> Vec<Entry<'a>> {
+fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &'a [Box<dyn Encoder>]) -> Vec<Entry<'a>> {
     let mut all = vec![Entry { name: TRIGRAMS.to_owned(), data: Data::Triples(trigrams) }];
-    for (prefix, tensors) in prefixes(towers.len() == 1).into_iter().zip(towers) {
-        all.extend(entries(prefix, tensors));
+    for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
+        all.extend(entries(prefix, tower.tensors()));
     }
     all
 }

@@ -8,11 +8,12 @@ use super::maker::{Maker, Points, Refused, named, size_of, timed};
 use super::memory::PeakMemory;
 use super::plan::Training;
 use super::{Event, Point, TrainingFacts, Watch};
+use crate::clicks::ClickSource;
 use crate::error::{Error, PlanFault, Result, TestSetFault};
-use crate::eval::{self, Form, Judgments, files_of_test_set, read_test_set};
+use crate::eval::{self, EvaluateOptions, Form, Judgments, files_of_test_set, read_test_set};
 use crate::model::Model;
 use crate::ranker::Neural;
-use crate::train::{self, TrainConfig, TrainOptions, written_paths};
+use crate::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
 
 /// Enough minibatches that a checkpoint's cost does not show, few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;
@@ -115,17 +116,19 @@ impl Maker<'_> {
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         let output = self.cache.model(key);
-        let options = TrainOptions {
-            clicks,
-            validation,
-            output: &output,
-            checkpoint_every: Some(CHECKPOINT_EVERY),
-            resume: true,
-        };
+        let output = Output { path: &output, checkpoint_every: Some(CHECKPOINT_EVERY), resume: true };
+        let options = EvaluateOptions::default();
+        let mut judge = validation.map(|judgments| {
+            move |model: &Model| eval::evaluate(&Neural::new(String::new(), model), judgments, &options).mean.into()
+        });
+        let validation = validation.zip(judge.as_mut());
+        let validation =
+            validation.map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
+        let options = TrainOptions { validation, ..TrainOptions::default() };
         // What a run did before it was stopped.
         let mut facts = TrainingFacts { fingerprint: None, ..self.cache.training(key) };
         let (before, began, memory) = (facts.seconds, Instant::now(), PeakMemory::begin());
-        let (mut failed, mut cancelled) = (None, false);
+        let mut failed = None;
         let update = |facts: &mut TrainingFacts| {
             facts.seconds = before + began.elapsed().as_secs_f64();
             facts.peak_bytes = memory.as_ref().map(PeakMemory::gained).max(facts.peak_bytes);
@@ -143,13 +146,13 @@ impl Maker<'_> {
                 None => watch(Event::Training(event)),
             }
         };
-        let outcome = train::train(config, &options, &mut |event| cancelled |= on_event(event).is_break());
+        let outcome = train_to_file(config, ClickSource::file(clicks), &output, options, &mut on_event);
         if let Some(failed) = failed {
             return Err(failed);
         }
         update(&mut facts);
         self.cache.put_training(key, &facts)?;
-        if cancelled { Err(Error::Cancelled) } else { outcome }
+        outcome?.finished().map(drop).ok_or(Error::Cancelled)
     }
 }
 

@@ -1,16 +1,16 @@
 //! A run in the middle: weights, optimiser state and the place in the data, so that an interrupted
 //! run continues to the same bytes. What is lazy is saved as lazy.
 
-use super::step::Towers;
+use super::device::{Learner, OptimizerState, TowerState};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
 use crate::error::{Error, FileFault, Result, ResumeFault};
 use crate::math::Matrix;
-use crate::model::prefixes;
-use crate::optimizer::TensorState;
+use crate::model::{Model, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, fingerprint, write};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Where a run is.
@@ -74,13 +74,14 @@ pub(super) fn remove(output: &Path) {
     let _ = std::fs::remove_file(path(output));
 }
 
-pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, towers: &Towers) -> Result<()> {
-    let all = all_entries(towers);
+pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, learner: &dyn Learner) -> Result<()> {
+    let (states, updates) = (learner.states()?, learner.updates());
+    let all = all_entries(&states);
     let header = Header {
         format: FORMAT,
         kind: KIND.to_owned(),
-        fingerprint: fingerprint(&all, &(towers.updates(), progress, run)),
-        updates: towers.updates(),
+        fingerprint: fingerprint(&all, &(updates, progress, run)),
+        updates,
         progress: progress.clone(),
         run: run.clone(),
     };
@@ -88,14 +89,12 @@ pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, tow
 }
 
 /// Weights and optimiser states of all towers.
-fn all_entries(towers: &Towers) -> Vec<Entry<'_>> {
+fn all_entries<'a>(towers: &'a [TowerState<'_>]) -> Vec<Entry<'a>> {
     let mut all = Vec::new();
-    for (prefix, tower) in prefixes(towers.towers.len() == 1).into_iter().zip(&towers.towers) {
-        let tensors = tower.encoder.tensors();
-        all.extend(entries(prefix, tensors));
-        for (i, (tensor, state)) in tensors.iter().zip(tower.optimizer.states()).enumerate() {
-            let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
-            for (stem, matrix) in [("velocity", velocity), ("square", &state.square)] {
+    for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
+        all.extend(entries(prefix, &tower.tensors));
+        for (i, (tensor, state)) in tower.tensors.iter().zip(&tower.optimizer).enumerate() {
+            for (stem, matrix) in [("velocity", &state.velocity), ("square", &state.square)] {
                 if !matrix.data().is_empty() {
                     let name = format!("{prefix}{stem}.{i}");
                     all.push(Entry { name, data: Data::Columns(matrix, 0..tensor.value.columns()) });
@@ -109,9 +108,21 @@ fn all_entries(towers: &Towers) -> Vec<Entry<'_>> {
     all
 }
 
-/// Puts `towers` into the state of the checkpoint beside `output`, if it is of the same run;
-/// `minibatches` are those of an epoch.
-pub(super) fn load(output: &Path, run: &TrainingRecord, minibatches: u64, towers: &mut Towers) -> Result<Progress> {
+/// Where an interrupted run was.
+pub(super) struct Resumed {
+    pub(super) progress: Progress,
+    /// The fingerprint of the model in `.partial`, if there is to be one.
+    pub(super) kept: Option<String>,
+}
+
+/// Puts `learner` into the state of the checkpoint beside `output`, if it is of the same run; `minibatches` are those of
+/// an epoch. Where anything is wrong, the learner is as it was.
+pub(super) fn load(
+    output: &Path,
+    run: &TrainingRecord,
+    minibatches: u64,
+    learner: &mut dyn Learner,
+) -> Result<Resumed> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
     let damaged = |fault| Error::File { path: path.clone(), fault };
@@ -120,19 +131,38 @@ pub(super) fn load(output: &Path, run: &TrainingRecord, minibatches: u64, towers
         return Err(Error::Resume { path, fault });
     }
     if !header.progress.is_possible(header.updates, minibatches, run) {
-        return Err(damaged(FileFault::BadSettings { found: "a place where no run can be".to_owned() }));
+        return Err(damaged(FileFault::Progress));
     }
-    let kept = header.progress.kept;
-    if kept > 0 && !partial(output).exists() {
-        let fault = ResumeFault::BestModel { epoch: kept, model: partial(output).display().to_string() };
-        return Err(Error::Resume { path, fault });
-    }
-    restore(&tensors, header.updates, towers).map_err(damaged)?;
-    let found = fingerprint(&all_entries(towers), &(header.updates, &header.progress, &header.run));
+    let kept = kept_model(output, &path, run, header.progress.kept)?;
+    let states = read(&tensors, header.updates, &learner.states()?).map_err(damaged)?;
+    let found = fingerprint(&all_entries(&states), &(header.updates, &header.progress, &header.run));
     if found != header.fingerprint {
         return Err(damaged(FileFault::Fingerprint { expected: header.fingerprint, found }));
     }
-    Ok(header.progress)
+    learner.restore(header.updates, states)?;
+    Ok(Resumed { progress: header.progress, kept })
+}
+
+/// The fingerprint of the model in `.partial`, which must be whole and that of this run after `epoch`: it is what becomes
+/// the output if no better epoch comes.
+fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32) -> Result<Option<String>> {
+    if epoch == 0 {
+        return Ok(None);
+    }
+    let partial = partial(output);
+    if !partial.exists() {
+        let fault = ResumeFault::BestModel { epoch, model: partial.display().to_string() };
+        return Err(Error::Resume { path: checkpoint.to_owned(), fault });
+    }
+    let model = Model::load(&partial)?;
+    if let Some(fault) = difference(model.training(), run) {
+        return Err(Error::Resume { path: partial, fault });
+    }
+    let found = model.training().epoch;
+    if found != epoch {
+        return Err(Error::Resume { path: partial, fault: ResumeFault::OtherEpoch { expected: epoch, found } });
+    }
+    Ok(Some(model.fingerprint().to_owned()))
 }
 
 /// The first thing in which two runs differ.
@@ -154,12 +184,18 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
         .then(|| ResumeFault::Program { expected: interrupted.version.clone(), found: run.version.clone() })
 }
 
-fn restore(file: &Tensors<'_>, updates: u64, towers: &mut Towers) -> Result<(), FileFault> {
-    for (prefix, tower) in prefixes(towers.towers.len() == 1).into_iter().zip(&mut towers.towers) {
-        file.read(prefix, tower.encoder.tensors_mut())?;
+/// The states of all towers, shaped like `towers`.
+fn read(file: &Tensors<'_>, updates: u64, towers: &[TowerState<'_>]) -> Result<Vec<TowerState<'static>>, FileFault> {
+    let mut all = Vec::with_capacity(towers.len());
+    for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
+        let like = |tensor: &Tensor| {
+            let zeros = Matrix::zeros(tensor.value.rows(), tensor.value.columns());
+            Tensor::new(tensor.kind, tensor.groups.clone(), zeros)
+        };
+        let mut tensors: Vec<Tensor> = tower.tensors.iter().map(like).collect();
+        file.read(prefix, &mut tensors)?;
         let mut states = Vec::new();
-        for (i, (tensor, state)) in tower.encoder.tensors().iter().zip(tower.optimizer.states()).enumerate() {
-            let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
+        for (i, state) in tower.optimizer.iter().enumerate() {
             let matrix = |stem: &str, like: &Matrix| {
                 if like.data().is_empty() {
                     return Ok::<_, FileFault>(Matrix::default());
@@ -168,20 +204,21 @@ fn restore(file: &Tensors<'_>, updates: u64, towers: &mut Towers) -> Result<(), 
                 file.read(prefix, std::slice::from_mut(&mut tensor))?;
                 Ok(tensor.value)
             };
+            let name = format!("{prefix}current.{i}");
             let current = match state.current.len() {
                 0 => Vec::new(),
-                rows => file.counts(&format!("{prefix}current.{i}"), rows)?,
+                rows => file.counts(&name, rows)?,
             };
-            if current.iter().any(|&update| update > updates) {
-                return Err(FileFault::BadSettings { found: "a row from the future".to_owned() });
+            if let Some(row) = current.iter().position(|&update| update > updates) {
+                return Err(FileFault::LateRow { name, row, updates, found: current[row] });
             }
-            states.push(TensorState {
-                velocity: matrix("velocity", velocity)?,
-                square: matrix("square", &state.square)?,
-                current,
+            states.push(OptimizerState {
+                velocity: Cow::Owned(matrix("velocity", &state.velocity)?),
+                square: Cow::Owned(matrix("square", &state.square)?),
+                current: Cow::Owned(current),
             });
         }
-        tower.optimizer.restore(updates, states, tower.encoder.tensors_mut());
+        all.push(TowerState { tensors: Cow::Owned(tensors), optimizer: states });
     }
-    Ok(())
+    Ok(all)
 }

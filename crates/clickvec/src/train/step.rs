@@ -1,68 +1,52 @@
-//! One update of both towers from one minibatch.
+//! One update of both towers from one minibatch, on the processor.
 
-use crate::clicks::{ClickLog, Minibatch};
-use crate::encoder::{Encoder, Gradients, TextStatistics, Trace, initialize};
+use std::borrow::Cow;
+
+use super::device::{Learner, OptimizerState, Plan, TowerState};
+use crate::clicks::Minibatch;
+use crate::encoder::{Encoder, Gradients, Tensor, Trace};
+use crate::error::Result;
 use crate::loss::{Loss, LossSum};
-use crate::model::prefixes;
-use crate::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+use crate::optimizer::{Optimizer, TensorState};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
 
 /// The weights in training, with all working memory.
 pub(super) struct Towers {
-    pub(super) towers: Vec<Tower>,
+    config: TrainConfig,
+    towers: Vec<Tower>,
     loss: Loss,
 }
 
 /// One encoder in training.
-pub(super) struct Tower {
+struct Tower {
     /// Its tables hold the points where the next gradients are taken.
-    pub(super) encoder: Box<dyn Encoder>,
-    pub(super) optimizer: Optimizer,
+    encoder: Box<dyn Encoder>,
+    optimizer: Optimizer,
     trace: Trace,
     gradients: Gradients,
 }
 
 impl Towers {
-    pub(super) fn new(config: &TrainConfig, log: &ClickLog, minibatches: u64) -> Towers {
-        let statistics = log.statistics();
-        let updates = minibatches * u64::from(config.epochs);
-        let optimizer = OptimizerConfig {
-            kind: config.optimizer,
-            learning_rate: config.learning_rate,
-            clip_norm: config.clip_norm,
-            momentum: MomentumSchedule::papers(updates),
-        };
-        let of = |words: u64, trigrams: u64, texts: u64| TextStatistics {
-            trigrams_per_word: trigrams as f64 / words as f64,
-            words_per_text: words as f64 / texts as f64,
-        };
-        let (queries, titles) =
-            ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
-        let sides = if config.shared_towers {
-            vec![of(queries.0 + titles.0, queries.1 + titles.1, 2 * statistics.pairs)]
-        } else {
-            vec![of(queries.0, queries.1, statistics.pairs), of(titles.0, titles.1, statistics.pairs)]
-        };
-        let towers = prefixes(config.shared_towers).into_iter().zip(sides).map(|(prefix, statistics)| {
-            let mut encoder = config.encoder.build(log.dictionary().len());
-            let side = prefix.trim_end_matches('.');
-            initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
+    pub(super) fn new(plan: Plan) -> Towers {
+        let Plan { config, optimizer, towers } = plan;
+        let tower = |mut encoder: Box<dyn Encoder>| {
             let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
             let trace = Trace { precision: config.precision, ..Trace::default() };
             Tower { encoder, optimizer, trace, gradients: Gradients::default() }
-        });
-        Towers { towers: towers.collect(), loss: Loss::default() }
+        };
+        let towers = towers.into_iter().map(tower).collect();
+        Towers { config, towers, loss: Loss::default() }
     }
+}
 
-    /// Updates done.
-    pub(super) fn updates(&self) -> u64 {
+impl Learner for Towers {
+    fn updates(&self) -> u64 {
         self.towers[0].optimizer.updates()
     }
 
-    /// One update; `None`, and nothing updated, if the loss or a gradient is not finite.
-    pub(super) fn step(&mut self, config: &TrainConfig, minibatch: &Minibatch) -> Option<LossSum> {
-        let Towers { towers, loss } = self;
+    fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>> {
+        let Towers { config, towers, loss } = self;
         match &mut towers[..] {
             [both] => {
                 both.forward(&minibatch.queries);
@@ -73,10 +57,10 @@ impl Towers {
                 let grad = [&loss.query_gradient[..], &loss.title_gradient].concat();
                 let norm = both.backward(&minibatch.queries, &grad, config);
                 if !sum.loss.is_finite() || !norm.is_finite() {
-                    return None;
+                    return Ok(None);
                 }
                 both.apply(&minibatch.queries, norm);
-                Some(sum)
+                Ok(Some(sum))
             }
             [query, title] => {
                 rayon::join(|| query.forward(&minibatch.queries), || title.forward(&minibatch.titles));
@@ -88,33 +72,57 @@ impl Towers {
                     || title.backward(&minibatch.titles, &loss.title_gradient, config),
                 );
                 if !(sum.loss.is_finite() && query_norm.is_finite() && title_norm.is_finite()) {
-                    return None;
+                    return Ok(None);
                 }
                 rayon::join(
                     || query.apply(&minibatch.queries, query_norm),
                     || title.apply(&minibatch.titles, title_norm),
                 );
-                Some(sum)
+                Ok(Some(sum))
             }
             _ => unreachable!("one tower or two"),
         }
     }
 
-    /// The parameters as they are now; training goes on undisturbed.
-    pub(super) fn snapshot(&self, config: &TrainConfig, features: usize) -> Vec<Box<dyn Encoder>> {
-        let copy = |tower: &Tower| {
-            let mut encoder = config.encoder.build(features);
-            let parameters = tower.optimizer.parameters(tower.encoder.tensors());
-            for (tensor, now) in encoder.tensors_mut().iter_mut().zip(parameters) {
-                *tensor = now;
+    fn snapshot(&self) -> Result<Vec<Vec<Tensor>>> {
+        Ok(self.towers.iter().map(|tower| tower.optimizer.parameters(tower.encoder.tensors())).collect())
+    }
+
+    fn states(&self) -> Result<Vec<TowerState<'_>>> {
+        Ok(self.towers.iter().map(Tower::state).collect())
+    }
+
+    fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) -> Result<()> {
+        for (tower, state) in self.towers.iter_mut().zip(states) {
+            for (tensor, stored) in tower.encoder.tensors_mut().iter_mut().zip(state.tensors.into_owned()) {
+                tensor.value = stored.value;
             }
-            encoder
-        };
-        self.towers.iter().map(copy).collect()
+            let states = state.optimizer.into_iter().map(|state| TensorState {
+                velocity: state.velocity.into_owned(),
+                square: state.square.into_owned(),
+                current: state.current.into_owned(),
+            });
+            tower.optimizer.restore(updates, states.collect(), tower.encoder.tensors_mut());
+        }
+        Ok(())
     }
 }
 
 impl Tower {
+    fn state(&self) -> TowerState<'_> {
+        let tensors = self.encoder.tensors();
+        let states = tensors.iter().zip(self.optimizer.states()).map(|(tensor, state)| {
+            // A table's velocity lies with its weights.
+            let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
+            OptimizerState {
+                velocity: Cow::Borrowed(velocity),
+                square: Cow::Borrowed(&state.square),
+                current: Cow::Borrowed(&state.current[..]),
+            }
+        });
+        TowerState { tensors: Cow::Borrowed(tensors), optimizer: states.collect() }
+    }
+
     fn forward(&mut self, batch: &Batch) {
         self.optimizer.prepare(self.encoder.tensors_mut(), batch.touched());
         self.encoder.forward(batch, &mut self.trace);

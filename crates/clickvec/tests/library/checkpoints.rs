@@ -7,7 +7,8 @@ use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole, RnnConfig};
 use clickvec::error::{FileFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::optimizer::OptimizerKind;
-use clickvec::train::{Event, Keep, TrainConfig};
+use clickvec::train::{Event, Keep, Outcome as Ended, TrainConfig};
+use std::ops::ControlFlow;
 
 /// 240 pairs in minibatches of 40, three epochs: 18 updates.
 const UPDATES: usize = 18;
@@ -87,8 +88,11 @@ fn a_run_that_was_killed_while_it_tidied_up_is_finished() {
         place.train(&config, how).expect("resumed");
         let bytes = place.model();
         std::fs::write(place.beside(".checkpoint"), checkpoint).expect("written");
-        let events = place.train(&config, how).expect("finished");
-        assert!(matches!(events.last(), Some(Event::Done { .. })));
+        let written = place.train_with(&config, how, &mut |_| ()).expect("finished");
+        assert_eq!(
+            (written.already, written.epoch),
+            (true, Model::load(&place.output()).expect("a model").training().epoch)
+        );
         assert!(bytes == place.model());
         assert!(!place.beside(".checkpoint").exists(), "tidied up");
     }
@@ -206,6 +210,114 @@ fn a_kept_model_that_is_gone_is_an_error() {
     assert!(matches!(&fault, ResumeFault::BestModel { epoch: 1, .. }), "{fault}");
 }
 
+/// The kept model becomes the output: one that is damaged, or another run's, must not.
+#[test]
+fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
+    let judged = judgments(1);
+    let how = resume(Some(&judged));
+    let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
+    let whole = Place::new(&log_rows(240, 1));
+    whole.train(&config, how).expect("trained");
+    let good = whole.model();
+    let place = interrupted(&config, how);
+    let (partial, kept) = (place.beside(".partial"), std::fs::read(place.beside(".partial")).expect("read"));
+    // Something that was there before, which must stay.
+    std::fs::write(place.output(), &good).expect("written");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&partial, bytes).expect("written");
+        let checkpoint = std::fs::read(place.beside(".checkpoint")).expect("read");
+        let error = place.train(&config, how).expect_err("refused");
+        assert!(place.model() == good && checkpoint == std::fs::read(place.beside(".checkpoint")).expect("read"));
+        assert!(bytes == std::fs::read(&partial).expect("read"), "left as it is, to be looked at");
+        error
+    };
+    for length in [0, 8, kept.len() / 2, kept.len() - 1] {
+        assert!(matches!(refused(&kept[..length]), Error::File { path, .. } if path == partial), "cut at {length}");
+    }
+    let mut flipped = kept.clone();
+    flipped[kept.len() - 5] ^= 1;
+    let Error::File { fault: FileFault::Fingerprint { .. }, .. } = refused(&flipped) else { panic!("flipped") };
+    for other in [
+        TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: 6 }), ..config.clone() },
+        TrainConfig { seed: 2, ..config.clone() },
+        TrainConfig { epochs: 1, ..config.clone() },
+    ] {
+        let elsewhere = Place::new(&log_rows(240, 1));
+        elsewhere.train(&other, how).expect("trained");
+        let error = refused(&elsewhere.model());
+        assert!(
+            matches!(&error, Error::Resume { path, fault: ResumeFault::Settings { .. } } if *path == partial),
+            "{error}"
+        );
+    }
+    // Of this run, but of another epoch than the checkpoint's.
+    if Model::load(&whole.output()).expect("a model").training().epoch != 1 {
+        let error = refused(&good);
+        assert!(matches!(&error, Error::Resume { fault: ResumeFault::OtherEpoch { expected: 1, .. }, .. }), "{error}");
+    }
+    std::fs::write(&partial, &kept).expect("written");
+    std::fs::remove_file(place.output()).expect("there");
+    place.train(&config, how).expect("the undamaged one goes on");
+    assert!(place.model() == good);
+}
+
+/// A row of a table that claims an update after the checkpoint's.
+#[test]
+fn a_row_of_a_later_update_is_named() {
+    let config = small(OptimizerKind::Nesterov);
+    let place = interrupted(&config, resume(None));
+    let mut bytes = std::fs::read(place.beside(".checkpoint")).expect("read");
+    let header = u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes")) as usize;
+    let json: serde_json::Value = serde_json::from_slice(&bytes[8..8 + header]).expect("JSON");
+    let begin = json["query.current.0"]["data_offsets"][0].as_u64().expect("an offset") as usize;
+    // Row 3.
+    bytes[8 + header + begin + 24..][..8].copy_from_slice(&99u64.to_le_bytes());
+    std::fs::write(place.beside(".checkpoint"), bytes).expect("written");
+    let Err(Error::File { fault, .. }) = place.train(&config, resume(None)) else { panic!("accepted") };
+    let expected = FileFault::LateRow { name: "query.current.0".to_owned(), row: 3, updates: 8, found: 99 };
+    assert_eq!(fault, expected);
+    assert!(fault.to_string().contains("start the training anew"), "{fault}");
+}
+
+/// Wherever a run is cancelled, what was at the output stays, and it goes on to the same bytes.
+#[test]
+fn a_cancelled_run_goes_on_to_the_same_bytes() {
+    let judged = judgments(1);
+    let config = TrainConfig { keep: Keep::Best, patience: Some(3), ..small(OptimizerKind::Nesterov) };
+    let how = How { checkpoint_every: Some(4), ..resume(Some(&judged)) };
+    let whole = Place::new(&log_rows(240, 1));
+    let events = whole.train(&config, how).expect("trained").len();
+    let place = Place::new(&log_rows(240, 1));
+    let mut cancelled = 0;
+    loop {
+        // Each time two events further than the time before.
+        let mut left = 3;
+        let outcome = place.train_watched(&config, how, &mut |event| {
+            left -= i32::from(!matches!(event, Event::Reading { .. }));
+            // The epoch that ends with the minibatch at hand is still reported.
+            assert!(left >= 0 || matches!(event, Event::Epoch(_)), "{event:?} after the last one");
+            if left <= 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match outcome.expect("no fault") {
+            Ended::Finished(written) => {
+                assert!(!written.already);
+                break;
+            }
+            Ended::Cancelled => cancelled += 1,
+        }
+        assert!(!place.output().exists());
+        assert!(cancelled <= 2 * events, "it gets nowhere");
+    }
+    assert!(cancelled > 10, "{cancelled}");
+    assert!(place.model() == whole.model());
+    assert_eq!(place.names(), ["clicks.tsv", "model.safetensors"]);
+    // While the log is read, before anything is written.
+    let outcome = place.train_watched(&config, How { resume: false, ..how }, &mut |_| ControlFlow::Break(()));
+    assert_eq!(outcome.expect("no fault"), Ended::Cancelled);
+    assert!(place.model() == whole.model());
+    assert_eq!(place.names(), ["clicks.tsv", "model.safetensors"]);
+}
+
 #[test]
 fn a_damaged_checkpoint_is_an_error() {
     let config = small(OptimizerKind::Nesterov);
@@ -240,7 +352,7 @@ fn a_damaged_checkpoint_is_an_error() {
         assert!(text.contains(from), "{text}");
         let mut bytes = good.clone();
         bytes[8..8 + header].copy_from_slice(text.replacen(from, to, 1).as_bytes());
-        assert!(matches!(fault(&bytes), Some(FileFault::BadSettings { .. })), "{to}");
+        assert!(matches!(fault(&bytes), Some(FileFault::Progress)), "{to}");
     }
     std::fs::write(&path, &good).expect("written");
     place.train(&config, resume(None)).expect("the undamaged one is fine");

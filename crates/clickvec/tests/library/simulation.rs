@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
+use clickvec::clicks::ClickSource;
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::error::Error;
 use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
-use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{Kind, SimulateConfig, simulate, true_grades};
 use clickvec::tables::{TITLE, Title, read_judged_rows, read_titles};
 use clickvec::text::words;
-use clickvec::train::{TrainConfig, TrainOptions, train};
+use clickvec::train::{Event, TrainConfig, TrainOptions, train};
+use std::ops::ControlFlow;
 
 fn small() -> SimulateConfig {
     SimulateConfig { pairs: 30_000, titles: 3_000, judged: 40, validation: 30, ..SimulateConfig::default() }
@@ -283,16 +284,10 @@ fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_bot
     let log = folder.path().join("log");
     let trained = |encoder: EncoderConfig| {
         let config = TrainConfig { encoder, epochs: 3, ..TrainConfig::default() };
-        let output = folder.path().join("model");
-        let options = TrainOptions {
-            clicks: &log.join("clicks.tsv"),
-            validation: None,
-            output: &output,
-            checkpoint_every: None,
-            resume: false,
-        };
-        train(&config, &options, &mut |_| ()).unwrap();
-        by_kind(&Neural::new("model".to_owned(), Model::load(&output).unwrap()), &log)
+        let go_on = &mut |_: &Event| ControlFlow::Continue(());
+        let clicks = log.join("clicks.tsv");
+        let outcome = train(&config, ClickSource::file(&clicks), TrainOptions::default(), go_on).unwrap();
+        by_kind(&Neural::new("model".to_owned(), outcome.finished().unwrap()), &log)
     };
     let lstm = trained(TrainConfig::default().encoder);
     let dssm = trained(EncoderConfig::Dssm(DssmConfig::default()));

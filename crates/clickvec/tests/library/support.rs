@@ -2,20 +2,25 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use clickvec::Result;
-use clickvec::clicks::{NegativeSource, Negatives};
+use clickvec::clicks::{ClickSource, NegativeSource, Negatives};
 use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, RnnConfig,
     Tensor, TensorKind, Trace,
 };
-use clickvec::eval::Judgments;
+use clickvec::eval::{EvaluateOptions, Judgments, evaluate};
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::model::Model;
 use clickvec::optimizer::{Optimizer, OptimizerKind};
+use clickvec::ranker::Neural;
 use clickvec::rng;
 use clickvec::tables::JudgedRow;
 use clickvec::text::batch::{Batch, WordFeatures};
 use clickvec::text::{Feature, WordId};
-use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
+use clickvec::train::{
+    Event, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, Written, train_to_file,
+};
 use rand::RngExt as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Words by number, each with its trigram counts.
@@ -277,7 +282,7 @@ impl Place {
 
     pub(crate) fn train(&self, config: &TrainConfig, how: How<'_>) -> Result<Vec<Event>> {
         let mut events = Vec::new();
-        self.train_with(config, how, &mut |event| events.push(event.clone())).map(|()| events)
+        self.train_with(config, how, &mut |event| events.push(event.clone())).map(|_| events)
     }
 
     pub(crate) fn train_with(
@@ -285,16 +290,38 @@ impl Place {
         config: &TrainConfig,
         how: How<'_>,
         on_event: &mut dyn FnMut(&Event),
-    ) -> Result<()> {
-        let (clicks, output) = (self.clicks(), self.output());
-        let options = TrainOptions {
-            clicks: &clicks,
-            validation: how.validation,
-            output: &output,
-            checkpoint_every: how.checkpoint_every,
-            resume: how.resume,
-        };
-        train(config, &options, on_event)
+    ) -> Result<Written> {
+        let watched = self.train_watched(config, how, &mut |event| {
+            on_event(event);
+            ControlFlow::Continue(())
+        });
+        Ok(watched?.finished().expect("nobody broke off"))
+    }
+
+    pub(crate) fn train_watched(
+        &self,
+        config: &TrainConfig,
+        how: How<'_>,
+        on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
+    ) -> Result<Ended<Written>> {
+        let (clicks, path) = (self.clicks(), self.output());
+        let output = Output { path: &path, checkpoint_every: how.checkpoint_every, resume: how.resume };
+        let mut judge = how.validation.map(judged_by);
+        let validation = how
+            .validation
+            .zip(judge.as_mut())
+            .map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
+        let options = TrainOptions { validation, ..TrainOptions::default() };
+        train_to_file(config, ClickSource::file(&clicks), &output, options, on_event)
+    }
+
+    /// The names in the folder, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
     }
 
     /// Trains until `minibatches` minibatches are done, and is gone then, as after a kill.
@@ -317,6 +344,11 @@ impl Place {
         }));
         assert!(outcome.is_err_and(|payload| payload.is::<Interrupted>()), "the run was to be interrupted");
     }
+}
+
+/// What a model is worth by these judgments.
+pub(crate) fn judged_by(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
+    |model| evaluate(&Neural::new("model".to_owned(), model), judgments, &EvaluateOptions::default()).mean.into()
 }
 
 /// How a run is made.

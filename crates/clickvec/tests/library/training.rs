@@ -2,14 +2,20 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::clicks::{NegativeSource, Negatives, Weighting};
+use clickvec::clicks::{ClickSource, NegativeSource, Negatives, Weighting};
 use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
+use clickvec::error::ErrorKind;
 use clickvec::eval::{EvaluateOptions, Metric, evaluate};
 use clickvec::math::Precision;
 use clickvec::model::{Model, Side};
 use clickvec::optimizer::OptimizerKind;
 use clickvec::ranker::Neural;
-use clickvec::train::{EpochReport, Event, Keep, TrainConfig};
+use clickvec::train::{
+    Cpu, Device, EpochReport, Event, Keep, Learner, Outcome as Ended, Output, Plan, Score, SettingFault, TrainConfig,
+    TrainOptions, Validation, train, train_to_file,
+};
+use std::ops::ControlFlow;
+use std::path::Path;
 
 fn epochs(events: &[Event]) -> Vec<&EpochReport> {
     events.iter().filter_map(|event| if let Event::Epoch(report) = event { Some(report) } else { None }).collect()
@@ -38,7 +44,12 @@ fn the_loss_falls_and_the_model_ranks() {
         let reports = epochs(&events);
         let losses: Vec<f64> = reports.iter().map(|report| report.loss).collect();
         assert!(losses[11] < 0.5 * losses[0], "{config:?}: {losses:?}");
-        let last = reports[11].validation.as_ref().expect("validated").get(Metric::Ndcg1);
+        let last = reports[11]
+            .validation
+            .as_ref()
+            .and_then(|score| score.metrics.as_ref())
+            .expect("validated")
+            .get(Metric::Ndcg1);
         // Six titles a query, one of them right: chance is 1/6.
         assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
         assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
@@ -397,4 +408,135 @@ fn settings_that_are_none_are_refused_before_the_log_is_read() {
     }
     let error = place.train(&base, How::default()).expect_err("there is no log");
     assert!(matches!(error, Error::Io { .. }), "{error}");
+}
+
+/// The pairs of [`log_rows`], one by one.
+fn pairs_of(rows: &str) -> Vec<(String, String, f32)> {
+    let pair = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        (
+            fields[0].to_owned(),
+            fields[1].to_owned(),
+            fields.get(2).map_or(1.0, |weight| weight.parse().expect("a number")),
+        )
+    };
+    rows.lines().skip(1).map(pair).collect()
+}
+
+fn go_on(_: &Event) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+#[test]
+fn pairs_from_memory_make_the_model_that_a_file_makes() {
+    let rows = log_rows(240, 1);
+    let place = Place::new(&rows);
+    for config in [
+        small(OptimizerKind::Nesterov),
+        TrainConfig { negative_source: NegativeSource::Uniform, shared_towers: true, ..small(OptimizerKind::Adam) },
+    ] {
+        place.train(&config, How::default()).expect("trained");
+        let pairs = pairs_of(&rows);
+        let borrowed = pairs.iter().map(|(query, title, weight)| (query, title, *weight));
+        let model = train(&config, ClickSource::pairs(borrowed), TrainOptions::default(), &mut go_on).expect("trained");
+        let model = model.finished().expect("nobody broke off");
+        let other = place.folder.path().join("other");
+        model.save(&other).expect("written");
+        assert!(std::fs::read(&other).expect("read") == place.model(), "{config:?}");
+        assert_eq!(Model::load(&other).expect("a model").fingerprint(), model.fingerprint());
+        // To a file, and with a folder for what is temporary.
+        let output = Output { path: &other, checkpoint_every: Some(3), resume: false };
+        let options = TrainOptions { scratch: Some(place.folder.path()), ..TrainOptions::default() };
+        let written = train_to_file(&config, ClickSource::pairs(pairs), &output, options, &mut go_on).expect("trained");
+        assert_eq!(written.finished().expect("finished").fingerprint, model.fingerprint());
+        assert!(std::fs::read(&other).expect("read") == place.model());
+    }
+}
+
+#[test]
+fn a_pair_that_cannot_be_had_ends_the_run_with_its_number() {
+    let config = small(OptimizerKind::Adam);
+    let pair = |weight| ("red shoe".to_owned(), "a red shoe".to_owned(), weight);
+    for weight in [f32::NAN, f32::INFINITY, -1.0] {
+        let pairs = [pair(1.0), pair(weight)];
+        let error =
+            train(&config, ClickSource::pairs(pairs), TrainOptions::default(), &mut go_on).map(drop).unwrap_err();
+        assert!(matches!(error, Error::BadWeight { number: 2, .. }), "{error}");
+    }
+    let pairs = [Ok(pair(1.0)), Err("the cursor was closed")];
+    let error = train(&config, ClickSource::results(pairs), TrainOptions::default(), &mut go_on).map(drop).unwrap_err();
+    assert_eq!(error.to_string(), "pair 2: the cursor was closed");
+    assert_eq!(error.kind(), ErrorKind::Data);
+    let none: [(&str, &str, f32); 0] = [];
+    let error = train(&config, ClickSource::pairs(none), TrainOptions::default(), &mut go_on).map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("pairs from memory: expected pairs of a query and a title"), "{error}");
+}
+
+#[test]
+fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
+    let rows = log_rows(240, 1);
+    let mut minibatches = 0;
+    let mut stop = |event: &Event| {
+        minibatches += usize::from(matches!(event, Event::Minibatch { .. }));
+        if minibatches == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
+    let judge = &mut |_: &Model| Score { value: 0.0, metrics: None };
+    let options = TrainOptions { validation: Some(Validation { fingerprint: 1, judge }), ..TrainOptions::default() };
+    let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut stop).expect("no fault");
+    assert!(matches!(outcome, Ended::Cancelled));
+    assert_eq!(minibatches, 3);
+    // Any number may judge: here the second epoch is the best, and what is no number is the worst.
+    let mut scores = [f64::NAN, 1.0, f64::NEG_INFINITY].into_iter();
+    let judge = &mut |model: &Model| {
+        assert!(!model.fingerprint().is_empty(), "a model is whole");
+        Score { value: scores.next().expect("three epochs"), metrics: None }
+    };
+    let options = TrainOptions { validation: Some(Validation { fingerprint: 1, judge }), ..TrainOptions::default() };
+    let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut go_on).expect("trained");
+    assert_eq!(outcome.finished().expect("finished").training().epoch, 2);
+}
+
+/// Before anything is read: the log is not even there.
+#[test]
+fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["new/", "new/.", ".", "no/model"] {
+        let path = folder.path().join(name);
+        let output = Output { path: &path, checkpoint_every: None, resume: false };
+        let clicks = ClickSource::file(Path::new("/nonexistent"));
+        let outcome = train_to_file(&TrainConfig::default(), clicks, &output, TrainOptions::default(), &mut go_on);
+        let error = outcome.expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::Output, "{name}: {error}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
+}
+
+/// Another device behind the seam: it leaves the work to the processor, and notes that it was asked.
+struct Notes(std::sync::Mutex<Vec<&'static str>>);
+
+impl Device for Notes {
+    fn name(&self) -> String {
+        "notes".to_owned()
+    }
+
+    fn fault(&self, config: &TrainConfig) -> Option<SettingFault> {
+        Cpu.fault(config)
+    }
+
+    fn load(&self, plan: Plan) -> clickvec::Result<Box<dyn Learner>> {
+        self.0.lock().expect("whole").push("load");
+        Cpu.load(plan)
+    }
+}
+
+#[test]
+fn another_device_trains_behind_the_seam() {
+    let config = small(OptimizerKind::Adam);
+    let notes = Notes(std::sync::Mutex::default());
+    let options = TrainOptions { device: Some(&notes), ..TrainOptions::default() };
+    let pairs = ClickSource::pairs(pairs_of(&log_rows(240, 1)));
+    let model = train(&config, pairs, options, &mut go_on).expect("trained").finished().expect("finished");
+    assert_eq!(model.training().level, "notes");
+    assert_eq!(*notes.0.lock().expect("whole"), ["load"]);
 }

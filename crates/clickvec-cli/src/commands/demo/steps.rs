@@ -1,9 +1,11 @@
 //! What the demo does, step by step: it calls what the other commands call.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use clickvec::clicks::ClickSource;
 use clickvec::collection::Collection;
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
@@ -11,11 +13,11 @@ use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{self, Kind, SimulateConfig};
 use clickvec::tables::{TITLE, Title};
-use clickvec::train::{Event, Keep, TrainConfig, TrainOptions, train};
+use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
 
 use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
-use crate::{input, output, progress};
+use crate::{input, output, progress, test_set};
 
 /// What is hard about queries of each kind.
 fn about(kind: Kind) -> &'static str {
@@ -116,22 +118,24 @@ fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
 fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::ProgressBar) -> Result<Model> {
     let judgments = input::judgments(&folder.join("log/validation.tsv"), TITLE)?;
     let output = folder.join(format!("{name}.safetensors"));
-    let options = TrainOptions {
-        clicks: &folder.join("log/clicks.tsv"),
-        validation: Some(&judgments),
-        output: &output,
-        checkpoint_every: None,
-        resume: false,
-    };
+    let mut judge = test_set::judge(&judgments);
+    let validation = Some(test_set::validation(&judgments, &mut judge));
+    let options = TrainOptions { validation, ..TrainOptions::default() };
+    let clicks = folder.join("log/clicks.tsv");
+    let written = Output { path: &output, checkpoint_every: None, resume: false };
     let mut done = 0;
-    train(config, &options, &mut |event| match event {
-        Event::Log { statistics, .. } => bar.set_length(statistics.pairs * u64::from(config.epochs)),
-        Event::Minibatch { pairs, .. } => {
-            done += pairs;
-            bar.set_position(done);
+    let outcome = train_to_file(config, ClickSource::file(&clicks), &written, options, &mut |event| {
+        match event {
+            Event::Log { statistics, .. } => bar.set_length(statistics.pairs * u64::from(config.epochs)),
+            Event::Minibatch { pairs, .. } => {
+                done += pairs;
+                bar.set_position(done);
+            }
+            _ => {}
         }
-        _ => {}
+        ControlFlow::Continue(())
     })?;
+    outcome.finished().context("nobody stops the demo's training")?;
     Ok(Model::load(&output)?)
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clickvec::train::{EpochReport, Event};
+use clickvec::train::{EpochReport, Event, Written};
 use serde::Serialize;
 
 use crate::metrics::ByKey;
@@ -43,6 +43,7 @@ pub(super) enum JsonEvent<'a> {
         fingerprint: &'a str,
         epoch: u32,
     },
+    Cancelled,
 }
 
 impl JsonEvent<'_> {
@@ -72,13 +73,15 @@ impl JsonEvent<'_> {
                 pairs_per_second: *pairs_per_second,
                 seconds: *seconds,
                 without_negatives: *without_negatives,
-                validation: validation.as_ref().map(ByKey),
+                validation: validation.as_ref().and_then(|score| score.metrics.as_ref()).map(ByKey),
             },
             &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
-            Event::Done { model, fingerprint, epoch, already: _ } => {
-                JsonEvent::Done { model, fingerprint, epoch: *epoch }
-            }
             _ => return None,
         })
+    }
+
+    /// What is said of a model that was written.
+    pub(super) fn done<'a>(model: &'a Path, written: &'a Written) -> JsonEvent<'a> {
+        JsonEvent::Done { model, fingerprint: &written.fingerprint, epoch: written.epoch }
     }
 }

@@ -5,16 +5,20 @@ mod json;
 mod report;
 mod settings;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Parser;
+use clickvec::Error;
+use clickvec::clicks::ClickSource;
 use clickvec::eval::{TestSetFiles, files_of_test_set};
 use clickvec::table::{Training, Validation};
 use clickvec::tables::TITLE;
-use clickvec::train::{TrainOptions, train};
+use clickvec::train::{Event, Outcome, Output, SettingFault, TrainOptions, train_to_file};
 
 use crate::answer::Answer;
+use crate::interrupt::Interrupt;
 use crate::{input, test_set};
 
 /// Arguments without a command before them.
@@ -121,17 +125,64 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         input::refuse_overwriting(&beside, validation.iter().chain([&args.clicks]))?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
-    let options = TrainOptions {
-        clicks: &args.clicks,
-        validation: judgments.as_ref().map(|set| &set.judgments),
-        output: &args.output,
-        checkpoint_every: args.checkpoint_every,
-        resume: args.resume,
-    };
+    let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
+    let validation =
+        judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
+    let options = TrainOptions { validation, ..TrainOptions::default() };
+    let output = Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume };
     let mut reporter = report::Reporter::new(&config, &args.clicks, args.json);
-    let outcome = train(&config, &options, &mut |event| reporter.event(event));
+    // Until the log is read there is nothing to lose: a signal ends the program at once, as it would end any other.
+    let mut interrupt: Option<Result<Interrupt>> = None;
+    let outcome = train_to_file(&config, ClickSource::file(&args.clicks), &output, options, &mut |event| {
+        if matches!(event, Event::Log { .. }) {
+            interrupt = Some(Interrupt::watch());
+        }
+        reporter.event(event);
+        match &interrupt {
+            Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    });
     reporter.close();
-    outcome?;
+    match outcome.map_err(with_flags)? {
+        Outcome::Finished(written) => reporter.done(&args.output, &written),
+        Outcome::Cancelled => {
+            let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
+            reporter.cancelled(&args.output);
+            reporter.result()?;
+            return Ok(Answer::Stopped(asked.unwrap_or(2)));
+        }
+    }
     reporter.result()?;
     Ok(Answer::Done)
+}
+
+/// The library's error, with the flags that have to do with it: the library knows none.
+pub(crate) fn with_flags(error: Error) -> anyhow::Error {
+    let text = match &error {
+        Error::Setting(fault) => format!("{}: {error}", flags_of(fault)),
+        Error::Diverged { .. } => format!("{error} (`--learning-rate`, `--clip-norm`)"),
+        Error::Resume { .. } => format!("{error} (without `--resume`)"),
+        _ => return error.into(),
+    };
+    anyhow::Error::new(error).context(text)
+}
+
+/// The flags that a setting is given by.
+fn flags_of(fault: &SettingFault) -> String {
+    let flags: &[&str] = match fault {
+        SettingFault::NotPositive { name, .. } | SettingFault::Zero { name } => {
+            return format!("`--{}`", name.replace(' ', "-"));
+        }
+        SettingFault::Size(_) => &["--encoder"],
+        SettingFault::AllUniform => &["--negatives", "--negative-source"],
+        SettingFault::Alone => &["--minibatch", "--negative-source"],
+        SettingFault::PerGate { .. } => &["--bptt"],
+        SettingFault::BpttWords { .. } => &["--bptt-words"],
+        SettingFault::Precision { .. } | SettingFault::NoAmx { .. } => &["--precision"],
+        SettingFault::NoValidation { .. } => &["--validation"],
+        _ => &["a setting"],
+    };
+    flags.iter().map(|flag| format!("`{flag}`")).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clickvec::clicks::LogStatistics;
 use clickvec::eval::Metric;
-use clickvec::train::{EpochReport, Event, Keep, TrainConfig};
+use clickvec::train::{EpochReport, Event, Keep, TrainConfig, Written, written_paths};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -85,6 +85,34 @@ impl Reporter {
         self.loss = (0, 0.0);
     }
 
+    /// Says that the model is there.
+    pub(super) fn done(&mut self, model: &Path, written: &Written) {
+        if self.json {
+            return self.print(&JsonEvent::done(model, written));
+        }
+        let Written { fingerprint, epoch, already } = written;
+        let when = match already {
+            true => "finished before, nothing to do".to_owned(),
+            false => format!("written after {}", progress::duration(self.started.elapsed())),
+        };
+        let model = model.display();
+        output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
+    }
+
+    /// Says that the run was stopped, and what is there of it.
+    pub(super) fn cancelled(&mut self, model: &Path) {
+        if self.json {
+            self.print(&JsonEvent::Cancelled);
+        }
+        let [_, partial, checkpoint] = written_paths(model);
+        let left = match (checkpoint.exists(), partial.exists()) {
+            (true, _) => format!("; `--resume` goes on from {}", checkpoint.display()),
+            (false, true) => format!("; the model of the last epoch to be kept is in {}", partial.display()),
+            (false, false) => String::new(),
+        };
+        output::note(format_args!("{}: stopped, nothing was written to it{left}", model.display()));
+    }
+
     /// The first thing that could not be printed.
     pub(super) fn result(self) -> Result<()> {
         self.failed.map_or(Ok(()), Err)
@@ -128,14 +156,6 @@ impl Reporter {
                     output::note("the last 2 % of the momentum schedule were not reached");
                 }
             }
-            Event::Done { model, fingerprint, epoch, already } => {
-                let model = model.display();
-                let when = match already {
-                    true => "finished before, nothing to do".to_owned(),
-                    false => format!("written after {}", progress::duration(self.started.elapsed())),
-                };
-                output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
-            }
             _ => {}
         }
     }
@@ -169,7 +189,7 @@ impl Reporter {
             progress::rate(report.pairs_per_second),
             progress::duration(Duration::try_from_secs_f64(report.seconds).unwrap_or_default()),
         );
-        if let Some(metrics) = &report.validation {
+        if let Some(metrics) = report.validation.as_ref().and_then(|score| score.metrics.as_ref()) {
             let [one, three, ten] = Metric::NDCG.map(|metric| metrics.get(metric));
             let best = if self.keeps_best && report.kept { "  best" } else { "" };
             let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}{best}");
