@@ -116,12 +116,17 @@ def check(clickvec, clicks, folder, kind, shared):
     for side, tower in (("query", "query."), ("title", "document.")):
         run("embed", "--model", model_path, "--side", side, "--format", "npy", "--output", folder / "v.npy", texts)
         lines = run("embed", "--model", model_path, "--side", side, texts).stdout.splitlines()
+        raw = map(json.loads, run("embed", "--raw", "--model", model_path, "--side", side, texts).stdout.splitlines())
+        raw = {line["text"]: line["vector"] for line in raw}
         vectors = np.load(folder / "v.npy")
         assert vectors.dtype == np.float32 and len(vectors) == len(lines) == len(TEXTS)
         for text, vector, line in zip(TEXTS, vectors, map(json.loads, lines)):
             assert line["text"] == text
             assert np.array_equal(np.array(line["vector"], dtype=np.float32), vector), f"{text!r}: npy and JSON differ"
-            worst = max(worst, float(np.abs(model.embed(tower, text) - vector).max()))
+            expected = model.embed(tower, text) * np.ones(len(vector))
+            length = np.linalg.norm(expected)
+            unit = expected / length if length > 0 else expected
+            worst = max(worst, float(np.abs(unit - vector).max()), float(np.abs(expected - raw[text]).max()))
     print(f"{kind}: {len(model.tensors) + 1} tensors; {2 * len(TEXTS)} vectors, largest difference {worst:.1e}")
     assert worst < TOLERANCE, f"{kind}: expected vectors within {TOLERANCE}, found {worst}"
 

@@ -185,7 +185,7 @@ fn main() -> clickvec::Result<()> {
         Kernel::KnownQuery | Kernel::UnknownQuery => {
             let vocabulary = Vocabulary::new();
             let model = model(lstm(), &vocabulary, 100)?;
-            let mut embedder = model.embedder(Side::Query);
+            let (embedder, mut vector) = (model.embedder(Side::Query), Vec::new());
             let known = vocabulary.texts("queries", 50, 3);
             embedder.embed(&known);
             let unknown = unknown_texts(50 * args.rounds, 3);
@@ -195,7 +195,8 @@ fn main() -> clickvec::Result<()> {
                     _ => &unknown[50 * round..][..50],
                 };
                 for query in queries {
-                    black_box(embedder.embed(&[query]));
+                    embedder.embed_into(&[query], &mut vector);
+                    black_box(&vector);
                 }
             });
         }

@@ -104,7 +104,7 @@ fn embed(args: &Args) -> Result<(Table, Table)> {
     let queries = std::fs::read_to_string(&args.queries).with_context(|| args.queries.display().to_string())?;
     let queries: Vec<&str> = queries.lines().collect();
     let dimension = model.dimension();
-    let known = |vectors: &[f32]| -> Result<Table> {
+    let known = |vectors: Vec<f32>| -> Result<Table> {
         let known = vectors.chunks_exact(dimension).filter(|vector| vector.iter().any(|&x| x != 0.0));
         let unit = FlatIndex::new(dimension, known.flatten().copied().collect())?;
         Ok(Table { dimension, numbers: unit.vectors().to_vec() })

@@ -6,7 +6,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, ensure};
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
-use clickvec::tables::{self, FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, Skipped, TableFault, TitleFile};
+use clickvec::tables::{
+    self, FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, Skipped, TableFault, TitleFile, TitlesSummary,
+};
 use clickvec::{Error, files};
 
 use crate::{output, test_set};
@@ -23,9 +25,24 @@ pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
 /// Reads a collection, with the texts of the column `field`; it must not be empty.
 pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<tables::Title>> {
     let TitleFile { path, titles, skipped, untitled } = tables::read_titles(path, field)?;
-    note_skipped(&path, &skipped);
+    note_titles(&path, titles.len() as u64, &skipped, untitled)?;
+    Ok(titles)
+}
+
+/// Hands over the titles of a collection one by one, with the texts of the column `field`; it must not be empty.
+pub(crate) fn each_title(
+    path: &Path,
+    field: &str,
+    each: impl FnMut(tables::Title) -> clickvec::Result<()>,
+) -> Result<()> {
+    let TitlesSummary { path, titles, skipped, untitled } = tables::for_each_title(path, field, each)?;
+    note_titles(&path, titles, &skipped, untitled)
+}
+
+fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled: u64) -> Result<()> {
+    note_skipped(path, skipped);
     ensure!(
-        !titles.is_empty(),
+        titles > 0,
         "{}: expected titles below the header, found none; see docs/reference/tables.md",
         path.display()
     );
@@ -33,7 +50,15 @@ pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<tables::Title>> {
         let untitled = output::counted(untitled, "document");
         output::note(format_args!("{}: {untitled} without a title, the text is in its place", path.display()));
     }
-    Ok(titles)
+    Ok(())
+}
+
+/// Says how many titles cannot be found.
+pub(crate) fn note_left_out(left_out: u64) {
+    if left_out > 0 {
+        let strange = output::counted(left_out, "title");
+        output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
+    }
 }
 
 /// Says which lines of a table were left out.
@@ -80,9 +105,8 @@ pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
 /// The lines of a text file, `-` for standard input, as they come: a second thread reads ahead.
 pub(crate) struct Lines {
     receiver: Receiver<Result<String, Error>>,
-    /// What ended the lines, until it is handed over.
+    /// A line that could not be read, until it is handed over.
     failed: Option<Error>,
-    ended: bool,
 }
 
 impl Lines {
@@ -103,34 +127,33 @@ impl Lines {
                 Err(error) => return drop(sender.send(Err(error))),
             };
             for line in reader {
-                let last = line.is_err();
+                // A bad line is one line; what cannot be read at all has no next one.
+                let last = line.as_ref().is_err_and(|error| !matches!(error, Error::Table { .. }));
                 if sender.send(line).is_err() || last {
                     return;
                 }
             }
         });
-        Ok(Lines { receiver, failed: None, ended: false })
+        Ok(Lines { receiver, failed: None })
     }
 
     /// At least one line and at most `most`: those that are there already. Empty at the end.
+    ///
+    /// # Errors
+    ///
+    /// That of the next line, if it is a bad one: after an [`Error::Table`] there may be more lines.
     pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
         batch.clear();
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        if self.ended {
-            return Ok(());
-        }
         let first = self.receiver.recv().into_iter();
         for line in first.chain(self.receiver.try_iter()).take(most) {
             match line {
                 Ok(line) => batch.push(line),
+                Err(error) if batch.is_empty() => return Err(error),
+                // The lines before it are answered first.
                 Err(error) => {
-                    self.ended = true;
-                    // The lines before it are answered first.
-                    if batch.is_empty() {
-                        return Err(error);
-                    }
                     self.failed = Some(error);
                     break;
                 }

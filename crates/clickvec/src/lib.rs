@@ -2,7 +2,6 @@
 
 pub mod click_model;
 pub mod clicks;
-pub mod collection;
 pub mod encoder;
 pub mod error;
 pub mod eval;
@@ -11,9 +10,12 @@ pub mod index;
 pub mod loss;
 pub mod math;
 pub mod model;
+mod npy;
 pub mod optimizer;
+mod pool;
 pub mod ranker;
 pub mod rng;
+pub mod search;
 pub mod settings;
 pub mod simulate;
 pub mod table;

@@ -17,15 +17,17 @@ fn a_query_allocates_nothing() {
         place.train(&config, How::default()).expect("trained");
         let model = Model::load(&place.output()).expect("a model");
         std::fs::remove_file(place.output()).expect("removed");
-        let mut embedder = model.embedder(Side::Query);
+        let (embedder, mut vector) = (model.embedder(Side::Query), Vec::new());
         let texts = ["red leather shoe", "", "garden hose", "Käse für die Küche", "words never seen", "北京 x", "?!"];
         // The longest text, in words, in letters and in trigrams of a word, makes the buffers; the second time, those
         // that keep what the first has left.
         for _ in 0..2 {
-            embedder.embed(&["ärgerlich: words, and letters, more than all the other texts, redleatherladder"]);
+            let longest = "ärgerlich: words, and letters, more than all the other texts, redleatherladder";
+            embedder.embed_into(&[longest], &mut vector);
         }
         for text in texts {
-            let counted = allocation_counter::measure(|| assert!(embedder.embed(&[text])[0].is_finite()));
+            let counted = allocation_counter::measure(|| embedder.embed_into(&[text], &mut vector));
+            assert!(vector[0].is_finite());
             assert_eq!(counted.count_total, 0, "{:?}, `{text}`: {counted:?}", config.encoder);
         }
     }

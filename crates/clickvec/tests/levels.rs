@@ -107,7 +107,7 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
         all.push((format!("{optimizer:?}: loss and NDCG of each epoch"), of_epochs, AFTER_TRAINING));
         let model = clickvec::model::Model::load(&place.output()).expect("a model");
         assert_eq!(model.training().level, Level::current().name());
-        let vectors = model.embedder(clickvec::model::Side::Title).embed(&["red leather shoe", "garden hose"]).to_vec();
+        let vectors = model.embedder(clickvec::model::Side::Title).embed(&["red leather shoe", "garden hose"]);
         all.push((format!("{optimizer:?}: trained vectors"), vectors, 10.0 * AFTER_TRAINING));
     }
     all

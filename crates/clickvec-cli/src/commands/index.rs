@@ -1,36 +1,51 @@
 //! `clickvec index`: encodes titles once, for all searches to come.
 
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use anyhow::Result;
-use clickvec::collection::Collection;
+use anyhow::{Result, bail};
 use clickvec::model::Model;
-use clickvec::tables::TITLE;
+use clickvec::search::{BuiltIndex, IndexBuilder, join_indexes};
+use clickvec::tables::{TITLE, for_each_title};
 use serde::Serialize;
 
-use super::search;
 use crate::answer::Answer;
-use crate::output;
+use crate::{input, output, progress};
 
 /// Encode titles once and keep their vectors for `search --index`.
 ///
 /// An index is a folder with a copy of the model, the titles and their vectors. It is written beside the output and put
-/// there in one step, so that a search finds the old one or the new one, whole.
+/// there in one step, so that a search finds the old one or the new one, whole. Titles are encoded as they are read: memory
+/// hardly grows with their number.
+///
+/// Several processes or machines can share the work: each encodes its part with `--shard`, and `--join` makes one index of
+/// the parts, byte for byte the one that a single run would have written.
 #[derive(clap::Args)]
+#[command(override_usage = "clickvec index --model MODEL --titles FILE [--shard I/N] --output INDEX\n       \
+    clickvec index --join INDEX... --output INDEX")]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote.
-    #[arg(long, value_name = "MODEL")]
-    model: PathBuf,
+    #[arg(long, value_name = "MODEL", required_unless_present = "join")]
+    model: Option<PathBuf>,
 
     /// What will be searched: a table with the columns id and title, or a BEIR corpus; also .gz and .zst; `-` is
     /// standard input.
-    #[arg(long, value_name = "FILE")]
-    titles: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "join")]
+    titles: Option<PathBuf>,
 
     /// The column that is searched in the place of the title, as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
+
+    /// Encode only the I-th of N parts of the titles, as 1/4. All titles are read.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Join these indexes, in this order.
+    #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["model", "titles", "shard"])]
+    join: Vec<PathBuf>,
 
     /// The folder to write; an index that is there is replaced, nothing else ever is.
     #[arg(long, short, value_name = "INDEX")]
@@ -41,13 +56,40 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// A part of the titles: which, counted from 1, and of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shard {
+    number: u64,
+    of: u64,
+}
+
+impl FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Shard, Self::Err> {
+        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Shard { number, of }),
+            _ => Err("expected I/N with I from 1 to N, as 1/4"),
+        }
+    }
+}
+
+impl Shard {
+    /// Its titles among `titles`; parts differ by one title at most.
+    fn range(self, titles: u64) -> Range<u64> {
+        let start = |number: u64| (u128::from(titles) * u128::from(number) / u128::from(self.of)) as u64;
+        start(self.number - 1)..start(self.number)
+    }
+}
+
 /// What programs read.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(serialize_with = "output::json_path")]
     index: &'a Path,
-    titles: usize,
-    left_out: usize,
+    titles: u64,
+    left_out: u64,
     dimension: usize,
     model: &'a str,
     fingerprint: &'a str,
@@ -55,25 +97,81 @@ struct Report<'a> {
 
 /// Encodes and writes.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    Collection::check_output(&args.output)?;
-    let model = Model::load(&args.model)?;
-    let collection = search::encode(&model, &args.titles, &args.field)?;
-    let fingerprint = collection.save(&model, &args.output)?;
+    IndexBuilder::check_output(&args.output)?;
+    let built = match (&args.model, &args.titles) {
+        (Some(model), Some(titles)) => build(&args, model, titles)?,
+        _ => join_indexes(&args.join, &args.output)?,
+    };
     if args.json {
         let mut out = output::stdout();
         let report = Report {
             index: &args.output,
-            titles: collection.len(),
-            left_out: collection.left_out(),
-            dimension: model.dimension(),
-            model: model.fingerprint(),
-            fingerprint: &fingerprint,
+            titles: built.titles,
+            left_out: built.left_out,
+            dimension: built.dimension,
+            model: &built.model,
+            fingerprint: &built.fingerprint,
         };
         output::json_line(&mut out, &report)?;
         output::written(out.flush())?;
     } else {
-        let titles = output::counted(collection.len() as u64, "title");
-        output::note(format_args!("{}: written; {titles}, fingerprint {fingerprint}", args.output.display()));
+        let titles = output::counted(built.titles, "title");
+        output::note(format_args!("{}: written; {titles}, fingerprint {}", args.output.display(), built.fingerprint));
     }
     Ok(Answer::Done)
+}
+
+fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
+    let model = Model::load(model)?;
+    let wanted = match args.shard {
+        None => 0..u64::MAX,
+        Some(_) if titles == Path::new("-") => {
+            bail!("expected a file of titles for `--shard`, which reads it twice, found standard input")
+        }
+        Some(shard) => shard.range(for_each_title(titles, &args.field, |_| Ok(()))?.titles),
+    };
+    let mut builder = IndexBuilder::new(&model, &args.output)?;
+    let bar = progress::counter("encoding", "titles");
+    let mut place = 0;
+    input::each_title(titles, &args.field, |title| {
+        if wanted.contains(&place) {
+            builder.add(title)?;
+            bar.inc(1);
+        }
+        place += 1;
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    let built = builder.finish()?;
+    input::note_left_out(built.left_out);
+    Ok(built)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_all_titles_in_order() {
+        for titles in [0, 1, 7, 1000, u64::MAX] {
+            for of in [1, 2, 3, 8] {
+                let mut end = 0;
+                for number in 1..=of {
+                    let range = Shard { number, of }.range(titles);
+                    assert_eq!(range.start, end);
+                    assert!((range.end - range.start).abs_diff(titles / of) <= 1);
+                    end = range.end;
+                }
+                assert_eq!(end, titles);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_shard() {
+        for text in ["", "1", "0/4", "5/4", "1/0", "a/2", "1/2/3", "-1/2"] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+        assert_eq!("3/4".parse(), Ok(Shard { number: 3, of: 4 }));
+    }
 }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use clickvec::collection::{Collection, IndexSummary};
+use anyhow::{Context, Result};
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
+use clickvec::search::{IndexSummary, Searcher};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -80,8 +80,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 }
 
 fn run_index(args: &Args) -> Result<Answer> {
-    let (model, _, summary) = Collection::open(&args.file)?;
-    let report = IndexReport { index: &args.file, encoder: model.encoder_config(), summary };
+    let searcher = Searcher::open(&args.file)?;
+    let summary = searcher.summary().context("an index that was opened says what it is")?.clone();
+    let report = IndexReport { index: &args.file, encoder: searcher.model().encoder_config(), summary };
     let mut out = output::stdout();
     if args.json {
         output::json_line(&mut out, &report)?;

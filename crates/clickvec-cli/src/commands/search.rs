@@ -4,19 +4,16 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::collection::Collection;
-use clickvec::index::{Hit, SearchScratch};
-use clickvec::model::{Embedder, Model, Side};
+use clickvec::Error;
+use clickvec::model::Model;
+use clickvec::search::{Answer, Found, Searcher};
 use clickvec::tables::TITLE;
-use clickvec::text::{Dictionary, words};
 use serde::Serialize;
 
-use crate::answer::Answer;
+use crate::answer::Answer as Exit;
 use crate::input::{self, Lines};
 use crate::{output, progress};
 
-/// From so many searches on, codes save more time than it takes to make them.
-const WORTH_CODES: usize = 20;
 /// Queries that are taken from standard input at once, if so many wait.
 const BATCH_QUERIES: usize = 64;
 
@@ -59,17 +56,10 @@ pub(crate) struct Args {
 }
 
 /// Answers the queries; no, if not one of them has a result.
-pub(crate) fn run(args: Args) -> Result<Answer> {
-    match (&args.index, &args.model, &args.titles) {
-        (Some(index), None, None) => {
-            let (model, collection, _) = Collection::open(index)?;
-            answer(&args, model.dictionary(), model.embedder(), collection)
-        }
-        (None, Some(model), Some(titles)) => {
-            let model = Model::load(model)?;
-            let collection = encode(&model, titles, &args.field)?;
-            answer(&args, model.dictionary(), model.embedder(Side::Query), collection)
-        }
+pub(crate) fn run(args: Args) -> Result<Exit> {
+    let searcher = match (&args.index, &args.model, &args.titles) {
+        (Some(index), None, None) => Searcher::open(index)?,
+        (None, Some(model), Some(titles)) => encode(model, titles, &args.field)?,
         (Some(_), ..) => {
             bail!("expected `--index INDEX` alone, found `--model` or `--titles` beside it; leave those out")
         }
@@ -84,114 +74,83 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
                  see `clickvec search --help`"
             )
         }
-    }
-}
-
-fn answer(args: &Args, dictionary: &Dictionary, embedder: Embedder<'_>, collection: Collection) -> Result<Answer> {
-    let mut session = Session {
-        dictionary,
-        collection,
-        embedder,
-        vector: Vec::new(),
-        scratch: SearchScratch::default(),
-        printer: Printer { json: args.json, several: args.queries.len() != 1, first: true },
-        top: args.top as usize,
-        searches: 0,
-        answered: false,
     };
+    let printer = Printer { json: args.json, several: args.queries.len() != 1, first: true };
+    let mut session = Session { searcher: &searcher, printer, top: args.top as usize, answered: false };
     if args.queries.is_empty() {
-        session.answer_standard_input()?;
+        let bad = session.answer_standard_input()?;
+        if bad > 0 {
+            bail!("standard input: {} could not be read, all others were answered", output::counted(bad, "line"));
+        }
     } else {
         let mut out = output::stdout();
-        for query in &args.queries {
-            session.answer(query, &mut out)?;
-        }
+        session.answer(&args.queries, &mut out)?;
         output::written(out.flush())?;
     }
-    Ok(if session.answered { Answer::Done } else { Answer::No })
+    Ok(if session.answered { Exit::Done } else { Exit::No })
 }
 
 /// Reads a table of titles and encodes it.
-pub(super) fn encode(model: &Model, titles: &Path, field: &str) -> Result<Collection> {
+fn encode(model: &Path, titles: &Path, field: &str) -> Result<Searcher> {
+    let model = Model::load(model)?;
     let titles = input::titles(titles, field)?;
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
-    let collection = Collection::encode(model, titles, &mut |done| bar.set_position(done as u64))?;
+    let searcher = Searcher::encode(&model, titles.into_iter().inspect(|_| bar.inc(1)))?;
     bar.finish_and_clear();
-    if collection.left_out() > 0 {
-        let strange = output::counted(collection.left_out() as u64, "title");
-        output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
-    }
-    Ok(collection)
+    input::note_left_out(searcher.left_out());
+    Ok(searcher)
 }
 
-/// Scales a vector to length 1, if it has any.
-pub(super) fn scale_to_unit(vector: &mut [f32]) {
-    let length = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
-    if length > 0.0 {
-        vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
-    }
-}
-
-struct Session<'a> {
-    dictionary: &'a Dictionary,
-    collection: Collection,
-    embedder: Embedder<'a>,
-    /// The query's vector, of length 1: scores are cosines.
-    vector: Vec<f32>,
-    scratch: SearchScratch,
+struct Session<'s> {
+    searcher: &'s Searcher,
     printer: Printer,
     top: usize,
-    searches: usize,
     answered: bool,
 }
 
 impl Session<'_> {
-    fn answer_standard_input(&mut self) -> Result<()> {
+    /// Answers line by line; returns how many lines were no query.
+    fn answer_standard_input(&mut self) -> Result<u64> {
         if io::stdin().is_terminal() {
             output::note("type a query and press enter; end with Ctrl-D");
         }
         let mut lines = Lines::open(Path::new("-"))?;
-        let mut batch = Vec::new();
+        let (mut batch, mut bad) = (Vec::new(), 0);
         loop {
-            lines.next_batch(BATCH_QUERIES, &mut batch)?;
-            if batch.is_empty() {
-                return Ok(());
-            }
             let mut out = output::stdout();
-            for query in &batch {
-                self.answer(query, &mut out)?;
+            match lines.next_batch(BATCH_QUERIES, &mut batch) {
+                Ok(()) if batch.is_empty() => return Ok(bad),
+                Ok(()) => self.answer(&batch, &mut out)?,
+                // One bad line among many: whoever waits for its answer gets one, and the next line its own.
+                Err(error @ Error::Table { .. }) => {
+                    bad += 1;
+                    output::note(&error);
+                    self.printer.print_bad(&error, &mut out)?;
+                }
+                Err(error) => return Err(error.into()),
             }
             output::written(out.flush())?;
         }
     }
 
-    fn answer(&mut self, query: &str, out: &mut impl Write) -> Result<()> {
-        let known = self.dictionary.knows_a_word(query);
-        let hits = if known {
-            self.vector.clear();
-            self.vector.extend_from_slice(self.embedder.embed(&[query]));
-            scale_to_unit(&mut self.vector);
-            self.searches += 1;
-            if self.searches == WORTH_CODES {
-                self.collection.quantize();
-            }
-            self.collection.search(&self.vector, self.top, &mut self.scratch)?
-        } else {
+    fn answer(&mut self, queries: &[String], out: &mut impl Write) -> Result<()> {
+        for (query, answer) in queries.iter().zip(self.searcher.search_batch(queries, self.top)?) {
             let shown = output::printable(query);
-            match words(query).is_empty() {
-                true => output::note(format_args!("`{shown}`: no results: expected words, found none")),
-                false => output::note(format_args!("`{shown}`: no results: the model knows none of its words")),
+            match &answer {
+                Answer::Found(_) => {}
+                Answer::NoWords => {
+                    output::note(format_args!("`{shown}`: no results: expected words, found none"));
+                }
+                Answer::UnknownWords => {
+                    output::note(format_args!("`{shown}`: no results: the model knows none of its words"));
+                }
             }
-            &[]
-        };
-        self.answered |= !hits.is_empty();
-        let found = hits.iter().filter_map(|hit| Some((hit, self.collection.title(hit.position)?)));
-        self.printer.print(query, &found.collect::<Vec<_>>(), out)
+            self.answered |= !answer.results().is_empty();
+            self.printer.print(query, answer.results(), out)?;
+        }
+        Ok(())
     }
 }
-
-/// A hit, and id and text of the title.
-type Found<'a> = (&'a Hit, (&'a str, &'a str));
 
 struct Printer {
     json: bool,
@@ -203,8 +162,11 @@ struct Printer {
 /// What programs read.
 #[derive(Serialize)]
 struct JsonAnswer<'a> {
-    query: &'a str,
+    /// None where a line of standard input was none.
+    query: Option<&'a str>,
     results: Vec<JsonResult<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -215,15 +177,27 @@ struct JsonResult<'a> {
     score: f32,
 }
 
+impl<'a> From<&Found<'a>> for JsonResult<'a> {
+    fn from(&Found { rank, id, title, score, .. }: &Found<'a>) -> JsonResult<'a> {
+        JsonResult { rank, id, title, score }
+    }
+}
+
 impl Printer {
     fn print(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> Result<()> {
         if self.json {
-            let ranked = (1..).zip(found);
-            let results =
-                ranked.map(|(rank, &(hit, (id, title)))| JsonResult { rank, id, title, score: hit.score }).collect();
-            return output::json_line(out, &JsonAnswer { query, results });
+            let results = found.iter().map(JsonResult::from).collect();
+            return output::json_line(out, &JsonAnswer { query: Some(query), results, error: None });
         }
         output::written(self.print_text(query, found, out))
+    }
+
+    /// What programs get for a line that is no query. People have read of it already.
+    fn print_bad(&self, error: &Error, out: &mut impl Write) -> Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        output::json_line(out, &JsonAnswer { query: None, results: Vec::new(), error: Some(error.to_string()) })
     }
 
     /// One line a title: rank, score, id, title.
@@ -234,10 +208,10 @@ impl Printer {
         }
         self.first = false;
         let rank_width = found.len().to_string().len();
-        let id_width = found.iter().map(|(_, (id, _))| id.chars().count()).max().unwrap_or(0);
-        for (rank, (hit, (id, title))) in (1..).zip(found) {
+        let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0);
+        for Found { rank, id, title, score, .. } in found {
             let (id, text) = (output::printable(id), output::printable(title));
-            writeln!(out, "{rank:>rank_width$}  {:>6.3}  {id:<id_width$}  {text}", hit.score)?;
+            writeln!(out, "{rank:>rank_width$}  {score:>6.3}  {id:<id_width$}  {text}")?;
         }
         Ok(())
     }

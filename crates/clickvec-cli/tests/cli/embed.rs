@@ -138,3 +138,40 @@ fn bad_texts_are_told_and_leave_no_file() {
     folder.run(&[&BASE[..], &["none.txt"]].concat()).code(2).says("none.txt: cannot open");
     folder.run(&[&BASE[..], &["--output", "no/v.jsonl"]].concat()).code(2).says("no/v.jsonl: cannot write");
 }
+
+#[test]
+fn vectors_have_length_one_unless_raw_ones_are_wanted() {
+    let folder = Folder::with_model();
+    let vectors = |flags: &[&str]| -> Vec<Vec<f64>> {
+        let lines = folder.run_with(&[&BASE[..], flags].concat(), "red hammer\n\n").code(0).json_lines();
+        lines.iter().map(|line| serde_json::from_value(line["vector"].clone()).unwrap()).collect()
+    };
+    let length = |vector: &[f64]| vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let (unit, raw) = (vectors(&[]), vectors(&["--raw"]));
+    assert!((length(&unit[0]) - 1.0).abs() < 1e-6 && length(&unit[1]) == 0.0 && length(&raw[1]) == 0.0);
+    let scale = length(&raw[0]);
+    assert!((scale - 1.0).abs() > 1e-3, "a model whose vectors have length 1 shows nothing");
+    assert!(unit[0].iter().zip(&raw[0]).all(|(unit, raw)| (unit * scale - raw).abs() < 1e-6));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kill_leaves_nothing() {
+    use std::io::Write as _;
+
+    let folder = Folder::with_model();
+    let before = std::fs::read_dir(folder.path("")).unwrap().count();
+    let mut child = std::process::Command::new(crate::harness::program())
+        .args(BASE)
+        .args(["--output", "v.jsonl"])
+        .current_dir(folder.path(""))
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // More than a pipe holds: when all is taken, some of it is being embedded.
+    input.write_all("red hammer\n".repeat(200_000).as_bytes()).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), before);
+}

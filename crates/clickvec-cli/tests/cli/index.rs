@@ -99,3 +99,32 @@ fn json_and_inspect_say_what_is_in_it() {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
 }
+
+#[test]
+fn shards_joined_are_the_index_of_one_run() {
+    let folder = with_index();
+    for shard in ["1/3", "2/3", "3/3"] {
+        let output = format!("{}.index", &shard[..1]);
+        folder.run(&[&INDEX[..6], &[&output, "--shard", shard]].concat()).code(0);
+    }
+    let join = ["index", "--join", "1.index", "2.index", "3.index", "--output", "joined.index"];
+    let [report] = folder.run(&[&join[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    assert_eq!((&report["titles"], &report["left_out"]), (&144.into(), &0.into()));
+    for name in ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"] {
+        let read = |index: &str| std::fs::read(folder.path(index).join(name)).unwrap();
+        assert!(read("joined.index") == read("shop.index"), "{name}");
+    }
+    folder.run(&["search", "--index", "2.index", "red"]).code(0);
+    let refused = |flags: &[&str], message: &str| {
+        folder.run(&[&["index"], flags, &["--output", "no.index"]].concat()).code(2).says(message).prints_nothing();
+        assert!(!folder.path("no.index").exists());
+    };
+    refused(&["--join", "1.index", "1.index"], "expected ids that no other index to join has");
+    refused(&["--join", "1.index", "--model", "model.safetensors"], "cannot be used with");
+    refused(&["--titles", "titles.tsv"], "--model");
+    let shard = |shard: &str, titles: &str, message: &str| {
+        refused(&["--model", "model.safetensors", "--titles", titles, "--shard", shard], message);
+    };
+    shard("4/3", "titles.tsv", "expected I/N with I from 1 to N, as 1/4");
+    shard("1/3", "-", "expected a file of titles for `--shard`");
+}

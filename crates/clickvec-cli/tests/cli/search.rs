@@ -94,9 +94,22 @@ fn several_queries_are_told_apart_and_titles_cannot_move_the_cursor() {
 }
 
 #[test]
-fn what_came_before_a_bad_line_is_answered() {
+fn a_bad_line_is_told_and_the_others_are_answered() {
     let folder = Folder::with_model();
+    let long = "a".repeat((1 << 20) + 1);
+    let input = [b"red hammer\n\xff\nblue ladder\n", long.as_bytes(), b"\n\nred\n", long.as_bytes()].concat();
     let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--json"];
-    let run = folder.run_with(&search, b"red hammer\n\xff\n".to_vec()).code(2).says("standard input:2");
-    assert_eq!(run.json_lines().len(), 1);
+    let run = folder.run_with(&search, input.clone()).code(2);
+    let run = run.says("standard input:2: expected UTF-8").says("standard input:4: expected a line of at most");
+    let run = run.says("standard input: 3 lines could not be read, all others were answered");
+    let answers = run.json_lines();
+    // Whoever counts lines and answers gets as many.
+    let queries: Vec<_> = answers.iter().map(|answer| answer["query"].as_str()).collect();
+    assert_eq!(queries, [Some("red hammer"), None, Some("blue ladder"), None, Some(""), Some("red"), None]);
+    let message = answers[1]["error"].as_str().unwrap();
+    assert!(message.starts_with("standard input:2: expected UTF-8"), "{message}");
+    assert!(answers[0].get("error").is_none() && !answers[5]["results"].as_array().unwrap().is_empty());
+    assert_eq!(answers[1]["results"].as_array().unwrap().len(), 0);
+    let run = folder.run_with(&search[..5], input).code(2);
+    assert_eq!(run.stdout().lines().filter(|line| line.starts_with("red")).count(), 2);
 }

@@ -1,5 +1,7 @@
 //! What can be wrong with an index on disk.
 
+use std::path::PathBuf;
+
 use super::VectorFault;
 
 /// What can be wrong with an index.
@@ -49,6 +51,28 @@ pub enum IndexFault {
         expected: String,
         /// Of what it holds.
         found: String,
+    },
+    /// A part that this version cannot read, and without which the index would answer otherwise.
+    #[error(
+        "expected parts that this clickvec can read, found `{name}` of kind `{kind}`; use a newer clickvec, or make the index \
+         anew with this one"
+    )]
+    UnknownPart {
+        /// The part.
+        name: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// An index is to be finished although a title could not be added.
+    #[error("expected an index to which every title was added, found one that was given up; begin it anew")]
+    GivenUp,
+    /// The same id in two of the indexes that are to be joined.
+    #[error("expected ids that no other index to join has, found `{id}`, which stands in `{}` too", other.display())]
+    DuplicateId {
+        /// The id, shortened.
+        id: String,
+        /// The other index.
+        other: PathBuf,
     },
     /// The manifest knows nothing of a file that every index has.
     #[error("expected `{name}` in the manifest, found no such file there; make the index anew")]

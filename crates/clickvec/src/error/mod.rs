@@ -104,6 +104,9 @@ pub enum Error {
         /// What is wrong.
         fault: IndexFault,
     },
+    /// Indexes were to be joined, and there are none.
+    #[error("expected indexes to join, found none; name at least one")]
+    NothingToJoin,
     /// Something that is no ordinary file stands where one is to be written.
     #[error(
         "{}: expected an ordinary file or none, found a device, a pipe or the like; name another output",

@@ -1,6 +1,7 @@
 //! Exact search: every vector is looked at. The oracle of the faster indexes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Hit;
 use super::batch;
@@ -21,12 +22,12 @@ const QUERIES: usize = 64;
 /// With fewer queries than this the products of matrices are slower than one query after another.
 const FEW_QUERIES: usize = 4;
 
-/// Vectors of unit length (or zero), side by side.
+/// Vectors of unit length (or zero), side by side. A clone shares them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlatIndex {
     dimension: usize,
-    /// [n, dimension]
-    vectors: Vec<f32>,
+    /// [n, dimension]; shared by what is made of them.
+    vectors: Arc<Vec<f32>>,
 }
 
 /// The working memory of a search, reused from query to query: after the largest `k` nothing is allocated.
@@ -52,7 +53,7 @@ impl FlatIndex {
                 vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
             }
         }
-        Ok(FlatIndex { dimension, vectors })
+        Ok(FlatIndex { dimension, vectors: Arc::new(vectors) })
     }
 
     /// Takes vectors [n, dimension] that were normalised before, bit for bit: for a loader, which must not trust them.
@@ -71,7 +72,7 @@ impl FlatIndex {
                 return Err(VectorFault::NotUnit { position }.into());
             }
         }
-        Ok(FlatIndex { dimension, vectors })
+        Ok(FlatIndex { dimension, vectors: Arc::new(vectors) })
     }
 
     /// The `k` vectors with the highest dot product, in the order of [`Hit::best_first`]; all of them if there are

@@ -105,6 +105,15 @@ pub fn normalize(x: &mut [f32]) -> f32 {
     length
 }
 
+/// Divides a vector by its length, in f64, where the squares of floats neither overflow nor vanish; a zero vector stays
+/// zero, and so does one whose length no number says.
+pub fn scale_to_unit(x: &mut [f32]) {
+    let length = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+    if length > 0.0 {
+        x.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, 
 use crate::text::{Dictionary, Trigram};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 
 const TRIGRAMS: &str = "trigrams";
 
@@ -33,9 +34,10 @@ impl Model {
 
     /// A whole model of these towers.
     pub(crate) fn new(dictionary: Dictionary, towers: Vec<Box<dyn Encoder>>, training: TrainingRecord) -> Model {
+        let towers: Vec<Arc<dyn Encoder>> = towers.into_iter().map(Arc::from).collect();
         let trigrams = triples(&dictionary);
         let fingerprint = fingerprint(&model_entries(&trigrams, &towers), &training);
-        Model { dictionary, towers, training, fingerprint }
+        Model { dictionary: Arc::new(dictionary), towers, training, fingerprint }
     }
 
     /// Writes the model through a temporary file.
@@ -75,7 +77,7 @@ fn triples(dictionary: &Dictionary) -> Vec<[u32; 3]> {
     dictionary.trigrams().iter().map(|trigram| trigram.chars().map(u32::from)).collect()
 }
 
-fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &'a [Box<dyn Encoder>]) -> Vec<Entry<'a>> {
+fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &'a [Arc<dyn Encoder>]) -> Vec<Entry<'a>> {
     let mut all = vec![Entry { name: TRIGRAMS.to_owned(), data: Data::Triples(trigrams) }];
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
         all.extend(entries(prefix, tower.tensors()));
@@ -110,11 +112,11 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     if expected != Some(tensors.numbers()) {
         return Err(FileFault::WrongSize { expected, found: tensors.numbers() });
     }
-    let mut towers: Vec<Box<dyn Encoder>> = Vec::new();
+    let mut towers: Vec<Arc<dyn Encoder>> = Vec::new();
     for prefix in prefixes.iter().take(wanted) {
         let mut tower = config.encoder.build(rows.len());
         tensors.read(prefix, tower.tensors_mut())?;
-        towers.push(tower);
+        towers.push(Arc::from(tower));
     }
     let groups: usize = towers[0].tensors().iter().map(|tensor| tensor.groups.len()).sum();
     let expected = 1 + prefixes.len() * groups;
@@ -126,5 +128,5 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     if found != header.fingerprint {
         return Err(FileFault::Fingerprint { expected: header.fingerprint, found });
     }
-    Ok(Model { dictionary, towers, training: header.training, fingerprint: found })
+    Ok(Model { dictionary: Arc::new(dictionary), towers, training: header.training, fingerprint: found })
 }

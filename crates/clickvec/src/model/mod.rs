@@ -5,6 +5,8 @@ pub(crate) mod file;
 
 pub use embedder::Embedder;
 
+use std::sync::Arc;
+
 use crate::encoder::{Encoder, EncoderConfig};
 use crate::settings::TrainingRecord;
 use crate::text::Dictionary;
@@ -20,9 +22,9 @@ pub enum Side {
 
 /// A trained model; it never changes.
 pub struct Model {
-    pub(crate) dictionary: Dictionary,
+    pub(crate) dictionary: Arc<Dictionary>,
     /// The query tower and the title tower, or one for both.
-    pub(crate) towers: Vec<Box<dyn Encoder>>,
+    pub(crate) towers: Vec<Arc<dyn Encoder>>,
     pub(crate) training: TrainingRecord,
     pub(crate) fingerprint: String,
 }
@@ -60,9 +62,13 @@ impl Model {
 
     /// The encoder of a side.
     pub fn encoder(&self, side: Side) -> &dyn Encoder {
+        &**self.tower(side)
+    }
+
+    fn tower(&self, side: Side) -> &Arc<dyn Encoder> {
         match side {
-            Side::Query => &*self.towers[0],
-            Side::Title => &**self.towers.last().expect("one or two towers"),
+            Side::Query => &self.towers[0],
+            Side::Title => self.towers.last().expect("one or two towers"),
         }
     }
 
@@ -86,9 +92,21 @@ impl Model {
         prefixes(self.shared_towers())
     }
 
-    /// Embeds texts of one side.
-    pub fn embedder(&self, side: Side) -> Embedder<'_> {
-        Embedder::new(self.encoder(side), &self.dictionary, self.training.config.max_words)
+    /// The half that reads queries; it shares the weights with the model.
+    pub fn query_half(&self) -> QueryModel {
+        QueryModel {
+            half: Model {
+                dictionary: Arc::clone(&self.dictionary),
+                towers: vec![Arc::clone(self.tower(Side::Query))],
+                training: self.training.clone(),
+                fingerprint: self.fingerprint.clone(),
+            },
+        }
+    }
+
+    /// Embeds texts of one side; it shares the weights of that side with the model, and may outlive it.
+    pub fn embedder(&self, side: Side) -> Embedder {
+        Embedder::new(Arc::clone(self.tower(side)), Arc::clone(&self.dictionary), self.training.config.max_words)
     }
 }
 
@@ -124,7 +142,7 @@ impl QueryModel {
     }
 
     /// Embeds queries, bit for bit as the whole model does.
-    pub fn embedder(&self) -> Embedder<'_> {
+    pub fn embedder(&self) -> Embedder {
         self.half.embedder(Side::Query)
     }
 }

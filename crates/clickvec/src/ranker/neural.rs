@@ -3,22 +3,28 @@
 use std::borrow::Borrow;
 
 use super::Ranker;
-use crate::math::vector::{dot, normalize};
-use crate::model::{Model, Side};
+use crate::math::score::scores;
+use crate::model::{Embedder, Model, Side};
+use crate::pool::Pool;
 
-/// An embedder lives as long as one query here, too short to fill a larger cache.
-const CACHE_BYTES: usize = 1 << 20;
+/// Judged titles have few distinct words, and a table may hold many models: less than a search takes.
+const CACHE_BYTES: usize = 16 << 20;
 
 /// A trained model under a name: its own, or one that is borrowed.
 pub struct Neural<M = Model> {
     name: String,
     model: M,
+    queries: Embedder,
+    titles: Embedder,
+    vectors: Pool<[Vec<f32>; 2]>,
 }
 
 impl<M: Borrow<Model>> Neural<M> {
     /// `model`, called `name` in tables.
     pub fn new(name: String, model: M) -> Neural<M> {
-        Neural { name, model }
+        let [queries, titles] =
+            [Side::Query, Side::Title].map(|side| model.borrow().embedder(side).with_cache_bytes(CACHE_BYTES));
+        Neural { name, model, queries, titles, vectors: Pool::default() }
     }
 
     /// The model.
@@ -37,18 +43,14 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
         &self.name
     }
 
+    /// The scores that a search gives, bit for bit.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        let dimension = self.model().dimension();
-        let embedder = |side| self.model().embedder(side).with_cache_bytes(CACHE_BYTES);
-        let mut query = embedder(Side::Query).embed(&[query]).to_vec();
-        normalize(&mut query);
-        let mut titles = embedder(Side::Title).embed(titles).to_vec();
-        titles
-            .chunks_exact_mut(dimension)
-            .map(|title| {
-                normalize(title);
-                f64::from(dot(&query, title))
-            })
-            .collect()
+        self.vectors.with(Default::default, |[of_query, of_titles]| {
+            self.queries.embed_into(&[query], of_query);
+            self.titles.embed_into(titles, of_titles);
+            let mut found = vec![0.0; titles.len()];
+            scores(of_query, of_titles, &mut found);
+            found.into_iter().map(f64::from).collect()
+        })
     }
 }

@@ -7,6 +7,7 @@ mod judged;
 mod lines;
 mod titles;
 mod tsv;
+mod unique_ids;
 
 pub use crate::error::TableFault;
 pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
@@ -15,9 +16,10 @@ pub(crate) use judged::judged_of;
 pub use judged::{JudgedRow, read_judged_rows};
 pub use lines::{FoundLine, Lines};
 pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
-pub use titles::{Title, TitleFile, read_titles, titles_file};
+pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, titles_file};
 pub(crate) use tsv::Step;
 pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
+pub(crate) use unique_ids::UniqueIds;
 
 /// The column with the texts that are ranked, unless another is named.
 pub const TITLE: &str = "title";

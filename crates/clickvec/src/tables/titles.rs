@@ -1,13 +1,12 @@
 //! The collection that is searched, in the forms that there are.
 
-use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use super::Skipped;
 use super::beir::{self, Document, JsonLines};
 use super::field::{self, Field};
 use super::tsv::{Line, TableReader};
+use super::{Skipped, UniqueIds};
 use crate::error::{TableFault, TestSetFault, shortened};
 use crate::{Error, Result, files};
 
@@ -36,36 +35,78 @@ pub struct TitleFile {
     pub untitled: u64,
 }
 
+/// What was found in a collection beside its documents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TitlesSummary {
+    /// The file that was read.
+    pub path: PathBuf,
+    /// Documents.
+    pub titles: u64,
+    /// Broken lines, which were left out.
+    pub skipped: Skipped,
+    /// Documents of a BEIR corpus without a title, which have their text in its place.
+    pub untitled: u64,
+}
+
 /// Reads a collection: a table with the columns `id` and `field` ([`super::TITLE`], as a rule), or a corpus of BEIR, JSON
 /// lines with `_id` and `field`, or a folder with a `corpus.jsonl`; where a corpus has no title, its `text`. Broken lines
 /// are skipped and counted.
 ///
 /// # Errors
 ///
-/// Those of [`files::open`], [`TableReader::from_reader`] and [`TableReader::require`]; [`Error::TestSet`] for a folder
-/// without a corpus; [`Error::ReadAt`] if reading fails; [`Error::Table`] with [`TableFault::DuplicateId`] if two lines
-/// have the same id, because a result could then mean either.
+/// Those of [`for_each_title`].
 pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
     let (path, reader) = open(path)?;
     titles_of(&path, reader, field)
 }
 
+/// Reads a collection as [`read_titles`] does, and hands over one title after the other: of those before it no more is in
+/// memory than some 40 bytes, which say that ids are unique.
+///
+/// # Errors
+///
+/// What `each` returns; those of [`files::open`], [`TableReader::from_reader`] and [`TableReader::require`];
+/// [`Error::TestSet`] for a folder without a corpus; [`Error::ReadAt`] if reading fails; [`Error::Table`] with
+/// [`TableFault::DuplicateId`] if two lines have the same id, because a result could then mean either.
+pub fn for_each_title(path: &Path, field: &str, each: impl FnMut(Title) -> Result<()>) -> Result<TitlesSummary> {
+    let (path, reader) = open(path)?;
+    for_each_of(&path, reader, field, each)
+}
+
 fn titles_of(path: &Path, reader: Box<dyn BufRead + Send>, field: &str) -> Result<TitleFile> {
-    let mut read = TitleFile { path: path.to_owned(), ..TitleFile::default() };
-    let mut lines = Vec::new();
-    let each = |title: FoundTitle<'_>| {
-        match title.document {
-            Ok((id, text)) => {
-                read.titles.push(Title { id: id.to_owned(), title: text.to_owned() });
-                lines.push(title.line);
-                read.untitled += u64::from(title.untitled);
-            }
-            Err(fault) => read.skipped.add(title.line, fault),
-        }
+    let mut titles = Vec::new();
+    let push = |title| {
+        titles.push(title);
         Ok(())
     };
-    each_title(path, reader, field, each)?;
-    refuse_duplicates(path, &read.titles, &lines)?;
+    let TitlesSummary { path, skipped, untitled, .. } = for_each_of(path, reader, field, push)?;
+    Ok(TitleFile { path, titles, skipped, untitled })
+}
+
+fn for_each_of(
+    path: &Path,
+    reader: Box<dyn BufRead + Send>,
+    field: &str,
+    mut each: impl FnMut(Title) -> Result<()>,
+) -> Result<TitlesSummary> {
+    let mut read = TitlesSummary { path: path.to_owned(), ..TitlesSummary::default() };
+    let mut ids = UniqueIds::default();
+    each_title(path, reader, field, |found| {
+        let (id, title) = match found.document {
+            Ok(document) => document,
+            Err(fault) => {
+                read.skipped.add(found.line, fault);
+                return Ok(());
+            }
+        };
+        if let Some(first_line) = ids.add(id, found.line) {
+            let fault = TableFault::DuplicateId { id: shortened(id), first_line };
+            return Err(Error::Table { path: path.to_owned(), line: Some(found.line), fault });
+        }
+        read.titles += 1;
+        read.untitled += u64::from(found.untitled);
+        each(Title { id: id.to_owned(), title: title.to_owned() })
+    })?;
     Ok(read)
 }
 
@@ -145,17 +186,6 @@ pub(crate) fn each_title(
             Line::Whole(row) => (row.line, Ok((row.required(id), title.of(&row)))),
         };
         each(FoundTitle { line, document, untitled: false })?;
-    }
-    Ok(())
-}
-
-fn refuse_duplicates(path: &Path, titles: &[Title], lines: &[u64]) -> Result<()> {
-    let mut first_lines = HashMap::with_capacity(titles.len());
-    for (title, &line) in titles.iter().zip(lines) {
-        if let Some(first_line) = first_lines.insert(title.id.as_str(), line) {
-            let fault = TableFault::DuplicateId { id: shortened(&title.id), first_line };
-            return Err(Error::Table { path: path.to_owned(), line: Some(line), fault });
-        }
     }
     Ok(())
 }

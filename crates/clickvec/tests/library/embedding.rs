@@ -4,6 +4,9 @@ use super::support::*;
 use clickvec::encoder::Trace;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::optimizer::OptimizerKind;
+use clickvec::ranker::{Neural, Ranker};
+use clickvec::search::{Answer, Searcher};
+use clickvec::tables::Title;
 use clickvec::text::batch::Batch;
 use clickvec::text::{Interner, WordId, words};
 use clickvec::train::TrainConfig;
@@ -53,7 +56,7 @@ fn the_vector_of_a_text_is_the_encoders_bit_for_bit() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
             pool.install(|| {
                 let how = format!("{:?}, {threads} threads, cache of {cache_bytes}", config.encoder);
-                let mut embedder = model.embedder(Side::Title).with_cache_bytes(cache_bytes);
+                let embedder = model.embedder(Side::Title).with_cache_bytes(cache_bytes).raw();
                 for _ in 0..2 {
                     assert_eq!(embedder.embed(&texts), expected, "{how}");
                 }
@@ -63,5 +66,74 @@ fn the_vector_of_a_text_is_the_encoders_bit_for_bit() {
                 assert!(embedder.embed::<&str>(&[]).is_empty());
             });
         }
+    }
+}
+
+/// A small model of two towers.
+fn model() -> Model {
+    let place = Place::new(&log_rows(120, 1));
+    let config = TrainConfig { epochs: 1, ..small(OptimizerKind::Sgd) };
+    place.train(&config, How::default()).expect("trained");
+    Model::load(&place.output()).expect("a model")
+}
+
+#[test]
+fn vectors_have_unit_length_unless_raw_ones_are_wanted() {
+    let (model, texts) = (model(), some_texts());
+    let (unit, raw) = (model.embedder(Side::Query).embed(&texts), model.embedder(Side::Query).raw().embed(&texts));
+    let dimension = model.dimension();
+    for ((text, unit), raw) in texts.iter().zip(unit.chunks_exact(dimension)).zip(raw.chunks_exact(dimension)) {
+        let length = |vector: &[f32]| vector.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+        let (expected, scale) = if words(text).is_empty() { (0.0, 0.0) } else { (1.0, 1.0 / length(raw)) };
+        assert!((length(unit) - expected).abs() < 1e-6, "`{text}`");
+        for (&unit, &raw) in unit.iter().zip(raw) {
+            assert!((f64::from(unit) - scale * f64::from(raw)).abs() < 1e-7, "`{text}`");
+        }
+    }
+}
+
+#[test]
+fn an_embedder_outlives_its_model_and_serves_many_threads() {
+    fn shared<T: Send + Sync + 'static>(_: &T) {}
+    let (model, texts) = (model(), some_texts());
+    let embedder = model.embedder(Side::Query);
+    shared(&embedder);
+    let expected = embedder.embed(&texts);
+    let dimension = model.dimension();
+    drop(model);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (embedder, texts, expected) = (&embedder, &texts, &expected);
+            scope.spawn(move || {
+                let mut vector = Vec::new();
+                for (text, expected) in texts.iter().zip(expected.chunks_exact(dimension)).skip(thread) {
+                    embedder.embed_into(&[text], &mut vector);
+                    assert_eq!(vector, expected, "`{text}`");
+                }
+                assert_eq!(embedder.embed(texts), *expected);
+            });
+        }
+    });
+}
+
+#[test]
+fn search_embedding_and_judging_have_one_score() {
+    let model = model();
+    let texts: Vec<String> = some_texts().into_iter().filter(|text| model.dictionary().knows_a_word(text)).collect();
+    let titles = (0..).zip(&texts).map(|(id, title): (u32, _)| Title { id: id.to_string(), title: title.clone() });
+    let searcher = Searcher::encode(&model, titles).expect("encoded");
+    let query = "red leather shoe";
+    let Answer::Found(found) = searcher.search(query, texts.len()).expect("an answer") else { panic!("nothing") };
+    assert_eq!(found.len(), texts.len());
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let of_query = model.embedder(Side::Query).embed(&[query]);
+    let of_titles = model.embedder(Side::Title).embed(&texts);
+    let judged = Neural::new("model".to_owned(), model).score(query, &borrowed);
+    for found in &found {
+        let position = found.position as usize;
+        assert_eq!(f64::from(found.score), judged[position]);
+        let vector = &of_titles[position * of_query.len()..][..of_query.len()];
+        let product: f64 = of_query.iter().zip(vector).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+        assert!((product - judged[position]).abs() < 1e-6);
     }
 }

@@ -37,8 +37,8 @@ fn there_and_back() {
         let counted = model.encoder_config().parameters(model.dictionary().len()).expect("countable");
         assert_eq!(loaded.parameters(), towers * counted, "{:?}", model.encoder_config());
         for side in [Side::Query, Side::Title] {
-            let mut embedder = loaded.embedder(side);
-            let vectors = embedder.embed(&texts).to_vec();
+            let embedder = loaded.embedder(side);
+            let vectors = embedder.embed(&texts);
             assert_eq!(vectors, model.embedder(side).embed(&texts));
             // Alone as among others, with a cache that is warm, and nothing where there is no word.
             for (vector, text) in vectors.chunks_exact(model.dimension()).zip(texts) {

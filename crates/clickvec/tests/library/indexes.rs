@@ -2,12 +2,11 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::collection::{Collection, IndexSummary};
 use clickvec::error::{FileFault, IndexFault, VectorFault};
-use clickvec::index::SearchScratch;
-use clickvec::model::{Model, QueryModel, Side};
+use clickvec::model::Model;
 use clickvec::optimizer::OptimizerKind;
 use clickvec::rng;
+use clickvec::search::{BuiltIndex, IndexBuilder, Searcher, join_indexes};
 use clickvec::tables::Title;
 use clickvec::train::TrainConfig;
 use rand::RngExt as _;
@@ -42,7 +41,7 @@ fn make() -> Made {
     let path = folder.path().join("model");
     fs::write(&path, MODEL.get_or_init(|| model_bytes(1))).expect("written");
     let made = Made { model: Model::load(&path).expect("a model"), folder };
-    made.collection().save(&made.model, &made.index()).expect("saved");
+    made.save(titles(), &made.index()).expect("saved");
     made
 }
 
@@ -55,12 +54,14 @@ impl Made {
         self.index().join(name)
     }
 
-    fn collection(&self) -> Collection {
-        Collection::encode(&self.model, titles(), &mut |_| {}).expect("encoded")
+    fn save(&self, titles: Vec<Title>, path: &Path) -> Result<BuiltIndex, Error> {
+        let mut builder = IndexBuilder::new(&self.model, path)?;
+        titles.into_iter().try_for_each(|title| builder.add(title))?;
+        builder.finish()
     }
 
-    fn open(&self) -> Result<(QueryModel, Collection, IndexSummary), Error> {
-        Collection::open(&self.index())
+    fn open(&self) -> Result<Searcher, Error> {
+        Searcher::open(&self.index())
     }
 
     #[track_caller]
@@ -98,7 +99,7 @@ fn value(json: &str, name: &str) -> String {
 }
 
 #[track_caller]
-fn fault(result: Result<(QueryModel, Collection, IndexSummary), Error>) -> IndexFault {
+fn fault<T>(result: Result<T, Error>) -> IndexFault {
     match result {
         Err(Error::Index { fault, .. }) => fault,
         Err(other) => panic!("another error: {other}"),
@@ -114,28 +115,31 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The bytes of all files of a folder, by name.
+fn bytes(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).expect("a file"))).collect()
+}
+
 #[test]
 fn there_and_back_bit_for_bit() {
     let made = make();
-    let before = made.collection();
-    let (model, after, summary) = made.open().expect("opened");
-    assert_eq!((after.len(), after.left_out(), after.is_empty()), (5, 2, false));
-    assert_eq!(after.index().vectors(), before.index().vectors());
-    let (mut full, mut half) = (made.model.embedder(Side::Query), model.embedder());
-    for query in ["red", "lamp 12", "garden hose"] {
-        let vector = full.embed(&[query]).to_vec();
-        assert_eq!(half.embed(&[query]), vector);
-        let [mut a, mut b] = [SearchScratch::default(), SearchScratch::default()];
-        let hits = after.index().search(&vector, 9, &mut a).expect("hits");
-        assert_eq!(hits, before.index().search(&vector, 9, &mut b).expect("hits"));
-        for hit in hits {
-            assert_eq!(after.title(hit.position), before.title(hit.position));
-        }
+    let before = Searcher::encode(&made.model, titles()).expect("encoded");
+    let after = made.open().expect("opened");
+    for searcher in [&before, &after] {
+        assert_eq!((searcher.len(), searcher.left_out(), searcher.is_empty()), (5, 2, false));
+        assert_eq!((searcher.title(4), searcher.title(5)), (Some(("t6", "red shoe")), None));
+        assert_eq!(searcher.model().fingerprint(), made.model.fingerprint());
     }
-    assert_eq!((after.title(4), after.title(5)), (Some(("t6", "red shoe")), None));
-    assert_eq!((model.fingerprint(), model.dimension()), (made.model.fingerprint(), made.model.dimension()));
-    assert_eq!((summary.titles, summary.left_out, summary.dimension), (5, 2, model.dimension()));
+    for query in ["red", "lamp 12", "garden hose"] {
+        let answer = after.search(query, 9).expect("an answer");
+        assert_eq!(answer.results().len(), 5);
+        assert_eq!(answer, before.search(query, 9).expect("an answer"));
+    }
+    let summary = after.summary().expect("one");
+    assert!(before.summary().is_none());
+    assert_eq!((summary.titles, summary.left_out, summary.dimension), (5, 2, made.model.dimension()));
     assert_eq!(summary.files["vectors.npy"], 128 + 4 * 5 * 6);
+    assert_eq!(summary.parts["vectors"], "f32");
     assert!(fs::read(made.file("model.safetensors")).expect("read") == model_bytes(1), "the same bytes");
     assert_eq!(names(&made.index()), ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"]);
     assert_eq!(names(made.folder.path()), ["index", "model"], "nothing else is left");
@@ -144,26 +148,128 @@ fn there_and_back_bit_for_bit() {
 #[test]
 fn an_index_without_any_title() {
     let made = make();
-    let none = Collection::encode(&made.model, Vec::new(), &mut |_| {}).expect("encoded");
-    none.save(&made.model, &made.index()).expect("replaced");
-    assert!(made.open().expect("opened").1.is_empty());
+    made.save(Vec::new(), &made.index()).expect("replaced");
+    assert!(made.open().expect("opened").is_empty());
+}
+
+#[test]
+fn shards_are_joined_to_the_bytes_of_one_run() {
+    let made = make();
+    let title = |i: usize| {
+        // Some of them unknown, more than are encoded at once.
+        let text = if i % 7 == 3 { "日本".to_owned() } else { format!("red shoe {i}") };
+        Title { id: format!("t{i}"), title: text }
+    };
+    let all: Vec<Title> = (0..9_000).map(title).collect();
+    let whole = made.save(all.clone(), &made.index()).expect("saved");
+    let cuts = [0, 1, 4_096, 4_096, 9_000];
+    let shard = |number: usize| made.folder.path().join(format!("shard{number}"));
+    for number in 0..4 {
+        made.save(all[cuts[number]..cuts[number + 1]].to_vec(), &shard(number)).expect("saved");
+    }
+    let shards: Vec<PathBuf> = (0..4).map(shard).collect();
+    let joined = made.folder.path().join("joined");
+    assert_eq!(join_indexes(&shards, &joined).expect("joined"), whole);
+    assert!(bytes(&joined) == bytes(&made.index()));
+    // Also where it was one of them.
+    join_indexes(&shards, &shards[3]).expect("joined");
+    assert!(bytes(&shards[3]) == bytes(&joined));
+}
+
+#[test]
+fn what_cannot_be_joined() {
+    let made = make();
+    let path = |name: &str| made.folder.path().join(name);
+    let output = path("output");
+    let join = |indexes: &[PathBuf]| join_indexes(indexes, &output);
+    assert!(matches!(join(&[]), Err(Error::NothingToJoin)));
+    let found = fault(join(&[made.index(), made.index()]));
+    assert_eq!(found, IndexFault::DuplicateId { id: "t0".to_owned(), other: made.index() });
+    fs::write(path("other"), model_bytes(2)).expect("written");
+    let other =
+        Made { model: Model::load(&path("other")).expect("a model"), folder: tempfile::tempdir().expect("one") };
+    other.save(titles(), &other.index()).expect("saved");
+    assert!(matches!(fault(join(&[made.index(), other.index()])), IndexFault::OtherModel { .. }));
+    made.save(titles().split_off(5), &path("half")).expect("saved");
+    for dimension in [0, 5, 1_000_000] {
+        let forged = make();
+        forged.forge(|text| text.replace("\"dimension\": 6", &format!("\"dimension\": {dimension}")));
+        assert_eq!(fault(join(&[forged.index()])), IndexFault::Dimension { expected: 6, found: dimension });
+    }
+    let mut vectors = fs::read(made.file("vectors.npy")).expect("vectors");
+    *vectors.last_mut().expect("bytes") ^= 1;
+    fs::write(made.file("vectors.npy"), vectors).expect("written");
+    assert!(matches!(fault(join(&[made.index()])), IndexFault::Checksum { .. }));
+    assert!(!output.exists());
+    assert_eq!(names(made.folder.path()), ["half", "index", "model", "other"], "nothing else is left");
+}
+
+#[test]
+fn an_index_of_the_first_version_is_read() {
+    let searcher = Searcher::open(&frozen()).expect("opened");
+    let found = searcher.search("leather sofa", 3).expect("an answer");
+    let found: Vec<_> = found.results().iter().map(|found| (found.id, found.score)).collect();
+    // As the program said that wrote it.
+    let said = fs::read_to_string(frozen().with_extension("search.jsonl")).expect("answers");
+    let said: serde_json::Value = serde_json::from_str(said.lines().nth(1).expect("a line")).expect("JSON");
+    assert_eq!(said["query"], "leather sofa");
+    let expected = said["results"].as_array().expect("results").iter();
+    let expected =
+        expected.map(|found| (found["id"].as_str().expect("an id"), found["score"].as_f64().expect("one") as f32));
+    assert_eq!(found.len(), 3);
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-5, "{found:?}");
+    }
+    let summary = searcher.summary().expect("one");
+    assert_eq!((summary.fingerprint.as_str(), summary.titles), ("1c2c9e989574d08d09ad0abc071b0239", 40));
+    // And replaced.
+    let made = make();
+    let old = made.folder.path().join("old");
+    fs::create_dir(&old).expect("made");
+    for (name, bytes) in bytes(&frozen()) {
+        fs::write(old.join(name), bytes).expect("written");
+    }
+    made.save(titles(), &old).expect("replaced");
+    assert!(bytes(&old) == bytes(&made.index()));
+}
+
+fn frozen() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/index")
+}
+
+#[test]
+fn a_part_of_a_later_version() {
+    let part = |required: bool| {
+        format!("\"parts\": {{\"graph\": {{\"kind\": \"usearch\", \"required\": {required}, \"files\": {{}}}},")
+    };
+    let made = make();
+    made.forge(|text| text.replace("\"parts\": {", &part(true)));
+    let expected = IndexFault::UnknownPart { name: "graph".to_owned(), kind: "usearch".to_owned() };
+    assert_eq!(made.fault(), expected);
+    assert!(expected.to_string().contains("`graph` of kind `usearch`"), "{expected}");
+    let made = make();
+    made.forge(|text| text.replace("\"parts\": {", &part(false)));
+    assert_eq!(made.open().expect("opened").len(), 5);
+    let made = make();
+    made.forge(|text| text.replace("\"f32\"", "\"int8\""));
+    assert_eq!(made.fault(), IndexFault::UnknownPart { name: "vectors".to_owned(), kind: "int8".to_owned() });
 }
 
 #[test]
 fn only_an_index_is_replaced() {
     let made = make();
-    let save = |path: &Path| made.collection().save(&made.model, path);
+    let save = |path: &Path| made.save(titles(), path);
     // Same titles, same model: the same index.
-    let fingerprint = made.open().expect("opened").2.fingerprint;
-    assert_eq!(save(&made.index()).expect("replaced"), fingerprint);
+    let fingerprint = made.open().expect("opened").summary().expect("one").fingerprint.clone();
+    assert_eq!(save(&made.index()).expect("replaced").fingerprint, fingerprint);
     save(&made.index().join("")).expect("also with a slash at the end");
     let empty = made.folder.path().join("empty");
     fs::create_dir(&empty).expect("made");
     save(&empty).expect("an empty folder holds nothing to lose");
 
     #[track_caller]
-    fn refused(result: Result<String, Error>, path: &Path, found: &str) {
-        for error in [result.expect_err("refused"), Collection::check_output(path).expect_err("refused")] {
+    fn refused(result: Result<BuiltIndex, Error>, path: &Path, found: &str) {
+        for error in [result.expect_err("refused"), IndexBuilder::check_output(path).expect_err("refused")] {
             assert!(error.to_string().contains(found), "{error}");
         }
     }
@@ -185,33 +291,40 @@ fn only_an_index_is_replaced() {
 #[test]
 fn what_cannot_be_saved_leaves_the_old_index() {
     let made = make();
-    let other = made.folder.path().join("other");
-    fs::write(&other, model_bytes(2)).expect("written");
-    let error =
-        made.collection().save(&Model::load(&other).expect("a model"), &made.index()).expect_err("another model");
-    assert!(matches!(error, Error::Index { fault: IndexFault::OtherModel { .. }, .. }));
     let tab = vec![Title { id: "a\tb".to_owned(), title: "red".to_owned() }];
-    let error = Collection::encode(&made.model, tab, &mut |_| {}).expect_err("a tab");
-    assert!(error.to_string().starts_with("expected an id and a title without tab"), "{error}");
-    made.open().expect("the old one");
+    for error in [
+        Searcher::encode(&made.model, tab.clone()).expect_err("a tab"),
+        made.save(tab, &made.index()).expect_err("a tab"),
+    ] {
+        assert!(error.to_string().starts_with("expected an id and a title without tab"), "{error}");
+    }
+    let mut builder = IndexBuilder::new(&made.model, &made.index()).expect("begun");
+    let long = (0..5000).map(|i| Title { id: format!("{i}\t"), title: "red".to_owned() });
+    assert!(long.map(|title| builder.add(title)).any(|added| added.is_err()));
+    assert_eq!(fault(builder.finish()), IndexFault::GivenUp);
+    // Nor does one that is given up.
+    let mut builder = IndexBuilder::new(&made.model, &made.index()).expect("begun");
+    assert!(matches!(made.save(titles(), &made.index()), Err(Error::InUse { .. })));
+    builder.add(titles().remove(0)).expect("added");
+    drop(builder);
+    assert_eq!(made.open().expect("the old one").len(), 5);
+    assert_eq!(names(made.folder.path()), ["index", "model"], "nothing else is left");
 }
 
 #[test]
 fn an_index_that_is_replaced_while_it_is_opened_is_the_old_or_the_new_one() {
     let made = make();
-    let short = Collection::encode(&made.model, titles().split_off(5), &mut |_| {}).expect("encoded");
-    let long = made.collection();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             for round in 0..40 {
-                let collection = if round % 2 == 0 { &short } else { &long };
-                collection.save(&made.model, &made.index()).expect("replaced");
+                let titles = if round % 2 == 0 { titles().split_off(5) } else { titles() };
+                made.save(titles, &made.index()).expect("replaced");
             }
         });
         while !writer.is_finished() {
             // Without the exchange of folders there is a moment without any.
             match made.open() {
-                Ok((_, collection, _)) => assert!([2, 5].contains(&collection.len())),
+                Ok(searcher) => assert!([2, 5].contains(&searcher.len())),
                 Err(error) if cfg!(target_os = "linux") => panic!("{error}"),
                 Err(_) => {}
             }
@@ -223,8 +336,8 @@ fn an_index_that_is_replaced_while_it_is_opened_is_the_old_or_the_new_one() {
 #[test]
 fn two_writers_do_not_destroy_each_other() {
     let made = make();
-    let outcomes: Vec<Result<String, Error>> = std::thread::scope(|scope| {
-        let save = || made.collection().save(&made.model, &made.index());
+    let outcomes: Vec<Result<BuiltIndex, Error>> = std::thread::scope(|scope| {
+        let save = || made.save(titles(), &made.index());
         let writers: Vec<_> = (0..4).map(|_| scope.spawn(save)).collect();
         writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
     });
@@ -239,9 +352,9 @@ fn two_writers_do_not_destroy_each_other() {
 #[test]
 fn what_is_no_index() {
     let made = make();
-    assert_eq!(fault(Collection::open(&made.folder.path().join("model"))), IndexFault::NotAFolder);
-    assert_eq!(fault(Collection::open(made.folder.path())), IndexFault::NoManifest);
-    let error = Collection::open(&made.folder.path().join("none")).err().expect("an error");
+    assert_eq!(fault(Searcher::open(&made.folder.path().join("model"))), IndexFault::NotAFolder);
+    assert_eq!(fault(Searcher::open(made.folder.path())), IndexFault::NoManifest);
+    let error = Searcher::open(&made.folder.path().join("none")).err().expect("an error");
     assert!(error.to_string().contains("none: cannot open"), "{error}");
     fs::write(made.file("manifest.json"), vec![b' '; (1 << 20) + 1]).expect("written");
     assert_eq!(made.fault(), IndexFault::ManifestTooLarge { limit: 1 << 20 });
@@ -268,8 +381,8 @@ fn a_manifest_that_is_none() {
         assert!(matches!(with(&text), IndexFault::BadManifest { .. }), "{count}");
     }
     // A newer version may look otherwise: its number is what counts.
-    let newer = with("{\"format\": 2, \"kind\": \"index\", \"contents\": 5}");
-    assert_eq!(newer, IndexFault::Version { expected: 1, found: 2 });
+    let newer = with("{\"format\": 3, \"kind\": \"index\", \"contents\": 5}");
+    assert_eq!(newer, IndexFault::Version { expected: 2, found: 3 });
     assert_eq!(with(&good.replace("\"index\"", "\"model\"")), IndexFault::Kind { found: "model".to_owned() });
     for (from, to) in [
         ("\"left_out\": 2", "\"left_out\": 3"),
@@ -317,7 +430,7 @@ fn bits_flipped_at_random() {
                     assert!(matches!(fault(opened), IndexFault::Checksum { .. } | IndexFault::VectorShape { .. }));
                 }
                 // A space may become a tab in the JSON; whatever counts is covered by fingerprints.
-                (_, Ok((_, collection, _))) => assert_eq!(collection.len(), 5),
+                (_, Ok(searcher)) => assert_eq!(searcher.len(), 5),
                 (_, Err(error)) => assert!(!error.to_string().is_empty()),
             }
         }

@@ -7,6 +7,7 @@ mod files;
 mod gradients;
 mod indexes;
 mod optimizers;
+mod searching;
 mod simulation;
 mod states;
 mod support;

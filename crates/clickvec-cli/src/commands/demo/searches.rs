@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use clickvec::collection::Collection;
-use clickvec::index::SearchScratch;
-use clickvec::model::{Model, Side};
 use clickvec::ranker::Ranker;
+use clickvec::search::Searcher;
 
 use super::matches::Match;
-use crate::commands::search::scale_to_unit;
 
 /// Results that are shown.
 const TOP: usize = 3;
@@ -35,8 +32,7 @@ pub(super) struct Found {
 
 /// What searches.
 pub(super) struct Engines<'a> {
-    pub(super) model: &'a Model,
-    pub(super) collection: &'a Collection,
+    pub(super) lstm: &'a Searcher,
     pub(super) bm25: &'a dyn Ranker,
     pub(super) titles: &'a [&'a str],
 }
@@ -49,12 +45,8 @@ pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, gra
         why: Match::new(query, title).explanation(),
         grade: grade_of.get(title).copied().unwrap_or(0),
     };
-    let mut vector = engines.model.embedder(Side::Query).embed(&[query]).to_vec();
-    scale_to_unit(&mut vector);
-    let mut scratch = SearchScratch::default();
-    let hits = engines.collection.search(&vector, TOP, &mut scratch)?;
-    let lstm = hits.iter().filter_map(|hit| engines.collection.title(hit.position)).map(|(_, title)| found(title));
-    let lstm = lstm.collect();
+    let answer = engines.lstm.search(query, TOP)?;
+    let lstm = answer.results().iter().map(|result| found(result.title)).collect();
 
     let scores = engines.bm25.score(query, engines.titles);
     let mut order: Vec<usize> = (0..scores.len()).filter(|&title| scores[title] > 0.0).collect();

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clickvec::clicks::ClickSource;
-use clickvec::collection::Collection;
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
+use clickvec::search::Searcher;
 use clickvec::simulate::{self, Kind, SimulateConfig};
 use clickvec::tables::{TITLE, Title};
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
@@ -44,9 +44,9 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     config.encoder = EncoderConfig::Dssm(DssmConfig::default());
     let dssm = steps.step("training the DSSM, which sees no order", |bar| trained("dssm", &config, folder, bar))?;
 
-    let collection = steps.step("encoding all titles", |bar| {
+    let searcher = steps.step("encoding all titles", |bar| {
         bar.set_length(titles.len() as u64);
-        Ok(Collection::encode(&lstm, titles.clone(), &mut |done| bar.set_position(done as u64))?)
+        Ok(Searcher::encode(&lstm, titles.iter().cloned().inspect(|_| bar.inc(1)))?)
     })?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let rankers: [Box<dyn Ranker>; 3] = [
@@ -66,8 +66,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         Ok((systems, tests, kinds))
     })?;
     let searches = steps.step("searching", |_| {
-        let lstm = Model::load(&folder.join("lstm.safetensors"))?;
-        let engines = Engines { model: &lstm, collection: &collection, bm25: rankers[0].as_ref(), titles: &texts };
+        let engines = Engines { lstm: &searcher, bm25: rankers[0].as_ref(), titles: &texts };
         let asked =
             kinds.iter().filter(|kind| kind.name != Kind::Plain.name() && kind.name != Kind::Navigational.name());
         let asked: Vec<&OfKind> = asked.collect();

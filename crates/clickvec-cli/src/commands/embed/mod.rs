@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use clickvec::Error;
+use clickvec::files::Pending;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
-use clickvec::{Error, files};
 
 use crate::answer::Answer;
 use crate::input::{self, Lines};
@@ -37,6 +38,11 @@ pub(crate) struct Args {
     /// The texts, one a line; also .gz and .zst; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
+
+    /// Vectors as the encoder gives them. Without it they have length 1 (a text without a word has a zero vector), and the
+    /// dot product of a query's and a title's is the score of `search`.
+    #[arg(long)]
+    raw: bool,
 
     /// The form of the vectors.
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
@@ -101,21 +107,28 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         SideFlag::Query => Side::Query,
         SideFlag::Title => Side::Title,
     };
-    let mut job = Job { lines: Lines::open(&args.texts)?, embedder: model.embedder(side), format: args.format };
+    let embedder = model.embedder(side);
+    let embedder = if args.raw { embedder.raw() } else { embedder };
+    let mut job = Job { lines: Lines::open(&args.texts)?, embedder, format: args.format };
     match &args.output {
         None => job.write(&mut io::BufWriter::new(io::stdout()), Path::new("standard output"), model.dimension())?,
-        Some(path) => files::write_atomically(path, |file| job.write(file, path, model.dimension()))?,
+        Some(path) => {
+            // Without a name until it is whole: a kill leaves nothing.
+            let mut file = Pending::new(path)?;
+            job.write(file.writer(), path, model.dimension())?;
+            file.seal()?.publish()?;
+        }
     }
     Ok(Answer::Done)
 }
 
-struct Job<'m> {
+struct Job {
     lines: Lines,
-    embedder: Embedder<'m>,
+    embedder: Embedder,
     format: Format,
 }
 
-impl Job<'_> {
+impl Job {
     fn write(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> clickvec::Result<()> {
         match self.format {
             Format::Jsonl => self.write_json(out, name, dimension),
@@ -142,14 +155,14 @@ impl Job<'_> {
 
     fn write_json(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let mut batch = Vec::new();
+        let (mut batch, mut vectors) = (Vec::new(), Vec::new());
         loop {
             self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
             if batch.is_empty() {
                 return out.flush().map_err(failed);
             }
-            let vectors = self.embedder.embed(&batch).chunks_exact(dimension);
-            for (text, vector) in batch.iter().zip(vectors) {
+            self.embedder.embed_into(&batch, &mut vectors);
+            for (text, vector) in batch.iter().zip(vectors.chunks_exact(dimension)) {
                 write_json_line(out, text, vector).map_err(failed)?;
             }
             // Whoever sends one text and waits for its vector gets it.
@@ -169,6 +182,7 @@ impl Job<'_> {
         writer.finish().map_err(failed)?;
         Ok(())
     }
+
     fn write_word2vec(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
         let failed = |source| Error::io(name, "write", source);
         // Texts of one token have the same words, and so the same vector.
@@ -206,7 +220,7 @@ impl Job<'_> {
             if batch.is_empty() {
                 return writer.finish().map_err(failed);
             }
-            writer.write(&batch, self.embedder.embed(&batch)).map_err(failed)?;
+            writer.write(&batch, &self.embedder.embed(&batch)).map_err(failed)?;
         }
     }
 }

@@ -2,9 +2,12 @@
 
 mod words;
 
-use std::sync::Mutex;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::{Arc, Mutex};
 
 use crate::encoder::{Encoder, Trace};
+use crate::math::vector::scale_to_unit;
+use crate::pool::Pool;
 use crate::text::batch::Batch;
 use crate::text::{Dictionary, WordBuffer, for_each_word};
 use rayon::prelude::*;
@@ -14,87 +17,115 @@ use words::ProjectedWords;
 /// that what an encoder writes stays in the second-level cache.
 const TEXTS_AT_ONCE: usize = 32;
 
-/// Embeds texts of one side of a model; its memory is reused from call to call.
+/// Embeds texts of one side of a model. It owns the half of the model that it needs, and any number
+/// of threads may use it at the same time.
+///
+/// Vectors have unit length, so that their dot product is the score of `search`; [`Embedder::raw`]
+/// gives them as the encoder does.
 ///
 /// Words that were seen before are looked up, with the sum of their trigrams' rows. Each thread that
 /// takes part has a bounded cache of them ([`Embedder::with_cache_bytes`]). Once a thread's cache is
 /// made, and its buffers have grown to the longest text, nothing is allocated. Up to 32 texts stay
 /// on the calling thread.
-pub struct Embedder<'m> {
-    encoder: &'m dyn Encoder,
-    dictionary: &'m Dictionary,
-    max_words: usize,
+pub struct Embedder {
+    tower: Tower,
+    unit: bool,
     cache_bytes: usize,
-    /// One for each thread that was ever needed.
-    workers: Vec<Worker<'m>>,
-    vectors: Vec<f32>,
+    workers: Pool<Worker>,
 }
 
-impl<'m> Embedder<'m> {
+/// What an embedder needs of a model.
+struct Tower {
+    encoder: Arc<dyn Encoder>,
+    dictionary: Arc<Dictionary>,
+    max_words: usize,
+}
+
+impl Embedder {
     /// The bound on a thread's cache if no other is given: 55,000 words with an LSTM of 96 cells.
     pub const CACHE_BYTES: usize = 64 << 20;
 
-    pub(crate) fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, max_words: usize) -> Embedder<'m> {
-        let cache_bytes = Embedder::CACHE_BYTES;
-        Embedder { encoder, dictionary, max_words, cache_bytes, workers: Vec::new(), vectors: Vec::new() }
+    pub(crate) fn new(encoder: Arc<dyn Encoder>, dictionary: Arc<Dictionary>, max_words: usize) -> Embedder {
+        let tower = Tower { encoder, dictionary, max_words };
+        Embedder { tower, unit: true, cache_bytes: Embedder::CACHE_BYTES, workers: Pool::default() }
+    }
+
+    /// Vectors as the encoder gives them, of any length.
+    pub fn raw(self) -> Embedder {
+        Embedder { unit: false, ..self }
     }
 
     /// Bounds the cache of each thread to `bytes`; the text that fills it may still go beyond. When a
     /// cache is full all its words are forgotten.
-    pub fn with_cache_bytes(self, bytes: usize) -> Embedder<'m> {
-        Embedder { cache_bytes: bytes, workers: Vec::new(), ..self }
+    pub fn with_cache_bytes(self, bytes: usize) -> Embedder {
+        Embedder { cache_bytes: bytes, workers: Pool::default(), ..self }
     }
 
-    /// The vectors of `texts`, [texts, dimension], row by row, as the encoder gives them (not of
-    /// unit length). A text without a word is a zero vector.
+    /// The vectors of `texts`, [texts, dimension], row by row. A text without a word is a zero vector.
     ///
     /// The vector of a text is the same bit for bit, whatever was embedded before or stands beside
     /// it, at any number of threads.
-    pub fn embed<S: AsRef<str> + Sync>(&mut self, texts: &[S]) -> &[f32] {
+    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Vec<f32> {
+        let mut vectors = Vec::new();
+        self.embed_into(texts, &mut vectors);
+        vectors
+    }
+
+    /// [`Embedder::embed`] into memory that is used again: `vectors` is replaced.
+    pub fn embed_into<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) {
         let dimension = self.dimension();
-        self.vectors.resize(texts.len() * dimension, 0.0);
+        vectors.resize(texts.len() * dimension, 0.0);
         // To ask for the number of threads makes them, which a single query should not wait for.
         let parts = texts.len().div_ceil(TEXTS_AT_ONCE);
         let threads = if parts > 1 { rayon::current_num_threads().min(parts) } else { 1 };
-        while self.workers.len() < threads {
-            self.workers.push(Worker {
-                encoder: self.encoder,
-                words: ProjectedWords::new(self.encoder, self.dictionary, self.cache_bytes),
-                max_words: self.max_words,
-                buffer: WordBuffer::default(),
-                tokens: Vec::new(),
-                ends: Vec::new(),
-                batch: Batch::new(),
-                trace: Trace::default(),
+        if threads == 1 {
+            return self.with_worker(|worker| worker.embed(&self.tower, self.unit, texts, vectors));
+        }
+        let parts = Mutex::new(texts.chunks(TEXTS_AT_ONCE).zip(vectors.chunks_mut(TEXTS_AT_ONCE * dimension)));
+        let next = || parts.lock().expect("no worker panics here").next();
+        (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
+            self.with_worker(|worker| {
+                while let Some((texts, vectors)) = next() {
+                    worker.embed(&self.tower, self.unit, texts, vectors);
+                }
             });
-        }
-        match &mut self.workers[..threads] {
-            [worker] => worker.embed(texts, &mut self.vectors),
-            workers => {
-                let vectors = self.vectors.chunks_mut(TEXTS_AT_ONCE * dimension);
-                let parts = Mutex::new(texts.chunks(TEXTS_AT_ONCE).zip(vectors));
-                let next = || parts.lock().expect("no worker panics here").next();
-                workers.par_iter_mut().with_max_len(1).for_each(|worker| {
-                    while let Some((texts, vectors)) = next() {
-                        worker.embed(texts, vectors);
-                    }
-                });
-            }
-        }
-        &self.vectors
+        });
     }
 
     /// The size of a vector.
     pub fn dimension(&self) -> usize {
-        self.encoder.dimension()
+        self.tower.encoder.dimension()
+    }
+
+    /// The letter trigrams that the model knows.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.tower.dictionary
+    }
+
+    fn with_worker(&self, work: impl FnOnce(&mut Worker)) {
+        let make = || Worker {
+            words: ProjectedWords::new(&*self.tower.encoder, self.cache_bytes),
+            buffer: WordBuffer::default(),
+            tokens: Vec::new(),
+            ends: Vec::new(),
+            batch: Batch::new(),
+            trace: Trace::default(),
+        };
+        self.workers.with(make, work);
+    }
+}
+
+impl Debug for Embedder {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Embedder");
+        out.field("dimension", &self.dimension()).field("unit", &self.unit).field("cache_bytes", &self.cache_bytes);
+        out.finish_non_exhaustive()
     }
 }
 
 /// What one thread needs.
-struct Worker<'m> {
-    encoder: &'m dyn Encoder,
-    words: ProjectedWords<'m>,
-    max_words: usize,
+struct Worker {
+    words: ProjectedWords,
     buffer: WordBuffer,
     /// The words of all texts, as numbers in `words`, and where each text ends.
     tokens: Vec<u32>,
@@ -103,24 +134,28 @@ struct Worker<'m> {
     trace: Trace,
 }
 
-impl Worker<'_> {
+impl Worker {
     /// Fills `vectors` [texts, dimension].
-    fn embed<S: AsRef<str>>(&mut self, mut texts: &[S], mut vectors: &mut [f32]) {
+    fn embed<S: AsRef<str>>(&mut self, tower: &Tower, unit: bool, mut texts: &[S], mut vectors: &mut [f32]) {
+        let dimension = tower.encoder.dimension();
         while !texts.is_empty() {
-            let taken = self.look_up(texts);
+            let taken = self.look_up(tower, texts);
             let starts = std::iter::once(0).chain(self.ends.iter().copied());
             let tokens = starts.zip(&self.ends).map(|(start, &end)| &self.tokens[start..end]);
             self.batch.fill_projected(tokens);
-            self.encoder.forward_projected(&self.batch, self.words.rows(), &mut self.trace);
+            tower.encoder.forward_projected(&self.batch, self.words.rows(), &mut self.trace);
             let (done, rest) = vectors.split_at_mut(self.trace.embeddings.len());
             done.copy_from_slice(&self.trace.embeddings);
+            if unit {
+                done.chunks_exact_mut(dimension).for_each(scale_to_unit);
+            }
             (texts, vectors) = (&texts[taken..], rest);
         }
     }
 
     /// Takes the words of texts, at least one, until there are enough or the cache is full; returns
     /// how many it took.
-    fn look_up<S: AsRef<str>>(&mut self, texts: &[S]) -> usize {
+    fn look_up<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S]) -> usize {
         if self.words.is_full() {
             self.words.clear();
         }
@@ -129,8 +164,8 @@ impl Worker<'_> {
         for text in texts.iter().take(TEXTS_AT_ONCE) {
             let (start, words, tokens) = (self.tokens.len(), &mut self.words, &mut self.tokens);
             for_each_word(text.as_ref(), &mut self.buffer, |word| {
-                if tokens.len() - start < self.max_words {
-                    tokens.push(words.number(word));
+                if tokens.len() - start < tower.max_words {
+                    tokens.push(words.number(&*tower.encoder, &tower.dictionary, word));
                 }
             });
             self.ends.push(self.tokens.len());

@@ -1,6 +1,6 @@
 //! A bounded cache of words with what the input layer makes of them.
 
-use crate::encoder::{Encoder, Input};
+use crate::encoder::{Encoder, Input, Tensor};
 use crate::math::Buffer;
 use crate::math::prefetch::prefetch;
 use crate::text::{Dictionary, Feature, Interner, WordId};
@@ -13,9 +13,8 @@ const PLACE: usize = 32;
 const SPARE: usize = 64;
 
 /// Words with the sums of their trigrams' rows; to look a word up hashes no trigram.
-pub(super) struct ProjectedWords<'m> {
-    dictionary: &'m Dictionary,
-    inputs: Vec<Input<'m>>,
+pub(super) struct ProjectedWords {
+    layers: Vec<Layer>,
     interner: Interner,
     /// For each input layer, [words, W].
     rows: Vec<Buffer>,
@@ -24,38 +23,60 @@ pub(super) struct ProjectedWords<'m> {
     features: Vec<Feature>,
 }
 
-impl<'m> ProjectedWords<'m> {
+/// Where the tensors of an input layer are among its encoder's.
+#[derive(Clone, Copy)]
+struct Layer {
+    table: usize,
+    bias: Option<usize>,
+    width: usize,
+}
+
+impl Layer {
+    fn of(input: Input<'_>, tensors: &[Tensor]) -> Layer {
+        let place = |wanted: &Tensor| {
+            let place = tensors.iter().position(|tensor| std::ptr::eq(tensor, wanted));
+            place.expect("an encoder's input layers are of its tensors")
+        };
+        Layer { table: place(input.table), bias: input.bias.map(place), width: input.width() }
+    }
+
+    fn input(self, tensors: &[Tensor]) -> Input<'_> {
+        Input { table: &tensors[self.table], bias: self.bias.map(|bias| &tensors[bias]) }
+    }
+}
+
+impl ProjectedWords {
     /// Room for `bytes`. All of it is asked for at once, which costs nothing until it is used, so that
     /// no later word waits for an allocation.
-    pub(super) fn new(encoder: &'m dyn Encoder, dictionary: &'m Dictionary, bytes: usize) -> ProjectedWords<'m> {
-        let inputs = encoder.inputs();
-        let width: usize = inputs.iter().map(|input| input.width()).sum();
+    pub(super) fn new(encoder: &dyn Encoder, bytes: usize) -> ProjectedWords {
+        let layers: Vec<Layer> =
+            encoder.inputs().into_iter().map(|input| Layer::of(input, encoder.tensors())).collect();
+        let width: usize = layers.iter().map(|layer| layer.width).sum();
         let most = (bytes / (width * size_of::<f32>() + LETTERS + PLACE)).max(1);
         let capacity = most + SPARE;
         ProjectedWords {
-            dictionary,
             interner: Interner::with_capacity(capacity, capacity * LETTERS),
-            rows: inputs.iter().map(|input| Buffer::with_capacity(capacity * input.width())).collect(),
-            inputs,
+            rows: layers.iter().map(|layer| Buffer::with_capacity(capacity * layer.width)).collect(),
+            layers,
             most,
             features: Vec::new(),
         }
     }
 
-    /// The word's number: its row in each of [`ProjectedWords::rows`].
-    pub(super) fn number(&mut self, word: &str) -> WordId {
+    /// The word's number: its row in each of [`ProjectedWords::rows`]. `encoder` is the one that this was made for.
+    pub(super) fn number(&mut self, encoder: &dyn Encoder, dictionary: &Dictionary, word: &str) -> WordId {
         let (number, _, new) = self.interner.intern(word);
         if new {
-            self.dictionary.hash_word(word, &mut self.features);
-            for (input, rows) in self.inputs.iter().zip(&mut self.rows) {
+            dictionary.hash_word(word, &mut self.features);
+            for (layer, rows) in self.layers.iter().zip(&mut self.rows) {
                 let start = rows.len();
-                rows.grow(start + input.width());
-                input.project(&self.features, &mut rows[start..]);
+                rows.grow(start + layer.width);
+                layer.input(encoder.tensors()).project(&self.features, &mut rows[start..]);
             }
         } else {
             // Most words are rare, their rows in no near cache, and the encoder reads them soon.
-            for (input, rows) in self.inputs.iter().zip(&self.rows) {
-                prefetch(&rows[number as usize * input.width()..][..input.width()]);
+            for (layer, rows) in self.layers.iter().zip(&self.rows) {
+                prefetch(&rows[number as usize * layer.width..][..layer.width]);
             }
         }
         number
@@ -91,23 +112,24 @@ mod tests {
         for (i, tensor) in encoder.tensors_mut().iter_mut().enumerate() {
             tensor.value.data_mut().fill(i as f32 + 1.0);
         }
-        let mut words = ProjectedWords::new(&*encoder, &dictionary, 10_000);
-        let places = |words: &ProjectedWords<'_>| words.rows.iter().map(|rows| rows.as_ptr()).collect::<Vec<_>>();
+        let mut words = ProjectedWords::new(&*encoder, 10_000);
+        let places = |words: &ProjectedWords| words.rows.iter().map(|rows| rows.as_ptr()).collect::<Vec<_>>();
         let before = places(&words);
         assert_eq!(words.most, 4);
         for round in 0..3 {
-            assert_eq!((words.number("banana"), words.number("x"), words.number("banana")), (0, 1, 0), "{round}");
+            let numbers = ["banana", "x", "banana"].map(|word| words.number(&*encoder, &dictionary, word));
+            assert_eq!(numbers, [0, 1, 0], "{round}");
             // #ba ban ana nan ana na# in two tables, the first tensor and the fourth; biases are the third and the sixth.
             assert_eq!(words.rows()[0][..], [[9.0; 288], [3.0; 288]].concat());
             assert_eq!(words.rows()[1][..], [[30.0; 288], [6.0; 288]].concat());
             assert!(!words.is_full());
-            words.number("y");
-            words.number("z");
+            words.number(&*encoder, &dictionary, "y");
+            words.number(&*encoder, &dictionary, "z");
             assert!(words.is_full());
             words.clear();
         }
         assert_eq!(places(&words), before, "no buffer has grown");
-        words.number(&"long".repeat(100));
+        words.number(&*encoder, &dictionary, &"long".repeat(100));
         assert!(words.is_full());
     }
 }

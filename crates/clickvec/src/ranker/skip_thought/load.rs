@@ -9,7 +9,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::gru::Gru;
-use super::numpy::{Fault, Npy};
+use super::numpy::{self, Fault};
 use super::{PARTS, Part, SYSTEM, SkipThought, fault};
 use crate::error::{Error, LearnFault, Result};
 use crate::math::Matrix;
@@ -102,20 +102,20 @@ impl Dictionary {
     /// The vectors of the words, and of the unknown word.
     fn table(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
-        let failed = |fault| numpy(path, "an array of little-endian `f4` or `f8`", "", fault);
-        let mut npy = Npy::open(reader, bytes).map_err(failed)?;
-        let columns = match npy.shape[..] {
+        let failed = |fault| unread(path, "an array of little-endian `f4` or `f8`", "", fault);
+        let mut npy = numpy::open(reader, bytes).map_err(failed)?;
+        let columns = match *npy.shape() {
             [lines, columns] if lines == self.lines.len() && columns > 0 && npy.is_by_rows() => columns,
             _ => {
                 let order = if npy.is_by_rows() { "" } else { " in Fortran order" };
-                let found = format!("an array of shape {:?}{order} for {} words", npy.shape, self.lines.len());
+                let found = format!("an array of shape {:?}{order} for {} words", npy.shape(), self.lines.len());
                 return Err(bad(path, "a row for each line of dictionary.txt", found));
             }
         };
         let mut table = Matrix::zeros(self.vocabulary.len() + 1, columns);
         let mut row = vec![0.0; columns];
         for &word in &self.lines {
-            npy.read(&mut row).map_err(failed)?;
+            numpy::read(&mut npy, &mut row).map_err(failed)?;
             if word != NOT_KEPT {
                 table.row_mut(word as usize).copy_from_slice(&row);
             }
@@ -133,15 +133,15 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
     let mut array = |name: String, expected: &[Option<usize>]| {
         let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, &name, error))?;
         let size = member.size();
-        let failed = |fault| numpy(path, "arrays of little-endian `f4` or `f8`", &name, fault);
-        let npy = Npy::open(member, size).map_err(failed)?;
-        let fits = npy.shape.len() == expected.len()
-            && npy.shape.iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
-        if !fits || npy.shape.contains(&0) {
-            let found = format!("`{name}` of shape {:?} with word vectors of {inputs} numbers", npy.shape);
+        let failed = |fault| unread(path, "arrays of little-endian `f4` or `f8`", &name, fault);
+        let npy = numpy::open(member, size).map_err(failed)?;
+        let fits = npy.shape().len() == expected.len()
+            && npy.shape().iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
+        if !fits || npy.shape().contains(&0) {
+            let found = format!("`{name}` of shape {:?} with word vectors of {inputs} numbers", npy.shape());
             return Err(bad(path, "weights of fitting shapes", found));
         }
-        let matrix = npy.matrix().map_err(failed)?;
+        let matrix = numpy::matrix(npy).map_err(failed)?;
         match fault(matrix.data(), 1) {
             Some(found) => Err(bad(path, "numbers between −1e6 and 1e6", format!("`{name}`: {found}"))),
             None => Ok(matrix),
@@ -189,7 +189,7 @@ fn bad(path: &Path, what: &'static str, found: String) -> Error {
     Error::Learn { ranker: SYSTEM.name, fault: LearnFault::BadFile { path: path.to_owned(), what, found } }
 }
 
-fn numpy(path: &Path, what: &'static str, name: &str, fault: Fault) -> Error {
+fn unread(path: &Path, what: &'static str, name: &str, fault: Fault) -> Error {
     match fault {
         Fault::Io(source) => Error::io(path, "read", source),
         Fault::Content(found) if name.is_empty() => bad(path, what, found),

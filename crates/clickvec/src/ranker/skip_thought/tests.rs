@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::numpy::tests::npy;
 use super::*;
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
+use crate::npy::tests::array as npy;
 use crate::ranker::{Corpus, RankerSpec, file};
 use crate::rng;
 

@@ -113,7 +113,7 @@ impl Form {
         if prefix.is_empty() {
             return in_file(VectorFileFault::Empty);
         }
-        if prefix.starts_with(npy::MAGIC) {
+        if prefix.starts_with(crate::npy::MAGIC) {
             return Ok(Form::Npy);
         }
         let end = prefix.iter().position(|&byte| byte == b'\n').unwrap_or(prefix.len());

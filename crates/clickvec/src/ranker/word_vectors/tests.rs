@@ -188,7 +188,7 @@ fn what_is_wrong_with_a_npy_file_is_said() {
     let of = |header: &str, numbers: &[f32], texts: &[u8]| fault_of(&npy(header, &floats(numbers), texts).1);
     let file = |fault| (Place::File, fault);
     let two = header("<f4", "(2, 1)");
-    assert_eq!(fault(b"\x93NUMPY"), file(Fault::NpyHeader { found: "one of version 0".to_owned() }));
+    assert_eq!(fault(b"\x93NUMPY"), file(Fault::NpyHeader { found: "one that ends too soon".to_owned() }));
     assert_eq!(
         fault(b"\x93NUMPY\x03\x00\xff\xff\xff\xff{"),
         file(Fault::NpyHeader { found: "one of 4294967295 bytes".to_owned() })

@@ -1,0 +1,144 @@
+//! Exact search that turns to codes by itself once they are worth their making.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Candidates, FlatIndex, Hit, QuantizedIndex, Query, SearchScratch};
+use crate::Result;
+use crate::error::VectorFault;
+use crate::pool::Pool;
+
+/// From so many searches on, codes save more time than it takes to make them.
+const WORTH_CODES: usize = 20;
+
+/// A [`FlatIndex`], and after some twenty searches its [`QuantizedIndex`]: always the same hits, bit for bit.
+#[derive(Debug)]
+pub struct ExactIndex {
+    // The codes share its vectors.
+    flat: FlatIndex,
+    codes: OnceLock<QuantizedIndex>,
+    searches: AtomicUsize,
+    scratch: Pool<SearchScratch>,
+}
+
+impl ExactIndex {
+    /// Searches these vectors.
+    pub fn new(flat: FlatIndex) -> ExactIndex {
+        ExactIndex { flat, codes: OnceLock::new(), searches: AtomicUsize::new(0), scratch: Pool::default() }
+    }
+
+    /// The vectors, by position.
+    pub fn flat(&self) -> &FlatIndex {
+        &self.flat
+    }
+
+    /// Makes the codes now, which takes as long as some twenty searches; every search that follows is several times as
+    /// fast.
+    pub fn quantize(&self) {
+        self.codes.get_or_init(|| QuantizedIndex::new(self.flat.clone()));
+    }
+
+    /// The vector of a query, which has one of the right dimension.
+    fn vector<'q>(&self, query: &Query<'q>) -> Result<&'q [f32]> {
+        let (vector, expected) = (query.vector.unwrap_or_default(), self.flat.dimension());
+        match vector.len() == expected {
+            true => Ok(vector),
+            false => Err(VectorFault::Dimension { expected, found: vector.len() }.into()),
+        }
+    }
+
+    /// Counts searches. The one that passes the bound makes the codes; those beside it go on without.
+    fn count(&self, searches: usize) {
+        let before = self.searches.fetch_add(searches, Ordering::Relaxed);
+        if before < WORTH_CODES && before + searches >= WORTH_CODES {
+            self.quantize();
+        }
+    }
+}
+
+impl Candidates for ExactIndex {
+    fn len(&self) -> usize {
+        self.flat.len()
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+        let vector = self.vector(query)?;
+        self.count(1);
+        self.scratch.with(SearchScratch::default, |scratch| {
+            Ok(match self.codes.get() {
+                Some(codes) => codes.search(vector, k, scratch)?.to_vec(),
+                None => self.flat.search(vector, k, scratch)?.to_vec(),
+            })
+        })
+    }
+
+    fn search_batch(&self, queries: &[Query<'_>], k: usize) -> Result<Vec<Vec<Hit>>> {
+        if let [query] = queries {
+            return Ok(vec![self.search(query, k)?]);
+        }
+        let mut vectors = Vec::with_capacity(queries.len() * self.flat.dimension());
+        for query in queries {
+            vectors.extend_from_slice(self.vector(query)?);
+        }
+        self.count(queries.len());
+        match self.codes.get() {
+            Some(codes) => codes.search_batch(&vectors, k),
+            None => self.flat.search_batch(&vectors, k),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index() -> ExactIndex {
+        let numbers: Vec<f32> = (0..3000).map(|i| (i as f32 * 0.37).sin()).collect();
+        ExactIndex::new(FlatIndex::new(6, numbers).unwrap())
+    }
+
+    #[test]
+    fn codes_are_made_once_and_change_no_hit() {
+        let index = index();
+        let vectors: Vec<[f32; 6]> = (0..50).map(|i| [1.0, i as f32, 0.5, -1.0, 0.25, 2.0]).collect();
+        let queries: Vec<Query<'_>> = vectors.iter().map(|vector| Query::new("", Some(vector))).collect();
+        let first: Vec<Vec<Hit>> = queries[..19].iter().map(|query| index.search(query, 5).unwrap()).collect();
+        assert!(index.codes.get().is_none());
+        let second = index.search(&queries[19], 5).unwrap();
+        assert!(index.codes.get().is_some());
+        let batch = index.search_batch(&queries, 5).unwrap();
+        assert_eq!((&batch[..19], &batch[19]), (&first[..], &second));
+        assert_eq!(batch[0].len(), 5);
+        // A batch counts as its queries.
+        let other = self::index();
+        assert_eq!(other.search_batch(&queries, 5).unwrap(), batch);
+        assert!(other.codes.get().is_some());
+    }
+
+    #[test]
+    fn threads_ask_at_the_same_time() {
+        let index = index();
+        let vector = [1.0, 2.0, 0.5, -1.0, 0.25, 2.0];
+        let expected = index.search(&Query::new("", Some(&vector)), 7).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        assert_eq!(index.search(&Query::new("", Some(&vector)), 7).unwrap(), expected);
+                    }
+                });
+            }
+        });
+        assert!(index.codes.get().is_some());
+    }
+
+    #[test]
+    fn a_query_without_a_vector_is_refused() {
+        for vector in [None, Some(&[1.0][..])] {
+            let query = Query::new("red", vector);
+            let error = index().search(&query, 1).unwrap_err().to_string();
+            assert!(error.contains('6'), "{error}");
+            assert_eq!(index().search_batch(&[query, query], 1).unwrap_err().to_string(), error);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! An index as a folder of files: what is in them is others' business, that they are whole is this module's.
+//!
+//! `manifest.json` names the index's parts, and of each part its kind and its files with their lengths and checksums. It
+//! says in `about` whatever the owner of the parts wants to be told before they are read.
+
+mod read;
+mod write;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{IndexFault, said, shortened};
+
+pub(crate) use read::{FileReader, Folder, read};
+pub(crate) use write::{FolderWriter, check_replaceable};
+
+/// The version of the form of an index; `format` in the manifest.
+const FORMAT: u32 = 2;
+/// The version before it, whose manifest has files and no parts.
+const FORMAT_OF_FILES: u32 = 1;
+const KIND: &str = "index";
+const MANIFEST: &str = "manifest.json";
+/// A manifest has a few hundred bytes.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
+
+/// Something an index has, in files of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Part {
+    /// How its files are to be read.
+    pub(crate) kind: String,
+    /// Whether the index can be read without it.
+    pub(crate) required: bool,
+    pub(crate) files: BTreeMap<String, FileEntry>,
+}
+
+/// What a manifest says of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileEntry {
+    pub(crate) bytes: u64,
+    /// XXH3 of the file, 128 bits in hexadecimal.
+    pub(crate) xxh3: String,
+}
+
+/// Name and kind of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartKind {
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    /// Its only file in the first version, whose manifest did not name parts.
+    pub(crate) first_file: &'static str,
+}
+
+/// What a manifest says, in any version.
+#[derive(Debug)]
+struct Manifest<A> {
+    fingerprint: String,
+    version: String,
+    about: A,
+    parts: BTreeMap<String, Part>,
+}
+
+/// As it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Envelope<C> {
+    format: u32,
+    kind: String,
+    /// Of `contents`.
+    fingerprint: String,
+    contents: C,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Contents<A> {
+    /// The version of clickvec that wrote it.
+    version: String,
+    about: A,
+    parts: BTreeMap<String, Part>,
+}
+
+/// Those of the first version.
+#[derive(Debug, Serialize, Deserialize)]
+struct ContentsOfFiles<A> {
+    version: String,
+    about: A,
+    files: BTreeMap<String, FileEntry>,
+}
+
+/// What every version of a manifest has.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    kind: String,
+}
+
+/// Reads a manifest of any version; `known` says which part a file of the first version is.
+fn parse<A: DeserializeOwned + Serialize>(bytes: &[u8], known: &[PartKind]) -> Result<Manifest<A>, IndexFault> {
+    let head: Head = serde_json::from_slice(bytes).map_err(bad)?;
+    if head.kind != KIND {
+        return Err(IndexFault::Kind { found: shortened(&head.kind) });
+    }
+    match head.format {
+        FORMAT => {
+            let (fingerprint, Contents { version, about, parts }) = checked(bytes)?;
+            Ok(Manifest { fingerprint, version, about, parts })
+        }
+        FORMAT_OF_FILES => {
+            let (fingerprint, ContentsOfFiles { version, about, mut files }) = checked(bytes)?;
+            let part = |known: &PartKind| {
+                let (name, entry) = files.remove_entry(known.first_file)?;
+                let files = BTreeMap::from([(name, entry)]);
+                Some((known.name.to_owned(), Part { kind: known.kind.to_owned(), required: true, files }))
+            };
+            let parts = known.iter().filter_map(part).collect();
+            Ok(Manifest { fingerprint, version, about, parts })
+        }
+        found => Err(IndexFault::Version { expected: FORMAT, found }),
+    }
+}
+
+/// The contents of a manifest, and the fingerprint that fits them.
+fn checked<C: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<(String, C), IndexFault> {
+    let envelope: Envelope<C> = serde_json::from_slice(bytes).map_err(bad)?;
+    let found = fingerprint(&envelope.contents);
+    if found != envelope.fingerprint {
+        return Err(IndexFault::Fingerprint { expected: shortened(&envelope.fingerprint), found });
+    }
+    Ok((found, envelope.contents))
+}
+
+fn bad(error: serde_json::Error) -> IndexFault {
+    IndexFault::BadManifest { found: said(&error) }
+}
+
+fn fingerprint(contents: &impl Serialize) -> String {
+    let mut hash = Hashing::new(io::sink());
+    serde_json::to_writer(&mut hash, contents).expect("names for keys, and a sink takes all bytes");
+    hash.checksum()
+}
+
+/// Hashes what is written through it.
+struct Hashing<W> {
+    inner: W,
+    hash: Xxh3,
+    bytes: u64,
+}
+
+impl<W> Hashing<W> {
+    fn new(inner: W) -> Hashing<W> {
+        Hashing { inner, hash: Xxh3::new(), bytes: 0 }
+    }
+
+    fn checksum(&self) -> String {
+        format!("{:032x}", self.hash.digest128())
+    }
+
+    fn entry(&self) -> FileEntry {
+        FileEntry { bytes: self.bytes, xxh3: self.checksum() }
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

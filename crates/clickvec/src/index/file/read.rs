@@ -1,0 +1,178 @@
+//! Reading the folder of an index; nothing in it is trusted.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{FileEntry, Hashing, MANIFEST, MAX_MANIFEST_BYTES, Manifest, Part, PartKind, parse};
+use crate::error::{Error, IndexFault, Result, shortened};
+use crate::files::Found;
+
+/// A folder whose manifest was read.
+#[derive(Debug)]
+pub(crate) struct Folder<A> {
+    path: PathBuf,
+    manifest: Manifest<A>,
+}
+
+/// Reads an index through `load`, which knows the parts `known`. If the index is replaced meanwhile, so that the files do
+/// not fit the manifest that was read before, it is read again.
+pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
+    path: &Path,
+    known: &[PartKind],
+    load: impl Fn(&Folder<A>) -> Result<T>,
+) -> Result<T> {
+    let mut folder = Folder::open(path, known)?;
+    loop {
+        let error = match load(&folder) {
+            Ok(loaded) => return Ok(loaded),
+            Err(error) => error,
+        };
+        match Folder::open(path, known) {
+            Ok(now) if now.manifest.fingerprint != folder.manifest.fingerprint => folder = now,
+            _ => return Err(error),
+        }
+    }
+}
+
+impl<A: DeserializeOwned + Serialize> Folder<A> {
+    /// Reads the manifest of an index. One with another part, without which it cannot be read, is refused.
+    pub(crate) fn open(path: &Path, known: &[PartKind]) -> Result<Folder<A>> {
+        let fault = |fault| Error::Index { path: path.to_owned(), fault };
+        match Found::at(path).map_err(|source| Error::io(path, "open", source))? {
+            Found::Folder => {}
+            Found::Nothing => return Err(Error::io(path, "open", io::ErrorKind::NotFound.into())),
+            Found::File(_) | Found::Special => return Err(fault(IndexFault::NotAFolder)),
+        }
+        let manifest: Manifest<A> = parse(&read_manifest(path)?, known).map_err(fault)?;
+        for (name, part) in &manifest.parts {
+            let is_known = known.iter().any(|known| known.name == name && known.kind == part.kind);
+            if part.required && !is_known {
+                let (name, kind) = (shortened(name), shortened(&part.kind));
+                return Err(fault(IndexFault::UnknownPart { name, kind }));
+            }
+        }
+        Ok(Folder { path: path.to_owned(), manifest })
+    }
+}
+
+impl<A> Folder<A> {
+    /// What the owner of the parts wrote of them.
+    pub(crate) fn about(&self) -> &A {
+        &self.manifest.about
+    }
+
+    /// The version of clickvec that wrote it.
+    pub(crate) fn version(&self) -> &str {
+        &self.manifest.version
+    }
+
+    /// Of all there is in it.
+    pub(crate) fn fingerprint(&self) -> &str {
+        &self.manifest.fingerprint
+    }
+
+    /// All parts by name.
+    pub(crate) fn parts(&self) -> &BTreeMap<String, Part> {
+        &self.manifest.parts
+    }
+
+    /// An [`Error::Index`] about this folder.
+    pub(crate) fn fault(&self, fault: IndexFault) -> Error {
+        Error::Index { path: self.path.clone(), fault }
+    }
+
+    /// Where a file lies that is there and has the right length; for one that vouches for its bytes itself.
+    pub(crate) fn file(&self, part: &PartKind, name: &str) -> Result<PathBuf> {
+        self.checked(part, name).map(|(path, _)| path)
+    }
+
+    /// Opens a file; its checksum is checked by [`FileReader::finish`].
+    pub(crate) fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
+        let (path, entry) = self.checked(part, name)?;
+        let file = File::open(&path).map_err(|source| Error::io(&path, "open", source))?;
+        Ok(FileReader { folder: &self.path, name: name.to_owned(), entry, file, hash: Xxh3::new() })
+    }
+
+    /// All bytes of a file.
+    pub(crate) fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
+        let mut file = self.open_file(part, name)?;
+        // The file is as long as the manifest says: memory is asked for what is there.
+        let mut bytes = vec![0; file.len() as usize];
+        file.fill(&mut bytes)?;
+        file.finish()?;
+        Ok(bytes)
+    }
+
+    fn checked(&self, part: &PartKind, name: &str) -> Result<(PathBuf, &FileEntry)> {
+        let entry = self.parts().get(part.name).and_then(|part| part.files.get(name));
+        let entry = entry.ok_or_else(|| self.fault(IndexFault::NotListed { name: name.to_owned() }))?;
+        let path = self.path.join(name);
+        let found = match Found::at(&path).map_err(|source| Error::io(&path, "open", source))? {
+            Found::File(metadata) => metadata.len(),
+            _ => return Err(self.fault(IndexFault::MissingFile { name: name.to_owned() })),
+        };
+        if found != entry.bytes {
+            return Err(self.fault(IndexFault::Length { name: name.to_owned(), expected: entry.bytes, found }));
+        }
+        Ok((path, entry))
+    }
+}
+
+pub(super) fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
+    let path = folder.join(MANIFEST);
+    let fault = |fault| Error::Index { path: folder.to_owned(), fault };
+    match Found::at(&path).map_err(|source| Error::io(&path, "open", source))? {
+        Found::File(_) => {}
+        _ => return Err(fault(IndexFault::NoManifest)),
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(|source| Error::io(&path, "open", source))?;
+    file.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| Error::io(&path, "read", source))?;
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        return Err(fault(IndexFault::ManifestTooLarge { limit: MAX_MANIFEST_BYTES }));
+    }
+    Ok(bytes)
+}
+
+/// A file of an index, hashed while it is read.
+pub(crate) struct FileReader<'a> {
+    folder: &'a Path,
+    name: String,
+    entry: &'a FileEntry,
+    file: File,
+    hash: Xxh3,
+}
+
+impl FileReader<'_> {
+    /// Bytes of the file: as many as the manifest says.
+    pub(crate) fn len(&self) -> u64 {
+        self.entry.bytes
+    }
+
+    /// Reads the next bytes.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let path = self.folder.join(&self.name);
+        self.file.read_exact(bytes).map_err(|source| Error::io(&path, "read", source))?;
+        self.hash.update(bytes);
+        Ok(())
+    }
+
+    /// Reads what is left and checks that the bytes are those that were written.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let path = self.folder.join(&self.name);
+        let mut rest = Hashing { inner: io::sink(), hash: self.hash, bytes: 0 };
+        io::copy(&mut self.file, &mut rest).map_err(|source| Error::io(&path, "read", source))?;
+        let found = rest.checksum();
+        if found == self.entry.xxh3 {
+            return Ok(());
+        }
+        let fault = IndexFault::Checksum { name: self.name, expected: shortened(&self.entry.xxh3), found };
+        Err(Error::Index { path: self.folder.to_owned(), fault })
+    }
+}

@@ -1,0 +1,140 @@
+//! Writing the folder of an index, so that nobody ever finds half of one.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::read::read_manifest;
+use super::{Contents, Envelope, FORMAT, FileEntry, Hashing, KIND, MANIFEST, Part, PartKind, fingerprint};
+use crate::error::{Error, IndexFault, Result};
+use crate::files::{self, Claim, TemporaryFolder};
+
+/// Large enough that system calls vanish beside writing.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// An index that is being written beside its place, under a temporary name. Dropped before it is finished it is removed,
+/// and what was in its place is untouched.
+pub(crate) struct FolderWriter {
+    path: PathBuf,
+    target: PathBuf,
+    parts: BTreeMap<String, Part>,
+    temporary: TemporaryFolder,
+    _claim: Claim,
+}
+
+impl FolderWriter {
+    /// Begins an index.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check_replaceable`], [`Error::InUse`] and [`Error::Io`].
+    pub(crate) fn new(path: &Path) -> Result<FolderWriter> {
+        let target = files::resolved(path);
+        check_replaceable(&target)?;
+        let claim = Claim::new(&target)?;
+        files::remove_abandoned(&target);
+        let temporary = TemporaryFolder::new(&target).map_err(|source| Error::io(path, "write", source))?;
+        Ok(FolderWriter { path: path.to_owned(), target, parts: BTreeMap::new(), temporary, _claim: claim })
+    }
+
+    /// Where a file is to be written.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.temporary.path().join(name)
+    }
+
+    /// Makes a file to write to.
+    pub(crate) fn create(&self, name: &str) -> Result<BufWriter<File>> {
+        let file = File::options().read(true).write(true).create_new(true).open(self.file(name));
+        Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(|source| self.failed(source))?))
+    }
+
+    /// An [`Error::Io`] about the index as a whole: the temporary name would say nothing to a user.
+    pub(crate) fn failed(&self, source: io::Error) -> Error {
+        Error::io(&self.path, "write", source)
+    }
+
+    /// An [`Error::Index`] about it.
+    pub(crate) fn fault(&self, fault: IndexFault) -> Error {
+        Error::Index { path: self.path.clone(), fault }
+    }
+
+    /// Takes in a part of files that are written; they are synced and hashed.
+    pub(crate) fn part(&mut self, part: &PartKind, files: &[&str]) -> Result<()> {
+        let entry = |name: &&str| Ok(((*name).to_owned(), sealed(&self.file(name)).map_err(|e| self.failed(e))?));
+        let files = files.iter().map(entry).collect::<Result<_>>()?;
+        self.parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required: true, files });
+        Ok(())
+    }
+
+    /// Puts the index in its place, in one step; returns its fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check_replaceable`] and [`Error::Io`]. What was there is then untouched.
+    pub(crate) fn finish<A: Serialize>(self, about: A) -> Result<String> {
+        let FolderWriter { path, target, parts, temporary, _claim } = self;
+        let failed = |source| Error::io(&path, "write", source);
+        let contents = Contents { version: env!("CARGO_PKG_VERSION").to_owned(), about, parts };
+        let fingerprint = fingerprint(&contents);
+        let manifest = Envelope { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), contents };
+        write_manifest(&temporary.path().join(MANIFEST), &manifest).map_err(failed)?;
+        // Much may have happened since.
+        check_replaceable(&target)?;
+        temporary.publish(&target).map_err(failed)?;
+        Ok(fingerprint)
+    }
+}
+
+fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create_new(path)?);
+    serde_json::to_writer_pretty(&mut file, manifest)?;
+    file.write_all(b"\n")?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+/// Syncs a file and says what is in it. It was written a moment ago: it is read from memory.
+fn sealed(path: &Path) -> io::Result<FileEntry> {
+    let mut file = File::open(path)?;
+    file.sync_all()?;
+    let mut hashing = Hashing::new(io::sink());
+    io::copy(&mut file, &mut hashing)?;
+    Ok(hashing.entry())
+}
+
+/// Whether an index may be written to `path`: there is nothing, an empty folder, or an index with nothing else in it.
+///
+/// # Errors
+///
+/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
+    files::check_replaceable_folder(path, "an index", |path| {
+        // An index of any version: only what it says it holds matters.
+        let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
+        let FileNames { files, parts } = known.contents;
+        let names = files.into_keys().chain(parts.into_values().flat_map(|part| part.files.into_keys()));
+        (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).collect())
+    })
+}
+
+#[derive(Deserialize)]
+struct OnlyFiles {
+    kind: String,
+    contents: FileNames,
+}
+
+/// The names of the first version, and those of the second.
+#[derive(Deserialize)]
+struct FileNames {
+    #[serde(default)]
+    files: BTreeMap<String, serde::de::IgnoredAny>,
+    #[serde(default)]
+    parts: BTreeMap<String, OnlyPart>,
+}
+
+#[derive(Deserialize)]
+struct OnlyPart {
+    files: BTreeMap<String, serde::de::IgnoredAny>,
+}

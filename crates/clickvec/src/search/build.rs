@@ -1,0 +1,222 @@
+//! An index on disk, as it is written: title by title, or from other indexes.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::encode::{Sink, TitleEncoder};
+use super::folder::{
+    About, MODEL, MODEL_FILE, PARTS, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_model, load_titles, open_vectors,
+};
+use super::titles;
+use crate::error::{Error, IndexFault, Result, VectorFault, shortened};
+use crate::index::file::{self, Folder, FolderWriter};
+use crate::model::Model;
+use crate::npy;
+use crate::tables::{Title, UniqueIds};
+
+/// Numbers that are copied at once.
+const NUMBERS_AT_ONCE: usize = 64 * 1024;
+
+/// Writes an index, a folder with a copy of the model, the titles and their vectors.
+///
+/// Titles are encoded and written as they come, a few thousand at once: memory does not grow with their number. The index
+/// is written beside its place under a temporary name and put there in one step by [`IndexBuilder::finish`]. Only an
+/// index, an empty folder or nothing is replaced; dropped before, a builder leaves what was there.
+pub struct IndexBuilder {
+    encoder: TitleEncoder,
+    output: Output,
+    /// Whether titles could not be written, some of which may be half there.
+    given_up: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BuiltIndex {
+    /// Of all there is in it: indexes with equal fingerprints answer alike.
+    pub fingerprint: String,
+    /// The fingerprint of the model.
+    pub model: String,
+    /// Titles that can be found.
+    pub titles: u64,
+    /// Titles that were left out, because the model knows none of their words.
+    pub left_out: u64,
+    /// Numbers of a vector.
+    pub dimension: usize,
+}
+
+impl IndexBuilder {
+    /// Begins an index at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotReplaceable`], [`Error::InUse`], [`Error::NoFolder`] and [`Error::Io`].
+    pub fn new(model: &Model, path: &Path) -> Result<IndexBuilder> {
+        let output = Output::new(path, model.fingerprint(), model.dimension())?;
+        model.save(&output.folder.file(MODEL_FILE))?;
+        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, given_up: false })
+    }
+
+    /// Whether an index could be written to `path`, so that this is known before a model is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+    pub fn check_output(path: &Path) -> Result<()> {
+        file::check_replaceable(path)
+    }
+
+    /// Adds a title. One of which the model knows no word would have a vector that says nothing: it is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadTitle`] if its id or text has a tab or a line end, [`Error::Vectors`] if there are too many or the
+    /// model makes no number of it, [`Error::Io`]: of this title or of one that was added before.
+    pub fn add(&mut self, title: Title) -> Result<()> {
+        let added = self.encoder.add(title, &mut self.output);
+        self.given_up |= added.is_err();
+        added
+    }
+
+    /// Writes what is left, and puts the index in its place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`], and [`IndexFault::GivenUp`] if a title could not be
+    /// added before. What was in its place is then untouched.
+    pub fn finish(mut self) -> Result<BuiltIndex> {
+        if self.given_up {
+            return Err(self.output.folder.fault(IndexFault::GivenUp));
+        }
+        self.encoder.flush(&mut self.output)?;
+        self.output.finish(self.encoder.left_out())
+    }
+}
+
+/// Joins indexes of one model into a new one at `path`: the index of all their titles, one index after the other, with
+/// the bytes that it has if all titles are encoded at once.
+///
+/// # Errors
+///
+/// Those of [`IndexBuilder::new`] and of reading an index; [`Error::Index`] with [`IndexFault::OtherModel`] or
+/// [`IndexFault::DuplicateId`].
+pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
+    let open = |index: &PathBuf| Folder::<About>::open(index, &PARTS);
+    let folders = indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
+    let [first, ..] = &folders[..] else { return Err(Error::NothingToJoin) };
+    let About { model, dimension, .. } = first.about();
+    for folder in &folders {
+        let found = folder.about();
+        if found.model != *model || found.dimension != *dimension {
+            let fault = IndexFault::OtherModel { expected: model.clone(), found: found.model.clone() };
+            return Err(folder.fault(fault));
+        }
+    }
+    let model_file = first.file(&MODEL, MODEL_FILE)?;
+    load_model(first)?;
+    let mut output = Output::new(path, model, *dimension)?;
+    std::fs::copy(&model_file, output.folder.file(MODEL_FILE)).map_err(|source| output.folder.failed(source))?;
+    let mut ids = UniqueIds::default();
+    let mut left_out = 0;
+    for (number, folder) in (0..).zip(&folders) {
+        join_titles(folder, number, indexes, &mut ids, &mut output)?;
+        join_vectors(folder, &mut output)?;
+        left_out = u64::saturating_add(left_out, folder.about().left_out);
+    }
+    output.finish(left_out)
+}
+
+fn join_titles(
+    folder: &Folder<About>,
+    number: u64,
+    indexes: &[PathBuf],
+    ids: &mut UniqueIds,
+    output: &mut Output,
+) -> Result<()> {
+    let titles = load_titles(folder)?;
+    for position in 0..titles.len() {
+        let (id, title) = titles.get(position).expect("a title at each position");
+        if let Some(other) = ids.add(id, number) {
+            let fault = IndexFault::DuplicateId { id: shortened(id), other: indexes[other as usize].clone() };
+            return Err(folder.fault(fault));
+        }
+        output.write_title(id, title)?;
+    }
+    Ok(())
+}
+
+fn join_vectors(folder: &Folder<About>, output: &mut Output) -> Result<()> {
+    let (mut file, mut left) = open_vectors(folder)?;
+    let dimension = folder.about().dimension;
+    let mut numbers = vec![0f32; (NUMBERS_AT_ONCE / dimension).max(1) * dimension];
+    while left > 0 {
+        let part = &mut numbers[..left.min(NUMBERS_AT_ONCE / dimension * dimension).max(dimension)];
+        file.fill(bytemuck::cast_slice_mut(part))?;
+        if cfg!(target_endian = "big") {
+            part.iter_mut().for_each(|x| *x = f32::from_bits(x.to_bits().swap_bytes()));
+        }
+        output.write_vectors(part)?;
+        left -= part.len();
+    }
+    file.finish()
+}
+
+/// The files that are being written.
+struct Output {
+    model: String,
+    dimension: usize,
+    line: String,
+    titles: BufWriter<File>,
+    vectors: npy::Appender<BufWriter<File>>,
+    folder: FolderWriter,
+}
+
+impl Output {
+    fn new(path: &Path, model: &str, dimension: usize) -> Result<Output> {
+        let folder = FolderWriter::new(path)?;
+        let mut titles = folder.create(TITLES_FILE)?;
+        titles.write_all(titles::HEADER.as_bytes()).map_err(|source| folder.failed(source))?;
+        let vectors = folder.create(VECTORS_FILE)?;
+        let vectors = npy::Appender::new(vectors, dimension).map_err(|source| folder.failed(source))?;
+        Ok(Output { model: model.to_owned(), dimension, line: String::new(), titles, vectors, folder })
+    }
+
+    fn write_title(&mut self, id: &str, title: &str) -> Result<()> {
+        self.line.clear();
+        titles::write_line(&mut self.line, id, title)?;
+        self.titles.write_all(self.line.as_bytes()).map_err(|source| self.folder.failed(source))
+    }
+
+    fn write_vectors(&mut self, vectors: &[f32]) -> Result<()> {
+        if let Some(place) = vectors.iter().position(|number| !number.is_finite()) {
+            return Err(VectorFault::NotFinite { position: self.vectors.rows() + place / self.dimension }.into());
+        }
+        self.vectors.write(vectors).map_err(|source| self.folder.failed(source))?;
+        match u32::try_from(self.vectors.rows()) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(VectorFault::TooMany { found: self.vectors.rows() }.into()),
+        }
+    }
+
+    fn finish(self, left_out: u64) -> Result<BuiltIndex> {
+        let Output { model, dimension, mut titles, vectors, mut folder, .. } = self;
+        let count = vectors.rows() as u64;
+        titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
+        folder.part(&MODEL, &[MODEL_FILE])?;
+        folder.part(&TITLES, &[TITLES_FILE])?;
+        folder.part(&VECTORS, &[VECTORS_FILE])?;
+        let about = About { model: model.clone(), titles: count, left_out, dimension };
+        let fingerprint = folder.finish(about)?;
+        Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })
+    }
+}
+
+impl Sink for Output {
+    fn take(&mut self, titles: &[Title], vectors: &[f32]) -> Result<()> {
+        for Title { id, title } in titles {
+            self.write_title(id, title)?;
+        }
+        self.write_vectors(vectors)
+    }
+}

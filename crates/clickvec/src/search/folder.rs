@@ -1,0 +1,161 @@
+//! An index on disk, as it is read: the model, the titles and the vectors, and that they belong together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::titles::Titles;
+use crate::error::{Error, IndexFault, Result};
+use crate::index::FlatIndex;
+use crate::index::file::{self, FileReader, Folder, PartKind};
+use crate::model::QueryModel;
+use crate::npy;
+
+pub(super) const MODEL_FILE: &str = "model.safetensors";
+pub(super) const VECTORS_FILE: &str = "vectors.npy";
+pub(super) const TITLES_FILE: &str = "titles.tsv";
+
+/// The model that made the vectors.
+pub(super) const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first_file: MODEL_FILE };
+/// Ids and texts, by position.
+pub(super) const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: TITLES_FILE };
+/// The vectors of the titles, by position.
+pub(super) const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
+
+/// What this version can read.
+pub(super) const PARTS: [PartKind; 3] = [MODEL, TITLES, VECTORS];
+
+/// What the manifest of an index says of its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct About {
+    /// The fingerprint of the model that made the vectors.
+    pub(super) model: String,
+    /// Titles that can be found.
+    pub(super) titles: u64,
+    /// Titles of whose words the model knows none.
+    pub(super) left_out: u64,
+    /// Numbers of a vector.
+    pub(super) dimension: usize,
+}
+
+/// What an index says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct IndexSummary {
+    /// Of all there is in it: indexes with equal fingerprints answer alike.
+    pub fingerprint: String,
+    /// The version of clickvec that wrote it.
+    pub version: String,
+    /// The fingerprint of the model that made the vectors.
+    pub model: String,
+    /// Titles that can be found.
+    pub titles: u64,
+    /// Titles that were left out, because the model knows none of their words.
+    pub left_out: u64,
+    /// Numbers of a vector.
+    pub dimension: usize,
+    /// The kind of each part, by name.
+    pub parts: BTreeMap<String, String>,
+    /// Length of each file in bytes, by name.
+    pub files: BTreeMap<String, u64>,
+}
+
+/// All that is read of an index.
+pub(super) struct Opened {
+    pub(super) model: QueryModel,
+    pub(super) titles: Titles,
+    pub(super) vectors: FlatIndex,
+    pub(super) summary: IndexSummary,
+}
+
+/// Reads an index and the half of its model that searching needs; nothing in the folder is trusted.
+pub(super) fn open(path: &Path) -> Result<Opened> {
+    file::read(path, &PARTS, load)
+}
+
+fn load(folder: &Folder<About>) -> Result<Opened> {
+    let (model, titles) = (load_model(folder)?, load_titles(folder)?);
+    let vectors = read_vectors(folder)?;
+    let vectors = FlatIndex::from_unit(model.dimension(), vectors).map_err(|error| match error {
+        Error::Vectors(fault) => folder.fault(IndexFault::Vectors(fault)),
+        other => other,
+    })?;
+    Ok(Opened { model, titles, vectors, summary: summary(folder) })
+}
+
+/// The model, which must be the one that made the vectors.
+pub(super) fn load_model(folder: &Folder<About>) -> Result<QueryModel> {
+    let about = folder.about();
+    // Its fingerprint covers all that counts in it: a checksum besides would only read it twice.
+    let model = QueryModel::load(&folder.file(&MODEL, MODEL_FILE)?)?;
+    if model.fingerprint() != about.model {
+        let fault = IndexFault::OtherModel { expected: about.model.clone(), found: model.fingerprint().to_owned() };
+        return Err(folder.fault(fault));
+    }
+    if model.dimension() != about.dimension {
+        let fault = IndexFault::Dimension { expected: model.dimension(), found: about.dimension };
+        return Err(folder.fault(fault));
+    }
+    Ok(model)
+}
+
+/// The titles, as many as the manifest says.
+pub(super) fn load_titles(folder: &Folder<About>) -> Result<Titles> {
+    let titles = folder.read(&TITLES, TITLES_FILE)?;
+    let titles = Titles::parse(titles, TITLES_FILE).map_err(|fault| folder.fault(fault))?;
+    let expected = folder.about().titles;
+    if titles.len() as u64 != expected {
+        let fault = IndexFault::TitleCount { name: TITLES_FILE.to_owned(), expected, found: titles.len() };
+        return Err(folder.fault(fault));
+    }
+    Ok(titles)
+}
+
+fn summary(folder: &Folder<About>) -> IndexSummary {
+    let About { model, titles, left_out, dimension } = folder.about().clone();
+    let files = folder.parts().values().flat_map(|part| &part.files);
+    IndexSummary {
+        fingerprint: folder.fingerprint().to_owned(),
+        version: folder.version().to_owned(),
+        model,
+        titles,
+        left_out,
+        dimension,
+        parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
+        files: files.map(|(name, file)| (name.clone(), file.bytes)).collect(),
+    }
+}
+
+/// The file of vectors, at its first number.
+pub(super) fn open_vectors(folder: &Folder<About>) -> Result<(FileReader<'_>, usize)> {
+    let About { titles, dimension, .. } = *folder.about();
+    let mut file = folder.open_file(&VECTORS, VECTORS_FILE)?;
+    let other = || folder.fault(IndexFault::VectorShape { name: VECTORS_FILE.to_owned(), rows: titles, dimension });
+    let rows = usize::try_from(titles).map_err(|_| other())?;
+    // The file has exactly one form for these sizes, so that there is nothing to parse.
+    let expected = npy::header(rows, dimension);
+    let numbers = rows.checked_mul(dimension).ok_or_else(other)?;
+    let bytes = numbers.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(expected.len()));
+    if bytes.map(|bytes| bytes as u64) != Some(file.len()) {
+        return Err(other());
+    }
+    let mut header = vec![0; expected.len()];
+    file.fill(&mut header)?;
+    if header != expected {
+        return Err(other());
+    }
+    Ok((file, numbers))
+}
+
+fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
+    let (mut file, numbers) = open_vectors(folder)?;
+    // Read to where it stays: as fast as a memory map, which would have to be walked through for the checks anyway.
+    let mut vectors = vec![0f32; numbers];
+    file.fill(bytemuck::cast_slice_mut(&mut vectors))?;
+    file.finish()?;
+    if cfg!(target_endian = "big") {
+        vectors.iter_mut().for_each(|x| *x = f32::from_bits(x.to_bits().swap_bytes()));
+    }
+    Ok(vectors)
+}

@@ -1,0 +1,279 @@
+//! Text in, titles out: a model, titles and whatever proposes candidates among them, as one object.
+
+mod build;
+mod encode;
+mod folder;
+mod titles;
+
+use std::fmt::{self, Debug, Formatter};
+use std::path::Path;
+
+use rayon::prelude::*;
+
+pub use build::{BuiltIndex, IndexBuilder, join_indexes};
+pub use folder::IndexSummary;
+
+use crate::Result;
+use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
+use crate::model::{Embedder, Model, QueryModel};
+use crate::pool::Pool;
+use crate::tables::Title;
+use crate::text;
+use encode::{Sink, TitleEncoder};
+use titles::Titles;
+
+/// Finds titles for queries.
+///
+/// It owns all it needs, and any number of threads may search at the same time. The score of a title is the cosine of its
+/// vector and the query's. Search is exact, and the same query gets the same bits at any number of threads.
+///
+/// ```
+/// # fn main() -> clickvec::Result<()> {
+/// use clickvec::search::{Answer, Searcher};
+///
+/// # let index = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/index"));
+/// let searcher = Searcher::open(index)?;
+/// match searcher.search("oak vanity", 3)? {
+///     Answer::Found(results) => {
+///         for found in &results {
+///             println!("{} {:.3} {} {}", found.rank, found.score, found.id, found.title);
+///         }
+/// #       assert_eq!((results.len(), results[0].rank), (3, 1));
+///     }
+///     Answer::NoWords => println!("a query needs a word"),
+///     Answer::UnknownWords => println!("the model knows none of these words"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Searcher {
+    model: QueryModel,
+    embedder: Embedder,
+    titles: Titles,
+    left_out: u64,
+    candidates: Box<dyn Candidates>,
+    /// The vectors, of which more than one query at once may have need.
+    vectors: Pool<Vec<f32>>,
+    summary: Option<IndexSummary>,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer<'s> {
+    /// Titles, best first. There are none only where nothing could be found: no title was there, or none was wanted.
+    Found(Vec<Found<'s>>),
+    /// Nothing: the query has no word.
+    NoWords,
+    /// Nothing: the model knows none of the query's words, not even a part of one.
+    UnknownWords,
+}
+
+/// A title that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Found<'s> {
+    /// Counted from 1.
+    pub rank: usize,
+    /// The title's id.
+    pub id: &'s str,
+    /// Its text.
+    pub title: &'s str,
+    /// How near it is: with vectors the cosine.
+    pub score: f32,
+    /// Its place among the titles that can be found, counted from 0.
+    pub position: u32,
+}
+
+impl<'s> Answer<'s> {
+    /// The titles; none where nothing was found, for whatever reason.
+    pub fn results(&self) -> &[Found<'s>] {
+        match self {
+            Answer::Found(results) => results,
+            Answer::NoWords | Answer::UnknownWords => &[],
+        }
+    }
+}
+
+impl Searcher {
+    /// Reads an index that [`IndexBuilder`] wrote; nothing in the folder is trusted.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Index`] with one [`crate::error::IndexFault`] for each thing that can be wrong;
+    /// [`crate::Error::File`] for the model's; [`crate::Error::Io`].
+    pub fn open(path: &Path) -> Result<Searcher> {
+        let folder::Opened { model, titles, vectors, summary } = folder::open(path)?;
+        let searcher = Searcher::of(model, titles, vectors, summary.left_out);
+        Ok(Searcher { summary: Some(summary), ..searcher })
+    }
+
+    /// Encodes titles. One of which the model knows no word would have a vector that says nothing: it is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] if there are too many; [`crate::Error::BadTitle`] if an id or a title has a tab or a
+    /// line end.
+    pub fn encode(model: &Model, titles: impl IntoIterator<Item = Title>) -> Result<Searcher> {
+        let mut encoder = TitleEncoder::new(model);
+        let mut memory = InMemory { titles: Titles::new(), vectors: Vec::new() };
+        for title in titles {
+            encoder.add(title, &mut memory)?;
+        }
+        encoder.flush(&mut memory)?;
+        let vectors = FlatIndex::from_unit(model.dimension(), memory.vectors)?;
+        Ok(Searcher::of(model.query_half(), memory.titles, vectors, encoder.left_out()))
+    }
+
+    fn of(model: QueryModel, titles: Titles, vectors: FlatIndex, left_out: u64) -> Searcher {
+        let embedder = model.embedder();
+        let candidates = Box::new(ExactIndex::new(vectors));
+        Searcher { model, embedder, titles, left_out, candidates, vectors: Pool::default(), summary: None }
+    }
+
+    /// Lets something else propose the titles, whose positions are those of this searcher's.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] if it has not as many titles.
+    pub fn with_candidates(self, candidates: Box<dyn Candidates>) -> Result<Searcher> {
+        let (expected, found) = (self.titles.len(), candidates.len());
+        if found != expected {
+            return Err(crate::error::VectorFault::RowCount { expected, found }.into());
+        }
+        Ok(Searcher { candidates, ..self })
+    }
+
+    /// The best `k` titles for a query, or all if there are fewer.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] if the model's numbers are so large that the query's vector has no finite length.
+    pub fn search(&self, query: &str, k: usize) -> Result<Answer<'_>> {
+        self.vectors.with(Vec::new, |vector| {
+            let vector = match self.words(query) {
+                Words::None => return Ok(Answer::NoWords),
+                Words::Unknown if self.candidates.needs_vector() => return Ok(Answer::UnknownWords),
+                Words::Unknown => None,
+                Words::Known => {
+                    self.embedder.embed_into(&[query], vector);
+                    Some(&vector[..])
+                }
+            };
+            Ok(self.found(&self.candidates.search(&Query::new(query, vector), k)?))
+        })
+    }
+
+    /// The answers of [`Searcher::search`] to many queries, in less time for each, on all threads of the pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Searcher::search`].
+    pub fn search_batch<S: AsRef<str> + Sync>(&self, queries: &[S], k: usize) -> Result<Vec<Answer<'_>>> {
+        if let [query] = queries {
+            return Ok(vec![self.search(query.as_ref(), k)?]);
+        }
+        let texts: Vec<&str> = queries.iter().map(AsRef::as_ref).collect();
+        let words: Vec<Words> = texts.par_iter().map(|query| self.words(query)).collect();
+        let known: Vec<&str> =
+            texts.iter().zip(&words).filter(|&(_, words)| *words == Words::Known).map(|(&text, _)| text).collect();
+        let vectors = self.embedder.embed(&known);
+        let mut vectors = vectors.chunks_exact(self.embedder.dimension());
+        let mut asked = Vec::with_capacity(queries.len());
+        for (&text, words) in texts.iter().zip(&words) {
+            match words {
+                Words::Known => asked.push(Query::new(text, vectors.next())),
+                Words::Unknown if !self.candidates.needs_vector() => asked.push(Query::new(text, None)),
+                Words::Unknown | Words::None => {}
+            }
+        }
+        let mut hits = self.candidates.search_batch(&asked, k)?.into_iter();
+        let answer = |words: Words| match words {
+            Words::None => Answer::NoWords,
+            Words::Unknown if self.candidates.needs_vector() => Answer::UnknownWords,
+            Words::Unknown | Words::Known => self.found(&hits.next().unwrap_or_default()),
+        };
+        Ok(words.into_iter().map(answer).collect())
+    }
+
+    /// How many titles can be found.
+    pub fn len(&self) -> usize {
+        self.titles.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many titles were left out, because the model knows none of their words.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Id and text of the title at a position.
+    pub fn title(&self, position: u32) -> Option<(&str, &str)> {
+        self.titles.get(position as usize)
+    }
+
+    /// The half of the model that reads queries.
+    pub fn model(&self) -> &QueryModel {
+        &self.model
+    }
+
+    /// What the index says of itself, if the searcher was opened from one.
+    pub fn summary(&self) -> Option<&IndexSummary> {
+        self.summary.as_ref()
+    }
+
+    fn words(&self, query: &str) -> Words {
+        if self.embedder.dictionary().knows_a_word(query) {
+            Words::Known
+        } else if text::words(query).is_empty() {
+            Words::None
+        } else {
+            Words::Unknown
+        }
+    }
+
+    fn found(&self, hits: &[Hit]) -> Answer<'_> {
+        let found = |(rank, hit): (usize, &Hit)| {
+            let (id, title) = self.titles.get(hit.position as usize)?;
+            Some(Found { rank, id, title, score: hit.score, position: hit.position })
+        };
+        Answer::Found((1..).zip(hits).filter_map(found).collect())
+    }
+}
+
+impl Debug for Searcher {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Searcher");
+        out.field("titles", &self.len()).field("model", &self.model.fingerprint()).finish_non_exhaustive()
+    }
+}
+
+/// What a query's words are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Words {
+    /// There are none.
+    None,
+    /// The model knows no trigram of any.
+    Unknown,
+    /// At least one trigram is known.
+    Known,
+}
+
+/// Titles that are searched where they were encoded.
+struct InMemory {
+    titles: Titles,
+    vectors: Vec<f32>,
+}
+
+impl Sink for InMemory {
+    fn take(&mut self, titles: &[Title], vectors: &[f32]) -> Result<()> {
+        for Title { id, title } in titles {
+            self.titles.push(id, title)?;
+        }
+        self.vectors.extend_from_slice(vectors);
+        Ok(())
+    }
+}

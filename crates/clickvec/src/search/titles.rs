@@ -1,0 +1,128 @@
+//! Ids and texts of titles, packed: one string for all, since who searches looks at a few of them.
+
+use crate::error::{Error, IndexFault, Result, shortened};
+
+/// As in a table of titles (docs/formats.md). Columns may follow.
+pub(super) const HEADER: &str = "id\ttitle\n";
+
+/// Titles by position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Titles {
+    /// A table: the header, then `id`, a tab, `title`, perhaps more fields, and a line end for each.
+    table: String,
+    /// Where each title's line begins, and where the last one ends.
+    starts: Vec<usize>,
+}
+
+/// Appends the line of a title to a table.
+pub(super) fn write_line(table: &mut String, id: &str, title: &str) -> Result<()> {
+    for field in [id, title] {
+        if field.contains(['\t', '\n']) {
+            return Err(Error::BadTitle { found: shortened(field) });
+        }
+    }
+    table.extend([id, "\t", title, "\n"]);
+    Ok(())
+}
+
+impl Titles {
+    /// None yet.
+    pub(super) fn new() -> Titles {
+        Titles { table: HEADER.to_owned(), starts: vec![HEADER.len()] }
+    }
+
+    /// Appends a title.
+    pub(super) fn push(&mut self, id: &str, title: &str) -> Result<()> {
+        write_line(&mut self.table, id, title)?;
+        self.starts.push(self.table.len());
+        Ok(())
+    }
+
+    /// Takes a table that [`write_line`] wrote; `name` is for messages.
+    pub(super) fn parse(table: Vec<u8>, name: &str) -> Result<Titles, IndexFault> {
+        let table = String::from_utf8(table).map_err(|_| IndexFault::NotUtf8 { name: name.to_owned() })?;
+        let bad = |line| IndexFault::BadLine { name: name.to_owned(), line };
+        let header = table.split_inclusive('\n').next().unwrap_or_default();
+        if header != HEADER && !header.strip_prefix("id\ttitle\t").is_some_and(|more| more.ends_with('\n')) {
+            return Err(bad(1));
+        }
+        let (first, fields) = (header.len(), header.matches('\t').count());
+        let mut starts = vec![first];
+        let mut tabs = 0;
+        for found in memchr::memchr2_iter(b'\t', b'\n', &table.as_bytes()[first..]) {
+            match table.as_bytes()[first + found] {
+                b'\t' if tabs < fields => tabs += 1,
+                b'\n' if tabs == fields => {
+                    tabs = 0;
+                    starts.push(first + found + 1);
+                }
+                _ => return Err(bad(starts.len() + 1)),
+            }
+        }
+        if starts.last() != Some(&table.len()) {
+            return Err(bad(starts.len() + 1));
+        }
+        Ok(Titles { table, starts })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Id and text of one title.
+    pub(super) fn get(&self, position: usize) -> Option<(&str, &str)> {
+        let line = self.table.get(*self.starts.get(position)?..self.starts.get(position + 1)? - 1)?;
+        let (id, rest) = line.split_once('\t')?;
+        Some((id, rest.split_once('\t').map_or(rest, |(title, _)| title)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        for pairs in [&[][..], &[("", "")], &[("7", "Röhre, 2 in.\r"), ("", "b"), ("c", "")]] {
+            let mut packed = Titles::new();
+            pairs.iter().for_each(|(id, title)| packed.push(id, title).unwrap());
+            assert_eq!(packed.len(), pairs.len());
+            for (position, pair) in pairs.iter().enumerate() {
+                assert_eq!(packed.get(position), Some(*pair));
+            }
+            assert_eq!(packed.get(pairs.len()), None);
+            assert_eq!(Titles::parse(packed.table.clone().into_bytes(), "t").unwrap(), packed);
+        }
+    }
+
+    #[test]
+    fn more_columns_may_follow() {
+        let titles = Titles::parse(b"id\ttitle\tbrand\n7\tred\tA\n8\t\t\n".to_vec(), "t").unwrap();
+        assert_eq!((titles.len(), titles.get(0), titles.get(1)), (2, Some(("7", "red")), Some(("8", ""))));
+    }
+
+    #[test]
+    fn what_a_table_cannot_hold() {
+        for (id, title) in [("a\tb", "c"), ("a", "b\tc"), ("a", "b\n")] {
+            let mut titles = Titles::new();
+            assert!(matches!(titles.push(id, title), Err(Error::BadTitle { .. })));
+            assert_eq!(titles, Titles::new());
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_none() {
+        let fault = |table: &[u8]| Titles::parse(table.to_vec(), "t").unwrap_err();
+        let bad = |line| IndexFault::BadLine { name: "t".to_owned(), line };
+        assert_eq!(fault(b"id\ttitle\na\tb\xff\n"), IndexFault::NotUtf8 { name: "t".to_owned() });
+        assert_eq!(fault(b""), bad(1));
+        assert_eq!(fault(b"id\ttitle"), bad(1));
+        assert_eq!(fault(b"id\ttitle\tbrand"), bad(1));
+        assert_eq!(fault(b"id\ttitle\na\tb"), bad(2));
+        assert_eq!(fault(b"id\ttitle\na\tb\n\n"), bad(3));
+        assert_eq!(fault(b"id\ttitle\na\tb\nc\n"), bad(3));
+        assert_eq!(fault(b"id\ttitle\na\tb\tc\n"), bad(2));
+        assert_eq!(fault(b"id\ttitle\tbrand\na\tb\n"), bad(2));
+        assert_eq!(fault(b"id\ttitle\na\tb\nc"), bad(3));
+    }
+}

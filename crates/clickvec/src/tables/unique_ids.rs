@@ -1,0 +1,47 @@
+//! Whether an id stands for two things.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The ids that were seen, and where; each takes some 40 bytes, however long it is.
+///
+/// They are told apart by 128-bit hashes: among a thousand million ids the chance that any two collide is below 1e-20.
+#[derive(Debug, Default)]
+pub(crate) struct UniqueIds {
+    places: HashMap<(u64, u64), u64, BuildHasherDefault<Taken>>,
+}
+
+impl UniqueIds {
+    /// Takes an id at a place; says the place where it was seen before, if it was.
+    pub(crate) fn add(&mut self, id: &str, place: u64) -> Option<u64> {
+        let hash = xxh3_128(id.as_bytes());
+        match self.places.entry((hash as u64, (hash >> 64) as u64)) {
+            Entry::Occupied(seen) => Some(*seen.get()),
+            Entry::Vacant(new) => {
+                new.insert(place);
+                None
+            }
+        }
+    }
+}
+
+/// A hash that is taken as it is.
+#[derive(Debug, Default)]
+struct Taken(u64);
+
+impl Hasher for Taken {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only numbers are hashed");
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 ^= hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
