@@ -9,6 +9,7 @@ const ORDER: &[&str] = &[
     "files",
     "math",
     "text",
+    "views",
     "loss",
     "encoder",
     "optimizer",

@@ -10,4 +10,5 @@ mod optimizers;
 mod simulation;
 mod states;
 mod support;
+mod titles;
 mod training;
