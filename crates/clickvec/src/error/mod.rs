@@ -268,6 +268,7 @@ impl Error {
             | Error::BadTitle { .. }
             | Error::BadWeight { .. }
             | Error::Plan(_)
+            | Error::Init(_)
             | Error::Setting(_) => ErrorKind::Request,
             Error::File { .. }
             | Error::NotPlain { .. }

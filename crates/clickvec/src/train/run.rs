@@ -8,7 +8,7 @@ use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner, Plan};
 use super::stage::{Stage, stage_after, stages};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
-use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Section, Storage};
+use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage};
 use crate::encoder::{Encoder, Tensor, TextStatistics, initialize};
 use crate::error::{Error, Result};
 use crate::files::publish;
