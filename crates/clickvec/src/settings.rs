@@ -81,15 +81,15 @@ pub struct TitleConfig {
 }
 
 impl Default for TitleConfig {
-    /// What validation found best (docs/tuning.md).
+    /// What validation found best (docs/explanation/defaults.md).
     fn default() -> TitleConfig {
         TitleConfig {
             epochs: 3,
-            minibatch: 256,
-            gamma: 20.0,
-            learning_rate: 1e-3,
-            views: Views { few: 0.0, drop: 0.3, swap: 0.0, misspell: 0.1 },
-            among_clicks: 0.0,
+            minibatch: 512,
+            gamma: 10.0,
+            learning_rate: 2e-3,
+            views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
+            among_clicks: 1.0,
         }
     }
 }
@@ -198,6 +198,17 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
+    /// The training on titles and clicks that validation found best (docs/explanation/defaults.md).
+    pub fn with_titles() -> TrainConfig {
+        TrainConfig {
+            minibatch: 256,
+            epochs: 3,
+            augment: Views { misspell: 0.1, ..Views::NONE },
+            titles: Some(TitleConfig::default()),
+            ..TrainConfig::default()
+        }
+    }
+
     /// The papers' training: two towers, Nesterov momentum with its schedule, four negatives from
     /// the minibatch of 1024, clipped gradients.
     pub fn paper() -> TrainConfig {

@@ -40,7 +40,9 @@ fn titles_then_clicks_in_one_command_and_yesterday_then_today_in_two() {
 fn what_does_not_fit_is_refused() {
     let folder = Folder::with_model();
     let model = "model.safetensors";
-    train(&folder, "m", &["--clicks", "clicks.tsv", "--title-epochs", "2"]).code(2).says("`--title-epochs` needs `--titles FILE`");
+    train(&folder, "m", &["--clicks", "clicks.tsv", "--title-epochs", "2"])
+        .code(2)
+        .says("`--title-epochs` needs `--titles FILE`");
     train(&folder, "m", &[]).code(2).says("--clicks");
     let views = ["--clicks", "clicks.tsv", "--augment"];
     train(&folder, "m", &[&views[..], &["drop=2"]].concat()).code(2).says("between 0 and 1");

@@ -649,8 +649,7 @@ mod tests {
         mapped
     }
 
-    const CONFIG: LogConfig<'_> =
-        LogConfig {
+    const CONFIG: LogConfig<'_> = LogConfig {
         field: TITLE,
         weighting: Weighting::Log,
         max_words: 4,

@@ -264,11 +264,13 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
 }
 
-/// A help text with the live default, and the preset's value where that differs.
+/// A help text with the live default, and what titles or the preset make of it where that differs.
 fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
-    let default = TrainConfig::default();
-    let (own, paper) = (value(&default).to_string(), value(&TrainConfig::paper()).to_string());
-    if own == paper { format!("{text} [default: {own}]") } else { format!("{text} [default: {own}; paper: {paper}]") }
+    let own = value(&TrainConfig::default()).to_string();
+    let others = [("with --titles", TrainConfig::with_titles()), ("paper", TrainConfig::paper())];
+    let others = others.map(|(name, config)| (name, value(&config).to_string()));
+    let others = others.iter().filter(|(_, value)| *value != own).map(|(name, value)| format!("; {name}: {value}"));
+    format!("{text} [default: {own}{}]", others.collect::<String>())
 }
 
 /// A help text with the live default, for training on titles.
@@ -352,6 +354,7 @@ impl Settings {
         }
         let mut config = match self.preset {
             Some(Preset::Paper) => TrainConfig::paper(),
+            None if titles => TrainConfig::with_titles(),
             None => TrainConfig::default(),
         };
         config.encoder = architecture;
