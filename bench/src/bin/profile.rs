@@ -60,6 +60,7 @@ fn main() -> Result<()> {
         weighting: config.weighting,
         max_words: config.max_words,
         max_trigrams: config.max_trigrams,
+        titles: &[],
         dictionary: None,
     };
     let mut log_read = None;
@@ -115,6 +116,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
         source: config.negative_source,
         shared_tower: false,
         seed: 1,
+        members: 1,
     };
     let minibatches = Minibatches::new(log, minibatch_config, Storage::Folder(folder))?;
     let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };

@@ -1,7 +1,7 @@
 //! What a training run is told, and what it records of itself in the model.
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
-use crate::encoder::{Bptt, EncoderConfig, InitRange};
+use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, MembersConfig};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
@@ -201,6 +201,7 @@ impl TrainConfig {
     /// The training on titles and clicks that validation found best (docs/explanation/defaults.md).
     pub fn with_titles() -> TrainConfig {
         TrainConfig {
+            encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default() }),
             minibatch: 256,
             epochs: 3,
             augment: Views { misspell: 0.1, ..Views::NONE },

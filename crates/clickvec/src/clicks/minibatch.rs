@@ -10,6 +10,7 @@ use crate::text::batch::{Batch, WordFeatures};
 use crate::views::Views;
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// How many negatives a pair has.
@@ -53,6 +54,8 @@ pub struct MinibatchConfig {
     pub shared_tower: bool,
     /// Of the order of the pairs and of the negatives.
     pub seed: u64,
+    /// Members that learn side by side, each from minibatches of its own.
+    pub members: usize,
 }
 
 /// Makes the minibatches of a log, any one at any time: nothing depends on those before it.
@@ -82,6 +85,18 @@ pub struct Minibatch {
     /// For each of `queries_once`, the titles that cannot be its negatives.
     blocked: TitleLists,
     views: ViewedQueries,
+    /// The minibatches of the members after the first.
+    others: Vec<Minibatch>,
+}
+
+impl Minibatch {
+    /// The minibatch of a member, counted from 0.
+    pub(crate) fn of_member(&self, member: usize) -> &Minibatch {
+        match member.checked_sub(1) {
+            None => self,
+            Some(other) => &self.others[other],
+        }
+    }
 }
 
 /// The distinct titles, or queries, of a minibatch: row → pair of the log, and hash → row.
@@ -128,8 +143,8 @@ impl<'a> Minibatches<'a> {
     }
 
     /// Replaces `numbers` by the pairs of a minibatch, in the epoch's order.
-    fn choose(&self, epoch: u64, index: u64, numbers: &mut Vec<u64>) {
-        let (pairs, size, seed) = (self.pairs(), self.config.size as u64, self.config.seed);
+    fn choose(&self, seed: u64, epoch: u64, index: u64, numbers: &mut Vec<u64>) {
+        let (pairs, size) = (self.pairs(), self.config.size as u64);
         let order = Permutation::new(pairs, seed, "order", epoch);
         let places = index * size..((index + 1) * size).min(pairs);
         numbers.clear();
@@ -156,10 +171,30 @@ impl<'a> Minibatches<'a> {
 
     /// Fills minibatch number `index` of `epoch`, both counted from 0.
     pub fn fill(&self, epoch: u64, index: u64, minibatch: &mut Minibatch) {
+        if self.config.members < 2 {
+            return self.fill_one(self.config.seed, epoch, index, minibatch);
+        }
+        let mut others = std::mem::take(&mut minibatch.others);
+        others.resize_with(self.config.members - 1, Minibatch::default);
+        rayon::join(
+            || self.fill_one(self.config.seed, epoch, index, minibatch),
+            || {
+                (1u64..).zip(&mut others).collect::<Vec<_>>().into_par_iter().for_each(|(member, other)| {
+                    let seed = rng::stream(self.config.seed, "member", member).random();
+                    self.fill_one(seed, epoch, index, other);
+                });
+            },
+        );
+        minibatch.others = others;
+    }
+
+    /// Fills a minibatch as a run of this seed has it.
+    fn fill_one(&self, seed: u64, epoch: u64, index: u64, minibatch: &mut Minibatch) {
         let log = self.log;
-        let Minibatch { queries, titles, pairs, rows, numbers, eligible, queries_once, query_of, blocked, views } =
-            minibatch;
-        self.choose(epoch, index, numbers);
+        let Minibatch {
+            queries, titles, pairs, rows, numbers, eligible, queries_once, query_of, blocked, views, ..
+        } = minibatch;
+        self.choose(seed, epoch, index, numbers);
         log.prefetch(numbers);
         rows.clear();
         queries_once.clear();
@@ -177,7 +212,7 @@ impl<'a> Minibatches<'a> {
             NegativeRows::Listed(lists) | NegativeRows::AllBut(lists) => lists,
         };
         lists.clear();
-        let mut stream = rng::stream(self.config.seed, "negatives", epoch * self.per_epoch() + index);
+        let mut stream = rng::stream(seed, "negatives", epoch * self.per_epoch() + index);
         if self.titles.is_none() {
             blocked.clear();
             queries_once.pairs.iter().for_each(|&number| block(log, rows, number, blocked));
@@ -216,7 +251,7 @@ impl<'a> Minibatches<'a> {
             Section::Titles => "views of titles",
             Section::Clicks => "views of queries",
         };
-        let mut stream = rng::stream(self.config.seed, name, epoch * self.per_epoch() + index);
+        let mut stream = rng::stream(seed, name, epoch * self.per_epoch() + index);
         for &number in numbers.iter() {
             let how = if number < first_title { &self.config.query_views } else { &self.config.title_views };
             views.push(log, log.pair(number as usize).query_words, how, &mut stream);
@@ -395,6 +430,7 @@ mod tests {
             source,
             shared_tower: false,
             seed: 3,
+            members: 1,
         }
     }
 

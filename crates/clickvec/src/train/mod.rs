@@ -16,6 +16,7 @@
 mod checkpoint;
 mod device;
 mod event;
+mod members;
 mod run;
 mod stage;
 mod step;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::checkpoint::{self, Progress, Resumed};
-use super::device::{Cpu, Device, Learner, Plan};
+use super::device::{Cpu, Device, Learner};
+use super::members::begin;
 use super::stage::{Stage, stage_after, stages};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage};
@@ -326,17 +327,12 @@ pub(super) fn epochs(stages: &[Stage<'_>]) -> u32 {
     stages.last().map_or(0, |stage| stage.before + stage.config.epochs)
 }
 
-/// A learner at the beginning of a stage: these weights, a new optimiser.
-fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Result<Box<dyn Learner>> {
-    device.load(Plan { config: stage.config.clone(), optimizer: stage.optimizer(), towers })
-}
-
 /// The encoders of these weights, one for each tower.
 fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
     let encoder = |tensors: Vec<Tensor>| {
         let mut encoder = config.encoder.build(log.dictionary().len());
         for (tensor, now) in encoder.tensors_mut().iter_mut().zip(tensors) {
-            *tensor = now;
+            tensor.value = now.value;
         }
         encoder
     };

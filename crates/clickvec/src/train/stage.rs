@@ -34,6 +34,7 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
             source: config.negative_source,
             shared_tower: config.shared_towers,
             seed: config.seed,
+            members: config.encoder.members(),
         };
         let minibatches = Minibatches::new(log, minibatches, storage)?;
         let before = stages.last().map_or(0, |stage| stage.before + stage.config.epochs);

@@ -4,8 +4,8 @@
 use clickvec::Result;
 use clickvec::clicks::{ClickSource, NegativeSource, Negatives};
 use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, RnnConfig,
-    Tensor, TensorKind, Trace,
+    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, MembersConfig, Peephole,
+    RnnConfig, Tensor, TensorKind, Trace,
 };
 use clickvec::eval::{EvaluateOptions, Judgments, evaluate};
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
@@ -65,6 +65,7 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
             all.push(EncoderConfig::Bilstm(lstm(3, forget, peephole)));
         }
     }
+    all.push(EncoderConfig::Members(MembersConfig { members: 3, lstm: lstm(5, true, Peephole::Full) }));
     all.push(EncoderConfig::Rnn(RnnConfig { hidden: 5 }));
     for layers in [&[5][..], &[6, 5], &[7, 6, 5]] {
         all.push(EncoderConfig::Dssm(DssmConfig { layers: layers.to_vec() }));

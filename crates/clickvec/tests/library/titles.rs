@@ -2,12 +2,12 @@
 
 use super::support::*;
 use clickvec::clicks::Section;
-use clickvec::encoder::{EncoderConfig, InitRange, Peephole};
+use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
 use clickvec::error::{InitFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::optimizer::OptimizerKind;
 use clickvec::settings::SettingFault;
-use clickvec::train::{Event, TitleConfig, TrainConfig};
+use clickvec::train::{Event, Keep, TitleConfig, TrainConfig};
 use clickvec::views::Views;
 use clickvec::{Error, Result};
 
@@ -212,4 +212,68 @@ fn a_model_to_begin_with_must_fit() {
     std::fs::copy(place.output(), other.init()).expect("copied");
     let found = other.train(&config, how);
     assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Init, .. })), "{found:?}");
+}
+
+fn members(members: usize, optimizer: OptimizerKind) -> TrainConfig {
+    let encoder = EncoderConfig::Members(MembersConfig { members, lstm: lstm(5, false, Peephole::None) });
+    TrainConfig { encoder, ..config(optimizer) }
+}
+
+#[test]
+fn members_know_nothing_of_each_other() {
+    for shared_towers in [true, false] {
+        let tensors = |count: usize| {
+            let place = place(240);
+            place
+                .train(&TrainConfig { shared_towers, ..members(count, OptimizerKind::Adam) }, How::default())
+                .expect("trained");
+            let model = Model::load(&place.output()).expect("a model");
+            assert_eq!(model.dimension(), 5 * count);
+            model.encoder(clickvec::model::Side::Title).tensors().to_vec()
+        };
+        let (two, three) = (tensors(2), tensors(3));
+        assert_eq!(two[..], three[..two.len()], "a third changes nothing in the first two");
+        let each = two.len() / 2;
+        assert_ne!(two[0].value, two[each].value, "other weights");
+    }
+}
+
+#[test]
+fn members_go_on_after_a_kill_and_learn_the_same_at_any_number_of_threads() {
+    let judged = judgments(1);
+    for optimizer in [OptimizerKind::Adam, OptimizerKind::Nesterov] {
+        let config = TrainConfig { keep: Keep::Best, ..members(3, optimizer) };
+        let how = How { validation: Some(&judged), checkpoint_every: Some(3), resume: true };
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            let place = place(240);
+            pool.install(|| place.train(&config, how).map(drop)).expect("trained");
+            place.model()
+        };
+        let whole = run(1);
+        assert!(whole == run(4), "four threads");
+        for after in [5, 9, 10, 12, 20] {
+            let place = place(240);
+            place.interrupt(&config, how, after);
+            place.train(&config, how).expect("resumed");
+            assert!(whole == place.model(), "{optimizer:?}: interrupted after {after}");
+        }
+    }
+}
+
+#[test]
+fn a_model_of_members_is_one_to_begin_with() {
+    let place = place(240);
+    let config = TrainConfig { init_range: InitRange::Uniform(0.01), ..members(2, OptimizerKind::Adam) };
+    place.train(&config, How::default()).expect("trained");
+    std::fs::rename(place.output(), place.init()).expect("renamed");
+    let before = Model::load(&place.init()).expect("a model");
+    let still = TrainConfig { learning_rate: 1e-20, epochs: 1, titles: None, ..config };
+    std::fs::remove_file(place.titles()).expect("removed");
+    place.train(&still, How::default()).expect("trained");
+    let after = Model::load(&place.output()).expect("a model");
+    let side = clickvec::model::Side::Query;
+    for (before, after) in before.encoder(side).tensors().iter().zip(after.encoder(side).tensors()) {
+        assert_eq!(before.value.data(), &after.value.data()[..before.value.data().len()]);
+    }
 }

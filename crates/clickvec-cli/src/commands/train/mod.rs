@@ -41,8 +41,13 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             "`train {label}`: expected settings of a training, found `{option}`, which a table sees to; leave it out"
         );
     }
-    if let Some(option) = [("--titles", !args.titles.is_empty()), ("--init", args.init.is_some())].iter().find(|(_, given)| *given) {
-        bail!("`train {label}`: expected settings of a training on clicks, found `{}`; train it before, and give the model", option.0);
+    if let Some(option) =
+        [("--titles", !args.titles.is_empty()), ("--init", args.init.is_some())].iter().find(|(_, given)| *given)
+    {
+        bail!(
+            "`train {label}`: expected settings of a training on clicks, found `{}`; train it before, and give the model",
+            option.0
+        );
     }
     let config = args.settings.config(&args.encoder, args.validation.is_some(), false);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;

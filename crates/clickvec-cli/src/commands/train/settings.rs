@@ -336,7 +336,12 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 impl Settings {
     /// The whole configuration: defaults or preset, and over them what was given.
     pub(super) fn config(&self, encoder: &EncoderFlags, validation: bool, titles: bool) -> Result<TrainConfig> {
-        let architecture = encoder.config()?;
+        let defaults = match self.preset {
+            Some(Preset::Paper) => TrainConfig::paper(),
+            None if titles => TrainConfig::with_titles(),
+            None => TrainConfig::default(),
+        };
+        let architecture = encoder.config(defaults.encoder.members())?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
         refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_gates)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
@@ -352,11 +357,7 @@ impl Settings {
                 bail!("`--precision bf16` needs AMX instructions, found {found}; leave it out");
             }
         }
-        let mut config = match self.preset {
-            Some(Preset::Paper) => TrainConfig::paper(),
-            None if titles => TrainConfig::with_titles(),
-            None => TrainConfig::default(),
-        };
+        let mut config = defaults;
         config.encoder = architecture;
         config.keep = match self.keep {
             Some(KeepFlag::Last) => Keep::Last,
