@@ -10,7 +10,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use clickvec::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
+use clickvec::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, MinibatchConfig, Minibatches, Section, Storage};
 use clickvec::encoder::{EncoderConfig, Gradients, Peephole, TextStatistics, Trace, initialize};
 use clickvec::loss::Loss;
 use clickvec::math::Buffer;
@@ -19,6 +19,7 @@ use clickvec::math::vector::add_scaled;
 use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
 use clickvec::settings::TrainConfig;
 use clickvec::text::batch::Batch;
+use clickvec::views::Views;
 use clickvec_bench::{median, seconds};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ fn main() -> Result<()> {
         weighting: config.weighting,
         max_words: config.max_words,
         max_trigrams: config.max_trigrams,
+        titles: &[],
+        dictionary: None,
     };
     let mut log_read = None;
     let reading = seconds(|| {
@@ -104,11 +107,16 @@ impl Work {
 /// Median seconds of each part.
 fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Result<([f64; 7], Work)> {
     let minibatch_config = MinibatchConfig {
+        section: Section::Clicks,
+        titles: 0.0,
+        query_views: Views::NONE,
+        title_views: Views::NONE,
         size: config.minibatch,
         negatives: config.negatives,
         source: config.negative_source,
         shared_tower: false,
         seed: 1,
+        members: 1,
     };
     let minibatches = Minibatches::new(log, minibatch_config, Storage::Folder(folder))?;
     let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };

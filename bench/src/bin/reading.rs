@@ -9,8 +9,14 @@ use clickvec::clicks::{ClickLog, ClickReader, ClickSource, LogConfig, Storage, W
 use clickvec::tables::TITLE;
 use clickvec_bench::{median, seconds};
 
-const CONFIG: LogConfig<'_> =
-    LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 64, max_trigrams: 1 << 20 };
+const CONFIG: LogConfig<'_> = LogConfig {
+    field: TITLE,
+    weighting: Weighting::Log,
+    max_words: 64,
+    max_trigrams: 1 << 20,
+    titles: &[],
+    dictionary: None,
+};
 
 #[allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 fn main() -> clickvec::Result<()> {

@@ -24,5 +24,6 @@ mod tensor_file;
 pub mod text;
 pub mod train;
 pub mod vectors;
+pub mod views;
 
 pub use error::{Error, Result};

@@ -1,10 +1,11 @@
 //! What a training run is told, and what it records of itself in the model.
 
-use crate::clicks::{LogStatistics, NegativeSource, Negatives, Weighting};
-use crate::encoder::{Bptt, EncoderConfig, InitRange};
+use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
+use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, MembersConfig};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
+use crate::views::Views;
 use serde::{Deserialize, Serialize};
 
 /// Everything that decides what a training run learns, besides its data and the processor's
@@ -54,6 +55,64 @@ pub struct TrainConfig {
     /// from before there was a choice is over a record without it.
     #[serde(default, skip_serializing_if = "Precision::is_f32")]
     pub precision: Precision,
+    /// How queries are changed beside their clicks. Not written if they are not.
+    #[serde(default = "as_they_are", skip_serializing_if = "are_as_they_are")]
+    pub augment: Views,
+    /// How titles are learnt from; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub titles: Option<TitleConfig>,
+}
+
+/// How a model learns from titles, before clicks or without any.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TitleConfig {
+    /// Times through the titles before the first click.
+    pub epochs: u32,
+    /// Pairs in a minibatch.
+    pub minibatch: usize,
+    /// γ of the loss.
+    pub gamma: f32,
+    /// ε
+    pub learning_rate: f32,
+    /// What a title is paired with: a view of itself.
+    pub views: Views,
+    /// Titles among the pairs of an epoch of clicks, for every clicked pair.
+    pub among_clicks: f32,
+}
+
+impl Default for TitleConfig {
+    /// What validation found best (docs/explanation/defaults.md).
+    fn default() -> TitleConfig {
+        TitleConfig {
+            epochs: 3,
+            minibatch: 512,
+            gamma: 10.0,
+            learning_rate: 2e-3,
+            views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
+            among_clicks: 1.0,
+        }
+    }
+}
+
+impl TitleConfig {
+    fn fault(&self) -> Option<SettingFault> {
+        let above_0 = |name, value: f32| {
+            (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })
+        };
+        let among = self.among_clicks;
+        above_0("gamma for titles", self.gamma)
+            .or_else(|| above_0("learning rate for titles", self.learning_rate))
+            .or_else(|| (self.minibatch == 0).then_some(SettingFault::Zero { name: "minibatch of titles" }))
+            .or_else(|| chances(&self.views))
+            .or_else(|| {
+                let fault = SettingFault::Negative { name: "titles among clicks", value: among };
+                (!(among.is_finite() && among >= 0.0)).then_some(fault)
+            })
+    }
+}
+
+fn chances(views: &Views) -> Option<SettingFault> {
+    views.fault().map(|(name, value)| SettingFault::Chance { name, value })
 }
 
 /// Which epoch's model is kept.
@@ -87,6 +146,17 @@ pub struct TrainingRecord {
     pub updates: u64,
     /// Mean loss of a pair in that epoch.
     pub loss: f64,
+    /// The fingerprint of the model that training began with, if it began with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub init: Option<String>,
+}
+
+fn as_they_are() -> Views {
+    Views::NONE
+}
+
+fn are_as_they_are(views: &Views) -> bool {
+    *views == Views::NONE
 }
 
 fn title() -> String {
@@ -121,11 +191,25 @@ impl Default for TrainConfig {
             max_trigrams: 200_000,
             seed: 1,
             precision: Precision::F32,
+            augment: Views::NONE,
+            titles: None,
         }
     }
 }
 
 impl TrainConfig {
+    /// The training on titles and clicks that validation found best (docs/explanation/defaults.md).
+    pub fn with_titles() -> TrainConfig {
+        TrainConfig {
+            encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default() }),
+            minibatch: 256,
+            epochs: 3,
+            augment: Views { misspell: 0.1, ..Views::NONE },
+            titles: Some(TitleConfig::default()),
+            ..TrainConfig::default()
+        }
+    }
+
     /// The papers' training: two towers, Nesterov momentum with its schedule, four negatives from
     /// the minibatch of 1024, clipped gradients.
     pub fn paper() -> TrainConfig {
@@ -139,6 +223,18 @@ impl TrainConfig {
             epochs: 20,
             ..TrainConfig::default()
         }
+    }
+
+    /// The settings of the training on a section of the log: those of its own, and else these.
+    pub fn of_section(&self, section: Section) -> TrainConfig {
+        let mut config = self.clone();
+        if let (Section::Titles, Some(titles)) = (section, &self.titles) {
+            config.epochs = titles.epochs;
+            config.minibatch = titles.minibatch;
+            config.gamma = titles.gamma;
+            config.learning_rate = titles.learning_rate;
+        }
+        config
     }
 
     /// The first setting with which there is no training, if any.
@@ -163,13 +259,16 @@ impl TrainConfig {
             .or_else(|| at_least_one("max trigrams", self.max_trigrams))
             .or_else(|| at_least_one("bptt words", self.bptt.words.unwrap_or(1)))
             .or_else(|| at_least_one("patience", self.patience.unwrap_or(1) as usize))
+            .or_else(|| chances(&self.augment))
+            .or_else(|| self.titles.as_ref().and_then(TitleConfig::fault))
             .or_else(|| match self.negatives {
                 Negatives::Sampled(n) => at_least_one("negatives", n),
                 Negatives::All if self.negative_source == NegativeSource::Uniform => Some(SettingFault::AllUniform),
                 Negatives::All => None,
             })
             .or_else(|| {
-                let alone = self.minibatch == 1 && self.negative_source == NegativeSource::Minibatch;
+                let one = self.minibatch == 1 || self.titles.is_some_and(|titles| titles.minibatch == 1);
+                let alone = one && self.negative_source == NegativeSource::Minibatch;
                 alone.then_some(SettingFault::Alone)
             })
             .or_else(|| {
@@ -195,6 +294,8 @@ impl TrainConfig {
             // What is written only if it is not the default.
             map.insert("precision".to_owned(), serde_json::json!(config.precision));
             map.insert("field".to_owned(), serde_json::json!(config.field));
+            map.insert("augment".to_owned(), serde_json::json!(config.augment));
+            map.insert("titles".to_owned(), serde_json::json!(config.titles));
             map
         };
         let (mine, theirs) = (as_map(self), as_map(other));
@@ -206,6 +307,11 @@ impl TrainConfig {
             })
             .collect()
     }
+}
+
+/// An encoder with its sizes, for messages.
+pub(crate) fn encoder_text(encoder: &EncoderConfig) -> String {
+    serde_json::to_value(encoder).map_or_else(|_| encoder.kind().to_owned(), |value| shown(&value))
 }
 
 /// A setting as one would type it.
@@ -236,6 +342,14 @@ pub enum SettingFault {
         /// Its value.
         value: f32,
     },
+    /// A number that must be finite and not below zero.
+    #[error("expected {name} of 0 or more, found {value}")]
+    Negative {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        value: f32,
+    },
     /// A count that must be one at least.
     #[error("expected {name} of at least 1, found 0")]
     Zero {
@@ -259,6 +373,23 @@ pub enum SettingFault {
     PerGate {
         /// The encoder.
         kind: &'static str,
+    },
+    /// A chance that is none.
+    #[error("expected a chance between 0 and 1 for `{name}`, found {value}")]
+    Chance {
+        /// Of which change.
+        name: &'static str,
+        /// Its value.
+        value: f32,
+    },
+    /// Neither clicks nor titles.
+    #[error("expected a click log, titles, or both to learn from, found neither")]
+    NothingToLearnFrom,
+    /// Titles without settings for them, or settings without titles.
+    #[error("expected settings for titles if there are any, and none if not; found {files} files of titles")]
+    Titles {
+        /// Files of titles.
+        files: usize,
     },
     /// Truncated back-propagation through time for an encoder without time.
     #[error("expected an lstm, a bilstm or an rnn for truncated back-propagation, found a {kind}")]

@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "files",
     "math",
     "text",
+    "views",
     "loss",
     "encoder",
     "optimizer",

@@ -22,4 +22,5 @@ mod simulate;
 mod table;
 mod table_inputs;
 mod table_stopped;
+mod titles;
 mod train;

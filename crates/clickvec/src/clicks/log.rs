@@ -7,7 +7,7 @@ use super::spool::{Spool, Spooled, Storage};
 use super::{ClickSource, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
-use crate::tables::Skipped;
+use crate::tables::{self, Skipped, each_title, open_titles};
 use crate::text::batch::WordFeatures;
 use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word};
 use rayon::prelude::*;
@@ -33,6 +33,24 @@ pub struct LogConfig<'a> {
     pub max_words: usize,
     /// The dictionary holds this many trigrams at most, the most frequent.
     pub max_trigrams: usize,
+    /// Files of titles, clicked or not, that are learnt from besides.
+    pub titles: &'a [std::path::PathBuf],
+    /// A dictionary to begin with: its trigrams keep their ids, and those of the log that it lacks follow.
+    pub dictionary: Option<&'a Dictionary>,
+}
+
+impl Default for LogConfig<'_> {
+    /// A log of clicks, with the bounds of the default training.
+    fn default() -> Self {
+        LogConfig {
+            field: tables::TITLE,
+            weighting: Weighting::Log,
+            max_words: 64,
+            max_trigrams: 200_000,
+            titles: &[],
+            dictionary: None,
+        }
+    }
 }
 
 /// What was found in a log.
@@ -56,6 +74,40 @@ pub struct LogStatistics {
     pub title_trigrams: u64,
     /// Distinct trigrams, those beyond `max_trigrams` included.
     pub distinct_trigrams: u64,
+    /// Of titles without a click. Not written if there are none, as in a file from before there could be any.
+    #[serde(default, skip_serializing_if = "TitleStatistics::is_empty")]
+    pub titles: TitleStatistics,
+}
+
+/// What was found in files of titles.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TitleStatistics {
+    /// Titles to train on.
+    pub titles: u64,
+    /// Broken lines.
+    pub skipped: u64,
+    /// Titles without a word, left out.
+    pub without_words: u64,
+    /// Words of all titles.
+    pub words: u64,
+    /// Letter trigrams of all their words.
+    pub trigrams: u64,
+}
+
+impl TitleStatistics {
+    fn is_empty(&self) -> bool {
+        *self == TitleStatistics::default()
+    }
+}
+
+/// Which pairs of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Section {
+    /// Titles without a click, each paired with itself.
+    Titles,
+    /// Clicked pairs.
+    Clicks,
 }
 
 /// A click log, ready for training.
@@ -63,6 +115,9 @@ pub struct LogStatistics {
 pub struct ClickLog {
     records: Spooled<Record>,
     words: Spooled<WordId>,
+    /// The letters of all words, and where each word begins.
+    letters: Spooled<u8>,
+    letter_start: Spooled<u64>,
     feature_start: Spooled<u64>,
     features: Spooled<Feature>,
     /// (query, title) hashes of all pairs, ascending, each once.
@@ -70,20 +125,22 @@ pub struct ClickLog {
     dictionary: Dictionary,
     statistics: LogStatistics,
     skipped: Skipped,
+    skipped_titles: Vec<Skipped>,
     fingerprint: u64,
 }
 
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Record {
-    /// Where the query's words begin; the title's follow.
+    /// Where the query's words begin; the title's follow, or are the same words.
     start: u64,
     query: u64,
     title: u64,
     query_words: u32,
     title_words: u32,
     weight: f32,
-    padding: u32,
+    /// 1 for a title that is its own query, otherwise 0.
+    is_title: u32,
     /// Where the query's pairs begin in `clicked`.
     clicked: u64,
 }
@@ -127,37 +184,68 @@ impl ClickLog {
         config: LogConfig<'_>,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<(), ClickLog>> {
-        let name = clicks.name();
         let mut building = Building::new(storage, config)?;
-        let skipped = clicks.read(config.field, config.weighting, &mut |query, title, weight| {
-            building.add(query, title, weight)?;
-            Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
-                true => progress(building.statistics.pairs),
-                false => ControlFlow::Continue(()),
-            })
-        })?;
-        let ControlFlow::Continue(skipped) = skipped else { return Ok(ControlFlow::Break(())) };
-        if progress(building.statistics.pairs).is_break() {
-            return Ok(ControlFlow::Break(()));
+        if let Some(name) = clicks.name() {
+            let skipped = clicks.read(config.field, config.weighting, &mut |query, title, weight| {
+                building.add(query, title, weight)?;
+                Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
+                    true => progress(building.statistics.pairs),
+                    false => ControlFlow::Continue(()),
+                })
+            })?;
+            let ControlFlow::Continue(skipped) = skipped else { return Ok(ControlFlow::Break(())) };
+            if progress(building.statistics.pairs).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            building.end_clicks(&name, skipped)?;
         }
-        building.finish(&name, skipped).map(ControlFlow::Continue)
+        for path in config.titles {
+            if building.read_titles(path, progress)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        building.finish().map(ControlFlow::Continue)
     }
 
-    /// Number of pairs.
+    /// The numbers of a section's pairs.
+    pub fn section(&self, section: Section) -> std::ops::Range<u64> {
+        let (clicks, all) = (self.statistics.pairs, self.records.len() as u64);
+        match section {
+            Section::Clicks => 0..clicks,
+            Section::Titles => clicks..all,
+        }
+    }
+
+    /// Number of clicked pairs; the numbers after them are those of titles.
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.statistics.pairs as usize
     }
 
-    /// Never: a log without pairs is an error.
+    /// Whether there is no clicked pair: then there are titles.
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.len() == 0
+    }
+
+    /// Number of distinct words, as far as they were remembered.
+    pub(crate) fn words(&self) -> usize {
+        self.letter_start.len() - 1
+    }
+
+    /// The letters of a word.
+    pub(crate) fn word(&self, word: WordId) -> &str {
+        let (start, end) = (self.letter_start[word as usize], self.letter_start[word as usize + 1]);
+        std::str::from_utf8(&self.letters[start as usize..end as usize]).expect("written from a str")
     }
 
     /// A pair by its number.
     pub fn pair(&self, number: usize) -> Pair<'_> {
         let record = &self.records[number];
-        let texts = &self.words[record.start as usize..][..(record.query_words + record.title_words) as usize];
-        let (query_words, title_words) = texts.split_at(record.query_words as usize);
+        let texts = &self.words[record.start as usize..];
+        let query_words = &texts[..record.query_words as usize];
+        let title_words = match record.is_title {
+            0 => &texts[query_words.len()..][..record.title_words as usize],
+            _ => query_words,
+        };
         Pair { query_words, title_words, weight: record.weight, query: record.query, title: record.title }
     }
 
@@ -215,6 +303,11 @@ impl ClickLog {
         &self.skipped
     }
 
+    /// The lines that were left out of each file of titles.
+    pub fn skipped_titles(&self) -> &[Skipped] {
+        &self.skipped_titles
+    }
+
     /// Of everything that training can see of the log.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
@@ -250,6 +343,8 @@ struct Building<'a> {
     /// Whether any pair weighs more than nothing.
     weighs: bool,
     statistics: LogStatistics,
+    skipped: Skipped,
+    skipped_titles: Vec<Skipped>,
     fingerprint: Xxh3,
 }
 
@@ -272,6 +367,8 @@ impl Building<'_> {
             texts: [Vec::new(), Vec::new()],
             weighs: false,
             statistics: LogStatistics::default(),
+            skipped: Skipped::default(),
+            skipped_titles: Vec::new(),
             fingerprint: Xxh3::new(),
         })
     }
@@ -300,7 +397,7 @@ impl Building<'_> {
             query_words: query.len() as u32,
             title_words: title.len() as u32,
             weight,
-            padding: 0,
+            is_title: 0,
             clicked: 0,
         };
         for &word in query.iter().chain(title) {
@@ -311,6 +408,71 @@ impl Building<'_> {
         self.fingerprint.update(bytemuck::bytes_of(&[query_hash, title_hash, u64::from(weight.to_bits())]));
         self.records.push(&record)?;
         self.clicked.push(&[query_hash, title_hash])
+    }
+
+    /// Adds the titles of a file; an error if none has a word.
+    fn read_titles(
+        &mut self,
+        path: &Path,
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let (path, reader) = open_titles(path)?;
+        let before = self.statistics.titles.titles;
+        let (mut skipped, mut flow) = (Skipped::default(), ControlFlow::Continue(()));
+        each_title(&path, reader, self.config.field, |title| match title.document {
+            _ if flow.is_break() => Ok(()),
+            Ok((_, text)) => {
+                self.add_title(text)?;
+                let read = self.statistics.pairs + self.statistics.titles.titles;
+                if read.is_multiple_of(1 << 16) {
+                    flow = progress(read);
+                }
+                Ok(())
+            }
+            Err(fault) => {
+                skipped.add(title.line, fault);
+                Ok(())
+            }
+        })?;
+        if flow.is_continue() && self.statistics.titles.titles == before {
+            return Err(Error::Log { path, fault: LogFault::NoTitles });
+        }
+        self.statistics.titles.skipped += skipped.count;
+        self.skipped_titles.push(skipped);
+        Ok(flow)
+    }
+
+    fn add_title(&mut self, title: &str) -> Result<()> {
+        if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
+            self.forget_words()?;
+        }
+        let (hash, trigrams) = self.read_text(1, title)?;
+        let title = &self.texts[1];
+        let words = title.len() as u32;
+        if words == 0 {
+            self.statistics.titles.without_words += 1;
+            return Ok(());
+        }
+        self.statistics.titles.titles += 1;
+        self.statistics.titles.words += u64::from(words);
+        self.statistics.titles.trigrams += trigrams;
+        for &word in title {
+            self.occurrences[(word - self.first_word) as usize] += 1;
+        }
+        let record = Record {
+            start: self.words.len(),
+            query: hash,
+            title: hash,
+            query_words: words,
+            title_words: words,
+            weight: 1.0,
+            is_title: 1,
+            clicked: 0,
+        };
+        self.words.extend(title)?;
+        self.fingerprint.update(bytemuck::bytes_of(&[hash, u64::MAX]));
+        self.records.push(&record)?;
+        self.clicked.push(&[hash, hash])
     }
 
     /// Fills `texts[side]`; returns the text's hash and its number of trigrams.
@@ -368,30 +530,40 @@ impl Building<'_> {
         Ok(())
     }
 
-    fn finish(mut self, path: &Path, skipped: Skipped) -> Result<ClickLog> {
-        self.count_trigrams()?;
+    /// Takes no more clicks; an error if there is nothing to learn from those of `path`.
+    fn end_clicks(&mut self, path: &Path, skipped: Skipped) -> Result<()> {
         self.statistics.skipped = skipped.count;
+        let fault = if self.statistics.pairs == 0 {
+            LogFault::NoPairs { skipped: skipped.count, without_words: self.statistics.without_words }
+        } else if !self.weighs {
+            LogFault::NoWeight { pairs: self.statistics.pairs }
+        } else {
+            self.skipped = skipped;
+            return Ok(());
+        };
+        Err(Error::Log { path: path.to_owned(), fault })
+    }
+
+    fn finish(mut self) -> Result<ClickLog> {
+        self.count_trigrams()?;
         self.statistics.distinct_trigrams = self.trigrams.len() as u64;
-        if self.statistics.pairs == 0 {
-            let fault = LogFault::NoPairs { skipped: skipped.count, without_words: self.statistics.without_words };
-            return Err(Error::Log { path: path.to_owned(), fault });
-        }
-        if !self.weighs {
-            return Err(Error::Log {
-                path: path.to_owned(),
-                fault: LogFault::NoWeight { pairs: self.statistics.pairs },
-            });
-        }
-        let dictionary = Dictionary::from_counts(std::mem::take(&mut self.trigrams), self.config.max_trigrams);
+        let counts = std::mem::take(&mut self.trigrams);
+        let dictionary = match self.config.dictionary {
+            None => Dictionary::from_counts(counts, self.config.max_trigrams),
+            Some(dictionary) => dictionary.grown(counts, self.config.max_trigrams),
+        };
 
         let (mut feature_start, mut features) = (Spool::new(self.storage)?, Spool::new(self.storage)?);
         let (letters, lengths) = (self.letters.finish()?, self.lengths.finish()?);
         let mut of_word = Vec::new();
         let mut end = 0;
+        let mut letter_start = Spool::new(self.storage)?;
+        letter_start.push(&0)?;
         feature_start.push(&0)?;
         for &length in lengths.iter() {
             let word = std::str::from_utf8(&letters[end..end + length as usize]).expect("written from a str");
             end += length as usize;
+            letter_start.push(&(end as u64))?;
             dictionary.hash_word(word, &mut of_word);
             features.extend(&of_word)?;
             feature_start.push(&features.len())?;
@@ -412,12 +584,15 @@ impl Building<'_> {
         Ok(ClickLog {
             records,
             words: self.words.finish()?,
+            letters,
+            letter_start: letter_start.finish()?,
             feature_start: feature_start.finish()?,
             features: features.finish()?,
             clicked,
             dictionary,
             statistics: self.statistics,
-            skipped,
+            skipped: self.skipped,
+            skipped_titles: self.skipped_titles,
             fingerprint: self.fingerprint.digest(),
         })
     }
@@ -474,8 +649,14 @@ mod tests {
         mapped
     }
 
-    const CONFIG: LogConfig<'_> =
-        LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 4, max_trigrams: 100 };
+    const CONFIG: LogConfig<'_> = LogConfig {
+        field: TITLE,
+        weighting: Weighting::Log,
+        max_words: 4,
+        max_trigrams: 100,
+        titles: &[],
+        dictionary: None,
+    };
 
     #[test]
     fn pairs_that_all_weigh_nothing_are_refused() {
@@ -533,7 +714,7 @@ mod tests {
         building.add("red shoe", "red", 1.0).expect("added");
         building.forget_words().expect("room");
         building.add("red shoe", "shoe", 1.0).expect("added");
-        let log = building.finish(Path::new("x"), Skipped::default()).expect("a log");
+        let log = building.finish().expect("a log");
         let (first, second) = (log.pair(0), log.pair(1));
         assert_eq!(first.query, second.query);
         assert_eq!((first.query_words, second.query_words), (&[0, 1][..], &[2, 3][..]));

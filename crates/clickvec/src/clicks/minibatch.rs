@@ -1,13 +1,16 @@
 //! Minibatches: pairs in a random order, each distinct title once, and every pair's negatives.
 
-use super::{ClickLog, Spooled, Storage};
+use super::viewed::ViewedQueries;
+use super::{ClickLog, Section, Spooled, Storage};
 use crate::error::Result;
 use crate::loss::{NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
-use crate::text::batch::Batch;
+use crate::text::batch::{Batch, WordFeatures};
+use crate::views::Views;
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// How many negatives a pair has.
@@ -31,8 +34,16 @@ pub enum NegativeSource {
 }
 
 /// How minibatches are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinibatchConfig {
+    /// Which pairs.
+    pub section: Section,
+    /// With clicks: titles that stand among the pairs of an epoch, each paired with itself, for every clicked pair.
+    pub titles: f32,
+    /// How queries are changed.
+    pub query_views: Views,
+    /// How a title is changed that is its own query.
+    pub title_views: Views,
     /// Pairs in a minibatch; the last of an epoch may have fewer.
     pub size: usize,
     /// How many negatives a pair has.
@@ -43,6 +54,8 @@ pub struct MinibatchConfig {
     pub shared_tower: bool,
     /// Of the order of the pairs and of the negatives.
     pub seed: u64,
+    /// Members that learn side by side, each from minibatches of its own.
+    pub members: usize,
 }
 
 /// Makes the minibatches of a log, any one at any time: nothing depends on those before it.
@@ -71,6 +84,19 @@ pub struct Minibatch {
     query_of: Vec<u32>,
     /// For each of `queries_once`, the titles that cannot be its negatives.
     blocked: TitleLists,
+    views: ViewedQueries,
+    /// The minibatches of the members after the first.
+    others: Vec<Minibatch>,
+}
+
+impl Minibatch {
+    /// The minibatch of a member, counted from 0.
+    pub(crate) fn of_member(&self, member: usize) -> &Minibatch {
+        match member.checked_sub(1) {
+            None => self,
+            Some(other) => &self.others[other],
+        }
+    }
 }
 
 /// The distinct titles, or queries, of a minibatch: row → pair of the log, and hash → row.
@@ -97,16 +123,78 @@ impl<'a> Minibatches<'a> {
 
     /// Minibatches in an epoch.
     pub fn per_epoch(&self) -> u64 {
-        self.log.len().div_ceil(self.config.size) as u64
+        self.pairs().div_ceil(self.config.size as u64)
+    }
+
+    /// Pairs in an epoch.
+    pub fn pairs(&self) -> u64 {
+        let section = self.log.section(self.config.section);
+        section.end - section.start + self.titles_among_clicks()
+    }
+
+    fn titles_among_clicks(&self) -> u64 {
+        match self.config.section {
+            Section::Titles => 0,
+            Section::Clicks => {
+                let (clicks, titles) = (self.log.section(Section::Clicks), self.log.section(Section::Titles));
+                ((clicks.end as f64 * f64::from(self.config.titles)) as u64).min(titles.end - titles.start)
+            }
+        }
+    }
+
+    /// Replaces `numbers` by the pairs of a minibatch, in the epoch's order.
+    fn choose(&self, seed: u64, epoch: u64, index: u64, numbers: &mut Vec<u64>) {
+        let (pairs, size) = (self.pairs(), self.config.size as u64);
+        let order = Permutation::new(pairs, seed, "order", epoch);
+        let places = index * size..((index + 1) * size).min(pairs);
+        numbers.clear();
+        let section = self.log.section(self.config.section);
+        if self.titles_among_clicks() == 0 {
+            numbers.extend(places.map(|place| section.start + order.at(place)));
+            return;
+        }
+        let titles = self.log.section(Section::Titles);
+        let drawn = Permutation::new(titles.end - titles.start, seed, "titles among clicks", epoch);
+        numbers.extend(places.map(|place| match order.at(place) {
+            click if click < section.end => click,
+            title => titles.start + drawn.at(title - section.end),
+        }));
+    }
+
+    /// Whether every query is read as it is in the log.
+    fn is_plain(&self) -> bool {
+        match self.config.section {
+            Section::Clicks => self.config.query_views == Views::NONE && self.titles_among_clicks() == 0,
+            Section::Titles => false,
+        }
     }
 
     /// Fills minibatch number `index` of `epoch`, both counted from 0.
     pub fn fill(&self, epoch: u64, index: u64, minibatch: &mut Minibatch) {
-        let (log, size) = (self.log, self.config.size as u64);
-        let order = Permutation::new(log.len() as u64, self.config.seed, "order", epoch);
-        let Minibatch { queries, titles, pairs, rows, numbers, eligible, queries_once, query_of, blocked } = minibatch;
-        numbers.clear();
-        numbers.extend((index * size..((index + 1) * size).min(log.len() as u64)).map(|place| order.at(place)));
+        if self.config.members < 2 {
+            return self.fill_one(self.config.seed, epoch, index, minibatch);
+        }
+        let mut others = std::mem::take(&mut minibatch.others);
+        others.resize_with(self.config.members - 1, Minibatch::default);
+        rayon::join(
+            || self.fill_one(self.config.seed, epoch, index, minibatch),
+            || {
+                (1u64..).zip(&mut others).collect::<Vec<_>>().into_par_iter().for_each(|(member, other)| {
+                    let seed = rng::stream(self.config.seed, "member", member).random();
+                    self.fill_one(seed, epoch, index, other);
+                });
+            },
+        );
+        minibatch.others = others;
+    }
+
+    /// Fills a minibatch as a run of this seed has it.
+    fn fill_one(&self, seed: u64, epoch: u64, index: u64, minibatch: &mut Minibatch) {
+        let log = self.log;
+        let Minibatch {
+            queries, titles, pairs, rows, numbers, eligible, queries_once, query_of, blocked, views, ..
+        } = minibatch;
+        self.choose(seed, epoch, index, numbers);
         log.prefetch(numbers);
         rows.clear();
         queries_once.clear();
@@ -124,7 +212,7 @@ impl<'a> Minibatches<'a> {
             NegativeRows::Listed(lists) | NegativeRows::AllBut(lists) => lists,
         };
         lists.clear();
-        let mut stream = rng::stream(self.config.seed, "negatives", epoch * self.per_epoch() + index);
+        let mut stream = rng::stream(seed, "negatives", epoch * self.per_epoch() + index);
         if self.titles.is_none() {
             blocked.clear();
             queries_once.pairs.iter().for_each(|&number| block(log, rows, number, blocked));
@@ -151,19 +239,47 @@ impl<'a> Minibatches<'a> {
             }
         };
 
-        let features = log.dictionary().len();
-        let query_texts = numbers.iter().map(|&number| log.pair(number as usize).query_words);
         let title_texts = rows.pairs.iter().map(|&number| log.pair(number as usize).title_words);
+        if self.is_plain() {
+            let query_texts = numbers.iter().map(|&number| log.pair(number as usize).query_words);
+            self.pack(query_texts, title_texts, log, queries, titles);
+            return;
+        }
+        views.clear();
+        let first_title = log.section(Section::Titles).start;
+        let name = match self.config.section {
+            Section::Titles => "views of titles",
+            Section::Clicks => "views of queries",
+        };
+        let mut stream = rng::stream(seed, name, epoch * self.per_epoch() + index);
+        for &number in numbers.iter() {
+            let how = if number < first_title { &self.config.query_views } else { &self.config.title_views };
+            views.push(log, log.pair(number as usize).query_words, how, &mut stream);
+        }
+        self.pack(views.texts(), title_texts, &views.words(log), queries, titles);
+    }
+
+    /// Packs the texts into one batch for each tower.
+    fn pack<'t>(
+        &self,
+        query_texts: impl Iterator<Item = &'t [WordId]> + Send,
+        title_texts: impl Iterator<Item = &'t [WordId]> + Send,
+        words: &impl WordFeatures,
+        queries: &mut Batch,
+        titles: &mut Batch,
+    ) {
+        let features = self.log.dictionary().len();
         if self.config.shared_tower {
-            queries.fill(query_texts.chain(title_texts), log);
+            queries.fill(query_texts.chain(title_texts), words);
             queries.plan_rows(features);
             return;
         }
-        let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'a [WordId]>| {
-            batch.fill(texts, log);
+        let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'t [WordId]>| {
+            batch.fill(texts, words);
             batch.plan_rows(features);
         };
-        rayon::join(|| fill(queries, &mut query_texts.into_iter()), || fill(titles, &mut title_texts.into_iter()));
+        let (mut query_texts, mut title_texts) = (query_texts, title_texts);
+        rayon::join(|| fill(queries, &mut query_texts), || fill(titles, &mut title_texts));
     }
 }
 
@@ -299,12 +415,23 @@ mod tests {
     fn log(folder: &Path, rows: &str) -> ClickLog {
         let path = folder.join("clicks.tsv");
         std::fs::write(&path, format!("query\ttitle\n{rows}")).expect("written");
-        let config = LogConfig { field: TITLE, weighting: Weighting::Log, max_words: 64, max_trigrams: 1000 };
+        let config = LogConfig { max_trigrams: 1000, ..LogConfig::default() };
         ClickLog::read(ClickSource::file(&path), Storage::Folder(folder), config).expect("a log")
     }
 
     fn config(negatives: Negatives, source: NegativeSource) -> MinibatchConfig {
-        MinibatchConfig { size: 16, negatives, source, shared_tower: false, seed: 3 }
+        MinibatchConfig {
+            section: Section::Clicks,
+            titles: 0.0,
+            query_views: Views::NONE,
+            title_views: Views::NONE,
+            size: 16,
+            negatives,
+            source,
+            shared_tower: false,
+            seed: 3,
+            members: 1,
+        }
     }
 
     /// 40 queries, each with two titles clicked; every title is clicked for two queries.

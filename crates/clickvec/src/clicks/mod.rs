@@ -6,10 +6,11 @@ mod minibatch;
 mod reader;
 mod source;
 mod spool;
+mod viewed;
 
 use serde::{Deserialize, Serialize};
 
-pub use log::{ClickLog, LogConfig, LogStatistics, Pair};
+pub use log::{ClickLog, LogConfig, LogStatistics, Pair, Section, TitleStatistics};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::{Click, ClickReader};
 pub use source::ClickSource;

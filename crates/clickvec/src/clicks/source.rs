@@ -20,6 +20,7 @@ use crate::tables::Skipped;
 pub struct ClickSource<'a>(Kind<'a>);
 
 enum Kind<'a> {
+    None,
     File(&'a Path),
     Pairs(Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>),
 }
@@ -28,6 +29,16 @@ enum Kind<'a> {
 type OnPair<'f> = dyn FnMut(&str, &str, f32) -> Result<ControlFlow<()>> + 'f;
 
 impl<'a> ClickSource<'a> {
+    /// No clicks: there are titles alone to learn from.
+    pub fn none() -> ClickSource<'a> {
+        ClickSource(Kind::None)
+    }
+
+    /// Whether there are no clicks.
+    pub fn is_none(&self) -> bool {
+        matches!(self.0, Kind::None)
+    }
+
     /// The pairs of a table: see [`ClickReader::open`]. A broken line is skipped and counted.
     pub fn file(path: &'a Path) -> ClickSource<'a> {
         ClickSource(Kind::File(path))
@@ -62,11 +73,12 @@ impl<'a> ClickSource<'a> {
         })))
     }
 
-    /// What messages call it.
-    pub(super) fn name(&self) -> PathBuf {
+    /// What messages call it; `None` where there are no clicks.
+    pub(super) fn name(&self) -> Option<PathBuf> {
         match self.0 {
-            Kind::File(path) => path.to_owned(),
-            Kind::Pairs(_) => PathBuf::from("pairs from memory"),
+            Kind::None => None,
+            Kind::File(path) => Some(path.to_owned()),
+            Kind::Pairs(_) => Some(PathBuf::from("pairs from memory")),
         }
     }
 
@@ -78,6 +90,7 @@ impl<'a> ClickSource<'a> {
         on_pair: &mut OnPair<'_>,
     ) -> Result<ControlFlow<(), Skipped>> {
         match self.0 {
+            Kind::None => Ok(ControlFlow::Continue(Skipped::default())),
             Kind::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Skipped::default())),
             Kind::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
@@ -100,7 +113,7 @@ impl<'a> From<&'a Path> for ClickSource<'a> {
 
 impl std::fmt::Debug for ClickSource<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ClickSource({})", self.name().display())
+        write!(f, "ClickSource({:?})", self.name())
     }
 }
 

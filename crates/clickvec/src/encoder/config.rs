@@ -1,7 +1,8 @@
 //! The kind of an encoder, and its sizes.
 
 use super::bidirectional::BilstmConfig;
-use super::{ClsmConfig, DssmConfig, Encoder, LstmConfig, RnnConfig, TextStatistics};
+use super::members::MAX_MEMBERS;
+use super::{ClsmConfig, DssmConfig, Encoder, LstmConfig, MembersConfig, RnnConfig, TextStatistics};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,6 +20,8 @@ pub enum EncoderConfig {
     Lstm(LstmConfig),
     /// Two LSTMs, one of which reads right to left; the embedding is both, one after the other.
     Bilstm(LstmConfig),
+    /// Several LSTMs, each trained on its own; the embedding is their unit vectors, one after the other.
+    Members(MembersConfig),
 }
 
 /// Everything that is known of one kind of encoder, given its sizes. Each encoder's file implements it.
@@ -74,6 +77,7 @@ impl EncoderConfig {
             EncoderConfig::Rnn(config) => question(config),
             EncoderConfig::Lstm(config) => question(config),
             EncoderConfig::Bilstm(config) => question(&BilstmConfig(*config)),
+            EncoderConfig::Members(config) => question(config),
         }
     }
 
@@ -87,7 +91,7 @@ impl EncoderConfig {
         self.ask(|kind| kind.parameters(features as u64))
     }
 
-    /// Name of the kind: `lstm`, `bilstm`, `rnn`, `clsm` or `dssm`.
+    /// Name of the kind: `lstm`, `bilstm`, `rnn`, `clsm`, `dssm` or `members`.
     pub fn kind(&self) -> &'static str {
         self.ask(|kind| kind.name())
     }
@@ -95,6 +99,14 @@ impl EncoderConfig {
     /// The first size that no encoder can have, with why; `None` if all are fine.
     pub fn fault(&self) -> Option<SizeFault> {
         self.ask(|kind| kind.fault())
+    }
+
+    /// Number of encoders that learn side by side, each on its own: 1 but for [`EncoderConfig::Members`].
+    pub fn members(&self) -> usize {
+        match self {
+            EncoderConfig::Members(config) => config.members,
+            _ => 1,
+        }
     }
 
     /// Whether it reads word after word and remembers, so that errors flow back through the words.
@@ -141,6 +153,9 @@ pub enum SizeFault {
     /// A layer without units or with too many.
     #[error("expected 1 to {MAX_UNITS} units in a layer, found {0}")]
     Units(usize),
+    /// No member or too many.
+    #[error("expected 1 to {MAX_MEMBERS} members, found {0}")]
+    Members(usize),
     /// No layer or too many.
     #[error("expected 1 to {MAX_LAYERS} layers, found {0}")]
     Layers(usize),

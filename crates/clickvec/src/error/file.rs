@@ -141,6 +141,25 @@ pub enum FileFault {
     },
 }
 
+/// Why training cannot begin with a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InitFault {
+    /// It has another encoder.
+    #[error(
+        "expected an initial model of the encoder {expected}, found {found}; begin with another or train its encoder"
+    )]
+    Encoder {
+        /// That of the settings.
+        expected: String,
+        /// That of the model.
+        found: String,
+    },
+    /// It has two towers, of which one would be lost.
+    #[error("expected an initial model with one tower for queries and titles, found two; train two towers")]
+    Towers,
+}
+
 /// Why a run cannot continue from a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -154,6 +173,9 @@ pub enum ResumeFault {
     /// The log changed.
     #[error("cannot resume with another click log than the interrupted run's; start the training anew")]
     Log,
+    /// The model that training began with is another one.
+    #[error("cannot resume with another initial model than the interrupted run's; start anew instead of resuming")]
+    Init,
     /// The validation set changed.
     #[error("cannot resume with another validation set than the interrupted run's; start the training anew")]
     Validation,

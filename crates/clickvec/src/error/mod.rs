@@ -9,7 +9,7 @@ mod table;
 mod test_set;
 mod vector_file;
 
-pub use file::{FileFault, ResumeFault};
+pub use file::{FileFault, InitFault, ResumeFault};
 pub use index::IndexFault;
 pub use plan::PlanFault;
 pub(crate) use shown::said;
@@ -210,6 +210,9 @@ pub enum Error {
         /// What it was for.
         what: &'static str,
     },
+    /// Training cannot begin with a model.
+    #[error(transparent)]
+    Init(#[from] InitFault),
     /// A click log has nothing to train on.
     #[error("{}: {}", shown(path), told(fault))]
     Log {
@@ -268,6 +271,7 @@ impl Error {
             | Error::BadTitle { .. }
             | Error::BadWeight { .. }
             | Error::Plan(_)
+            | Error::Init(_)
             | Error::Setting(_) => ErrorKind::Request,
             Error::File { .. }
             | Error::NotPlain { .. }

@@ -205,6 +205,9 @@ pub enum LogFault {
         /// Pairs of which a side has no word.
         without_words: u64,
     },
+    /// No line is a title with a word.
+    #[error("expected titles with words, found none; see docs/formats.md")]
+    NoTitles,
     /// No pair weighs more than nothing.
     #[error(
         "expected pairs to learn from, found {pairs} whose weights or counts are all 0; see docs/reference/tables.md"

@@ -43,6 +43,21 @@ impl<T> Lists<T> {
     pub(crate) fn len(&self) -> usize {
         self.start.len() - 1
     }
+
+    pub(crate) fn clear(&mut self) {
+        self.start.truncate(1);
+        self.items.clear();
+    }
+
+    /// Makes a list of the items since the last one.
+    pub(crate) fn end_list(&mut self) {
+        self.start.push(self.items.len() as u32);
+    }
+
+    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
+        self.items.extend(list);
+        self.end_list();
+    }
 }
 
 /// At most [`BLOCK_TEXTS`] texts of similar length.

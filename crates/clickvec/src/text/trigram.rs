@@ -113,6 +113,17 @@ impl Dictionary {
         Dictionary { trigrams, ids }
     }
 
+    /// This dictionary with more trigrams after its own: the most frequent of `counts` that it lacks, until there are
+    /// `max_trigrams`.
+    pub fn grown(&self, counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
+        let lacking = counts.into_iter().filter(|(trigram, _)| !self.ids.contains_key(trigram));
+        let new = Dictionary::from_counts(lacking, max_trigrams.saturating_sub(self.len()));
+        let mut grown = self.clone();
+        grown.ids.extend(new.trigrams.iter().copied().zip(self.len() as u32..));
+        grown.trigrams.extend(new.trigrams);
+        grown
+    }
+
     /// The dictionary in which `trigrams[i]` has the id `i`.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! run continues to the same bytes. What is lazy is saved as lazy.
 
 use super::device::{Learner, OptimizerState, TowerState};
+use super::stage::{Stage, stage_after};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
 use crate::error::{Error, FileFault, Result, ResumeFault};
@@ -43,12 +44,14 @@ impl Progress {
     }
 
     /// Whether a run can be here after `updates`: between two minibatches, all of them full so far.
-    fn is_possible(&self, updates: u64, minibatches: u64, run: &TrainingRecord) -> bool {
-        let before = u64::from(self.epoch).checked_mul(minibatches);
+    fn is_possible(&self, updates: u64, stages: &[Stage<'_>]) -> bool {
+        let stage = &stages[stage_after(stages, self.epoch)];
+        let minibatches = stage.minibatches.per_epoch();
+        let before = u64::from(self.epoch - stage.before).checked_mul(minibatches);
         updates.checked_sub(self.minibatch) == before
             && self.minibatch < minibatches
-            && self.minibatch.checked_mul(run.config.minibatch as u64) == Some(self.pairs)
-            && self.epoch <= run.config.epochs
+            && self.minibatch.checked_mul(stage.config.minibatch as u64) == Some(self.pairs)
+            && self.epoch - stage.before <= stage.config.epochs
             && self.kept <= self.epoch
     }
 }
@@ -115,13 +118,14 @@ pub(super) struct Resumed {
     pub(super) kept: Option<String>,
 }
 
-/// Puts `learner` into the state of the checkpoint beside `output`, if it is of the same run; `minibatches` are those of
-/// an epoch. Where anything is wrong, the learner is as it was.
+/// Puts `learner` into the state of the checkpoint beside `output`, if it is of the same run. `begin` begins a stage whose
+/// number is not 0 with the learner's weights. Where anything is wrong, the weights are as they were.
 pub(super) fn load(
     output: &Path,
     run: &TrainingRecord,
-    minibatches: u64,
-    learner: &mut dyn Learner,
+    stages: &[Stage<'_>],
+    learner: &mut Box<dyn Learner>,
+    begin: impl FnOnce(usize, &mut Box<dyn Learner>) -> Result<()>,
 ) -> Result<Resumed> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
@@ -130,7 +134,7 @@ pub(super) fn load(
     if let Some(fault) = difference(&header.run, run) {
         return Err(Error::Resume { path, fault });
     }
-    if !header.progress.is_possible(header.updates, minibatches, run) {
+    if !header.progress.is_possible(header.updates, stages) {
         return Err(damaged(FileFault::Progress));
     }
     let kept = kept_model(output, &path, run, header.progress.kept)?;
@@ -138,6 +142,10 @@ pub(super) fn load(
     let found = fingerprint(&all_entries(&states), &(header.updates, &header.progress, &header.run));
     if found != header.fingerprint {
         return Err(damaged(FileFault::Fingerprint { expected: header.fingerprint, found }));
+    }
+    let stage = stage_after(stages, header.progress.epoch);
+    if stage > 0 {
+        begin(stage, learner)?;
     }
     learner.restore(header.updates, states)?;
     Ok(Resumed { progress: header.progress, kept })
@@ -173,6 +181,9 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
     }
     if interrupted.log_fingerprint != run.log_fingerprint || interrupted.log != run.log {
         return Some(ResumeFault::Log);
+    }
+    if interrupted.init != run.init {
+        return Some(ResumeFault::Init);
     }
     if interrupted.validation_fingerprint != run.validation_fingerprint {
         return Some(ResumeFault::Validation);

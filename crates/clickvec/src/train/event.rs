@@ -1,7 +1,7 @@
 //! What a training run says while it runs: numbers, which the caller may show.
 
 use super::Score;
-use crate::clicks::LogStatistics;
+use crate::clicks::{LogStatistics, Section};
 use crate::tables::Skipped;
 
 /// What a training run reports while it runs.
@@ -17,8 +17,10 @@ pub enum Event {
     Log {
         /// What was found.
         statistics: LogStatistics,
-        /// Lines that were left out.
+        /// Lines of the clicks that were left out.
         skipped: Skipped,
+        /// Lines of each file of titles that were left out.
+        skipped_titles: Vec<Skipped>,
         /// Trigrams in the dictionary.
         trigrams: usize,
         /// Weights of both towers.
@@ -26,15 +28,23 @@ pub enum Event {
     },
     /// Training continues from a checkpoint.
     Resumed {
-        /// Counted from 1.
+        /// What is learnt from.
+        section: Section,
+        /// Of this section, counted from 1.
         epoch: u32,
         /// Minibatches of that epoch that are done.
         minibatch: u64,
     },
     /// A minibatch is done.
     Minibatch {
-        /// Counted from 1.
+        /// What is learnt from.
+        section: Section,
+        /// Of this section, counted from 1.
         epoch: u32,
+        /// Epochs of this section.
+        epochs: u32,
+        /// Pairs of an epoch.
+        of_pairs: u64,
         /// Minibatches of this epoch that are done.
         minibatch: u64,
         /// Minibatches in an epoch.
@@ -60,8 +70,12 @@ pub enum Event {
 /// An epoch in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EpochReport {
-    /// Counted from 1.
+    /// What was learnt from.
+    pub section: Section,
+    /// Of this section, counted from 1.
     pub epoch: u32,
+    /// Epochs of this section.
+    pub epochs: u32,
     /// Mean loss of a pair.
     pub loss: f64,
     /// Pairs of the epoch, divided by its seconds.

@@ -16,18 +16,22 @@
 mod checkpoint;
 mod device;
 mod event;
+mod members;
 mod run;
+mod stage;
 mod step;
 
 pub use self::device::{Cpu, Device, Learner, OptimizerState, Plan, TowerState};
 pub use self::event::{EpochReport, Event};
-pub use crate::settings::{Keep, SettingFault, TrainConfig, TrainingRecord};
+pub use crate::clicks::Section;
+pub use crate::settings::{Keep, SettingFault, TitleConfig, TrainConfig, TrainingRecord};
 
 use crate::clicks::{ClickSource, Storage};
-use crate::error::{Error, Result};
+use crate::error::{Error, InitFault, Result};
 use crate::eval::{Metric, Metrics};
 use crate::files::{Claim, check_replaceable, folder_of, remove_abandoned};
 use crate::model::Model;
+use crate::settings::encoder_text;
 use run::Run;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -48,6 +52,10 @@ pub struct Output<'a> {
 /// What a run may use besides pairs and settings.
 #[derive(Default)]
 pub struct TrainOptions<'a> {
+    /// Files of titles, clicked or not, to learn from before the clicks; [`TrainConfig::titles`] says how.
+    pub titles: &'a [PathBuf],
+    /// A model to begin with, of the same encoder. Its weights stay where its dictionary grows.
+    pub init: Option<&'a Model>,
     /// Judges the model of every epoch.
     pub validation: Option<Validation<'a>>,
     /// A folder for the log's temporary files, so that memory does not grow with the log. Without it they lie beside the
@@ -126,9 +134,9 @@ pub fn train(
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<Outcome<Model>> {
     let started = Instant::now();
-    check_settings(config, &options)?;
+    check_settings(config, &clicks, &options)?;
     let storage = options.scratch.map_or(Storage::Memory, Storage::Folder);
-    let ControlFlow::Continue(log) = run::read(config, clicks, storage, on_event)? else {
+    let ControlFlow::Continue(log) = run::read(config, clicks, &options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
     let mut run = Run::new(config, &log, storage, options, None)?;
@@ -158,7 +166,7 @@ pub fn train_to_file(
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<Outcome<Written>> {
     let started = Instant::now();
-    check_settings(config, &options)?;
+    check_settings(config, &clicks, &options)?;
     if names_a_folder(output.path) {
         return Err(Error::IsFolder { path: output.path.to_owned() });
     }
@@ -172,7 +180,7 @@ pub fn train_to_file(
     }
     let beside = folder_of(output.path);
     let storage = Storage::Folder(options.scratch.unwrap_or(&beside));
-    let ControlFlow::Continue(log) = run::read(config, clicks, storage, on_event)? else {
+    let ControlFlow::Continue(log) = run::read(config, clicks, &options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
     let record = run::record(config, &log, &options);
@@ -188,8 +196,8 @@ pub fn train_to_file(
         // It would no longer belong to what this run leaves in `.partial`.
         checkpoint::remove(output.path);
     } else if checkpoint.exists() {
-        let (epoch, minibatch) = run.resume(output.path)?;
-        if on_event(&Event::Resumed { epoch, minibatch }).is_break() {
+        let resumed = run.resume(output.path)?;
+        if on_event(&resumed).is_break() {
             return Ok(Outcome::Cancelled);
         }
     }
@@ -199,10 +207,33 @@ pub fn train_to_file(
     })
 }
 
-fn check_settings(config: &TrainConfig, options: &TrainOptions<'_>) -> Result<()> {
+fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Result<()> {
     let of_device = || options.device.unwrap_or(&Cpu).fault(config);
-    let fault = config.fault().or_else(of_device).or_else(|| validation_fault(config, options));
-    fault.map_or(Ok(()), |fault| Err(Error::Setting(fault)))
+    let of_sources = || source_fault(config, clicks, options.titles);
+    let fault = config.fault().or_else(of_device).or_else(of_sources).or_else(|| validation_fault(config, options));
+    if let Some(fault) = fault {
+        return Err(Error::Setting(fault));
+    }
+    let fault = options.init.and_then(|init| init_fault(config, init));
+    fault.map_or(Ok(()), |fault| Err(Error::Init(fault)))
+}
+
+fn source_fault(config: &TrainConfig, clicks: &ClickSource<'_>, titles: &[PathBuf]) -> Option<SettingFault> {
+    match (clicks.is_none(), titles, &config.titles) {
+        (true, [], _) => Some(SettingFault::NothingToLearnFrom),
+        (_, [_, ..], None) | (_, [], Some(_)) => Some(SettingFault::Titles { files: titles.len() }),
+        (true, _, Some(settings)) if settings.epochs == 0 => Some(SettingFault::Zero { name: "title epochs" }),
+        _ => None,
+    }
+}
+
+/// Why training cannot begin with a model, if it cannot.
+fn init_fault(config: &TrainConfig, init: &Model) -> Option<InitFault> {
+    if *init.encoder_config() != config.encoder {
+        let (expected, found) = (encoder_text(&config.encoder), encoder_text(init.encoder_config()));
+        return Some(InitFault::Encoder { expected, found });
+    }
+    (config.shared_towers && !init.shared_towers()).then_some(InitFault::Towers)
 }
 
 fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<SettingFault> {
@@ -225,7 +256,9 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     }
     // A model is at `output` only when its run is at an end, which may come before the last epoch.
     let config = &record.config;
-    let whole = found.epoch == config.epochs || config.keep == Keep::Best || config.patience.is_some();
+    let of_titles = config.titles.map_or(0, |titles| titles.epochs);
+    let of_clicks = if found.log.pairs > 0 { config.epochs } else { 0 };
+    let whole = found.epoch == of_titles + of_clicks || config.keep == Keep::Best || config.patience.is_some();
     Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
 }
 

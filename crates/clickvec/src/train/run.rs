@@ -5,20 +5,23 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::checkpoint::{self, Progress, Resumed};
-use super::device::{Cpu, Learner, Plan};
+use super::device::{Cpu, Device, Learner};
+use super::members::begin;
+use super::stage::{Stage, stage_after, stages};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
-use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
+use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage};
 use crate::encoder::{Encoder, Tensor, TextStatistics, initialize};
 use crate::error::{Error, Result};
 use crate::files::publish;
 use crate::model::{Model, prefixes};
-use crate::optimizer::{MomentumSchedule, OptimizerConfig, OptimizerKind};
+use crate::optimizer::OptimizerKind;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
 /// Reads the pairs that are learnt from, and reports what was found.
 pub(super) fn read(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
+    options: &TrainOptions<'_>,
     storage: Storage<'_>,
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), ClickLog>> {
@@ -27,6 +30,8 @@ pub(super) fn read(
         weighting: config.weighting,
         max_words: config.max_words,
         max_trigrams: config.max_trigrams,
+        titles: options.titles,
+        dictionary: options.init.map(Model::dictionary),
     };
     let progress = &mut |pairs| on_event(&Event::Reading { pairs });
     let ControlFlow::Continue(log) = ClickLog::read_watched(clicks, storage, log_config, progress)? else {
@@ -37,6 +42,7 @@ pub(super) fn read(
     let flow = on_event(&Event::Log {
         statistics: log.statistics().clone(),
         skipped: log.skipped().clone(),
+        skipped_titles: log.skipped_titles().to_vec(),
         trigrams,
         parameters: config.encoder.parameters(trigrams).unwrap_or(u64::MAX).saturating_mul(towers),
     });
@@ -57,6 +63,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         epoch: 0,
         updates: 0,
         loss: 0.0,
+        init: options.init.map(|model| model.fingerprint().to_owned()),
     }
 }
 
@@ -64,7 +71,10 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
 pub(super) struct Run<'a, 'v> {
     config: &'a TrainConfig,
     log: &'a ClickLog,
-    minibatches: Minibatches<'a>,
+    stages: Vec<Stage<'a>>,
+    /// Of all stages.
+    epochs: u32,
+    device: &'v dyn Device,
     learner: Box<dyn Learner>,
     progress: Progress,
     record: TrainingRecord,
@@ -84,30 +94,20 @@ impl<'a, 'v> Run<'a, 'v> {
         options: TrainOptions<'v>,
         output: Option<&'a Output<'a>>,
     ) -> Result<Run<'a, 'v>> {
-        let minibatch_config = MinibatchConfig {
-            size: config.minibatch,
-            negatives: config.negatives,
-            source: config.negative_source,
-            shared_tower: config.shared_towers,
-            seed: config.seed,
-        };
-        let minibatches = Minibatches::new(log, minibatch_config, storage)?;
+        let stages = stages(config, log, storage)?;
+        let epochs = epochs(&stages);
         let record = record(config, log, &options);
-        let updates = minibatches.per_epoch() * u64::from(config.epochs);
-        let optimizer = OptimizerConfig {
-            kind: config.optimizer,
-            learning_rate: config.learning_rate,
-            clip_norm: config.clip_norm,
-            momentum: MomentumSchedule::papers(updates),
-        };
-        let plan = Plan { config: config.clone(), optimizer, towers: initial_towers(config, log) };
-        let learner = options.device.unwrap_or(&Cpu).load(plan)?;
+        let device = options.device.unwrap_or(&Cpu);
+        let towers = initial_towers(config, log, options.init);
+        let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
         let progress = Progress::default();
         Ok(Run {
             config,
             log,
-            minibatches,
+            stages,
+            epochs,
+            device,
             learner,
             progress,
             record,
@@ -118,12 +118,24 @@ impl<'a, 'v> Run<'a, 'v> {
         })
     }
 
-    /// Goes to where the checkpoint beside `output` is: epoch, counted from 1, and minibatches of it that are done.
-    pub(super) fn resume(&mut self, output: &Path) -> Result<(u32, u64)> {
-        let per_epoch = self.minibatches.per_epoch();
-        let Resumed { progress, kept } = checkpoint::load(output, &self.record, per_epoch, &mut *self.learner)?;
+    /// Goes to where the checkpoint beside `output` is.
+    pub(super) fn resume(&mut self, output: &Path) -> Result<Event> {
+        let Run { config, log, stages, device, .. } = self;
+        let begin = |stage: usize, learner: &mut Box<dyn Learner>| {
+            let towers = encoders(config, log, learner.snapshot()?);
+            *learner = begin(*device, &stages[stage], towers)?;
+            Ok(())
+        };
+        let Resumed { progress, kept } = checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
         (self.progress, self.fingerprint) = (progress, kept);
-        Ok((self.progress.epoch + 1, self.progress.minibatch))
+        let stage = self.stage();
+        let epoch = self.progress.epoch - stage.before + 1;
+        Ok(Event::Resumed { section: stage.section, epoch, minibatch: self.progress.minibatch })
+    }
+
+    /// The stage of the epoch that is under way.
+    fn stage(&self) -> &Stage<'a> {
+        &self.stages[stage_after(&self.stages, self.progress.epoch)]
     }
 
     /// The model of a run without an output that came to its end.
@@ -147,10 +159,10 @@ impl<'a, 'v> Run<'a, 'v> {
     ) -> Result<ControlFlow<()>> {
         let mut begun = started;
         let mut buffers = [Minibatch::default(), Minibatch::default()];
-        while self.progress.epoch < self.config.epochs && !self.out_of_patience() {
+        while self.progress.epoch < self.epochs && !self.out_of_patience() {
             let resumed_at = self.progress.pairs;
             let flow = self.epoch(&mut buffers, on_event)?;
-            if self.progress.minibatch < self.minibatches.per_epoch() {
+            if self.progress.minibatch < self.stage().minibatches.per_epoch() {
                 return Ok(flow);
             }
             let seconds = begun.elapsed().as_secs_f64();
@@ -160,7 +172,7 @@ impl<'a, 'v> Run<'a, 'v> {
             }
             begun = Instant::now();
         }
-        if self.progress.epoch == self.config.epochs {
+        if self.progress.epoch == self.epochs {
             return Ok(ControlFlow::Continue(()));
         }
         Ok(on_event(&Event::StoppedEarly {
@@ -181,14 +193,16 @@ impl<'a, 'v> Run<'a, 'v> {
         buffers: &mut [Minibatch; 2],
         on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
-        let minibatches = self.minibatches.per_epoch();
-        let epoch = self.progress.epoch;
+        let Run { stages, .. } = self;
+        let Stage { section, config, minibatches: source, before } = &stages[stage_after(stages, self.progress.epoch)];
+        let minibatches = source.per_epoch();
+        let epoch = self.progress.epoch - before;
         let [now, next] = buffers;
-        self.minibatches.fill(u64::from(epoch), self.progress.minibatch, now);
+        source.fill(u64::from(epoch), self.progress.minibatch, now);
         while self.progress.minibatch < minibatches {
             let pairs = now.pairs.positive.len() as u64;
             let following = self.progress.minibatch + 1;
-            let (source, learner) = (&self.minibatches, &mut self.learner);
+            let learner = &mut self.learner;
             let (sum, ()) = rayon::join(
                 || learner.step(now),
                 || {
@@ -204,7 +218,10 @@ impl<'a, 'v> Run<'a, 'v> {
             self.progress.loss += sum.loss;
             self.progress.without_negatives += sum.without_negatives;
             let flow = on_event(&Event::Minibatch {
+                section: *section,
                 epoch: epoch + 1,
+                epochs: config.epochs,
+                of_pairs: source.pairs(),
                 minibatch: self.progress.minibatch,
                 minibatches,
                 pairs,
@@ -232,10 +249,12 @@ impl<'a, 'v> Run<'a, 'v> {
         if !snapshot.iter().flatten().all(is_finite) {
             return Err(self.diverged(self.progress.minibatch));
         }
+        let number = stage_after(&self.stages, self.progress.epoch);
         self.progress.epoch += 1;
         let loss = self.progress.loss / self.progress.pairs as f64;
         self.record.epoch = self.progress.epoch;
-        self.record.updates = self.learner.updates();
+        let before = self.stages[..number].iter().map(Stage::updates).sum::<u64>();
+        self.record.updates = before + self.learner.updates();
         self.record.loss = loss;
         let model = self.model_of(snapshot);
         let validation = self.validation.as_mut().map(|validation| (validation.judge)(&model));
@@ -262,8 +281,11 @@ impl<'a, 'v> Run<'a, 'v> {
                 }
             }
         }
+        let stage = &self.stages[number];
         let report = EpochReport {
-            epoch: progress.epoch,
+            section: stage.section,
+            epoch: progress.epoch - stage.before,
+            epochs: stage.config.epochs,
             loss,
             pairs_per_second: (progress.pairs - resumed_at) as f64 / seconds,
             seconds,
@@ -272,6 +294,11 @@ impl<'a, 'v> Run<'a, 'v> {
             kept,
         };
         progress.begin_epoch();
+        let next = stage_after(&self.stages, self.progress.epoch);
+        if next > number {
+            let towers = encoders(self.config, self.log, self.learner.snapshot()?);
+            self.learner = begin(self.device, &self.stages[next], towers)?;
+        }
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
             checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
         }
@@ -279,14 +306,7 @@ impl<'a, 'v> Run<'a, 'v> {
     }
 
     fn model_of(&self, towers: Vec<Vec<Tensor>>) -> Model {
-        let encoder = |tensors: Vec<Tensor>| {
-            let mut encoder = self.config.encoder.build(self.log.dictionary().len());
-            for (tensor, now) in encoder.tensors_mut().iter_mut().zip(tensors) {
-                *tensor = now;
-            }
-            encoder
-        };
-        let towers = towers.into_iter().map(encoder).collect();
+        let towers = encoders(self.config, self.log, towers);
         Model::new(self.log.dictionary().clone(), towers, self.record.clone())
     }
 
@@ -302,8 +322,25 @@ impl<'a, 'v> Run<'a, 'v> {
     }
 }
 
-/// The towers before the first update.
-fn initial_towers(config: &TrainConfig, log: &ClickLog) -> Vec<Box<dyn Encoder>> {
+/// Epochs of all stages.
+pub(super) fn epochs(stages: &[Stage<'_>]) -> u32 {
+    stages.last().map_or(0, |stage| stage.before + stage.config.epochs)
+}
+
+/// The encoders of these weights, one for each tower.
+fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
+    let encoder = |tensors: Vec<Tensor>| {
+        let mut encoder = config.encoder.build(log.dictionary().len());
+        for (tensor, now) in encoder.tensors_mut().iter_mut().zip(tensors) {
+            tensor.value = now.value;
+        }
+        encoder
+    };
+    towers.into_iter().map(encoder).collect()
+}
+
+/// The towers before the first update: those of `init`, and small random numbers for all that it lacks.
+fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) -> Vec<Box<dyn Encoder>> {
     let statistics = log.statistics();
     let of = |words: u64, trigrams: u64, texts: u64| TextStatistics {
         trigrams_per_word: trigrams as f64 / words as f64,
@@ -311,16 +348,30 @@ fn initial_towers(config: &TrainConfig, log: &ClickLog) -> Vec<Box<dyn Encoder>>
     };
     let (queries, titles) =
         ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
+    // Titles without a click are read by both towers; where there are no clicks, nothing else is.
+    let alone = &statistics.titles;
+    let of = |words: u64, trigrams: u64, texts: u64| match statistics.pairs {
+        0 => of(alone.words, alone.trigrams, alone.titles),
+        _ => of(words, trigrams, texts),
+    };
     let sides = if config.shared_towers {
         vec![of(queries.0 + titles.0, queries.1 + titles.1, 2 * statistics.pairs)]
     } else {
         vec![of(queries.0, queries.1, statistics.pairs), of(titles.0, titles.1, statistics.pairs)]
     };
-    let tower = |(prefix, statistics): (&str, TextStatistics)| {
+    let tower = |(number, (prefix, statistics)): (usize, (&str, TextStatistics))| {
         let mut encoder = config.encoder.build(log.dictionary().len());
         let side = prefix.trim_end_matches('.');
         initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
+        if let Some(init) = init {
+            // The rows of its trigrams come first. One tower may become two.
+            let from = init.towers.get(number).unwrap_or(&init.towers[0]).tensors();
+            for (tensor, from) in encoder.tensors_mut().iter_mut().zip(from) {
+                let known = from.value.data();
+                tensor.value.data_mut()[..known.len()].copy_from_slice(known);
+            }
+        }
         encoder
     };
-    prefixes(config.shared_towers).into_iter().zip(sides).map(tower).collect()
+    prefixes(config.shared_towers).into_iter().zip(sides).enumerate().map(tower).collect()
 }

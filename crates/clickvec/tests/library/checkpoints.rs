@@ -19,7 +19,7 @@ fn resume(validation: Option<&clickvec::eval::Judgments>) -> How<'_> {
 
 fn resumed_at(events: &[Event]) -> Option<(u32, u64)> {
     events.iter().find_map(|event| match event {
-        Event::Resumed { epoch, minibatch } => Some((*epoch, *minibatch)),
+        Event::Resumed { epoch, minibatch, .. } => Some((*epoch, *minibatch)),
         _ => None,
     })
 }

@@ -11,4 +11,5 @@ mod searching;
 mod simulation;
 mod states;
 mod support;
+mod titles;
 mod training;

@@ -4,8 +4,8 @@
 use clickvec::Result;
 use clickvec::clicks::{ClickSource, NegativeSource, Negatives};
 use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, Peephole, RnnConfig,
-    Tensor, TensorKind, Trace,
+    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, MembersConfig, Peephole,
+    RnnConfig, Tensor, TensorKind, Trace,
 };
 use clickvec::eval::{EvaluateOptions, Judgments, evaluate};
 use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
@@ -65,6 +65,7 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
             all.push(EncoderConfig::Bilstm(lstm(3, forget, peephole)));
         }
     }
+    all.push(EncoderConfig::Members(MembersConfig { members: 3, lstm: lstm(5, true, Peephole::Full) }));
     all.push(EncoderConfig::Rnn(RnnConfig { hidden: 5 }));
     for layers in [&[5][..], &[6, 5], &[7, 6, 5]] {
         all.push(EncoderConfig::Dssm(DssmConfig { layers: layers.to_vec() }));
@@ -230,6 +231,19 @@ pub(crate) fn log_rows(pairs: usize, seed: u64) -> String {
     rows
 }
 
+/// Titles over the same topics.
+pub(crate) fn title_rows(titles: usize, seed: u64) -> String {
+    let mut stream = rng::stream(seed, "titles", 0);
+    let mut rows = String::from("id\ttitle\n");
+    for title in 0..titles {
+        let topic = TOPICS[title % TOPICS.len()];
+        let words: Vec<&str> =
+            (0..stream.random_range(1..8)).map(|_| topic[stream.random_range(0..topic.len())]).collect();
+        rows.push_str(&format!("t{title}\t{} {title}\n", words.join(" ")));
+    }
+    rows
+}
+
 /// Judged queries over the same topics.
 pub(crate) fn judgments(seed: u64) -> Judgments {
     let mut rows: Vec<(String, String, String)> = Vec::new();
@@ -268,6 +282,16 @@ impl Place {
         self.folder.path().join("clicks.tsv")
     }
 
+    /// Titles to learn from, if this file is there.
+    pub(crate) fn titles(&self) -> PathBuf {
+        self.folder.path().join("titles.tsv")
+    }
+
+    /// The model that training begins with, if this file is there.
+    pub(crate) fn init(&self) -> PathBuf {
+        self.folder.path().join("init.safetensors")
+    }
+
     pub(crate) fn output(&self) -> PathBuf {
         self.folder.path().join("model.safetensors")
     }
@@ -304,15 +328,18 @@ impl Place {
         how: How<'_>,
         on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
     ) -> Result<Ended<Written>> {
-        let (clicks, path) = (self.clicks(), self.output());
+        let (clicks, titles, path) = (self.clicks(), self.titles(), self.output());
+        let titles = if titles.exists() { vec![titles] } else { Vec::new() };
+        let init = self.init().exists().then(|| Model::load(&self.init()).expect("a model to begin with"));
         let output = Output { path: &path, checkpoint_every: how.checkpoint_every, resume: how.resume };
         let mut judge = how.validation.map(judged_by);
         let validation = how
             .validation
             .zip(judge.as_mut())
             .map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
-        let options = TrainOptions { validation, ..TrainOptions::default() };
-        train_to_file(config, ClickSource::file(&clicks), &output, options, on_event)
+        let options = TrainOptions { validation, titles: &titles, init: init.as_ref(), ..TrainOptions::default() };
+        let clicks = if clicks.exists() { ClickSource::file(&clicks) } else { ClickSource::none() };
+        train_to_file(config, clicks, &output, options, on_event)
     }
 
     /// The names in the folder, sorted.

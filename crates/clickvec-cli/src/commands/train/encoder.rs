@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, LstmConfig, Peephole, RnnConfig};
+use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, LstmConfig, MembersConfig, Peephole, RnnConfig};
 
 /// Which encoder, and its sizes.
 #[derive(clap::Args)]
@@ -15,6 +15,11 @@ pub(super) struct EncoderFlags {
     /// lstm, bilstm: cells (in each direction) [default: 96].
     #[arg(long, value_name = "N")]
     cells: Option<usize>,
+
+    /// lstm: so many in one model, each trained on its own from a seed of its own; a text's vector is theirs, one after the
+    /// other [default: 1; with --titles: 3].
+    #[arg(long, value_name = "N")]
+    members: Option<usize>,
 
     /// rnn: units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each layer [default:
     /// 288,96].
@@ -108,10 +113,11 @@ pub(super) fn refuse_unless(
 }
 
 impl EncoderFlags {
-    /// The encoder that the flags ask for.
-    pub(super) fn config(&self) -> Result<EncoderConfig> {
+    /// The encoder that the flags ask for; an LSTM has `members` unless they say.
+    pub(super) fn config(&self, members: usize) -> Result<EncoderConfig> {
         let kind = self.encoder;
         kind.refuse("--cells", self.cells.is_some(), &Kind::LSTMS)?;
+        kind.refuse("--members", self.members.is_some(), &[Kind::Lstm])?;
         kind.refuse("--forget-gate", self.forget_gate, &Kind::LSTMS)?;
         kind.refuse("--peephole", self.peephole.is_some(), &Kind::LSTMS)?;
         kind.refuse("--hidden", self.hidden.is_some(), &[Kind::Rnn, Kind::Clsm, Kind::Dssm])?;
@@ -119,7 +125,10 @@ impl EncoderFlags {
         kind.refuse("--window", self.window.is_some(), &[Kind::Clsm])?;
         kind.refuse("--no-bias", self.no_bias, &[Kind::Clsm])?;
         let config = match kind {
-            Kind::Lstm => EncoderConfig::Lstm(self.lstm()),
+            Kind::Lstm => match self.members.unwrap_or(members) {
+                1 => EncoderConfig::Lstm(self.lstm()),
+                members => EncoderConfig::Members(MembersConfig { members, lstm: self.lstm() }),
+            },
             Kind::Bilstm => EncoderConfig::Bilstm(self.lstm()),
             Kind::Rnn => match self.hidden.as_deref() {
                 None => EncoderConfig::Rnn(RnnConfig::default()),

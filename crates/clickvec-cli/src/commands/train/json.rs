@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clickvec::train::{EpochReport, Event, Written};
+use clickvec::train::{EpochReport, Event, Section, Written};
 use serde::Serialize;
 
 use crate::metrics::ByKey;
@@ -18,12 +18,16 @@ pub(super) enum JsonEvent<'a> {
         cut: u64,
         trigrams: usize,
         parameters: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        titles: Option<u64>,
     },
     Resumed {
+        section: Section,
         epoch: u32,
         minibatch: u64,
     },
     Epoch {
+        section: Section,
         epoch: u32,
         loss: f64,
         pairs_per_second: f64,
@@ -57,10 +61,13 @@ impl JsonEvent<'_> {
                 cut: statistics.cut,
                 trigrams: *trigrams,
                 parameters: *parameters,
+                titles: Some(statistics.titles.titles).filter(|&titles| titles > 0),
             },
-            &Event::Resumed { epoch, minibatch } => JsonEvent::Resumed { epoch, minibatch },
+            &Event::Resumed { section, epoch, minibatch } => JsonEvent::Resumed { section, epoch, minibatch },
             Event::Epoch(EpochReport {
+                section,
                 epoch,
+                epochs: _,
                 loss,
                 pairs_per_second,
                 seconds,
@@ -68,6 +75,7 @@ impl JsonEvent<'_> {
                 validation,
                 kept: _,
             }) => JsonEvent::Epoch {
+                section: *section,
                 epoch: *epoch,
                 loss: *loss,
                 pairs_per_second: *pairs_per_second,

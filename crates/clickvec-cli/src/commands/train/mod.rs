@@ -13,6 +13,7 @@ use clap::Parser;
 use clickvec::Error;
 use clickvec::clicks::ClickSource;
 use clickvec::eval::{TestSetFiles, files_of_test_set};
+use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::TITLE;
 use clickvec::train::{Event, Outcome, Output, SettingFault, TrainOptions, train_to_file};
@@ -40,7 +41,15 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             "`train {label}`: expected settings of a training, found `{option}`, which a table sees to; leave it out"
         );
     }
-    let config = args.settings.config(&args.encoder, args.validation.is_some());
+    if let Some(option) =
+        [("--titles", !args.titles.is_empty()), ("--init", args.init.is_some())].iter().find(|(_, given)| *given)
+    {
+        bail!(
+            "`train {label}`: expected settings of a training on clicks, found `{}`; train it before, and give the model",
+            option.0
+        );
+    }
+    let config = args.settings.config(&args.encoder, args.validation.is_some(), false);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
     let (topics, titles) = (args.validation_topics, args.validation_titles);
     let validation = args.validation.map(|judged| Validation { judged, topics, titles });
@@ -59,15 +68,26 @@ fn parse(arguments: &[String]) -> Result<Args> {
     Ok(line.args)
 }
 
-/// Learn a model from a click log.
+/// Learn a model from a click log, from titles, or from both.
 ///
-/// The log is a table with the columns query and title, one clicked pair a line, and optionally weight or count; also
+/// Titles need no click: each learns to be found by parts of itself, misspelt now and then. With both, titles come first
+/// and clicks after. The log is a table with the columns query and title, one clicked pair a line, and optionally weight or count; also
 /// .gz and .zst. Broken lines are skipped and counted.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The click log.
+    #[arg(long, value_name = "FILE", required_unless_present = "titles")]
+    clicks: Option<PathBuf>,
+
+    /// Titles to learn from, clicked or not: a table with the columns id and title, or a BEIR corpus. May be given several
+    /// times.
     #[arg(long, value_name = "FILE")]
-    clicks: PathBuf,
+    titles: Vec<PathBuf>,
+
+    /// Begin with the weights of this model instead of random ones: yesterday's, say. Its encoder must be the one that is
+    /// trained; trigrams that it lacks are added.
+    #[arg(long, value_name = "MODEL")]
+    init: Option<PathBuf>,
 
     /// Where the model goes: one safetensors file.
     #[arg(long, short, value_name = "MODEL")]
@@ -119,21 +139,26 @@ impl Args {
 
 /// Trains.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let config = args.settings.config(&args.encoder, args.validation.is_some())?;
+    let config = args.settings.config(&args.encoder, args.validation.is_some(), !args.titles.is_empty())?;
     let validation = args.validation_files();
     for beside in clickvec::train::written_paths(&args.output) {
-        input::refuse_overwriting(&beside, validation.iter().chain([&args.clicks]))?;
+        input::refuse_overwriting(
+            &beside,
+            validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init),
+        )?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
+    let init = args.init.as_deref().map(Model::load).transpose()?;
     let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
     let validation =
         judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
-    let options = TrainOptions { validation, ..TrainOptions::default() };
+    let options = TrainOptions { validation, titles: &args.titles, init: init.as_ref(), ..TrainOptions::default() };
     let output = Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume };
-    let mut reporter = report::Reporter::new(&config, &args.clicks, args.json);
+    let mut reporter = report::Reporter::new(&config, args.clicks.as_deref(), &args.titles, args.json);
     // Until the log is read there is nothing to lose: a signal ends the program at once, as it would end any other.
     let mut interrupt: Option<Result<Interrupt>> = None;
-    let outcome = train_to_file(&config, ClickSource::file(&args.clicks), &output, options, &mut |event| {
+    let clicks = args.clicks.as_deref().map_or_else(ClickSource::none, ClickSource::file);
+    let outcome = train_to_file(&config, clicks, &output, options, &mut |event| {
         if matches!(event, Event::Log { .. }) {
             interrupt = Some(Interrupt::watch());
         }
@@ -162,6 +187,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 pub(crate) fn with_flags(error: Error) -> anyhow::Error {
     let text = match &error {
         Error::Setting(fault) => format!("{}: {error}", flags_of(fault)),
+        Error::Init(_) => format!("`--init`: {error}"),
         Error::Diverged { .. } => format!("{error} (`--learning-rate`, `--clip-norm`)"),
         Error::Resume { .. } => format!("{error} (without `--resume`)"),
         _ => return error.into(),
@@ -175,6 +201,9 @@ fn flags_of(fault: &SettingFault) -> String {
         SettingFault::NotPositive { name, .. } | SettingFault::Zero { name } => {
             return format!("`--{}`", name.replace(' ', "-"));
         }
+        SettingFault::Chance { .. } => &["--augment", "--title-views"],
+        SettingFault::Negative { .. } => &["--titles-among-clicks"],
+        SettingFault::NothingToLearnFrom => &["--clicks", "--titles"],
         SettingFault::Size(_) => &["--encoder"],
         SettingFault::AllUniform => &["--negatives", "--negative-source"],
         SettingFault::Alone => &["--minibatch", "--negative-source"],

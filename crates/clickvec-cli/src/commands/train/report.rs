@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clickvec::clicks::LogStatistics;
 use clickvec::eval::Metric;
-use clickvec::train::{EpochReport, Event, Keep, TrainConfig, Written, written_paths};
+use clickvec::train::{EpochReport, Event, Keep, Section, TrainConfig, Written, written_paths};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -17,15 +17,16 @@ use crate::{input, output, progress};
 
 /// Says what happens as it happens.
 pub(super) struct Reporter {
-    clicks: PathBuf,
+    /// The click log, if there is one, and the files of titles.
+    clicks: Option<PathBuf>,
+    titles: Vec<PathBuf>,
+    /// Of all sections.
     epochs: u32,
     /// Whether there is a best epoch to point at.
     keeps_best: bool,
     json: bool,
     watched: bool,
     bar: Option<ProgressBar>,
-    /// Pairs of an epoch, and of a minibatch.
-    pairs: (u64, u64),
     /// Pairs of the bar's epoch and their summed loss.
     loss: (u64, f64),
     started: Instant,
@@ -35,18 +36,18 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Says what is going to be trained.
-    pub(super) fn new(config: &TrainConfig, clicks: &Path, json: bool) -> Reporter {
+    pub(super) fn new(config: &TrainConfig, clicks: Option<&Path>, titles: &[PathBuf], json: bool) -> Reporter {
         if !json {
             output::note(format_args!("training: {}", config.encoder));
         }
         Reporter {
-            clicks: clicks.to_owned(),
-            epochs: config.epochs,
+            clicks: clicks.map(ToOwned::to_owned),
+            titles: titles.to_vec(),
+            epochs: clicks.map_or(0, |_| config.epochs) + config.titles.map_or(0, |titles| titles.epochs),
             keeps_best: config.keep == Keep::Best,
             json,
             watched: progress::is_watched(),
             bar: None,
-            pairs: (0, config.minibatch as u64),
             loss: (0, 0.0),
             started: Instant::now(),
             failed: None,
@@ -57,16 +58,18 @@ impl Reporter {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Reading { pairs } => self.reading(*pairs),
-            &Event::Minibatch { epoch, minibatch, minibatches, pairs, loss } => {
+            Event::Minibatch { .. } => {
                 if self.watched {
-                    self.minibatch(epoch, minibatch, minibatches, pairs, loss);
+                    self.minibatch(event);
                 }
             }
             other => {
                 self.close();
-                if let Event::Log { statistics, skipped, .. } = other {
-                    self.pairs.0 = statistics.pairs;
-                    input::note_skipped(&self.clicks, skipped);
+                if let Event::Log { skipped, skipped_titles, .. } = other {
+                    let skipped = self.clicks.iter().map(|path| (path, skipped));
+                    for (path, skipped) in skipped.chain(self.titles.iter().zip(skipped_titles)) {
+                        input::note_skipped(path, skipped);
+                    }
                 }
                 if !self.json {
                     self.say(other);
@@ -125,13 +128,17 @@ impl Reporter {
         }
     }
 
-    fn minibatch(&mut self, epoch: u32, minibatch: u64, minibatches: u64, pairs: u64, loss: f64) {
-        let (all, size) = self.pairs;
-        let epochs = self.epochs;
-        let bar = self
-            .bar
-            .get_or_insert_with(|| progress::bar_with_message(all, &format!("epoch {epoch}/{epochs}"), "pairs"));
-        bar.set_position(if minibatch == minibatches { all } else { minibatch.saturating_mul(size) });
+    fn minibatch(&mut self, event: &Event) {
+        let &Event::Minibatch { section, epoch, epochs, of_pairs, minibatch, minibatches, pairs, loss } = event else {
+            return;
+        };
+        let named = format!("{}epoch {epoch}/{epochs}", self.named(section));
+        let bar = match self.bar.take() {
+            Some(bar) => bar,
+            None => progress::bar_with_message(of_pairs, &named, "pairs"),
+        };
+        let bar = self.bar.insert(bar);
+        bar.set_position(if minibatch == minibatches { of_pairs } else { minibatch.saturating_mul(pairs) });
         self.loss = (self.loss.0 + pairs, self.loss.1 + loss * pairs as f64);
         // Every epoch takes about as long as this one.
         let epoch_time = bar.elapsed().saturating_add(bar.eta());
@@ -140,11 +147,21 @@ impl Reporter {
         bar.set_message(format!("loss {:.4}, {left} left", self.loss.1 / self.loss.0.max(1) as f64));
     }
 
+    /// What stands before an epoch's number where not all epochs are of the same section.
+    fn named(&self, section: Section) -> &'static str {
+        match section {
+            _ if self.titles.is_empty() => "",
+            Section::Titles => "titles, ",
+            Section::Clicks => "clicks, ",
+        }
+    }
+
     fn say(&self, event: &Event) {
         match event {
             Event::Log { statistics, trigrams, parameters, .. } => self.say_log(statistics, *trigrams, *parameters),
-            Event::Resumed { epoch, minibatch } => {
-                output::note(format_args!("resumed in epoch {epoch}, minibatches done: {minibatch}"));
+            &Event::Resumed { section, epoch, minibatch } => {
+                let named = self.named(section);
+                output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
             }
             Event::Epoch(report) => self.say_epoch(report),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
@@ -161,8 +178,12 @@ impl Reporter {
     }
 
     fn say_log(&self, log: &LogStatistics, trigrams: usize, parameters: u64) {
-        let clicks = self.clicks.display();
-        let pairs = output::counted(log.pairs, "pair");
+        let files: Vec<String> =
+            self.clicks.iter().chain(&self.titles).map(|path| path.display().to_string()).collect();
+        let clicks = files.join(", ");
+        let counts = [(log.pairs, "pair"), (log.titles.titles, "title")];
+        let counts = counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, of)| output::counted(count, of));
+        let pairs = counts.collect::<Vec<_>>().join(", ");
         let known = output::counted(trigrams as u64, "trigram");
         let dropped = match log.distinct_trigrams.saturating_sub(trigrams as u64) {
             0 => String::new(),
@@ -173,6 +194,10 @@ impl Reporter {
             let empty = output::counted(log.without_words, "pair");
             output::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
         }
+        if log.titles.without_words > 0 {
+            let empty = output::counted(log.titles.without_words, "title");
+            output::note(format_args!("{clicks}: left out {empty} without a word"));
+        }
         if log.cut > 0 {
             let cut = output::counted(log.cut, "text");
             output::note(format_args!("{clicks}: cut {cut} at --max-words"));
@@ -180,11 +205,12 @@ impl Reporter {
     }
 
     fn say_epoch(&self, report: &EpochReport) {
-        let width = self.epochs.to_string().len();
+        let width = report.epochs.to_string().len();
         let mut line = format!(
-            "epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
+            "{}epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
+            self.named(report.section),
             report.epoch,
-            self.epochs,
+            report.epochs,
             report.loss,
             progress::rate(report.pairs_per_second),
             progress::duration(Duration::try_from_secs_f64(report.seconds).unwrap_or_default()),

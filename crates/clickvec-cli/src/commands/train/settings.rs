@@ -9,7 +9,8 @@ use clickvec::clicks::{NegativeSource, Negatives, Weighting};
 use clickvec::encoder::{EncoderConfig, InitRange, Signals};
 use clickvec::math::Precision;
 use clickvec::optimizer::OptimizerKind;
-use clickvec::train::{Keep, TrainConfig};
+use clickvec::train::{Keep, TitleConfig, TrainConfig};
+use clickvec::views::Views;
 
 use super::encoder::{EncoderFlags, refuse_unless};
 
@@ -80,6 +81,27 @@ pub(super) struct Settings {
 
     #[arg(long, value_name = "N", help = help("Same seed, log and program: same model", |c| c.seed))]
     seed: Option<u64>,
+
+    #[arg(long, value_name = "CHANGES|none", help = help("How queries are changed beside their clicks, as chances: few: 2 to 4 words kept; drop: a word left out; swap: neighbours swapped; misspell: a typing error in a word; as `drop=0.1,misspell=0.1`", |c| ViewsFlag(c.augment)))]
+    augment: Option<ViewsFlag>,
+
+    #[arg(long, value_name = "CHANGES|none", help = title_help("What a title is paired with: itself, changed as in --augment", |t| ViewsFlag(t.views)))]
+    title_views: Option<ViewsFlag>,
+
+    #[arg(long, value_name = "N", help = title_help("Times that the titles are gone through, before any click", |t| t.epochs))]
+    title_epochs: Option<u32>,
+
+    #[arg(long, value_name = "PAIRS", value_parser = at_least_one, help = title_help("Titles in a minibatch", |t| t.minibatch))]
+    title_minibatch: Option<usize>,
+
+    #[arg(long, value_name = "G", value_parser = positive, help = title_help("γ for titles", |t| t.gamma))]
+    title_gamma: Option<f32>,
+
+    #[arg(long, value_name = "RATE", value_parser = positive, help = title_help("ε for titles", |t| t.learning_rate))]
+    title_learning_rate: Option<f32>,
+
+    #[arg(long, value_name = "R", help = title_help("Titles among the pairs of an epoch of clicks, for every clicked pair", |t| t.among_clicks))]
+    titles_among_clicks: Option<f32>,
 
     #[arg(long, value_enum, help = help("What the factors of recurrent products are rounded to; sums and weights are f32. bf16 needs a processor with AMX, is for lstm, bilstm and rnn, takes up to a fifth less time", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
@@ -193,6 +215,46 @@ impl FromStr for InitRangeFlag {
     }
 }
 
+/// `--augment`, `--title-views`: chances by name, or `none`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ViewsFlag(Views);
+
+impl FromStr for ViewsFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ViewsFlag, String> {
+        let mut views = Views::NONE;
+        for part in text.split(',').filter(|_| text != "none") {
+            let expected =
+                || format!("expected few, drop, swap or misspell with a chance, as misspell=0.1, found `{part}`");
+            let (name, chance) = part.split_once('=').ok_or_else(expected)?;
+            let place = match name.trim() {
+                "few" => &mut views.few,
+                "drop" => &mut views.drop,
+                "swap" => &mut views.swap,
+                "misspell" => &mut views.misspell,
+                _ => return Err(expected()),
+            };
+            *place = chance.trim().parse().map_err(|_| expected())?;
+        }
+        match views.fault() {
+            None => Ok(ViewsFlag(views)),
+            Some((name, chance)) => Err(format!("expected a chance between 0 and 1 for {name}, found {chance}")),
+        }
+    }
+}
+
+impl Display for ViewsFlag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Views { few, drop, swap, misspell } = self.0;
+        let all = [("few", few), ("drop", drop), ("swap", swap), ("misspell", misspell)];
+        let given: Vec<_> =
+            all.iter().filter(|(_, chance)| *chance > 0.0).map(|(name, chance)| format!("{name}={chance}")).collect();
+        f.write_str(if given.is_empty() { "none" } else { "" })?;
+        f.write_str(&given.join(","))
+    }
+}
+
 fn positive(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "expected a number above 0".to_owned())
@@ -202,11 +264,18 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
 }
 
-/// A help text with the live default, and the preset's value where that differs.
+/// A help text with the live default, and what titles or the preset make of it where that differs.
 fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
-    let default = TrainConfig::default();
-    let (own, paper) = (value(&default).to_string(), value(&TrainConfig::paper()).to_string());
-    if own == paper { format!("{text} [default: {own}]") } else { format!("{text} [default: {own}; paper: {paper}]") }
+    let own = value(&TrainConfig::default()).to_string();
+    let others = [("with --titles", TrainConfig::with_titles()), ("paper", TrainConfig::paper())];
+    let others = others.map(|(name, config)| (name, value(&config).to_string()));
+    let others = others.iter().filter(|(_, value)| *value != own).map(|(name, value)| format!("; {name}: {value}"));
+    format!("{text} [default: {own}{}]", others.collect::<String>())
+}
+
+/// A help text with the live default, for training on titles.
+fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) -> T) -> String {
+    format!("{text} [default: {}]", value(&TitleConfig::default()))
 }
 
 fn shown_negatives(negatives: Negatives) -> String {
@@ -266,8 +335,13 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 
 impl Settings {
     /// The whole configuration: defaults or preset, and over them what was given.
-    pub(super) fn config(&self, encoder: &EncoderFlags, validation: bool) -> Result<TrainConfig> {
-        let architecture = encoder.config()?;
+    pub(super) fn config(&self, encoder: &EncoderFlags, validation: bool, titles: bool) -> Result<TrainConfig> {
+        let defaults = match self.preset {
+            Some(Preset::Paper) => TrainConfig::paper(),
+            None if titles => TrainConfig::with_titles(),
+            None => TrainConfig::default(),
+        };
+        let architecture = encoder.config(defaults.encoder.members())?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
         refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_gates)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
@@ -283,10 +357,7 @@ impl Settings {
                 bail!("`--precision bf16` needs AMX instructions, found {found}; leave it out");
             }
         }
-        let mut config = match self.preset {
-            Some(Preset::Paper) => TrainConfig::paper(),
-            None => TrainConfig::default(),
-        };
+        let mut config = defaults;
         config.encoder = architecture;
         config.keep = match self.keep {
             Some(KeepFlag::Last) => Keep::Last,
@@ -308,8 +379,36 @@ impl Settings {
         set(&mut config.max_words, self.max_words);
         set(&mut config.max_trigrams, self.max_trigrams);
         set(&mut config.seed, self.seed);
+        set(&mut config.augment, self.augment.map(|flag| flag.0));
+        config.titles = self.title_config(titles)?;
         self.set_kinds(&mut config);
         Ok(config)
+    }
+
+    /// The settings for titles, if there are any.
+    fn title_config(&self, titles: bool) -> Result<Option<TitleConfig>> {
+        if titles {
+            let mut config = TitleConfig::default();
+            set(&mut config.views, self.title_views.map(|flag| flag.0));
+            set(&mut config.epochs, self.title_epochs);
+            set(&mut config.minibatch, self.title_minibatch);
+            set(&mut config.gamma, self.title_gamma);
+            set(&mut config.learning_rate, self.title_learning_rate);
+            set(&mut config.among_clicks, self.titles_among_clicks);
+            return Ok(Some(config));
+        }
+        let given = [
+            ("--title-views", self.title_views.is_some()),
+            ("--title-epochs", self.title_epochs.is_some()),
+            ("--title-minibatch", self.title_minibatch.is_some()),
+            ("--title-gamma", self.title_gamma.is_some()),
+            ("--title-learning-rate", self.title_learning_rate.is_some()),
+            ("--titles-among-clicks", self.titles_among_clicks.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => bail!("`{flag}` needs `--titles FILE`, which it is about"),
+            None => Ok(None),
+        }
     }
 
     /// The settings that are one of a few.

@@ -1,0 +1,56 @@
+//! `clickvec train` on titles, from a model's weights, and on changed queries.
+
+use crate::harness::{Folder, SMALL};
+
+const TITLES: [&str; 6] = ["--titles", "titles.tsv", "--title-epochs", "2", "--title-minibatch", "32"];
+
+fn train(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
+    folder.run(&[&["train", "--output", output], &SMALL[..], more].concat())
+}
+
+#[test]
+fn titles_alone_become_a_model_that_searches() {
+    let folder = Folder::with_data();
+    let run = train(&folder, "cold.safetensors", &TITLES).code(0).prints_nothing();
+    let lines = run.stderr();
+    for line in ["titles.tsv: ", "titles, epoch 1/2  loss ", "titles, epoch 2/2  loss ", "weights of epoch 2"] {
+        assert!(lines.contains(line), "{line}: {lines}");
+    }
+    assert!(!lines.contains("clicks"), "{lines}");
+    folder.run(&["search", "--model", "cold.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
+    folder.run(&["inspect", "cold.safetensors"]).code(0).prints("titles.minibatch").prints("log.titles.titles");
+}
+
+#[test]
+fn titles_then_clicks_in_one_command_and_yesterday_then_today_in_two() {
+    let folder = Folder::with_data();
+    let both = [&TITLES[..], &["--clicks", "clicks.tsv", "--augment", "misspell=0.1", "--json"]].concat();
+    let events = train(&folder, "both.safetensors", &both).code(0).json_lines();
+    let epochs = events.iter().filter(|event| event["event"] == "epoch");
+    let epochs: Vec<String> = epochs.map(|event| format!("{} {}", event["section"], event["epoch"])).collect();
+    assert_eq!(epochs, [r#""titles" 1"#, r#""titles" 2"#, r#""clicks" 1"#, r#""clicks" 2"#, r#""clicks" 3"#]);
+    let today = ["--clicks", "clicks.tsv", "--init", "both.safetensors", "--json"];
+    let events = train(&folder, "today.safetensors", &today).code(0).json_lines();
+    assert_eq!(events.last().unwrap()["event"], "done");
+    let fingerprint = |name: &str| folder.run(&["inspect", name, "--json"]).code(0).json_lines()[0].clone();
+    assert_eq!(fingerprint("today.safetensors")["training"]["init"], fingerprint("both.safetensors")["fingerprint"]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let folder = Folder::with_model();
+    let model = "model.safetensors";
+    train(&folder, "m", &["--clicks", "clicks.tsv", "--title-epochs", "2"])
+        .code(2)
+        .says("`--title-epochs` needs `--titles FILE`");
+    train(&folder, "m", &[]).code(2).says("--clicks");
+    let views = ["--clicks", "clicks.tsv", "--augment"];
+    train(&folder, "m", &[&views[..], &["drop=2"]].concat()).code(2).says("between 0 and 1");
+    train(&folder, "m", &[&views[..], &["typo=0.1"]].concat()).code(2).says("found `typo=0.1`");
+    train(&folder, model, &["--clicks", "clicks.tsv", "--init", model]).code(2);
+    let other = ["train", "--output", "m", "--cells", "5", "--clicks", "clicks.tsv", "--init", model];
+    folder.run(&other).code(2).says("cells=5").says("cells=8");
+    folder.write("none.tsv", "id\ttitle\n");
+    train(&folder, "m", &["--titles", "none.tsv"]).code(2).says("none.tsv: expected titles with words");
+    assert!(!folder.path("m").exists());
+}

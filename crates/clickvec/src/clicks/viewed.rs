@@ -1,0 +1,67 @@
+//! Texts of a minibatch as views of themselves. Words that a typing error makes are in no log: the minibatch has them.
+
+use super::ClickLog;
+use crate::text::batch::{Lists, WordFeatures};
+use crate::text::{Feature, WordId};
+use crate::views::{Views, misspell};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The views of a minibatch's queries; its memory is reused from filling to filling.
+#[derive(Debug, Default)]
+pub(super) struct ViewedQueries {
+    /// For each pair, the words of its view; those from [`ClickLog::words`] on are in `misspelt`.
+    texts: Lists<WordId>,
+    /// The trigrams of each misspelt word.
+    misspelt: Lists<Feature>,
+    chosen: Vec<usize>,
+    word: String,
+    features: Vec<Feature>,
+}
+
+impl ViewedQueries {
+    pub(super) fn clear(&mut self) {
+        self.texts.clear();
+        self.misspelt.clear();
+    }
+
+    /// Adds a view of the next pair's query.
+    pub(super) fn push(&mut self, log: &ClickLog, query: &[WordId], views: &Views, rng: &mut Xoshiro256PlusPlus) {
+        views.choose(query.len(), rng, &mut self.chosen);
+        for &place in &self.chosen {
+            let mut word = query[place];
+            if views.misspells(rng) && misspell(log.word(word), rng, &mut self.word) {
+                log.dictionary().hash_word(&self.word, &mut self.features);
+                word = (log.words() + self.misspelt.len()) as WordId;
+                self.misspelt.push(self.features.iter().copied());
+            }
+            self.texts.items.push(word);
+        }
+        self.texts.end_list();
+    }
+
+    /// The words of each view.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &[WordId]> {
+        (0..self.texts.len()).map(|pair| self.texts.get(pair))
+    }
+
+    /// The trigrams of the log's words and of misspelt ones.
+    pub(super) fn words<'a>(&'a self, log: &'a ClickLog) -> ViewedWords<'a> {
+        ViewedWords { log, misspelt: &self.misspelt, first_misspelt: log.words() as WordId }
+    }
+}
+
+/// The words of a log and, numbered after them, those that are misspelt in a minibatch.
+pub(super) struct ViewedWords<'a> {
+    log: &'a ClickLog,
+    misspelt: &'a Lists<Feature>,
+    first_misspelt: WordId,
+}
+
+impl WordFeatures for ViewedWords<'_> {
+    fn features(&self, word: WordId) -> &[Feature] {
+        match word.checked_sub(self.first_misspelt) {
+            None => self.log.features(word),
+            Some(misspelt) => self.misspelt.get(misspelt as usize),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The stages of a run: titles first, then clicks. Each has settings, minibatches and an optimiser of its own.
+
+use crate::clicks::{ClickLog, MinibatchConfig, Minibatches, Section, Storage};
+use crate::error::Result;
+use crate::optimizer::{MomentumSchedule, OptimizerConfig};
+use crate::settings::TrainConfig;
+use crate::views::Views;
+
+/// A stretch of epochs over one section of the log.
+pub(super) struct Stage<'a> {
+    pub(super) section: Section,
+    /// Those of the run, with what is the stage's own.
+    pub(super) config: TrainConfig,
+    pub(super) minibatches: Minibatches<'a>,
+    /// Epochs of the stages before it.
+    pub(super) before: u32,
+}
+
+/// The stages of a run over `log`, those that have epochs.
+pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Storage<'_>) -> Result<Vec<Stage<'a>>> {
+    let mut stages: Vec<Stage<'a>> = Vec::new();
+    for section in [Section::Titles, Section::Clicks] {
+        let config = config.of_section(section);
+        if log.section(section).is_empty() || config.epochs == 0 {
+            continue;
+        }
+        let minibatches = MinibatchConfig {
+            section,
+            titles: config.titles.map_or(0.0, |titles| titles.among_clicks),
+            query_views: config.augment,
+            title_views: config.titles.map_or(Views::NONE, |titles| titles.views),
+            size: config.minibatch,
+            negatives: config.negatives,
+            source: config.negative_source,
+            shared_tower: config.shared_towers,
+            seed: config.seed,
+            members: config.encoder.members(),
+        };
+        let minibatches = Minibatches::new(log, minibatches, storage)?;
+        let before = stages.last().map_or(0, |stage| stage.before + stage.config.epochs);
+        stages.push(Stage { section, config, minibatches, before });
+    }
+    Ok(stages)
+}
+
+/// The stage that the epoch after `epochs` belongs to; the last one where all are done.
+pub(super) fn stage_after(stages: &[Stage<'_>], epochs: u32) -> usize {
+    stages.iter().rposition(|stage| stage.before <= epochs).unwrap_or(0)
+}
+
+impl Stage<'_> {
+    /// Updates of the whole stage.
+    pub(super) fn updates(&self) -> u64 {
+        self.minibatches.per_epoch() * u64::from(self.config.epochs)
+    }
+
+    /// How weights follow gradients, with the schedule over all its updates.
+    pub(super) fn optimizer(&self) -> OptimizerConfig {
+        OptimizerConfig {
+            kind: self.config.optimizer,
+            learning_rate: self.config.learning_rate,
+            clip_norm: self.config.clip_norm,
+            momentum: MomentumSchedule::papers(self.updates()),
+        }
+    }
+}

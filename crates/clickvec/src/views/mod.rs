@@ -1,0 +1,144 @@
+//! Views of a text: what somebody who means it might type. Words are left out, neighbours swapped, letters mistyped.
+
+mod typing;
+
+pub use typing::misspell;
+
+use rand::RngExt as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+/// How texts are changed, as chances between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Views {
+    /// That a view is a pseudo-query: [`FEWEST`] to [`MOST`] words of the text, in their order, instead of what `drop` leaves.
+    pub few: f32,
+    /// That a word is left out; one always stays.
+    pub drop: f32,
+    /// That two neighbouring words change places, once for each pair of neighbours.
+    pub swap: f32,
+    /// That a word has a typing error.
+    pub misspell: f32,
+}
+
+/// The fewest words of a pseudo-query.
+pub const FEWEST: usize = 2;
+
+/// The most words of a pseudo-query.
+pub const MOST: usize = 4;
+
+impl Views {
+    /// Texts as they are.
+    pub const NONE: Views = Views { few: 0.0, drop: 0.0, swap: 0.0, misspell: 0.0 };
+
+    /// The first number that is no chance, with its name.
+    pub fn fault(&self) -> Option<(&'static str, f32)> {
+        let Views { few, drop, swap, misspell } = *self;
+        let chances = [("few", few), ("drop", drop), ("swap", swap), ("misspell", misspell)];
+        chances.into_iter().find(|(_, chance)| !(0.0..=1.0).contains(chance))
+    }
+
+    /// Replaces `view` by the places of the words that a view of a text of `words` words has, in the view's order.
+    pub fn choose(&self, words: usize, rng: &mut Xoshiro256PlusPlus, view: &mut Vec<usize>) {
+        view.clear();
+        if happens(self.few, rng) {
+            let mut wanted = rng.random_range(FEWEST..=MOST).min(words);
+            // Each subset of that size is as likely as any other.
+            for place in 0..words {
+                if wanted > 0 && rng.random_range(0..words - place) < wanted {
+                    view.push(place);
+                    wanted -= 1;
+                }
+            }
+        } else {
+            view.extend((0..words).filter(|_| !happens(self.drop, rng)));
+            if view.is_empty() && words > 0 {
+                view.push(rng.random_range(0..words));
+            }
+        }
+        let mut place = 1;
+        while place < view.len() {
+            if happens(self.swap, rng) {
+                view.swap(place - 1, place);
+                // A word moves by one place at most.
+                place += 1;
+            }
+            place += 1;
+        }
+    }
+
+    /// Whether the next word gets a typing error, if it can have one.
+    pub fn misspells(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
+        happens(self.misspell, rng)
+    }
+}
+
+/// Draws nothing where there is no chance: what is switched off costs nothing.
+fn happens(chance: f32, rng: &mut Xoshiro256PlusPlus) -> bool {
+    chance > 0.0 && rng.random::<f32>() < chance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+
+    fn drawn(views: Views, words: usize) -> Vec<Vec<usize>> {
+        let mut stream = rng::stream(1, "views", 0);
+        (0..2000)
+            .map(|_| {
+                let mut view = Vec::new();
+                views.choose(words, &mut stream, &mut view);
+                view
+            })
+            .collect()
+    }
+
+    #[test]
+    fn nothing_changes_without_chances() {
+        assert!(drawn(Views::NONE, 5).iter().all(|view| view == &[0, 1, 2, 3, 4]));
+        assert!(drawn(Views::NONE, 0).iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn words_are_left_out_as_often_as_was_said_but_never_all() {
+        let views = drawn(Views { drop: 0.3, ..Views::NONE }, 10);
+        let mean = views.iter().map(Vec::len).sum::<usize>() as f64 / 2000.0;
+        assert!((6.8..7.2).contains(&mean), "{mean}");
+        assert!(views.iter().all(|view| view.is_sorted()));
+        assert!(drawn(Views { drop: 1.0, ..Views::NONE }, 3).iter().all(|view| view.len() == 1));
+    }
+
+    #[test]
+    fn a_pseudo_query_has_two_to_four_words_each_as_likely() {
+        let views = drawn(Views { few: 1.0, ..Views::NONE }, 8);
+        let mut counts = [0; 8];
+        for view in &views {
+            assert!((2..=4).contains(&view.len()) && view.is_sorted(), "{view:?}");
+            view.iter().for_each(|&place| counts[place] += 1);
+        }
+        // 2,000 views of 3 words in the mean: 750 for each place.
+        assert!(counts.iter().all(|count| (650..850).contains(count)), "{counts:?}");
+        assert!(drawn(Views { few: 1.0, ..Views::NONE }, 1).iter().all(|view| view == &[0]));
+        assert!(drawn(Views { few: 1.0, ..Views::NONE }, 0).iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn neighbours_change_places_and_no_word_is_lost() {
+        let views = drawn(Views { swap: 0.5, ..Views::NONE }, 6);
+        assert!(views.iter().any(|view| !view.is_sorted()));
+        for view in views {
+            assert!(view.iter().enumerate().all(|(at, place)| at.abs_diff(*place) <= 1), "{view:?}");
+            let mut sorted = view.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+        }
+    }
+
+    #[test]
+    fn a_chance_is_between_0_and_1() {
+        assert_eq!(Views { drop: 1.5, ..Views::NONE }.fault(), Some(("drop", 1.5)));
+        assert!(Views { misspell: f32::NAN, ..Views::NONE }.fault().is_some());
+        assert_eq!(Views { few: 1.0, ..Views::NONE }.fault(), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! Training on titles, before clicks or without any, on changed queries, and from a model's weights.
+
+use super::support::*;
+use clickvec::clicks::Section;
+use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
+use clickvec::error::{InitFault, ResumeFault};
+use clickvec::model::Model;
+use clickvec::optimizer::OptimizerKind;
+use clickvec::settings::SettingFault;
+use clickvec::train::{Event, Keep, TitleConfig, TrainConfig};
+use clickvec::views::Views;
+use clickvec::{Error, Result};
+
+const VIEWS: Views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };
+
+/// 120 titles in minibatches of 25, two epochs: 10 updates; then clicks.
+fn config(optimizer: OptimizerKind) -> TrainConfig {
+    let titles =
+        TitleConfig { epochs: 2, minibatch: 25, gamma: 8.0, learning_rate: 0.01, views: VIEWS, among_clicks: 0.0 };
+    TrainConfig { titles: Some(titles), augment: VIEWS, ..small(optimizer) }
+}
+
+/// 120 titles and, if `pairs` is not 0, a log.
+fn place(pairs: usize) -> Place {
+    let place = Place::new(&log_rows(pairs, 1));
+    if pairs == 0 {
+        std::fs::remove_file(place.clicks()).expect("removed");
+    }
+    std::fs::write(place.titles(), title_rows(120, 1)).expect("written");
+    place
+}
+
+fn sections(events: &[Event]) -> Vec<(Section, u32)> {
+    let epoch = |event: &Event| match event {
+        Event::Epoch(report) => Some((report.section, report.epoch)),
+        _ => None,
+    };
+    events.iter().filter_map(epoch).collect()
+}
+
+#[test]
+fn titles_come_first_and_clicks_after() {
+    let (whole, alone) = (place(240), place(0));
+    let events = whole.train(&config(OptimizerKind::Adam), How::default()).expect("trained");
+    let (titles, clicks) = (Section::Titles, Section::Clicks);
+    assert_eq!(sections(&events), [(titles, 1), (titles, 2), (clicks, 1), (clicks, 2), (clicks, 3)]);
+    let model = Model::load(&whole.output()).expect("a model");
+    assert_eq!((model.training().epoch, model.training().updates), (5, 2 * 5 + 3 * 6));
+    assert_eq!(model.training().log.titles.titles, 120);
+    let events = alone.train(&config(OptimizerKind::Adam), How::default()).expect("trained");
+    assert_eq!(sections(&events), [(titles, 1), (titles, 2)]);
+    let losses: Vec<f64> = events
+        .iter()
+        .filter_map(|event| if let Event::Epoch(report) = event { Some(report.loss) } else { None })
+        .collect();
+    assert!(losses[1] < losses[0], "{losses:?}");
+}
+
+#[test]
+fn the_same_bytes_at_any_number_of_threads() {
+    let mixed = |optimizer| {
+        let mut config = config(optimizer);
+        config.titles.as_mut().expect("titles").among_clicks = 0.3;
+        config
+    };
+    for (config, pairs) in [
+        (config(OptimizerKind::Adam), 0),
+        (mixed(OptimizerKind::Nesterov), 240),
+        (TrainConfig { shared_towers: true, ..mixed(OptimizerKind::Adam) }, 240),
+    ] {
+        let place = place(pairs);
+        let run = |config: &TrainConfig, threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| place.train(config, How::default()).map(drop)).expect("trained");
+            place.model()
+        };
+        let one = run(&config, 1);
+        assert!(one == run(&config, 3), "{config:?}");
+        assert!(one != run(&TrainConfig { seed: 2, ..config.clone() }, 1), "another seed");
+        let mut plain = config.clone();
+        plain.titles.as_mut().expect("titles").views = Views::NONE;
+        assert!(one != run(&plain, 1), "the views count");
+    }
+}
+
+#[test]
+fn an_interrupted_run_ends_with_the_same_bytes() {
+    for (config, pairs, updates) in [
+        (config(OptimizerKind::Nesterov), 240, 28),
+        (TrainConfig { shared_towers: true, ..config(OptimizerKind::Adam) }, 240, 28),
+        (config(OptimizerKind::Adam), 0, 10),
+    ] {
+        let whole = place(pairs);
+        whole.train(&config, How::default()).expect("trained");
+        let bytes = whole.model();
+        let how = How { checkpoint_every: Some(3), resume: true, ..How::default() };
+        for after in [2, 4, 5, 6, 9, 10, 11, 14, 16, 27, 28].into_iter().filter(|&after| after <= updates) {
+            let place = place(pairs);
+            place.interrupt(&config, how, after);
+            place.train(&config, how).expect("resumed");
+            assert!(bytes == place.model(), "{config:?}: interrupted after {after}");
+        }
+        let place = place(pairs);
+        for epoch in 1..=2 {
+            place.interrupt_at(&config, how, |_, event| {
+                matches!(event, Event::Epoch(report) if report.epoch == epoch && report.section == Section::Titles)
+            });
+        }
+        place.train(&config, how).expect("resumed");
+        assert!(bytes == place.model(), "{config:?}: between the two");
+        assert!(place.train_with(&config, how, &mut |_| ()).expect("finished before").already);
+    }
+}
+
+#[test]
+fn a_run_with_other_titles_does_not_resume() {
+    let place = place(240);
+    let how = How { checkpoint_every: Some(2), resume: true, ..How::default() };
+    let config = config(OptimizerKind::Adam);
+    place.interrupt(&config, how, 5);
+    std::fs::write(place.titles(), title_rows(120, 2)).expect("written");
+    let found = place.train(&config, how);
+    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Log, .. })), "{found:?}");
+    let mut other = config.clone();
+    other.titles.as_mut().expect("titles").gamma = 9.0;
+    let found = place.train(&other, how).map_err(|error| error.to_string());
+    assert!(found.as_ref().is_err_and(|error| error.contains("titles")), "{found:?}");
+}
+
+#[test]
+fn what_there_is_to_learn_from_and_the_settings_agree() {
+    let clicks_alone = small(OptimizerKind::Adam);
+    let fault = |result: Result<Vec<Event>>| match result {
+        Err(Error::Setting(fault)) => Some(fault),
+        _ => None,
+    };
+    let found = fault(place(0).train(&clicks_alone, How::default()));
+    assert_eq!(found, Some(SettingFault::Titles { files: 1 }));
+    let nothing = Place::new("");
+    std::fs::remove_file(nothing.clicks()).expect("removed");
+    assert_eq!(fault(nothing.train(&clicks_alone, How::default())), Some(SettingFault::NothingToLearnFrom));
+    let mut config = config(OptimizerKind::Adam);
+    config.augment.drop = 2.0;
+    let found = fault(place(240).train(&config, How::default()));
+    assert_eq!(found, Some(SettingFault::Chance { name: "drop", value: 2.0 }));
+    let empty = place(0);
+    std::fs::write(empty.titles(), "id\ttitle\n1\t!!\n").expect("written");
+    let found = empty.train(&TrainConfig { augment: Views::NONE, ..config }, How::default());
+    assert!(matches!(found, Err(Error::Log { .. })), "{found:?}");
+}
+
+#[test]
+fn a_model_to_begin_with_keeps_its_weights() {
+    for shared_towers in [true, false] {
+        let place = place(240);
+        let config = TrainConfig { shared_towers, init_range: InitRange::Uniform(0.01), ..config(OptimizerKind::Adam) };
+        place.train(&config, How::default()).expect("trained");
+        std::fs::rename(place.output(), place.init()).expect("renamed");
+        let before = Model::load(&place.init()).expect("a model");
+        std::fs::remove_file(place.titles()).expect("removed");
+        let rows = log_rows(240, 1).replace("sink", "washbasin");
+        std::fs::write(place.clicks(), rows).expect("written");
+        // Steps so small that nothing moves.
+        let still = TrainConfig { titles: None, learning_rate: 1e-20, epochs: 1, ..config.clone() };
+        place.train(&still, How::default()).expect("trained");
+        let after = Model::load(&place.output()).expect("a model");
+        let (old, new) = (before.dictionary().len(), after.dictionary().len());
+        assert!(new > old, "{new} trigrams after {old}");
+        assert_eq!(after.dictionary().trigrams()[..old], before.dictionary().trigrams()[..]);
+        assert_eq!(after.training().init.as_deref(), Some(before.fingerprint()));
+        for side in [clickvec::model::Side::Query, clickvec::model::Side::Title] {
+            let tensors = before.encoder(side).tensors().iter().zip(after.encoder(side).tensors());
+            for (before, after) in tensors {
+                let (before, after) = (before.value.data(), after.value.data());
+                assert_eq!(before, &after[..before.len()]);
+                let added = &after[before.len()..];
+                assert!(added.iter().all(|x| x.abs() <= 0.01) && (added.is_empty() || added.iter().any(|&x| x != 0.0)));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_model_to_begin_with_must_fit() {
+    let place = place(240);
+    let config = TrainConfig { shared_towers: false, ..config(OptimizerKind::Adam) };
+    place.train(&config, How::default()).expect("trained");
+    std::fs::rename(place.output(), place.init()).expect("renamed");
+    let fault = |config: &TrainConfig| match place.train(config, How::default()) {
+        Err(Error::Init(fault)) => Some(fault),
+        _ => None,
+    };
+    let larger = TrainConfig { encoder: EncoderConfig::Lstm(lstm(7, false, Peephole::None)), ..config.clone() };
+    let Some(InitFault::Encoder { expected, found }) = fault(&larger) else { panic!("no fault") };
+    assert!(expected.contains("cells=7") && found.contains("cells=6"), "{expected} {found}");
+    assert_eq!(fault(&TrainConfig { shared_towers: true, ..config.clone() }), Some(InitFault::Towers));
+    // Interrupted, it goes on from the same model only.
+    let whole = {
+        place.train(&config, How::default()).expect("trained");
+        place.model()
+    };
+    std::fs::remove_file(place.output()).expect("removed");
+    let how = How { checkpoint_every: Some(2), resume: true, ..How::default() };
+    place.interrupt(&config, how, 7);
+    place.train(&config, how).expect("resumed");
+    assert!(whole == place.model());
+    // From another model it does not.
+    let other = Place::new(&log_rows(240, 1));
+    std::fs::copy(place.titles(), other.titles()).expect("copied");
+    std::fs::copy(place.init(), other.init()).expect("copied");
+    other.interrupt(&config, how, 7);
+    std::fs::copy(place.output(), other.init()).expect("copied");
+    let found = other.train(&config, how);
+    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Init, .. })), "{found:?}");
+}
+
+fn members(members: usize, optimizer: OptimizerKind) -> TrainConfig {
+    let encoder = EncoderConfig::Members(MembersConfig { members, lstm: lstm(5, false, Peephole::None) });
+    TrainConfig { encoder, ..config(optimizer) }
+}
+
+#[test]
+fn members_know_nothing_of_each_other() {
+    for shared_towers in [true, false] {
+        let tensors = |count: usize| {
+            let place = place(240);
+            place
+                .train(&TrainConfig { shared_towers, ..members(count, OptimizerKind::Adam) }, How::default())
+                .expect("trained");
+            let model = Model::load(&place.output()).expect("a model");
+            assert_eq!(model.dimension(), 5 * count);
+            model.encoder(clickvec::model::Side::Title).tensors().to_vec()
+        };
+        let (two, three) = (tensors(2), tensors(3));
+        assert_eq!(two[..], three[..two.len()], "a third changes nothing in the first two");
+        let each = two.len() / 2;
+        assert_ne!(two[0].value, two[each].value, "other weights");
+    }
+}
+
+#[test]
+fn members_go_on_after_a_kill_and_learn_the_same_at_any_number_of_threads() {
+    let judged = judgments(1);
+    for optimizer in [OptimizerKind::Adam, OptimizerKind::Nesterov] {
+        let config = TrainConfig { keep: Keep::Best, ..members(3, optimizer) };
+        let how = How { validation: Some(&judged), checkpoint_every: Some(3), resume: true };
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            let place = place(240);
+            pool.install(|| place.train(&config, how).map(drop)).expect("trained");
+            place.model()
+        };
+        let whole = run(1);
+        assert!(whole == run(4), "four threads");
+        for after in [5, 9, 10, 12, 20] {
+            let place = place(240);
+            place.interrupt(&config, how, after);
+            place.train(&config, how).expect("resumed");
+            assert!(whole == place.model(), "{optimizer:?}: interrupted after {after}");
+        }
+    }
+}
+
+#[test]
+fn a_model_of_members_is_one_to_begin_with() {
+    let place = place(240);
+    let config = TrainConfig { init_range: InitRange::Uniform(0.01), ..members(2, OptimizerKind::Adam) };
+    place.train(&config, How::default()).expect("trained");
+    std::fs::rename(place.output(), place.init()).expect("renamed");
+    let before = Model::load(&place.init()).expect("a model");
+    let still = TrainConfig { learning_rate: 1e-20, epochs: 1, titles: None, ..config };
+    std::fs::remove_file(place.titles()).expect("removed");
+    place.train(&still, How::default()).expect("trained");
+    let after = Model::load(&place.output()).expect("a model");
+    let side = clickvec::model::Side::Query;
+    for (before, after) in before.encoder(side).tensors().iter().zip(after.encoder(side).tensors()) {
+        assert_eq!(before.value.data(), &after.value.data()[..before.value.data().len()]);
+    }
+}
