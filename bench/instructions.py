@@ -45,7 +45,8 @@ def fail(message):
 
 
 def build():
-    subprocess.run("cargo build --release --locked -p clickvec-bench --bin kernels".split(), cwd=BENCH, check=True)
+    # With --workspace, all crates have the features that the tests built them with.
+    subprocess.run("cargo build --release --locked --workspace --bin kernels".split(), cwd=BENCH, check=True)
     metadata = subprocess.run(
         "cargo metadata --format-version 1 --no-deps --locked".split(), cwd=BENCH, check=True, stdout=subprocess.PIPE
     )

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use clickvec::files::Found;
+
 /// What a message calls a file.
 pub(crate) fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { clickvec::error::shown(path) }
@@ -9,12 +11,12 @@ pub(crate) fn named(path: &Path) -> String {
 
 /// Whether a path is standard input or anything else that can be read only once.
 pub(crate) fn is_stream(path: &Path) -> bool {
-    path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+    path == Path::new("-") || Found::is_special(path)
 }
 
 /// Whether an output is a pipe, a device or standard output, which nothing can replace.
 pub(crate) fn is_special(output: &Path) -> bool {
-    is_standard_output(output) || output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+    is_standard_output(output) || Found::is_special(output)
 }
 
 /// Whether a path is standard output. The file that it may be redirected to is written on, and never replaced.

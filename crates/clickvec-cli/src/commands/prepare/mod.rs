@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use clickvec::files;
 use clickvec_logs::Split;
+use clickvec_logs::paths::is_standard_output;
 use clickvec_logs::time::Time;
 
 pub(crate) use args::Args;
@@ -106,7 +107,7 @@ const STANDARD_OUTPUT: &str = "-";
 
 /// Where a path leads in the end: two that lead to one place are one output.
 fn identity(path: &Path) -> PathBuf {
-    if ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name)) {
+    if is_standard_output(path) {
         return PathBuf::from(STANDARD_OUTPUT);
     }
     let target = files::resolved(path);
