@@ -40,7 +40,8 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
         push_commands(&mut text, &next.kept);
         text.push('\n');
     }
-    text.push_str("Now with files of your own, tab-separated with a header (docs/reference/tables.md);\n");
+    text.push_str("Now with files of your own, tab-separated with a header\n");
+    text.push_str("(docs/reference/tables.md);\n");
     text.push_str("clicks.tsv, judged.tsv and titles.tsv stand for yours:\n");
     push_commands(&mut text, &next.own);
     text
