@@ -223,6 +223,22 @@ pub(crate) fn check_output(output: &Path) -> Result<()> {
     Ok(files::check_writable(output)?)
 }
 
+/// [`check_output`] for each of several outputs, no two of which may be one.
+pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    let outputs: Vec<&PathBuf> = outputs.into_iter().collect();
+    // What is written to a device or a pipe does not stay there.
+    let stays = |path: &PathBuf| path.metadata().map_or(true, |metadata| metadata.is_file());
+    for (place, output) in outputs.iter().enumerate() {
+        ensure!(
+            !stays(output) || !outputs[..place].iter().any(|other| same_output(other, output)),
+            "expected each output under a name of its own, found `{}` for two; name another file",
+            output.display()
+        );
+        check_output(output)?;
+    }
+    Ok(())
+}
+
 /// Whether two paths lead to the same file, be it there or not.
 pub(crate) fn same_output(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| {

@@ -9,6 +9,7 @@ use anyhow::Result;
 pub(crate) use clickvec::error::printable;
 use serde::Serialize;
 
+use crate::advice;
 use crate::answer::Answer;
 
 /// Standard output, buffered; whoever writes flushes, so that a full disk is noticed.
@@ -67,6 +68,11 @@ pub(crate) fn complain(error: &anyhow::Error) {
         if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
+    }
+    // Of the innermost one that has any.
+    let of_library = error.chain().filter_map(|cause| cause.downcast_ref::<clickvec::Error>());
+    if let Some(advice) = of_library.filter_map(advice::advice).last() {
+        text = format!("{text}; {advice}");
     }
     note(format_args!("error: {text}"));
 }

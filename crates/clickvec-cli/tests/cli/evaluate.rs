@@ -173,3 +173,98 @@ fn what_cannot_be_judged_is_told() {
     }
     folder.run(&["evaluate", "--ranker", "bm25"]).code(2).says("--judged");
 }
+
+#[test]
+fn a_run_stands_beside_rankers_on_the_same_titles() {
+    let folder = Folder::with_data();
+    let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ties=trec", "--json"];
+    folder.run(&[&base[..], &["--run-out=runs"]].concat()).code(0);
+    let run = folder.run(&[&base[..], &["--run=runs/bm25.run"]].concat()).code(0);
+    // Named by its path: its stem is taken.
+    let [report] = run.json_lines().try_into().unwrap();
+    let systems = report["systems"].as_array().unwrap();
+    assert_eq!(systems[1]["name"], "runs/bm25.run");
+    assert_eq!(systems[0]["ndcg@3"], systems[1]["ndcg@3"], "{report}");
+    assert_eq!(report["tests"].as_array().unwrap().len(), 3);
+    // A run that lacks a query, and titles.
+    let whole = folder.read("runs/bm25.run");
+    let part: String = whole
+        .lines()
+        .filter(|line| !line.starts_with("q0000000 ") && !line.contains(" 3 "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    folder.write("part.run", part);
+    folder
+        .run(&[&base[..], &["--run=part.run", "--run-out=again"]].concat())
+        .code(0)
+        .says("part.run: lacks 1 judged query")
+        .says(" of 144 judged titles, which come last");
+    assert!(!folder.read("again/part.run").contains("inf"));
+    folder.write("other.run", "x Q0 y 1 2.0 a\n");
+    folder
+        .run(&[&base[..], &["--run=other.run"]].concat())
+        .code(2)
+        .says("other.run: expected a run with ids of the judged queries and titles, found none of them");
+    folder.run(&["evaluate", "--judged=judged.tsv", "--run=runs/bm25.run"]).code(0).prints("a  bm25 ");
+    let fused = [&base[..], &["--run=part.run", "--fusion=rrf"]].concat();
+    let [report] = folder.run(&fused).code(0).json_lines().try_into().unwrap();
+    assert_eq!(report["systems"][2]["fusion"]["members"][1]["name"], "part", "{report}");
+    folder.run(&[&fused[..], &["--save-rankers=kept"]].concat()).code(2).says("found a run among its members");
+    let fitted = [&fused[..], &["--fusion-judged=judged.tsv"]].concat();
+    folder.run(&fitted).code(2).says("found a run, which knows the queries of `--judged` only");
+}
+
+#[test]
+fn outputs_are_checked_before_anything_is_trained() {
+    let folder = Folder::with_data();
+    let refused = |more: &[&str], message: &str| {
+        let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--clicks=clicks.tsv"];
+        let run = folder.run(&[&base[..], more].concat()).code(2).prints_nothing().says(message);
+        // The corpus was not read.
+        assert!(!run.stderr().contains("the collection is"), "{}", run.stderr());
+    };
+    refused(&["--per-query=nodir/x"], "nodir: expected a folder to write into, found none; make it first");
+    refused(&["--qrels-out=nodir/x"], "nodir: expected a folder to write into, found none; make it first");
+    let both = "expected each output under a name of its own, found `x.tsv` for two";
+    refused(&["--qrels-out=x.tsv", "--per-query=./x.tsv"], both);
+    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--run-out=runs"]).code(0);
+    let both = "expected each output under a name of its own, found `runs/bm25.run` for two";
+    refused(&["--run-out=runs", "--per-query=runs/bm25.run"], both);
+    refused(&["--per-query=judged.tsv"], "judged.tsv`, which is read; name another file");
+    folder.write("file", "");
+    refused(&["--run-out=file"], "file");
+    refused(&["--run=runs/bm25.run", "--run-out=runs", "--ranker=ulm"], "which is read");
+    assert!(!folder.path("x.tsv").exists());
+}
+
+#[test]
+fn a_weighting_of_nothing_is_refused() {
+    let folder = Folder::with_data();
+    let message = "expected a value above 0 for one of lambda_t, lambda_o, lambda_u, found none";
+    let spec = "mrf:lambda_t=0,lambda_o=0,lambda_u=0";
+    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker", spec]).code(2).says(message);
+    let grid = "ranker = \"mrf\"\ngrid = { lambda_t = [0], lambda_o = [0], lambda_u = [0, 0.5] }";
+    folder.write("spec.toml", crate::harness::row("a", grid));
+    folder.run(&["table", "spec.toml", "--judged=judged.tsv"]).code(2).says(message);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn json_is_whole_where_a_path_is_no_utf8() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = Folder::with_model();
+    let odd = std::ffi::OsStr::from_bytes(b"m\xff.safetensors");
+    std::fs::rename(folder.path("model.safetensors"), folder.path("").join(odd)).unwrap();
+    let output = folder.command().args(["inspect", "--json"]).arg(odd).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["file"], "m\u{fffd}.safetensors");
+    let mut train = folder.command();
+    train.args(["train", "--clicks=clicks.tsv", "--json", "--cells=8", "--epochs=1", "--output"]).arg(odd);
+    let output = train.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let last = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned();
+    let done: serde_json::Value = serde_json::from_str(&last).unwrap();
+    assert_eq!((&done["event"], &done["model"]), (&"done".into(), &"m\u{fffd}.safetensors".into()));
+}

@@ -28,6 +28,7 @@ pub(super) const SYSTEM: System = System {
             "how much the title's length counts, from 0 (not at all) to 1 (in full)",
         ),
     ],
+    one_above_zero: &[],
     train: |values, resources, _| Ok(Box::new(Bm25::train(values, resources.corpus))),
     restore: |values, state| Ok(Box::new(Bm25::restore(values, state)?)),
 };
@@ -52,6 +53,12 @@ pub struct Bm25 {
 }
 
 impl Bm25 {
+    /// BM25 with the statistics of the titles in `corpus` and the usual parameters, k₁ = 0.9 and b = 0.4; [`super::train`]
+    /// takes others.
+    pub fn new(corpus: &Corpus) -> Bm25 {
+        Bm25::train(&SYSTEM.defaults(), corpus)
+    }
+
     fn train(values: &Values, corpus: &Corpus) -> Bm25 {
         let mut document_frequency = vec![0; corpus.vocabulary.len()];
         // The last title, counted from 1, in which the word was counted.
@@ -200,6 +207,13 @@ mod tests {
             let scores = empty.score("a", &["a", "b"]);
             assert!(scores[0].is_finite() && scores[0] > 0.0 && scores[1] == 0.0, "{scores:?}");
         }
+    }
+
+    #[test]
+    fn it_can_be_made_without_a_spec() {
+        let titles = ["red door", "red lamp", "sofa"];
+        let corpus = Corpus::from_iter(titles);
+        assert_eq!(Bm25::new(&corpus).score("red lamp", &titles), train("bm25", &corpus).score("red lamp", &titles));
     }
 
     #[test]

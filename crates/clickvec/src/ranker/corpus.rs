@@ -121,6 +121,15 @@ impl WordReader {
     }
 }
 
+/// A collection of titles, without clicks.
+impl<'t> FromIterator<&'t str> for Corpus {
+    fn from_iter<I: IntoIterator<Item = &'t str>>(titles: I) -> Corpus {
+        let mut corpus = Corpus::default();
+        titles.into_iter().for_each(|title| corpus.add_title(title));
+        corpus
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

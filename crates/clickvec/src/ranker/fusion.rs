@@ -49,12 +49,6 @@ impl Fusion {
         Fusion { name, members, weights, method }
     }
 
-    /// This ranker under another name.
-    #[must_use]
-    pub fn named(self, name: String) -> Fusion {
-        Fusion { name, ..self }
-    }
-
     /// The weight of each member.
     pub fn weights(&self) -> &[f64] {
         &self.weights

@@ -1,4 +1,31 @@
 //! The systems that are compared: each scores titles for a query.
+//!
+//! Two of them compared on judged titles, with a test of the difference:
+//!
+//! ```
+//! use clickvec::eval::{Correction, JudgedQuery, JudgedTitle, Judgments, Verdict, compare_all, evaluate};
+//! use clickvec::ranker::{self, Corpus};
+//!
+//! let titles = ["red oak table", "table lamp, red", "blue sofa", "two-seat sofas in grey"];
+//! let corpus = Corpus::from_iter(titles);
+//! let rankers = [ranker::train("bm25:k1=1.2", &corpus)?, ranker::train("trigram", &corpus)?];
+//!
+//! // Each query has judged titles with grades from 0 (bad) to 4 (perfect).
+//! let judged = |id: &str, text: &str, good: &str, bad: &str| JudgedQuery {
+//!     id: id.into(),
+//!     text: text.into(),
+//!     titles: [(good, 4), (bad, 0)].map(|(text, grade)| JudgedTitle { id: text.into(), text: text.into(), grade }).into(),
+//! };
+//! let queries = vec![judged("1", "sofa", titles[3], titles[0]), judged("2", "red lamp", titles[1], titles[0])];
+//! let judgments = Judgments { queries, duplicates: 0 };
+//!
+//! let evaluations = rankers.map(|ranker| evaluate(ranker.as_ref(), &judgments, &Default::default()));
+//! let tests = compare_all(&evaluations)?;
+//! println!("{} − {}: {:+.3}, p = {:.3}", tests[0].a, tests[0].b, tests[0].test.difference, tests[0].test.p);
+//! // Two queries prove nothing.
+//! assert_eq!(tests[0].verdict(Correction::Holm), Verdict::NotShown);
+//! # Ok::<(), clickvec::Error>(())
+//! ```
 
 pub mod bm25;
 pub mod corpus;
@@ -16,7 +43,7 @@ mod neural;
 mod shop;
 mod skip_thought;
 pub mod spec;
-pub mod stored;
+pub(crate) mod stored;
 pub mod system;
 #[cfg(test)]
 mod testing;
@@ -27,10 +54,12 @@ mod trigram;
 mod ulm;
 mod word_vectors;
 
+use crate::error::Result;
+
 pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use doc2vec::Doc2Vec;
-pub use file::{State, load};
+pub use file::State;
 pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
 pub use lce::Lce;
 pub use lsa::Lsa;
@@ -38,7 +67,7 @@ pub use mrf::Mrf;
 pub use neural::Neural;
 pub use skip_thought::SkipThought;
 pub use spec::{RankerSpec, SpecFault};
-pub use stored::Stored;
+pub use stored::{FileKind, load};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use topic::TopicRanker;
 pub use translation::{Ptm, Wtm};
@@ -80,4 +109,16 @@ pub trait Trained: Ranker {
 
     /// All that [`file::save`] has to write, so that it scores the same once it is read again.
     fn state(&self) -> State;
+}
+
+/// Trains the ranker that `spec` asks for, as `bm25` or `plsa:topics=100,lambda=0.5`; what needs files besides the corpus is
+/// trained by [`System::train`].
+///
+/// # Errors
+///
+/// [`crate::Error::Ranker`] for a spec that is none, [`crate::Error::Learn`] where the corpus is not enough.
+pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn Trained>> {
+    let spec: RankerSpec = spec.parse()?;
+    let system = System::named(&spec.name)?;
+    system.train(&system.values(&spec)?, &Resources::from(corpus), &mut |_| ())
 }

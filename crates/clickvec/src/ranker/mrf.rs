@@ -13,6 +13,7 @@ pub(super) const SYSTEM: System = System {
     name: "mrf",
     about: "Markov random field with sequential dependence (Metzler, Croft 2005)",
     parameters: &[MU, LAMBDA_T, LAMBDA_O, LAMBDA_U],
+    one_above_zero: &[LAMBDA_T.name, LAMBDA_O.name, LAMBDA_U.name],
     train: |values, resources, _| Ok(Box::new(Mrf::new(Dependence::new(resources.corpus), values))),
     restore: |values, state| Ok(Box::new(Mrf::restore(values, state)?)),
 };
@@ -123,7 +124,7 @@ mod tests {
     fn poor_collections_give_finite_scores() {
         let corpora: [&[&str]; 5] = [&[], &[""], &["a"], &["a", "a", "a"], &["a a a a a a a a a a"]];
         for titles in corpora {
-            for spec in ["mrf", "mrf:lambda_t=0,lambda_o=0,lambda_u=0", "mrf:mu=0.001", "mrf:mu=1000000"] {
+            for spec in ["mrf", "mrf:lambda_t=0,lambda_o=0", "mrf:mu=0.001", "mrf:mu=1000000"] {
                 let mrf = train(spec, &corpus(titles, &[]));
                 for query in ["", "a", "a a", "a b a", "北京 x", "!"] {
                     let scores = mrf.score(query, &["", "a", "a a a a", "b", "北", "?"]);
@@ -131,6 +132,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn without_a_weight_it_is_refused() {
+        for name in ["mrf", "lce"] {
+            let spec = format!("{name}:lambda_t=0,lambda_o=0,lambda_u=0").parse().unwrap();
+            let fault = System::named(name).unwrap().values(&spec).unwrap_err().to_string();
+            let expected = "expected a value above 0 for one of lambda_t, lambda_o, lambda_u, found none";
+            assert_eq!(fault, format!("`{name}`: {expected}"));
+        }
+        assert!(SYSTEM.values(&"mrf:lambda_t=0,lambda_o=0".parse().unwrap()).is_ok());
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::fusion::Fusion;
-use super::{Neural, Ranker, Trained, file, fusion};
+use super::{Neural, Ranker, file, fusion};
 use crate::error::{Error, FileFault, Result};
 use crate::model::Model;
 use crate::tensor_file::TensorFile;
@@ -11,85 +10,43 @@ use crate::tensor_file::TensorFile;
 /// `kind` in the JSON value of a model's file.
 const MODEL: &str = "model";
 
-/// What a file holds.
-pub enum Stored {
-    /// A model that was trained.
-    Model(Box<Model>),
-    /// A ranker.
-    Ranker(Box<dyn Trained>),
-    /// Several of these as one.
-    Fusion(Fusion),
+/// The ranker in a file, and in those next to it where it needs them; nothing in a file is trusted.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
+    Ok(match FileKind::of(path)? {
+        FileKind::Model => Box::new(Neural::new(MODEL.to_owned(), Model::load(path)?)),
+        FileKind::Ranker => file::load(path)?.2,
+        FileKind::Fusion => Box::new(fusion::file::load(path)?),
+    })
 }
 
-impl Stored {
-    /// Reads it, and what is next to it where it needs that; nothing in a file is trusted.
-    ///
-    /// # Errors
-    /// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
-    pub fn load(path: &Path) -> Result<Stored> {
-        Ok(match kind(path)? {
-            Kind::Model => Stored::Model(Box::new(Model::load(path)?)),
-            Kind::Ranker => Stored::Ranker(file::load(path)?.2),
-            Kind::Fusion => Stored::Fusion(fusion::file::load(path)?),
-        })
-    }
-
-    /// Under a name for tables.
-    pub fn named(self, name: String) -> Box<dyn Ranker> {
-        match self {
-            Stored::Model(model) => Box::new(Neural::new(name, *model)),
-            Stored::Ranker(ranker) => Box::new(Named::new(name, ranker)),
-            Stored::Fusion(fusion) => Box::new(fusion.named(name)),
-        }
-    }
-}
-
-/// A ranker under a name of its own: the one that it was asked for by, parameters and all.
-pub struct Named {
-    name: String,
-    ranker: Box<dyn Trained>,
-}
-
-impl Named {
-    /// `ranker`, called `name` in tables.
-    pub fn new(name: String, ranker: Box<dyn Trained>) -> Named {
-        Named { name, ranker }
-    }
-}
-
-impl Ranker for Named {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        self.ranker.score(query, titles)
-    }
-}
-
-/// What a file says that it holds.
+/// What a file of a ranker says that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A model.
+pub enum FileKind {
+    /// A model that was trained on clicks.
     Model,
-    /// A ranker.
+    /// One of [`super::SYSTEMS`].
     Ranker,
-    /// A fusion.
+    /// Several of these as one.
     Fusion,
 }
 
-/// What the file says that it holds, by its head alone; [`Stored::load`] says whether that is so.
-///
-/// # Errors
-/// [`Error::Io`], or [`Error::File`] for a file that holds something else.
-pub fn kind(path: &Path) -> Result<Kind> {
-    let file = TensorFile::open(path)?;
-    let found = |fault| Error::File { path: path.to_owned(), fault };
-    match file.kind().map_err(found)?.as_str() {
-        MODEL => Ok(Kind::Model),
-        file::KIND => Ok(Kind::Ranker),
-        fusion::file::KIND => Ok(Kind::Fusion),
-        other => Err(found(FileFault::Kind { expected: MODEL, found: other.to_owned() })),
+impl FileKind {
+    /// The kind that a file says it is of, by its head alone; [`load`] says whether that is so.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::File`] for a file that holds something else.
+    pub fn of(path: &Path) -> Result<FileKind> {
+        let file = TensorFile::open(path)?;
+        let found = |fault| Error::File { path: path.to_owned(), fault };
+        match file.kind().map_err(found)?.as_str() {
+            MODEL => Ok(FileKind::Model),
+            file::KIND => Ok(FileKind::Ranker),
+            fusion::file::KIND => Ok(FileKind::Fusion),
+            other => Err(found(FileFault::Kind { expected: MODEL, found: other.to_owned() })),
+        }
     }
 }
 

@@ -121,6 +121,12 @@ pub struct Resources<'a> {
     pub vectors: Option<&'a Path>,
 }
 
+impl<'a> From<&'a Corpus> for Resources<'a> {
+    fn from(corpus: &'a Corpus) -> Resources<'a> {
+        Resources { corpus, contiguous: None, load: None, vectors: None }
+    }
+}
+
 /// How far training is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
@@ -146,6 +152,8 @@ pub struct System {
     pub about: &'static str,
     /// Its free parameters.
     pub parameters: &'static [Parameter],
+    /// Parameters of which one has to be above 0; none if that is not asked.
+    pub(super) one_above_zero: &'static [&'static str],
     /// Trains it.
     pub(super) train: Train,
     /// Makes it of what its [`Trained::state`] said, which may come from anywhere: all sizes and places are to be checked.
@@ -170,6 +178,14 @@ impl System {
         })
     }
 
+    /// Every parameter's default.
+    pub(super) fn defaults(&self) -> Values {
+        Values {
+            parameters: self.parameters,
+            values: self.parameters.iter().map(|parameter| parameter.default).collect(),
+        }
+    }
+
     /// The parameters that `spec` gives, and the defaults of those that it does not.
     ///
     /// # Errors
@@ -186,7 +202,12 @@ impl System {
             }
         };
         let values = self.parameters.iter().map(value).collect::<Result<_, SpecFault>>()?;
-        Ok(Values { parameters: self.parameters, values })
+        let values = Values { parameters: self.parameters, values };
+        let needed = self.one_above_zero;
+        if !needed.is_empty() && needed.iter().all(|name| values.get(name) == 0.0) {
+            return Err(SpecFault::AllZero { ranker: shortened(&spec.name), parameters: needed.to_vec() });
+        }
+        Ok(values)
     }
 
     /// Trains the system; with the same values and resources it comes out the same, at any number of threads.

@@ -19,6 +19,7 @@ pub(super) const SYSTEM: System = System {
     name: "trigram",
     about: "cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing)",
     parameters: &[TF_POWER, IDF_POWER],
+    one_above_zero: &[],
     train: |values, resources, _| Ok(Box::new(LetterTrigrams::train(values, resources.corpus))),
     restore: |values, state| Ok(Box::new(LetterTrigrams::restore(values, state)?)),
 };

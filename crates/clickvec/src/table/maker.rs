@@ -10,7 +10,7 @@ use crate::eval::{
     self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, cross_validate,
     files_of_test_set, judge, read_test_set,
 };
-use crate::ranker::{Corpus, Stored};
+use crate::ranker::{self, Corpus};
 use crate::text::words;
 
 /// Everything that rows are made of and judged by.
@@ -190,7 +190,7 @@ impl Maker<'_> {
         if let Some(point) = self.cache.get(&key, self.judgments) {
             return Ok(Points { points: vec![point], by_fold: false });
         }
-        let ranker = Stored::load(path)?.named(String::new());
+        let ranker = ranker::load(path)?;
         self.cache.refuse_changed(&files)?;
         let (scores, score_seconds) = timed(|| eval::score(ranker.as_ref(), self.judgments));
         let point = Point {

@@ -6,14 +6,12 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::eval::{
-    self, EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, fit_fusion, fuse_scores, judge,
-};
+use clickvec::eval::{EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, fit_fusion, fuse_scores, judge};
 use clickvec::files;
-use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, Ranker, fusion};
+use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, fusion};
 
 use super::Args;
-use super::systems::{Wanted, file_of};
+use super::systems::{Entry, Scorer, file_of};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
@@ -92,8 +90,8 @@ pub(super) struct Fusions<'a> {
 
 impl<'a> Fusions<'a> {
     /// Checks, before anything is trained, that the systems can be fused as it is asked for.
-    pub(super) fn new(args: &'a Args, wanted: &[Wanted], judgments: &Judgments) -> Result<Fusions<'a>> {
-        let members: Vec<&Wanted> = wanted.iter().filter(|system| !system.is_fusion()).collect();
+    pub(super) fn new(args: &'a Args, entries: &[Entry], judgments: &Judgments) -> Result<Fusions<'a>> {
+        let members: Vec<&Entry> = entries.iter().filter(|entry| !entry.is_fusion()).collect();
         let folder = args.save_rankers.as_deref();
         if !args.fusion.is_empty() && members.len() < 2 {
             let found = output::counted(members.len() as u64, "system");
@@ -116,11 +114,11 @@ impl<'a> Fusions<'a> {
     }
 
     /// Takes over what a system makes of all queries, and keeps it next to the fusions if these are kept.
-    pub(super) fn add(&mut self, system: &Wanted, ranker: &dyn Ranker, scores: Scores) -> Result<()> {
+    pub(super) fn add(&mut self, system: &Entry, scorer: &Scorer, scores: Scores) -> Result<()> {
         if self.methods.is_empty() || system.is_fusion() {
             return Ok(());
         }
-        let fitting = self.fitted_on().map_or_else(Scores::new, |judgments| eval::score(ranker, judgments));
+        let fitting = self.fitted_on().map_or_else(Scores::new, scorer);
         let file = file_of(&system.name);
         if let (Some(folder), Some(from)) = (self.folder, system.file()) {
             copy(from, &folder.join(&file))?;
@@ -130,7 +128,7 @@ impl<'a> Fusions<'a> {
     }
 
     /// Takes note of a system that could not be trained.
-    pub(super) fn lacks(&mut self, system: &Wanted) {
+    pub(super) fn lacks(&mut self, system: &Entry) {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
@@ -186,7 +184,7 @@ impl<'a> Fusions<'a> {
 }
 
 /// Weights of the command line; as all others, they are made to sum to 1.
-fn checked(weights: &[f64], members: &[&Wanted]) -> Result<Vec<f64>> {
+fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.len() != members.len() {
         let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
         let names = names.join(", ");

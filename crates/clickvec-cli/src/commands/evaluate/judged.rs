@@ -1,33 +1,33 @@
 //! Systems that score judged titles.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::{self, CorpusFiles, TestSetFiles};
 use clickvec::ranker::{Corpus, Resources};
 
 use super::fusion::Fusions;
+use super::systems::Entry;
 use super::{Args, Results, systems, trec};
-use crate::{input, output, progress, test_set};
+use crate::{advice, input, output, progress, test_set};
 
 /// Loads or trains every system, evaluates it, and writes what was asked for on the way.
 pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results> {
-    let wanted = systems::parse(&args.ranker, &args.model, &args.fusion)?;
-    let learns = wanted.iter().any(systems::Wanted::learns);
+    let entries = systems::entries(args)?;
+    let learns = entries.iter().any(Entry::learns);
     if learns {
         test_set::refuse_pipe(files)?;
     }
+    check_outputs(args, &entries)?;
     let set = test_set::read(files)?;
     let titles = test_set::collection(&set, args.titles.as_deref());
     let judgments = set.judgments;
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
     }
-    let mut fusions = Fusions::new(args, &wanted, &judgments)?;
-    if let Some(folder) = &args.save_rankers {
-        systems::refuse_lost_files(folder, &wanted, &args.fusion)?;
-        clickvec::files::create_folder(folder)?;
-    }
-    let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::create(folder, &judgments)).transpose()?;
+    let mut fusions = Fusions::new(args, &entries, &judgments)?;
+    let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::new(folder, &judgments));
     let corpus = match learns {
         true => {
             let (titles, clicks) = (titles.as_deref(), args.clicks.as_deref());
@@ -46,26 +46,28 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
         vectors: args.vectors.as_deref(),
     };
     let options = args.options();
-    let bar = progress::bar(wanted.len() as u64, "judging", "systems");
-    let mut evaluations = Vec::with_capacity(wanted.len());
+    let bar = progress::bar(entries.len() as u64, "judging", "systems");
+    let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = 0;
-    for system in &wanted {
+    for system in &entries {
         // One at a time: a model of a large dictionary is large.
-        match system.load(&resources, args.save_rankers.as_deref()) {
-            Ok(ranker) => {
-                let scores = eval::score(ranker.as_ref(), &judgments);
+        match system.load(&resources, args.save_rankers.as_deref(), &judgments) {
+            Ok(scorer) => {
+                let scores = scorer(&judgments);
                 evaluations.push(eval::judge(&system.name, &scores, &judgments, &options));
                 if let Some(runs) = &mut runs {
                     runs.write(&system.name, &scores)?;
                 }
-                fusions.add(system, ranker.as_ref(), scores)?;
+                fusions.add(system, &scorer, scores)?;
             }
-            Err(error) if matches!(error.downcast_ref(), Some(Error::Learn { .. })) => {
-                left_out += 1;
-                fusions.lacks(system);
-                bar.suspend(|| output::note(format_args!("left out {error}")));
-            }
-            Err(error) => return Err(error),
+            Err(error) => match error.downcast_ref::<Error>() {
+                Some(why @ Error::Learn { .. }) => {
+                    left_out += 1;
+                    fusions.lacks(system);
+                    bar.suspend(|| output::note(format_args!("left out {}", advice::told(why))));
+                }
+                _ => return Err(error),
+            },
         }
         bar.inc(1);
     }
@@ -85,4 +87,24 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     evaluations.extend(of_fusions);
     let queries = judgments.queries.into_iter().map(|query| query.text).collect();
     Ok(Results { evaluations, fused, queries, left_out })
+}
+
+/// That every file that will be written can be, and that no two are one, before anything is trained. The folders are made.
+fn check_outputs(args: &Args, entries: &[Entry]) -> Result<()> {
+    let mut outputs: Vec<PathBuf> = args.per_query.iter().chain(&args.qrels_out).cloned().collect();
+    if let Some(folder) = &args.save_rankers {
+        let files = systems::saved_files(folder, entries, &args.fusion)?;
+        clickvec::files::create_folder(folder)?;
+        outputs.extend(files);
+    }
+    if let Some(folder) = &args.run_out {
+        let names = entries.iter().map(|entry| entry.name.clone()).chain(args.fusion.iter().map(|flag| flag.name()));
+        let files = trec::run_files(folder, names)?;
+        clickvec::files::create_folder(folder)?;
+        for file in &files {
+            input::refuse_overwriting(file, &args.run)?;
+        }
+        outputs.extend(files);
+    }
+    input::check_outputs(&outputs)
 }

@@ -4,6 +4,7 @@ mod fusion;
 mod json;
 mod judged;
 mod report;
+mod run;
 mod systems;
 mod trec;
 
@@ -21,8 +22,8 @@ use crate::{input, output};
 
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
 ///
-/// A system is a model (`--model`) or a ranker (`--ranker`); or, with `--qrels`, a TREC run (`--run`) that another
-/// program made. What the numbers mean is in docs/explanation/evaluation.md.
+/// A system is a model (`--model`), a ranker (`--ranker`), or a TREC run (`--run`) that another program made; with
+/// `--qrels`, runs alone. What the numbers mean is in docs/explanation/evaluation.md.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {
@@ -103,8 +104,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "run")]
     qrels: Option<PathBuf>,
 
-    /// A TREC run to judge by `--qrels`. May be repeated.
-    #[arg(long, value_name = "FILE", requires = "qrels")]
+    /// A TREC run that another program made: judged by `--qrels`, or, next to models and rankers, on the titles of
+    /// `--judged`, whose ids it has. May be repeated.
+    #[arg(long, value_name = "FILE")]
     run: Vec<PathBuf>,
 
     /// Write the judgments as TREC qrels.
@@ -170,8 +172,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         return Ok(Answer::Done);
     }
     let judged = args.test_set().map_or_else(Vec::new, |files| eval::files_of_test_set(&files));
+    input::check_outputs(args.per_query.iter().chain(&args.qrels_out))?;
     for output in args.per_query.iter().chain(&args.qrels_out) {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
+        let read = read.chain(&args.contiguous).chain(&args.vectors);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
     }
     let results = match (args.test_set(), &args.qrels) {

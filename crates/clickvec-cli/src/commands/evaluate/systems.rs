@@ -3,90 +3,130 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use clickvec::ranker::stored::{self, Named, Stored};
-use clickvec::ranker::{Ranker, RankerSpec, Resources, System, Values, file};
+use anyhow::{Result, bail, ensure};
+use clickvec::eval::{self, Judgments, Scores};
+use clickvec::ranker::{self, FileKind, RankerSpec, Resources, System, Values, file};
 
+use super::Args;
 use super::fusion::MethodFlag;
+use super::run::Run;
 use super::trec;
 use crate::{input, output, progress};
 
-/// A system that is not loaded yet.
-pub(super) struct Wanted {
-    /// What the report calls it.
+/// A row of the report: what it is called, and what is scored for it.
+pub(super) struct Entry {
     pub(super) name: String,
-    kind: Kind,
+    source: Source,
 }
 
-enum Kind {
+/// What scores titles.
+enum Source {
+    /// A ranker that is trained first.
     Ranker { system: &'static System, values: Values },
+    /// A model, ranker or fusion in a file.
     File { path: PathBuf, is_fusion: bool },
+    /// What another program made of the queries.
+    Run(PathBuf),
 }
 
-/// Names and parameters of the systems, checked before anything is read: rankers first, as what the models are compared
-/// with.
-pub(super) fn parse(rankers: &[String], models: &[PathBuf], fusions: &[MethodFlag]) -> Result<Vec<Wanted>> {
-    if rankers.is_empty() && models.is_empty() {
+/// Scores the judged titles of every query.
+pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
+
+/// The rows that are asked for, checked before anything is read: rankers first, as what the models are compared with.
+pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
+    let Args { ranker: rankers, model: models, run: runs, .. } = args;
+    if rankers.is_empty() && models.is_empty() && runs.is_empty() {
         bail!("expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`");
     }
-    let mut wanted = Vec::with_capacity(rankers.len() + models.len());
+    let mut entries = Vec::with_capacity(rankers.len() + models.len() + runs.len());
     for text in rankers {
         let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
         let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
         let values = system.values(&spec).map_err(clickvec::Error::from)?;
-        wanted.push(Wanted { name: spec.to_string(), kind: Kind::Ranker { system, values } });
+        entries.push(Entry { name: spec.to_string(), source: Source::Ranker { system, values } });
     }
-    let taken: Vec<&str> = wanted.iter().map(|system| system.name.as_str()).collect();
-    let names = names_of(models, &taken);
-    for (name, path) in names.into_iter().zip(models) {
-        let is_fusion = stored::kind(path)? == stored::Kind::Fusion;
-        wanted.push(Wanted { name, kind: Kind::File { path: path.clone(), is_fusion } });
+    let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let files: Vec<PathBuf> = models.iter().chain(runs).cloned().collect();
+    let names = names_of(&files, &taken);
+    for (place, (name, path)) in names.into_iter().zip(files).enumerate() {
+        let source = match place < models.len() {
+            true => Source::File { is_fusion: FileKind::of(&path)? == FileKind::Fusion, path },
+            false => Source::Run(path),
+        };
+        entries.push(Entry { name, source });
     }
-    let fusions: Vec<String> = fusions.iter().map(|flag| flag.name()).collect();
-    refuse_repeated(wanted.iter().map(|system| &system.name).chain(&fusions).map(String::as_str))?;
-    for (place, system) in wanted.iter().enumerate() {
-        if let Some(first) = wanted[..place].iter().find(|first| first.is_same(system)) {
-            bail!(again(&system.name, &first.name));
+    let fusions: Vec<String> = args.fusion.iter().map(|flag| flag.name()).collect();
+    refuse_repeated(entries.iter().map(|entry| &entry.name).chain(&fusions).map(String::as_str))?;
+    for (place, entry) in entries.iter().enumerate() {
+        if let Some(first) = entries[..place].iter().find(|first| first.is_same(entry)) {
+            bail!(again(&entry.name, &first.name));
         }
     }
-    Ok(wanted)
+    // Queries without ids of their own are numbered: the same ids are other queries there.
+    ensure!(
+        runs.is_empty() || args.fusion_judged.is_none(),
+        "expected rankers and models to fit weights of, found a run, which knows the queries of `--judged` only; give \
+         `--fusion-weights`, or leave `--run` out"
+    );
+    ensure!(
+        runs.is_empty() || args.fusion.is_empty() || args.save_rankers.is_none(),
+        "expected a fusion of rankers and models to save, found a run among its members; leave `--save-rankers` or `--run` out"
+    );
+    Ok(entries)
 }
 
-impl Wanted {
+impl Entry {
     /// Whether another, whatever it is called, would say the same: a ranker whose parameters have the same values, given or
     /// not, or the same file.
-    fn is_same(&self, other: &Wanted) -> bool {
-        match (&self.kind, &other.kind) {
-            (Kind::Ranker { system, values }, Kind::Ranker { system: other, values: others }) => {
+    fn is_same(&self, other: &Entry) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Ranker { system, values }, Source::Ranker { system: other, values: others }) => {
                 system.name == other.name && values == others
             }
-            (Kind::File { path, .. }, Kind::File { path: other, .. }) => input::same_file(path, other),
+            (Source::File { path, .. } | Source::Run(path), Source::File { path: other, .. } | Source::Run(other)) => {
+                input::same_file(path, other)
+            }
             _ => false,
         }
     }
 
     /// Whether it learns from titles and clicks.
     pub(super) fn learns(&self) -> bool {
-        matches!(self.kind, Kind::Ranker { .. })
+        matches!(self.source, Source::Ranker { .. })
     }
 
-    /// The file it is read from.
+    /// The file of a model or ranker that it is read from.
     pub(super) fn file(&self) -> Option<&Path> {
-        match &self.kind {
-            Kind::File { path, .. } => Some(path),
-            Kind::Ranker { .. } => None,
+        match &self.source {
+            Source::File { path, .. } => Some(path),
+            Source::Ranker { .. } | Source::Run(_) => None,
         }
     }
 
     /// Whether it is a fusion already, which is judged but not fused again.
     pub(super) fn is_fusion(&self) -> bool {
-        matches!(self.kind, Kind::File { is_fusion: true, .. })
+        matches!(self.source, Source::File { is_fusion: true, .. })
     }
 
-    /// Trains a ranker, which is saved in `folder` if there is one, or loads a model or a ranker from its file.
-    pub(super) fn load(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Box<dyn Ranker>> {
-        match &self.kind {
-            Kind::Ranker { system, values } => {
+    /// Whether it can be kept by `--save-rankers`.
+    fn is_kept(&self, fused: bool) -> bool {
+        match self.source {
+            Source::Ranker { .. } => true,
+            Source::File { is_fusion, .. } => fused && !is_fusion,
+            Source::Run(_) => false,
+        }
+    }
+
+    /// Trains a ranker, which is saved in `folder` if there is one, or reads what is there; what a run lacks of `judgments` is
+    /// said.
+    pub(super) fn load(
+        &self,
+        resources: &Resources<'_>,
+        folder: Option<&Path>,
+        judgments: &Judgments,
+    ) -> Result<Scorer> {
+        match &self.source {
+            Source::Ranker { system, values } => {
                 let bar = progress::bar(1, &output::printable(&self.name), "steps");
                 let ranker = system.train(values, resources, &mut |progress| {
                     bar.set_length(progress.of);
@@ -96,9 +136,17 @@ impl Wanted {
                 if let Some(folder) = folder {
                     file::save(&folder.join(file_of(&self.name)), system, values, ranker.as_ref())?;
                 }
-                Ok(Box::new(Named::new(self.name.clone(), ranker)))
+                Ok(Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)))
             }
-            Kind::File { path, .. } => Ok(Stored::load(path)?.named(self.name.clone())),
+            Source::File { path, .. } => {
+                let ranker = ranker::load(path)?;
+                Ok(Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)))
+            }
+            Source::Run(path) => {
+                let run = Run::read(path)?;
+                run.say_coverage(path, judgments)?;
+                Ok(Box::new(move |judgments| run.scores(judgments)))
+            }
         }
     }
 }
@@ -108,15 +156,17 @@ pub(super) fn file_of(name: &str) -> String {
     format!("{}.safetensors", trec::file_name(name))
 }
 
-/// Refuses to write one file of `--save-rankers` for two systems, or over a model that is read.
-pub(super) fn refuse_lost_files(folder: &Path, wanted: &[Wanted], fusions: &[MethodFlag]) -> Result<()> {
-    let copied = |system: &&Wanted| system.learns() || (!fusions.is_empty() && !system.is_fusion());
-    let saved = wanted.iter().filter(copied).map(|system| (system.name.clone(), system.file()));
+/// The files of `--save-rankers`: one for each row and fusion that is kept; refuses to write one of them for two, or over a
+/// model that is read.
+pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFlag]) -> Result<Vec<PathBuf>> {
+    let kept = entries.iter().filter(|entry| entry.is_kept(!fusions.is_empty()));
+    let saved = kept.map(|entry| (entry.name.clone(), entry.file()));
     let mut distinct = HashSet::new();
+    let mut files = Vec::new();
     for (name, from) in saved.chain(fusions.iter().map(|flag| (flag.name(), None))) {
         let file = file_of(&name);
         let path = folder.join(&file);
-        let read = wanted.iter().filter_map(Wanted::file).find(|&read| input::same_file(read, &path));
+        let read = entries.iter().filter_map(Entry::file).find(|&read| input::same_file(read, &path));
         if read.is_some() && read != from {
             bail!(
                 "expected files of their own in `{}`, found `{file}`, which is read; name another folder",
@@ -126,8 +176,12 @@ pub(super) fn refuse_lost_files(folder: &Path, wanted: &[Wanted], fusions: &[Met
         if !distinct.insert(file.clone()) {
             bail!("expected systems with names of their own, found `{file}` twice; rename a model's file");
         }
+        // What is copied onto itself is not written.
+        if read.is_none() {
+            files.push(path);
+        }
     }
-    Ok(())
+    Ok(files)
 }
 
 /// What files are called in the report: their stems, or their paths where a stem is taken or would name two.

@@ -30,26 +30,37 @@ fn judged_pairs(judgments: &Judgments) -> impl Iterator<Item = (&JudgedQuery, &J
 pub(super) struct RunFolder<'a> {
     folder: PathBuf,
     judgments: &'a Judgments,
-    written: HashSet<String>,
+}
+
+/// The files of `--run-out`, one for each name.
+pub(super) fn run_files(folder: &Path, names: impl Iterator<Item = String>) -> Result<Vec<PathBuf>> {
+    let mut distinct = HashSet::new();
+    let mut files = Vec::new();
+    for name in names {
+        let file = format!("{}.run", file_name(&name));
+        if !distinct.insert(file.clone()) {
+            bail!("expected systems with names of their own, found `{file}` twice; rename a model's file");
+        }
+        files.push(folder.join(file));
+    }
+    Ok(files)
 }
 
 impl<'a> RunFolder<'a> {
-    /// Makes the folder if it is not there.
-    pub(super) fn create(folder: &Path, judgments: &'a Judgments) -> Result<RunFolder<'a>> {
-        files::create_folder(folder)?;
-        Ok(RunFolder { folder: folder.to_owned(), judgments, written: HashSet::new() })
+    /// The folder, which is there.
+    pub(super) fn new(folder: &Path, judgments: &'a Judgments) -> RunFolder<'a> {
+        RunFolder { folder: folder.to_owned(), judgments }
     }
 
-    /// Writes what a system makes of every query; equal scores in the order of trec_eval.
+    /// Writes what a system makes of every query; equal scores in the order of trec_eval. What it did not retrieve is left
+    /// out.
     pub(super) fn write(&mut self, system: &str, scores: &Scores) -> Result<()> {
         let tag = file_name(system);
-        if !self.written.insert(tag.clone()) {
-            bail!("expected systems with names of their own, found `{tag}.run` twice; rename a model's file");
-        }
         let mut lines = Vec::new();
         for (query, scores) in self.judgments.queries.iter().zip(scores) {
             let mut ranked: Vec<(f64, &str)> =
                 scores.iter().copied().zip(query.titles.iter().map(|title| title.id.as_str())).collect();
+            ranked.retain(|(score, _)| *score > f64::NEG_INFINITY);
             ranked.sort_by(|(a, a_id), (b, b_id)| b.total_cmp(a).then(b_id.cmp(a_id)));
             lines.extend(ranked.into_iter().zip(1..).map(|((score, id), rank)| RunLine {
                 query_id: query.id.clone(),

@@ -9,15 +9,14 @@ mod watch;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use clickvec::Error;
+use anyhow::{Context, Result, bail};
 use clickvec::eval::Correction;
 use clickvec::table::{self, Options, Plan};
 
 use self::spec::Spec;
 use self::watch::Watcher;
 use crate::answer::Answer;
-use crate::{advice, input, output};
+use crate::{input, output};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -95,7 +94,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut watcher = Watcher::new(&plan);
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
     watcher.close();
-    let made = made.map_err(told)?;
+    let made = made?;
     let left_out = made.rows.iter().filter(|row| row.outcome.is_err()).count();
     if let Some(name) = &args.against
         && made.rows.iter().any(|row| row.name == *name && row.outcome.is_err())
@@ -119,14 +118,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
 }
 
-/// A fault with what to do about it; one of reading or writing stays what it is.
-fn told(error: Error) -> anyhow::Error {
-    match &error {
-        Error::Plan(_) => anyhow!(advice::told(&error)),
-        _ => error.into(),
-    }
-}
-
 /// That each output could be written, and is nothing that is read, before hours of work.
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
@@ -134,16 +125,8 @@ fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
     for output in &outputs {
         input::refuse_overwriting(output, &read)?;
-        input::check_output(output)?;
     }
-    if let [first, second] = outputs[..] {
-        ensure!(
-            !input::same_output(first, second),
-            "expected two outputs, found `{}` for both; name another file",
-            first.display()
-        );
-    }
-    Ok(())
+    input::check_outputs(outputs)
 }
 
 /// The command line's files take the place of the spec's.

@@ -11,7 +11,7 @@ use super::{Fusion, FusionMethod};
 use crate::error::{Error, FileFault, Result, shortened};
 use crate::files;
 use crate::ranker::Ranker;
-use crate::ranker::stored::{self, Stored};
+use crate::ranker::stored::{self, FileKind};
 use crate::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
 
 /// `kind` in the JSON value of a file.
@@ -86,11 +86,11 @@ pub(in crate::ranker) fn load(path: &Path) -> Result<Fusion> {
     let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<(Arc<dyn Ranker>, f64)> {
         let path = folder.join(&file);
         // A fusion of fusions could go round in a circle.
-        if stored::kind(&path)? == stored::Kind::Fusion {
+        if FileKind::of(&path)? == FileKind::Fusion {
             let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
             return Err(Error::File { path, fault });
         }
-        let ranker = Stored::load(&path)?.named(file.clone());
+        let ranker = stored::load(&path)?;
         let found = stored::fingerprint(&path)?;
         if found != fingerprint {
             return Err(of_file(FileFault::Member { file, expected: shortened(&fingerprint), found }));
@@ -182,9 +182,9 @@ mod tests {
             FusionMethod::ReciprocalRank { k: 0.1 },
         ] {
             save(&path, method, &MEMBERS).unwrap();
-            assert_eq!(stored::kind(&path).unwrap(), stored::Kind::Fusion);
-            let fusion = Stored::load(&path).unwrap().named("both".to_owned());
-            assert_eq!(fusion.name(), "both");
+            assert_eq!(FileKind::of(&path).unwrap(), FileKind::Fusion);
+            let fusion = stored::load(&path).unwrap();
+            assert_eq!(fusion.name(), KIND);
             assert_eq!(fusion.score("red lamp", &TITLES), fuse(&of, &[0.25, 0.75], method), "{method:?}");
         }
     }

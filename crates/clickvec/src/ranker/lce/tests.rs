@@ -79,7 +79,7 @@ fn poor_collections_give_finite_scores() {
     let specs = [
         "lce",
         "lce:expansion=1",
-        "lce:lambda_t=0,lambda_o=0,lambda_u=0",
+        "lce:lambda_t=0,lambda_o=0",
         "lce:mu=0.001,rarity=1",
         "lce:mu=1000000,feedback=1,concepts=1000",
     ];

@@ -50,6 +50,7 @@ pub(super) const SYSTEM: System = System {
         Parameter::of_training("clip-norm", 10.0, 1e-6, 1e6, "the largest norm of a gradient"),
         Parameter::SEED,
     ],
+    one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(SkipThought::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(SkipThought::restore(values, state)?)),
 };
@@ -95,7 +96,7 @@ impl SkipThought {
         }
         let Some(path) = resources.contiguous else {
             let what = "running text to learn from, or a trained encoder";
-            return Err(learn(LearnFault::NoFile { what, option: "--contiguous FILE or --load FOLDER" }));
+            return Err(learn(LearnFault::NoFile { what }));
         };
         let sentences = Sentences::read(path, values.count("vocabulary"), SYSTEM.name)?;
         let settings = Settings {

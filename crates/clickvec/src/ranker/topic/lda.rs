@@ -33,6 +33,7 @@ pub(in crate::ranker) const SYSTEM: System = System {
     name: "lda",
     about: "latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006)",
     parameters: &[TOPICS, SWEEPS, SAMPLES, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(TopicRanker::restore("lda", values, state, false, inference(values))?)),
 };

@@ -17,7 +17,7 @@ use crate::text::Interner;
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "vectors",
-    about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy (--vectors FILE)",
+    about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy",
     parameters: &[Parameter::of_scoring(
         "idf",
         0.0,
@@ -25,6 +25,7 @@ pub(super) const SYSTEM: System = System {
         4.0,
         "the power of a word's idf in the mean; 0 weighs all words alike",
     )],
+    one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(WordVectors::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(WordVectors::restore(values, state)?)),
 };
@@ -49,7 +50,7 @@ impl WordVectors {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<WordVectors> {
         let Some(path) = resources.vectors else {
             let what = "a file of vectors that another program trained";
-            let fault = LearnFault::NoFile { what, option: "--vectors" };
+            let fault = LearnFault::NoFile { what };
             return Err(Error::Learn { ranker: SYSTEM.name, fault });
         };
         let vectors = reader::read(path)?;

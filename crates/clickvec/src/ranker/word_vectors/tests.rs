@@ -225,8 +225,7 @@ fn messages_say_where_and_what_to_do() {
     let corpus = Corpus::default();
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
-    let expected =
-        "vectors: expected a file of vectors that another program trained, found none; name it with --vectors";
+    let expected = "vectors: expected a file of vectors that another program trained, found none";
     assert_eq!(error.to_string(), expected);
 }
 
