@@ -142,9 +142,7 @@ pub enum SpecFault {
 #[non_exhaustive]
 pub enum LearnFault {
     /// There are too few titles with a word.
-    #[error(
-        "expected at least {least} with a word or more among the titles, found {found}; name the collection with --titles"
-    )]
+    #[error("expected at least {least} with a word or more among the titles, found {found}")]
     TooFewTitles {
         /// How many it needs.
         least: usize,
@@ -152,10 +150,7 @@ pub enum LearnFault {
         found: usize,
     },
     /// There are too few different texts, of titles and queries, with a word.
-    #[error(
-        "expected {least} different texts with a frequent word or more, found {found}; name the collection with --titles, \
-         or lower min-count"
-    )]
+    #[error("expected {least} different texts with a frequent word or more, found {found}")]
     TooFewTexts {
         /// How many it needs.
         least: usize,
@@ -163,7 +158,7 @@ pub enum LearnFault {
         found: usize,
     },
     /// There is no clicked pair with a word on both sides.
-    #[error("expected clicked pairs to learn from, found none with a word on both sides; name a log with --clicks")]
+    #[error("expected clicked pairs to learn from, found none with a word on both sides")]
     NoClicks,
     /// There are not as many words as there should be topics or dimensions.
     #[error("expected at most as many {what} as there are {of}, {most}, found {found}; ask for fewer")]
@@ -178,12 +173,10 @@ pub enum LearnFault {
         found: usize,
     },
     /// A file was not named.
-    #[error("expected {what}, found none; name it with {option}")]
+    #[error("expected {what}, found none")]
     NoFile {
         /// What the file is.
         what: &'static str,
-        /// The option that names it.
-        option: &'static str,
     },
     /// Every part of it was left out.
     #[error("expected {what}, found none; ask for a part")]

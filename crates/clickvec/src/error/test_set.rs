@@ -25,14 +25,14 @@ pub enum TestSetFault {
         found: Vec<String>,
     },
     /// Qrels name queries by number.
-    #[error("expected the texts of the queries beside TREC qrels, found none; name them with --topics")]
+    #[error("expected the texts of the queries beside TREC qrels, found none")]
     NoTopics,
     /// Qrels name titles by number.
-    #[error("expected the texts of the titles beside TREC qrels, found none; name them with --titles")]
+    #[error("expected the texts of the titles beside TREC qrels, found none")]
     NoTitles,
     /// Topics beside judged titles that have their queries.
     #[error(
-        "expected --topics beside TREC qrels only, found {found}, which has the texts of its queries; leave it out"
+        "expected a file of topics with TREC qrels only, found {found}, which has the texts of its queries; leave the topics out"
     )]
     IdleTopics {
         /// What the judged titles are.

@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, IndexFault, Result, said, shortened};
 use crate::files::{self, Claim, Found};
+use crate::memory::room_for;
 
 /// The version of the form of an index; `format` in the manifest.
 const FORMAT: u32 = 1;
@@ -136,6 +137,7 @@ impl<A> Folder<A> {
     /// All bytes of a file.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
         let mut part = self.open_part(name)?;
+        room_for("a file of an index", Some(part.len()))?;
         // The file is as long as the manifest says: memory is asked for what is there.
         let mut bytes = vec![0; part.len() as usize];
         part.fill(&mut bytes)?;

@@ -11,6 +11,7 @@ use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, MinibatchConfig
 use crate::encoder::{Encoder, Tensor, TextStatistics, initialize};
 use crate::error::{Error, Result};
 use crate::files::publish;
+use crate::memory::room_for;
 use crate::model::{Model, prefixes};
 use crate::optimizer::{MomentumSchedule, OptimizerConfig, OptimizerKind};
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
@@ -100,6 +101,11 @@ impl<'a, 'v> Run<'a, 'v> {
             clip_norm: config.clip_norm,
             momentum: MomentumSchedule::papers(updates),
         };
+        let towers = if config.shared_towers { 1 } else { 2 };
+        // The weights, and of each its velocity or its two moments; of gradients there are the rows that a minibatch has.
+        let weights = config.encoder.parameters(log.dictionary().len());
+        let bytes = weights.and_then(|weights| weights.checked_mul(towers * 3 * size_of::<f32>() as u64));
+        room_for("the weights and what their updates remember", bytes)?;
         let plan = Plan { config: config.clone(), optimizer, towers: initial_towers(config, log) };
         let learner = options.device.unwrap_or(&Cpu).load(plan)?;
         let validation = options.validation;

@@ -95,7 +95,7 @@ impl SkipThought {
         }
         let Some(path) = resources.contiguous else {
             let what = "running text to learn from, or a trained encoder";
-            return Err(learn(LearnFault::NoFile { what, option: "--contiguous FILE or --load FOLDER" }));
+            return Err(learn(LearnFault::NoFile { what }));
         };
         let sentences = Sentences::read(path, values.count("vocabulary"), SYSTEM.name)?;
         let settings = Settings {
@@ -124,7 +124,7 @@ impl SkipThought {
             .map(|(name, encoders)| Part::restore(name, encoders, vocabulary.len(), state))
             .collect::<Result<_, FileFault>>()?;
         if parts.is_empty() {
-            return Err(FileFault::BadSettings { found: "uni=0,bi=0".to_owned() });
+            return Err(FileFault::content("uni and bi", "a number above 0 in one of them", "0 in both"));
         }
         Ok(SkipThought { vocabulary, parts })
     }
@@ -193,7 +193,7 @@ impl Part {
             let (rows, columns) = (shape[0], shape[1]);
             let numbers = state.f32s(&tensor, &[Some(rows), Some(columns)])?;
             match fault(numbers, rows.min(columns)) {
-                Some(found) => Err(FileFault::BadSettings { found: format!("{tensor}: {found}") }),
+                Some(found) => Err(FileFault::content(tensor, "numbers with which no state overflows", found)),
                 None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
             }
         };
@@ -202,8 +202,9 @@ impl Part {
             let recurrent = array(&format!("{encoder}.recurrent_weights"), None, None)?;
             let (units, width) = (recurrent.rows(), recurrent.rows().saturating_mul(3));
             if recurrent.columns() != width {
-                let found = format!("{name}.{encoder}.recurrent_weights of {units} × {}", recurrent.columns());
-                return Err(FileFault::BadSettings { found });
+                let tensor = format!("{name}.{encoder}.recurrent_weights");
+                let expected = format!("{units} rows of {width} numbers");
+                return Err(FileFault::content(tensor, expected, format!("rows of {}", recurrent.columns())));
             }
             let input = array(&format!("{encoder}.input_weights"), Some(table.columns()), Some(width))?;
             let bias = array(&format!("{encoder}.bias"), Some(1), Some(width))?;

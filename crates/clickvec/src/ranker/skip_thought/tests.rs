@@ -188,8 +188,7 @@ fn a_vector_does_not_depend_on_the_texts_beside_it() {
 #[test]
 fn without_anything_to_learn_from_it_says_what_to_name() {
     let message = |spec: &str| learn(spec, None, None, &mut Vec::new()).unwrap_err().to_string();
-    let expected = "skip-thought: expected running text to learn from, or a trained encoder, found none; name it with \
-                    --contiguous FILE or --load FOLDER";
+    let expected = "skip-thought: expected running text to learn from, or a trained encoder, found none";
     assert_eq!(message("skip-thought"), expected);
     let expected = "skip-thought: expected a size above 0 for `uni` or `bi`, found none; ask for a part";
     assert_eq!(message("skip-thought:uni=0,bi=0"), expected);
@@ -230,7 +229,7 @@ fn a_state_from_anywhere_is_checked() {
     assert!(restore(spec, &state()).is_ok());
     // Sizes follow from the arrays.
     assert_eq!(restore("skip-thought:uni=9,bi=0", &state()).unwrap().parts.len(), 1);
-    assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::BadSettings { .. })));
+    assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::Content { .. })));
     let numbers = |count: usize, value: f32| Numbers::F32(vec![value; count]);
     let cases: [(&str, &[usize], Numbers); 9] = [
         ("uni.words", &[20, 4], numbers(80, 0.0)),

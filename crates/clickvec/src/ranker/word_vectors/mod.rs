@@ -17,7 +17,7 @@ use crate::text::Interner;
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
     name: "vectors",
-    about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy (--vectors FILE)",
+    about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy",
     parameters: &[Parameter::of_scoring(
         "idf",
         0.0,
@@ -49,7 +49,7 @@ impl WordVectors {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<WordVectors> {
         let Some(path) = resources.vectors else {
             let what = "a file of vectors that another program trained";
-            let fault = LearnFault::NoFile { what, option: "--vectors" };
+            let fault = LearnFault::NoFile { what };
             return Err(Error::Learn { ranker: SYSTEM.name, fault });
         };
         let vectors = reader::read(path)?;
@@ -70,14 +70,18 @@ impl WordVectors {
         let dimension = rows.shape[1];
         let words = state.f32s("word_vectors", &[Some(vocabulary.len()), Some(dimension)])?.to_vec();
         if dimension == 0 || dimension > MAX_DIMENSION {
-            return Err(FileFault::BadSettings { found: format!("word_vectors of {dimension} numbers") });
+            return Err(FileFault::content(
+                "word_vectors",
+                format!("vectors of 1 to {MAX_DIMENSION} numbers"),
+                dimension,
+            ));
         }
         let texts = TextTable::restore(state, dimension)?;
         let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
         let documents = state.f64s("documents", &[Some(1)])?[0];
         let most = document_frequency.iter().copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
-            return Err(FileFault::BadSettings { found: format!("{documents} documents, one word in {most}") });
+            return Err(FileFault::content("documents", format!("a whole number of at least {most}"), documents));
         }
         let vectors = Vectors { dimension, vocabulary, words, texts };
         Ok(WordVectors::new(vectors, document_frequency, documents as u64, values))

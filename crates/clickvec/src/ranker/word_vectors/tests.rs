@@ -225,8 +225,7 @@ fn messages_say_where_and_what_to_do() {
     let corpus = Corpus::default();
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
-    let expected =
-        "vectors: expected a file of vectors that another program trained, found none; name it with --vectors";
+    let expected = "vectors: expected a file of vectors that another program trained, found none";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -323,7 +322,7 @@ fn damaged_rankers_are_refused() {
     let state = train("vectors", &corpus(&["red", "red door"], &[]), &path).unwrap().state();
     let restored = |state: &State| WordVectors::restore(&values("vectors"), state);
     assert!(restored(&state).is_ok());
-    let bad = |state: State| matches!(restored(&state), Err(FileFault::BadSettings { .. }));
+    let bad = |state: State| matches!(restored(&state), Err(FileFault::Content { .. }));
     assert!(bad(state.clone().with_f64s("documents", &[1.0])));
     assert!(bad(state.clone().with_f64s("documents", &[2.5])));
     assert!(bad(state.clone().with("words", &[0], Numbers::Bytes(Vec::new())).with(
