@@ -20,6 +20,18 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
         }
         Error::Plan(PlanFault::InUse { .. }) => Some("--cache names the folder"),
         Error::Plan(PlanFault::JudgedValidation { .. }) => Some("--validation names it"),
+        Error::TooFewPairs { .. } => Some("or lower --pairs"),
+        Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
+        Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
+        Error::Learn { fault: LearnFault::TooFewTitles { .. }, .. } => Some("name the collection with --titles"),
+        Error::Learn { fault: LearnFault::TooFewTexts { .. }, .. } => {
+            Some("name the collection with --titles, or lower min-count")
+        }
+        Error::Learn { fault: LearnFault::NoClicks, .. } => Some("name a log with --clicks"),
+        Error::Learn { ranker: "vectors", fault: LearnFault::NoFile { .. } } => Some("name it with --vectors"),
+        Error::Learn { fault: LearnFault::NoFile { .. }, .. } => {
+            Some("name it with --contiguous FILE or --load FOLDER")
+        }
         Error::Plan(PlanFault::Row { fault, .. } | PlanFault::Training { fault, .. }) => advice(fault),
         Error::Learn { fault: LearnFault::TooFewTitles { .. } | LearnFault::TooFewTexts { .. }, .. } => {
             Some("name the collection with --titles")

@@ -63,10 +63,17 @@ fn is_printable(text: &str) -> bool {
 
 /// Says why a command could not be done: the error and those causes that it does not already repeat.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
+    let told = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
+        Some(error) => advice::told(error),
+        None => cause.to_string(),
+    };
+    let mut text = String::new();
+    for (number, cause) in error.chain().enumerate() {
+        match told(cause) {
+            cause if number == 0 => text = cause,
+            // What it is without advice may stand there already.
+            told if !text.contains(&cause.to_string()) => text = format!("{text}: {told}"),
+            _ => {}
         }
     }
     // Of the innermost one that has any.

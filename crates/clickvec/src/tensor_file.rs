@@ -5,6 +5,7 @@ use crate::encoder::Tensor;
 use crate::error::{Error, FileFault, Result, said, shortened};
 use crate::files::{open_plain, write_atomically};
 use crate::math::Matrix;
+use crate::memory::room_for;
 use memmap2::Mmap;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
@@ -225,6 +226,8 @@ impl TensorFile {
         // SAFETY: files of this kind are replaced by renaming, never changed in place, by this
         // program; all that is read is copied out and checked while it is.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;
+        // About all of it is copied out.
+        room_for("what is in a model's file", Some(map.len() as u64))?;
         Ok(TensorFile { map })
     }
 

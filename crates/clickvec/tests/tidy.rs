@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 /// The library: a module uses itself, and what stands before it.
 const ORDER: &[&str] = &[
     "error",
+    "memory",
+    "ragged",
     "rng",
     "pool",
     "files",
@@ -363,6 +365,18 @@ fn the_program_prints_without_macros_and_has_no_unsafe_code() {
         for word in ["println!", "eprintln!", "print!", "eprint!", "dbg!", "unsafe "] {
             assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
         }
+    }
+}
+
+/// The program knows its flags, the library does not: `output` may be an argument of a function in Python.
+#[test]
+fn the_library_knows_no_flags() {
+    for source in sources().iter().chain(&LOGS.sources()).map(Source::without_tests) {
+        let flags = source.code.match_indices("--").map(|(at, _)| &source.code[at..]).filter(|rest| {
+            rest.trim_start_matches('-').starts_with(|c: char| c.is_ascii_lowercase()) && !rest.starts_with("---")
+        });
+        let flags: Vec<&str> = flags.map(|rest| rest.split([' ', '"', '`']).next().unwrap_or_default()).collect();
+        assert!(flags.is_empty(), "{}: {flags:?}", source.name);
     }
 }
 

@@ -186,7 +186,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     evaluate(&folder, &["--judged", "qrels.txt"]).code(2).says("found none; name them with --topics");
     evaluate(&folder, &["--judged", "qrels.txt", "--topics", "topics.txt"]).code(2).says("name them with --titles");
     let idle = ["--judged", "judged.tsv", "--topics", "topics.txt"];
-    evaluate(&folder, &idle).code(2).says("judged.tsv: expected topics beside TREC qrels only, found a table");
+    evaluate(&folder, &idle).code(2).says("judged.tsv: expected a file of topics with TREC qrels only, found a table");
     folder.run(&["evaluate", "--rankers", "--topics", "topics.txt"]).code(2);
     let piped = ["--judged", "ids.tsv", "--topics", "topics.txt", "--titles", "-"];
     evaluate(&folder, &piped).code(2).says("-: expected a file of titles, since they are read twice, found a pipe");

@@ -172,3 +172,30 @@ fn a_kill_leaves_nothing_behind() {
     assert!(left_behind(&folder).is_empty(), "{:?}", left_behind(&folder));
     assert!(!folder.path("vectors").exists());
 }
+
+#[test]
+fn memory_that_is_not_there_is_told_before_the_work() {
+    let folder = Folder::with_model();
+    let mut titles = "id\ttitle\n".to_owned();
+    for title in 0..3000 {
+        titles += &format!("t{title}\tw{title} w{} w{}\n", title * 7 % 3000, title * 31 % 3000);
+    }
+    folder.write("many.tsv", titles);
+    let limited = |megabytes: u32, arguments: &[&str]| {
+        let limit = format!("ulimit -v {}; exec \"$0\" \"$@\"", megabytes * 1024);
+        let mut command = Command::new("sh");
+        command.args(["-c", &limit]).arg(program()).args(arguments).args(["--threads", "1"]);
+        let output = command.current_dir(folder.path("")).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let wide = ["train", "--clicks", "clicks.tsv", "--output", "m", "--encoder", "dssm", "--hidden", "16384,16384"];
+    let lsa = ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
+    for (what, arguments) in [("the weights", &wide[..]), ("singular vectors", &lsa)] {
+        let (code, stderr) = limited(400, arguments);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("MiB of memory for ") && stderr.contains(what), "{stderr}");
+        assert!(stderr.ends_with("found less; ask for less\n"), "{stderr}");
+    }
+    assert_eq!(limited(400, &["inspect", "model.safetensors"]).0, Some(0));
+    assert!(!folder.path("m").exists() && left_behind(&folder).is_empty());
+}

@@ -8,6 +8,7 @@ use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
 use crate::views::Views;
+use hashbrown::HashTable;
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
@@ -104,8 +105,8 @@ impl Minibatch {
 struct Distinct {
     hashes: Vec<u64>,
     pairs: Vec<u64>,
-    /// row + 1, or 0
-    slots: Vec<u32>,
+    /// By their hashes.
+    rows: HashTable<u32>,
 }
 
 impl<'a> Minibatches<'a> {
@@ -360,47 +361,23 @@ impl Distinct {
     fn clear(&mut self) {
         self.hashes.clear();
         self.pairs.clear();
-        self.slots.fill(0);
+        self.rows.clear();
     }
 
     fn find(&self, hash: u64) -> Option<u32> {
-        let mask = self.slots.len().checked_sub(1)?;
-        let mut slot = hash as usize & mask;
-        loop {
-            match self.slots[slot] {
-                0 => return None,
-                row if self.hashes[row as usize - 1] == hash => return Some(row - 1),
-                _ => slot = (slot + 1) & mask,
-            }
-        }
+        self.rows.find(hash, |&row| self.hashes[row as usize] == hash).copied()
     }
 
     fn insert(&mut self, hash: u64, pair: u64) -> u32 {
         if let Some(row) = self.find(hash) {
             return row;
         }
+        let row = self.hashes.len() as u32;
         self.hashes.push(hash);
         self.pairs.push(pair);
-        if self.hashes.len() * 2 > self.slots.len() {
-            let size = (self.slots.len() * 2).max(1024);
-            self.slots.clear();
-            self.slots.resize(size, 0);
-            for row in 0..self.hashes.len() {
-                self.place(row);
-            }
-        } else {
-            self.place(self.hashes.len() - 1);
-        }
-        self.hashes.len() as u32 - 1
-    }
-
-    fn place(&mut self, row: usize) {
-        let mask = self.slots.len() - 1;
-        let mut slot = self.hashes[row] as usize & mask;
-        while self.slots[slot] != 0 {
-            slot = (slot + 1) & mask;
-        }
-        self.slots[slot] = row as u32 + 1;
+        let hashes = &self.hashes;
+        self.rows.insert_unique(hash, row, |&row| hashes[row as usize]);
+        row
     }
 }
 

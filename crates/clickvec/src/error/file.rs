@@ -1,10 +1,14 @@
 //! What can be wrong with models and checkpoints.
 
+use std::fmt::Display;
+
+use super::SpecFault;
 use crate::encoder::SizeFault;
+use crate::settings::SettingFault;
 use crate::text::DuplicateTrigram;
 
-/// What can be wrong with a model or a checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// What can be wrong with a model, a checkpoint, a trained ranker or a fusion.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {
     /// No safetensors file: cut short, or something else.
@@ -26,7 +30,7 @@ pub enum FileFault {
     /// A safetensors file of somebody else.
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,
-    /// The settings are no settings.
+    /// The settings are not JSON of the form that this kind of file has.
     #[error("expected the settings of a clickvec file, found others ({found})")]
     BadSettings {
         /// What the parser said.
@@ -65,6 +69,36 @@ pub enum FileFault {
         /// What was wanted.
         expected: &'static str,
         /// What the file says it is.
+        found: String,
+    },
+    /// Settings that no run can have had.
+    #[error("{0}; the file is damaged")]
+    Setting(SettingFault),
+    /// A ranker that there is not, or with parameters that it has not.
+    #[error("{0}; was it written by a newer clickvec?")]
+    Ranker(SpecFault),
+    /// A tensor has what its kind of ranker cannot have there.
+    #[error("expected {expected} in `{tensor}`, found {found}; the file is damaged")]
+    Content {
+        /// Its name.
+        tensor: String,
+        /// What it should have.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
+    /// A fusion is not of rankers with a weight each.
+    #[error("expected a weight for each member, found {weights} weights for {members} members; the file is damaged")]
+    Weights {
+        /// How many weights there are.
+        weights: usize,
+        /// How many members.
+        members: usize,
+    },
+    /// A fusion names a member that is not a file of its own in the same folder.
+    #[error("expected the names of other files in the same folder, each once, found `{found}`; the file is damaged")]
+    MemberName {
+        /// The name, shortened.
         found: String,
     },
     /// Sizes that no encoder has.
@@ -139,6 +173,13 @@ pub enum FileFault {
         /// Of the numbers in it.
         found: String,
     },
+}
+
+impl FileFault {
+    /// A [`FileFault::Content`].
+    pub(crate) fn content(tensor: impl Into<String>, expected: impl Into<String>, found: impl Display) -> FileFault {
+        FileFault::Content { tensor: tensor.into(), expected: expected.into(), found: found.to_string() }
+    }
 }
 
 /// Why training cannot begin with a model.

@@ -116,6 +116,14 @@ pub enum Error {
         /// What stands there.
         path: PathBuf,
     },
+    /// The system does not give as much memory as the sizes ask for.
+    #[error("expected {} of memory for {what}, found less; ask for less", mebibytes(*bytes))]
+    NoMemory {
+        /// What it is for.
+        what: &'static str,
+        /// How much; `None` if more than can be counted.
+        bytes: Option<u64>,
+    },
     /// Another process writes to the same place.
     #[error("{}: another process writes to this output; wait for it or name another output", shown(path))]
     InUse {
@@ -140,8 +148,8 @@ pub enum Error {
     },
     /// A simulation of so few titles that its log would never be as long as wanted.
     #[error(
-        "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; lower --pairs, or give \
-         more titles"
+        "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; give more \
+         titles"
     )]
     TooFewPairs {
         /// Pairs of the log.
@@ -296,6 +304,19 @@ impl Error {
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         Error::Io { path: path.to_owned(), action, source }
     }
+}
+
+fn mebibytes(bytes: Option<u64>) -> String {
+    let Some(bytes) = bytes else { return "more than 2^64 bytes".to_owned() };
+    let digits = bytes.div_ceil(1 << 20).to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{text} MiB")
 }
 
 fn at_line(path: &Path, line: Option<u64>) -> String {

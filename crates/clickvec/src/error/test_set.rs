@@ -32,7 +32,7 @@ pub enum TestSetFault {
     NoTitles,
     /// Topics beside judged titles that have their queries.
     #[error(
-        "expected topics beside TREC qrels only, found {found}, which has the texts of its queries; leave them out"
+        "expected a file of topics with TREC qrels only, found {found}, which has the texts of its queries; leave the topics out"
     )]
     IdleTopics {
         /// What the judged titles are.

@@ -36,7 +36,7 @@ impl Memory {
     fn zeros(lines: usize) -> Memory {
         match lines.checked_mul(size_of::<Line>()) {
             Some(bytes) if bytes >= LARGE => {
-                // As where a `Vec` finds no memory, there is no way on.
+                // As where a `Vec` finds no memory, there is no way on. Sizes from outside are asked for before (`memory`).
                 let pages = MmapMut::map_anon(bytes).unwrap_or_else(|error| panic!("{bytes} bytes of memory: {error}"));
                 advise_huge_pages(&pages);
                 Memory::Pages(pages)

@@ -92,7 +92,7 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
         return Err(FileFault::Sizes(fault));
     }
     if let Some(fault) = config.fault() {
-        return Err(FileFault::BadSettings { found: fault.to_string() });
+        return Err(FileFault::Setting(fault));
     }
     let rows = tensors.triples(TRIGRAMS)?;
     let trigrams = rows

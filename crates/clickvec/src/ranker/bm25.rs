@@ -84,8 +84,9 @@ impl Bm25 {
         };
         let most = document_frequency.iter().copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 || mean_length < 0.0 {
-            let found = format!("{documents} documents of {mean_length} words, one word in {most}");
-            return Err(FileFault::BadSettings { found });
+            let expected = format!("a whole number of at least {most} titles, and a mean length of 0 or more");
+            let found = format!("{documents} titles of {mean_length} words");
+            return Err(FileFault::content("documents", expected, found));
         }
         let documents = documents as u64;
         Ok(Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") })

@@ -1,5 +1,6 @@
 //! The texts that rankers learn from, as numbers of words.
 
+use crate::ragged::Ragged;
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
 /// The number of every word that the vocabulary lacks.
@@ -7,26 +8,22 @@ pub const UNKNOWN: WordId = WordId::MAX;
 
 /// Texts as lists of words, one after the other in one piece of memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WordLists {
-    words: Vec<WordId>,
-    ends: Vec<usize>,
-}
+pub struct WordLists(Ragged<WordId>);
 
 impl WordLists {
     /// Adds a text.
     pub fn push(&mut self, words: &[WordId]) {
-        self.words.extend_from_slice(words);
-        self.ends.push(self.words.len());
+        self.0.push(words.iter().copied());
     }
 
     /// The number of texts.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.0.len()
     }
 
     /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.0.is_empty()
     }
 
     /// The words of text `i`, which may be none.
@@ -34,18 +31,17 @@ impl WordLists {
     /// # Panics
     /// If there is no text `i`.
     pub fn get(&self, i: usize) -> &[WordId] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.words[start..self.ends[i]]
+        self.0.get(i)
     }
 
     /// All texts.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
-        (0..self.len()).map(|i| self.get(i))
+        self.0.iter()
     }
 
     /// The words of all texts, one text after the other.
     pub fn words(&self) -> &[WordId] {
-        &self.words
+        self.0.items()
     }
 }
 

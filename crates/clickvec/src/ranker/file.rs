@@ -105,17 +105,17 @@ impl State {
     /// The vocabulary.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], or [`FileFault::BadSettings`] where it is no list of distinct words.
+    /// [`FileFault::MissingTensor`], or [`FileFault::Content`] where it is no list of distinct words.
     pub fn words(&self) -> Result<Interner, FileFault> {
-        let bad = |found: &str| FileFault::BadSettings { found: format!("{WORDS}: {found}") };
+        let bad = |found: &str| FileFault::content(WORDS, "different words in UTF-8, one a line", found);
         let Array { numbers: Numbers::Bytes(bytes), .. } = self.array(WORDS, &[None])? else {
-            return Err(bad("no bytes"));
+            return Err(bad("numbers"));
         };
-        let text = std::str::from_utf8(bytes).map_err(|_| bad("no UTF-8"))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| bad("other bytes"))?;
         let mut words = Interner::default();
         for word in text.split_terminator('\n') {
             if !words.intern(word).2 {
-                return Err(bad("a word that stands there twice"));
+                return Err(bad(&format!("`{}` again", shortened(word))));
             }
         }
         Ok(words)
@@ -184,10 +184,9 @@ fn parse(file: &TensorFile) -> Result<(&'static System, Values, Box<dyn Trained>
         return Err(FileFault::Fingerprint { expected: shortened(&header.fingerprint), found });
     }
     let settings = header.ranker;
-    let bad = |fault: super::SpecFault| FileFault::BadSettings { found: fault.to_string() };
-    let system = System::named(&settings.system).map_err(bad)?;
+    let system = System::named(&settings.system).map_err(FileFault::Ranker)?;
     let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
-    let values = system.values(&spec).map_err(bad)?;
+    let values = system.values(&spec).map_err(FileFault::Ranker)?;
     let state = State { arrays: tensors.arrays()? };
     let ranker = (system.restore)(&values, &state)?;
     Ok((system, values, ranker))

@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::corpus::WordLists;
+use crate::ragged::Ragged;
 use crate::text::WordId;
 
 /// For each word the titles that have it, in their order, how often they do, and how long they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InvertedLists {
-    /// The end of each word's list.
-    ends: Vec<usize>,
-    titles: Vec<u32>,
+    titles: Ragged<u32>,
     /// The number of times that the word occurs in each of the titles.
     counts: Vec<u32>,
     /// Words of each of the titles.
@@ -22,22 +21,12 @@ pub(super) struct InvertedLists {
 impl InvertedLists {
     /// The lists of titles whose words are below `words`.
     pub(super) fn new(titles: &WordLists, words: usize) -> InvertedLists {
-        let mut sizes = vec![0; words];
-        for_each_distinct(titles, |_, word, _| sizes[word] += 1);
-        let ends: Vec<usize> = sizes
-            .iter()
-            .scan(0, |end, size: &usize| {
-                *end += size;
-                Some(*end)
-            })
-            .collect();
-        // From here on: where the next title of each word goes.
-        let mut next: Vec<usize> = ends.iter().zip(&sizes).map(|(end, size)| end - size).collect();
-        let all = ends.last().copied().unwrap_or(0);
-        let [of_titles, counts, lengths] = [(); 3].map(|()| vec![0; all]);
-        let mut lists = InvertedLists { titles: of_titles, counts, lengths, ends, most: vec![0; words] };
+        let of_titles = Ragged::sorted(words, |each| for_each_distinct(titles, |title, word, _| each(word, title)));
+        // Where the next title of each word goes.
+        let mut next: Vec<usize> = (0..words).map(|word| of_titles.range(word).start).collect();
+        let [counts, lengths] = [(); 2].map(|()| vec![0; of_titles.items().len()]);
+        let mut lists = InvertedLists { titles: of_titles, counts, lengths, most: vec![0; words] };
         for_each_distinct(titles, |title, word, count| {
-            lists.titles[next[word]] = title;
             lists.counts[next[word]] = count;
             lists.lengths[next[word]] = titles.get(title as usize).len() as u32;
             lists.most[word] = lists.most[word].max(count);
@@ -47,13 +36,12 @@ impl InvertedLists {
     }
 
     fn range(&self, word: WordId) -> Range<usize> {
-        let start = if word == 0 { 0 } else { self.ends[word as usize - 1] };
-        start..self.ends[word as usize]
+        self.titles.range(word as usize)
     }
 
     /// The titles that have the word, in their order.
     pub(super) fn get(&self, word: WordId) -> &[u32] {
-        &self.titles[self.range(word)]
+        self.titles.get(word as usize)
     }
 
     /// The number of times that each of them has it.

@@ -175,7 +175,7 @@ mod tests {
         let bad = [("title_words", [0, 1, 3].as_slice()), ("title_words", &[0, 1]), ("title_lengths", &[3, u32::MAX])];
         for (name, numbers) in bad {
             let found = fault(state.clone().with_u32s(name, numbers));
-            assert!(matches!(found, Some(FileFault::BadSettings { .. })), "{name} {numbers:?}: {found:?}");
+            assert!(matches!(found, Some(FileFault::Content { .. })), "{name} {numbers:?}: {found:?}");
         }
     }
 }

@@ -111,11 +111,11 @@ impl TextTable {
         let mut table = TextTable::new(dimension);
         // Without a dimension there would be no row to each key.
         if dimension == 0 && !keys.is_empty() {
-            return Err(FileFault::BadSettings { found: format!("{VECTORS}: vectors without numbers") });
+            return Err(FileFault::content(VECTORS, "vectors of 1 number or more", "vectors of none"));
         }
         for (halves, vector) in keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1))) {
             if !table.insert(u64::from(halves[0]) | u64::from(halves[1]) << 32, vector) {
-                return Err(FileFault::BadSettings { found: format!("{KEYS}: a text that stands there twice") });
+                return Err(FileFault::content(KEYS, "each text once", "one of them twice"));
             }
         }
         Ok(table)
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
         assert!(matches!(TextTable::restore(&state, 3), Err(FileFault::WrongTensor { .. })));
         let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
-        assert!(matches!(TextTable::restore(&twice, 2), Err(FileFault::BadSettings { .. })));
+        assert!(matches!(TextTable::restore(&twice, 2), Err(FileFault::Content { .. })));
         let fewer = state.with(KEYS, &[1, 2], Numbers::U32(vec![7, 0]));
         assert!(matches!(TextTable::restore(&fewer, 2), Err(FileFault::WrongTensor { .. })));
     }

@@ -80,20 +80,25 @@ impl LetterTrigrams {
     }
 
     fn restore(values: &Values, state: &State) -> Result<LetterTrigrams, FileFault> {
-        let bad = |found: String| FileFault::BadSettings { found };
         let letters = state.u32s("trigrams", &[None, Some(3)])?;
         let document_frequency = state.u32s("document_frequency", &[Some(letters.len() / 3)])?.to_vec();
         let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
         let trigram = |three: &[u32]| {
             let letter = |i: usize| char::from_u32(three[i]);
             let found = letter(0).zip(letter(1)).zip(letter(2));
-            let ((a, b), c) = found.ok_or_else(|| bad(format!("a trigram of {three:?}")))?;
+            let ((a, b), c) = found.ok_or_else(|| {
+                FileFault::content("trigrams", "three Unicode scalar values a row", format!("{three:?}"))
+            })?;
             Ok(Trigram::from_chars([a, b, c]))
         };
         let trigrams = letters.chunks_exact(3).map(trigram).collect::<Result<Vec<_>, FileFault>>()?;
-        let dictionary = Dictionary::from_trigrams(trigrams).map_err(|fault| bad(fault.to_string()))?;
+        let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
         if let Some(most) = document_frequency.iter().max().filter(|&&most| most > documents) {
-            return Err(bad(format!("a trigram in {most} of {documents} titles")));
+            return Err(FileFault::content(
+                "document_frequency",
+                format!("at most {documents}, as there are titles"),
+                most,
+            ));
         }
         Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
     }

@@ -1,6 +1,9 @@
 //! Texts made ready for an encoder: each distinct word once, and the words of all texts packed
 //! step by step, longest text first, so that no padding is ever computed.
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
 use super::{Feature, WordId};
 use crate::math::prefetch::prefetch_line;
 
@@ -373,60 +376,32 @@ fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (
     lists.start.truncate(keys + 1);
 }
 
-/// Word id → index among the distinct words: open addressing, emptied in O(words seen).
+/// Word id → index among the distinct words.
 #[derive(Debug, Clone, Default)]
-struct WordTable {
-    /// index + 1, or 0
-    slots: Vec<u32>,
-    used: Vec<u32>,
-}
+struct WordTable(HashTable<u32>);
 
 impl WordTable {
     fn clear(&mut self) {
-        for &slot in &self.used {
-            self.slots[slot as usize] = 0;
-        }
-        self.used.clear();
+        self.0.clear();
     }
 
     fn index_of(&mut self, word: WordId, words: &mut Vec<WordId>) -> u32 {
-        if self.used.len() * 2 >= self.slots.len() {
-            self.grow(words);
-        }
-        let mut slot = self.first_slot(word);
-        loop {
-            match self.slots[slot] {
-                0 => {
-                    words.push(word);
-                    self.slots[slot] = words.len() as u32;
-                    self.used.push(slot as u32);
-                    return words.len() as u32 - 1;
-                }
-                index if words[index as usize - 1] == word => return index - 1,
-                _ => slot = (slot + 1) & (self.slots.len() - 1),
+        let index = words.len() as u32;
+        let is_it = |&index: &u32| words[index as usize] == word;
+        match self.0.entry(spread(word), is_it, |&index| spread(words[index as usize])) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(place) => {
+                place.insert(index);
+                words.push(word);
+                index
             }
         }
     }
+}
 
-    fn first_slot(&self, word: WordId) -> usize {
-        let bits = self.slots.len().trailing_zeros();
-        (word.wrapping_mul(0x9E37_79B1) as u64 >> (32 - bits)) as usize
-    }
-
-    fn grow(&mut self, words: &[WordId]) {
-        let size = (self.slots.len() * 2).max(1024);
-        self.slots.clear();
-        self.slots.resize(size, 0);
-        self.used.clear();
-        for (index, &word) in words.iter().enumerate() {
-            let mut slot = self.first_slot(word);
-            while self.slots[slot] != 0 {
-                slot = (slot + 1) & (size - 1);
-            }
-            self.slots[slot] = index as u32 + 1;
-            self.used.push(slot as u32);
-        }
-    }
+/// A number with as much in its upper bits as in its lower ones.
+fn spread(word: WordId) -> u64 {
+    u64::from(word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The number of a word in an [`Interner`] or a log.
@@ -10,39 +11,19 @@ pub type WordId = u32;
 /// Distinct words, numbered from 0 in the order of first sight.
 #[derive(Debug, Clone, Default)]
 pub struct Interner {
-    /// A power of two of them, at most half full.
-    slots: Vec<Slot>,
+    /// By their hashes.
+    ids: HashTable<WordId>,
     hashes: Vec<u64>,
     letters: String,
     /// Where each word ends in `letters`.
     ends: Vec<usize>,
 }
 
-/// A place in the hash table. It holds, next to the number, what tells most words apart: looking elsewhere means waiting
-/// for memory.
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    /// The upper half of the hash; the lower half is where the slot is.
-    tag: u32,
-    /// id + 1, or 0 where there is no word.
-    number: u32,
-}
-
-impl Slot {
-    fn new(hash: u64, id: WordId) -> Slot {
-        Slot { tag: tag(hash), number: id + 1 }
-    }
-}
-
-fn tag(hash: u64) -> u32 {
-    (hash >> 32) as u32
-}
-
 impl Interner {
     /// Allocates nothing until it holds `words` words of `bytes` bytes together.
     pub fn with_capacity(words: usize, bytes: usize) -> Interner {
         Interner {
-            slots: vec![Slot::default(); (2 * words + 1).next_power_of_two()],
+            ids: HashTable::with_capacity(words),
             hashes: Vec::with_capacity(words),
             letters: String::with_capacity(bytes),
             ends: Vec::with_capacity(words),
@@ -61,42 +42,28 @@ impl Interner {
 
     /// The number of `word`, its hash, and whether it is new.
     pub fn intern(&mut self, word: &str) -> (WordId, u64, bool) {
-        if self.ends.len() * 2 >= self.slots.len() {
-            self.grow();
-        }
         let hash = xxh3_64(word.as_bytes());
-        let slot = match self.find(word, hash) {
-            Ok(id) => return (id, hash, false),
-            Err(slot) => slot,
-        };
+        if let Some(id) = self.find(word, hash) {
+            return (id, hash, false);
+        }
+        let id = self.ends.len() as u32;
         self.letters.push_str(word);
         self.ends.push(self.letters.len());
         self.hashes.push(hash);
-        let id = self.ends.len() as u32 - 1;
-        self.slots[slot] = Slot::new(hash, id);
+        let hashes = &self.hashes;
+        self.ids.insert_unique(hash, id, |&id| hashes[id as usize]);
         (id, hash, true)
     }
 
     /// The number of `word`, if it has one.
     pub fn get(&self, word: &str) -> Option<WordId> {
-        if self.is_empty() { None } else { self.find(word, xxh3_64(word.as_bytes())).ok() }
+        self.find(word, xxh3_64(word.as_bytes()))
     }
 
-    /// The number of `word`, or the free slot where the search for it ended.
     #[inline(always)]
-    fn find(&self, word: &str, hash: u64) -> Result<WordId, usize> {
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        loop {
-            match self.slots[slot] {
-                Slot { number: 0, .. } => return Err(slot),
-                // As bytes: slicing a str would check the boundaries each time.
-                Slot { tag: found, number } if found == tag(hash) && self.bytes_of(number - 1) == word.as_bytes() => {
-                    return Ok(number - 1);
-                }
-                _ => slot = (slot + 1) & mask,
-            }
-        }
+    fn find(&self, word: &str, hash: u64) -> Option<WordId> {
+        // As bytes: of a slice of a str the boundaries would be checked each time.
+        self.ids.find(hash, |&id| self.bytes_of(id) == word.as_bytes()).copied()
     }
 
     /// The word with this number.
@@ -123,23 +90,10 @@ impl Interner {
 
     /// Forgets all words and keeps the memory.
     pub fn clear(&mut self) {
-        self.slots.fill(Slot::default());
+        self.ids.clear();
         self.hashes.clear();
         self.letters.clear();
         self.ends.clear();
-    }
-
-    fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(1024);
-        self.slots.clear();
-        self.slots.resize(size, Slot::default());
-        for (id, &hash) in (0..).zip(&self.hashes) {
-            let mut slot = hash as usize & (size - 1);
-            while self.slots[slot].number != 0 {
-                slot = (slot + 1) & (size - 1);
-            }
-            self.slots[slot] = Slot::new(hash, id);
-        }
     }
 }
 

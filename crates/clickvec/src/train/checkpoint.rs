@@ -5,7 +5,7 @@ use super::device::{Learner, OptimizerState, TowerState};
 use super::stage::{Stage, stage_after};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result, ResumeFault};
+use crate::error::{Error, FileFault, Result, ResumeFault, shown};
 use crate::math::Matrix;
 use crate::model::{Model, prefixes};
 use crate::settings::TrainingRecord;
@@ -159,7 +159,7 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     }
     let partial = partial(output);
     if !partial.exists() {
-        let fault = ResumeFault::BestModel { epoch, model: partial.display().to_string() };
+        let fault = ResumeFault::BestModel { epoch, model: shown(&partial) };
         return Err(Error::Resume { path: checkpoint.to_owned(), fault });
     }
     let model = Model::load(&partial)?;

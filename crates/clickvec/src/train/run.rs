@@ -13,6 +13,7 @@ use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage};
 use crate::encoder::{Encoder, Tensor, TextStatistics, initialize};
 use crate::error::{Error, Result};
 use crate::files::publish;
+use crate::memory::room_for;
 use crate::model::{Model, prefixes};
 use crate::optimizer::OptimizerKind;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
@@ -97,6 +98,11 @@ impl<'a, 'v> Run<'a, 'v> {
         let stages = stages(config, log, storage)?;
         let epochs = epochs(&stages);
         let record = record(config, log, &options);
+        let sides = if config.shared_towers { 1 } else { 2 };
+        // The weights, and of each its velocity or its two moments; of gradients there are the rows that a minibatch has.
+        let weights = config.encoder.parameters(log.dictionary().len());
+        let bytes = weights.and_then(|weights| weights.checked_mul(sides * 3 * size_of::<f32>() as u64));
+        room_for("the weights and what their updates remember", bytes)?;
         let device = options.device.unwrap_or(&Cpu);
         let towers = initial_towers(config, log, options.init);
         let learner = begin(device, &stages[0], towers)?;

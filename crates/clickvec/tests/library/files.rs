@@ -386,7 +386,7 @@ fn settings_that_are_not_those_that_were_written() {
     for (name, value) in [("max_words", json!(0)), ("minibatch", json!(0)), ("gamma", json!(-5.0))] {
         let mut parts = Parts::of(&good);
         parts.json["training"]["config"][name] = value;
-        faulty!(place, parts, FileFault::BadSettings { .. });
+        faulty!(place, parts, FileFault::Setting(_));
     }
 }
 

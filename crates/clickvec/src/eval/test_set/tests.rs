@@ -217,18 +217,21 @@ fn each_fault_of_trec_files_names_its_line() {
 fn what_goes_with_what() {
     let data = Data::trec("q1 0 d1 1\n");
     let message = data.message(data.read("qrels.txt", None, Some("titles.tsv"), "title"));
-    assert!(message.ends_with("found none; name them with --topics"), "{message}");
+    assert!(message.ends_with("queries beside TREC qrels, found none"), "{message}");
     let message = data.message(data.read("qrels.txt", Some("topics.tsv"), None, "title"));
-    assert!(message.ends_with("found none; name them with --titles"), "{message}");
+    assert!(message.ends_with("titles beside TREC qrels, found none"), "{message}");
     data.write("judged.tsv", "query\ttitle\tgrade\na\tb\t1\n");
     let message = data.message(data.read("judged.tsv", Some("topics.tsv"), None, "title"));
-    assert!(message.starts_with("/judged.tsv: expected --topics beside TREC qrels only, found a table"), "{message}");
+    assert!(
+        message.starts_with("/judged.tsv: expected a file of topics with TREC qrels only, found a table"),
+        "{message}"
+    );
     let set = data.read("judged.tsv", None, Some("titles.tsv"), "title").unwrap();
     assert_eq!((shown(&set), set.form), (vec!["q0000000 a: t0000000 b 1".to_owned()], Form::Table));
     let beir = Data::beir();
     beir.write("topics.tsv", "q1\ta\n");
     let message = beir.message(beir.read("", Some("topics.tsv"), None, "title"));
-    assert!(message.contains("expected --topics beside TREC qrels only, found a BEIR folder"), "{message}");
+    assert!(message.contains("expected a file of topics with TREC qrels only, found a BEIR folder"), "{message}");
     // What is neither is a table that is broken.
     data.write("judged.tsv", "a b c\n");
     let message = data.message(data.read("judged.tsv", None, None, "title"));

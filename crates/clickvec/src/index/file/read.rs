@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::{FileEntry, Hashing, MANIFEST, MAX_MANIFEST_BYTES, Manifest, Part, PartKind, parse};
 use crate::error::{Error, IndexFault, Result, shortened};
 use crate::files::Found;
+use crate::memory::room_for;
 
 /// A folder whose manifest was read.
 #[derive(Debug)]
@@ -102,6 +103,7 @@ impl<A> Folder<A> {
     /// All bytes of a file.
     pub(crate) fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
         let mut file = self.open_file(part, name)?;
+        room_for("a file of an index", Some(file.len()))?;
         // The file is as long as the manifest says: memory is asked for what is there.
         let mut bytes = vec![0; file.len() as usize];
         file.fill(&mut bytes)?;

@@ -87,13 +87,16 @@ impl Dependence {
         let vocabulary = state.words()?;
         let words = state.u32s("title_words", &[None])?;
         let lengths = state.u32s("title_lengths", &[None])?;
-        let bad = |found: String| Err(FileFault::BadSettings { found });
         let total: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         if total != words.len() as u64 {
-            return bad(format!("{} title_words, title_lengths for {total}", words.len()));
+            return Err(FileFault::content(
+                "title_words",
+                format!("{total} words, as `title_lengths` says"),
+                words.len(),
+            ));
         }
         if let Some(&word) = words.iter().find(|&&word| word as usize >= vocabulary.len()) {
-            return bad(format!("title_words: {word}, of {} words", vocabulary.len()));
+            return Err(FileFault::content("title_words", format!("numbers below {}", vocabulary.len()), word));
         }
         let mut titles = WordLists::default();
         let mut rest = words;

@@ -174,9 +174,8 @@ impl Doc2Vec {
         let vocabulary = state.words()?;
         let (words, size) = (vocabulary.len(), options.size);
         let frequencies = state.u32s("frequency", &[Some(words)])?.to_vec();
-        let bad = |found: &str| FileFault::BadSettings { found: found.to_owned() };
         if frequencies.contains(&0) || words == 0 {
-            return Err(bad("frequency: expected words with one of 1 or more"));
+            return Err(FileFault::content("frequency", "a number above 0 for each of 1 word or more", "none, or a 0"));
         }
         let inputs = match options.memory {
             true => state.f32s("word_inputs", &[Some(words), Some(size)])?.to_vec(),
@@ -186,7 +185,7 @@ impl Doc2Vec {
         let texts = TextTable::restore(state, size)?;
         // A longer one would give cosines that are none, or no number at all.
         if texts.iter().any(|vector| score(vector, vector) > 1.001) {
-            return Err(bad("text_vectors: expected vectors of length 1 or 0"));
+            return Err(FileFault::content("text_vectors", "vectors of length 1 or 0", "another length"));
         }
         let network = Network::of(frequencies, inputs, outputs, &options);
         Ok(Doc2Vec { options, vocabulary, network, texts })

@@ -226,9 +226,9 @@ fn damaged_files_are_refused() {
     let fault = |state: State| Doc2Vec::restore(&values(spec), &state).unwrap_err();
     assert!(Doc2Vec::restore(&values(spec), &state).is_ok());
     let long = state.clone().with("text_vectors", &[3, 5], Numbers::F32(vec![f32::MAX; 15]));
-    assert!(matches!(fault(long), FileFault::BadSettings { .. }));
+    assert!(matches!(fault(long), FileFault::Content { .. }));
     assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2])), FileFault::WrongTensor { .. }));
-    assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2, 0, 1])), FileFault::BadSettings { .. }));
+    assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2, 0, 1])), FileFault::Content { .. }));
     assert!(matches!(Doc2Vec::restore(&values("doc2vec:size=6"), &state), Err(FileFault::WrongTensor { .. })));
     // Finite numbers of which no vector comes out: the text has none.
     let huge = Numbers::F32(vec![f32::MAX; 20]);

@@ -122,17 +122,16 @@ fn parse(file: &TensorFile) -> Result<(Settings, Vec<f64>), FileFault> {
 }
 
 fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(), FileFault> {
-    let bad = |found: String| Err(FileFault::BadSettings { found });
     if let FusionMethod::ReciprocalRank { k } = *method
         && !(k.is_finite() && k > -1.0)
     {
-        return bad(format!("k = {k}, not above -1"));
+        return Err(FileFault::content("k", "a number above -1", k));
     }
     if members.is_empty() || members.len() != weights.len() {
-        return bad(format!("{} weights for {} members", weights.len(), members.len()));
+        return Err(FileFault::Weights { weights: weights.len(), members: members.len() });
     }
     if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
-        return bad(format!("the weight {weight}"));
+        return Err(FileFault::content("weights", "finite numbers of 0 or more", weight));
     }
     let mut distinct = HashSet::new();
     for Member { file, .. } in members {
@@ -140,7 +139,7 @@ fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(),
         let is_name =
             matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == OsStr::new(file));
         if !is_name || !distinct.insert(file) {
-            return bad(format!("the member `{}`, not the name of another file beside it", shortened(file)));
+            return Err(FileFault::MemberName { found: shortened(file) });
         }
     }
     Ok(())

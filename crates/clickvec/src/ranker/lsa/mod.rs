@@ -146,6 +146,7 @@ impl Lsa {
         if dimensions > most {
             return Err(learn(LearnFault::TooMany { what: "dimensions", of, most, found: dimensions }));
         }
+        svd::room(vocabulary.len(), dimensions)?;
         let weighting = Weighting::new(values);
         let weights = weighting.of_words(&titles, vocabulary.len());
         let mut counts = Counts::default();
@@ -181,13 +182,13 @@ impl Lsa {
         if let Some(bad) =
             singular_values.iter().find(|&&value| !(most > 0.0 && (1e-7..=1.0).contains(&(value / most))))
         {
-            return Err(FileFault::BadSettings { found: format!("singular_values: {bad} after {most}") });
+            return Err(FileFault::content("singular_values", format!("numbers from {} to {most}", 1e-7 * most), bad));
         }
         if let Some(bad) = weights.iter().find(|weight| !(0.0..1e6).contains(*weight)) {
-            return Err(FileFault::BadSettings { found: format!("word_weights: {bad}") });
+            return Err(FileFault::content("word_weights", "numbers from 0 to 1e6", bad));
         }
         if let Some(bad) = left.iter().find(|x| x.abs() > 1.001) {
-            return Err(FileFault::BadSettings { found: format!("left_singular_vectors: {bad}") });
+            return Err(FileFault::content("left_singular_vectors", "numbers from -1 to 1", bad));
         }
         Ok(Lsa::new(values, vocabulary, weights.to_vec(), singular_values.to_vec(), left.to_vec()))
     }

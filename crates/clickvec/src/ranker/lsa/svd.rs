@@ -6,6 +6,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::eigen::Tridiagonal;
+use crate::memory::room_for;
+use crate::ragged::Ragged;
 use crate::rng::stream;
 
 /// Columns of a block: a product with the matrix reads it once for all of them.
@@ -47,36 +49,23 @@ pub(super) struct Sparse {
 
 /// For each row the columns that are not 0, in their order.
 #[derive(Debug, Clone, Default)]
-struct Lists {
-    ends: Vec<usize>,
-    entries: Vec<(u32, f64)>,
-}
+struct Lists(Ragged<(u32, f64)>);
 
 impl Lists {
     fn len(&self) -> usize {
-        self.ends.len()
+        self.0.len()
     }
 
     fn get(&self, i: usize) -> &[(u32, f64)] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.entries[start..self.ends[i]]
+        self.0.get(i)
     }
 
     fn transposed(&self, rows: usize) -> Lists {
-        let mut next = vec![0; rows + 1];
-        self.entries.iter().for_each(|&(row, _)| next[row as usize + 1] += 1);
-        for row in 0..rows {
-            next[row + 1] += next[row];
-        }
-        let mut entries = vec![(0, 0.0); self.entries.len()];
-        for column in 0..self.len() {
-            for &(row, value) in self.get(column) {
-                entries[next[row as usize]] = (column as u32, value);
-                next[row as usize] += 1;
+        Lists(Ragged::sorted(rows, |each| {
+            for (column, entries) in (0..).zip(self.0.iter()) {
+                entries.iter().for_each(|&(row, value)| each(row as usize, (column, value)));
             }
-        }
-        next.truncate(rows);
-        Lists { ends: next, entries }
+        }))
     }
 
     /// The product with a block.
@@ -98,15 +87,14 @@ impl Sparse {
     pub(super) fn from_columns(rows: usize, columns: impl IntoIterator<Item = Vec<(u32, f64)>>) -> Sparse {
         let mut lists = Lists::default();
         for column in columns {
-            lists.entries.extend(column);
-            lists.ends.push(lists.entries.len());
+            lists.0.push(column);
         }
         Sparse { rows: lists.transposed(rows), columns: lists }
     }
 
     /// Σ Mᵢⱼ², which is the sum of all σ².
     pub(super) fn energy(&self) -> f64 {
-        self.rows.entries.iter().map(|(_, value)| value * value).sum()
+        self.rows.0.items().iter().map(|(_, value)| value * value).sum()
     }
 
     fn gram_times(&self, block: &[Row]) -> Block {
@@ -121,6 +109,26 @@ pub(super) struct Singular {
     pub(super) values: Vec<f64>,
     /// U: a row for each row of the matrix, a column for each value.
     pub(super) left: Vec<f64>,
+}
+
+/// That there is memory for `count` singular values of a matrix of so many rows.
+///
+/// # Errors
+///
+/// [`crate::Error::NoMemory`].
+pub(super) fn room(rows: usize, count: usize) -> crate::Result<()> {
+    let directions = first_look(count) as u64;
+    // The basis and the vectors; the projected matrix, its triangle and what reflects it.
+    let numbers = (rows as u64)
+        .checked_mul(directions + count as u64)
+        .and_then(|numbers| numbers.checked_add(3 * directions * directions));
+    room_for("singular vectors", numbers.and_then(|numbers| numbers.checked_mul(size_of::<f64>() as u64)))
+}
+
+/// How many directions there are when it is looked for the first time whether they are enough. Looking is not free, and with
+/// fewer there is rarely anything to see.
+fn first_look(count: usize) -> usize {
+    2 * count + 8 * BLOCK
 }
 
 /// The `count` largest singular values of `matrix`, or as many as are not 0.
@@ -141,8 +149,7 @@ pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn Fn
     let mut captured = 0.0;
     // Of a column of a product, at most the largest σ².
     let mut longest = 0.0f64;
-    // Looking is not free, and with fewer directions there is rarely anything to see.
-    let mut look_at = 2 * count + 8 * BLOCK;
+    let mut look_at = first_look(count);
     loop {
         basis.push(next);
         let mut image = matrix.gram_times(&basis[basis.len() - 1]);

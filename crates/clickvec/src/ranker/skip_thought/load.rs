@@ -12,6 +12,7 @@ use super::gru::Gru;
 use super::numpy::{self, Fault};
 use super::{PARTS, Part, SYSTEM, SkipThought, fault};
 use crate::error::{Error, LearnFault, Result};
+use crate::files::open_plain;
 use crate::math::Matrix;
 use crate::text::{Interner, WordBuffer, for_each_word};
 
@@ -176,13 +177,9 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
 
 /// A file and its size.
 fn open(path: &Path) -> Result<(BufReader<File>, u64)> {
-    let failed = |source| Error::io(path, "open", source);
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(Error::IsFolder { path: path.to_owned() });
-    }
-    Ok((BufReader::with_capacity(1 << 18, file), metadata.len()))
+    let file = open_plain(path)?;
+    let bytes = file.metadata().map_err(|source| Error::io(path, "open", source))?.len();
+    Ok((BufReader::with_capacity(1 << 18, file), bytes))
 }
 
 fn bad(path: &Path, what: &'static str, found: String) -> Error {

@@ -125,7 +125,7 @@ impl SkipThought {
             .map(|(name, encoders)| Part::restore(name, encoders, vocabulary.len(), state))
             .collect::<Result<_, FileFault>>()?;
         if parts.is_empty() {
-            return Err(FileFault::BadSettings { found: "uni=0,bi=0".to_owned() });
+            return Err(FileFault::content("uni and bi", "a number above 0 in one of them", "0 in both"));
         }
         Ok(SkipThought { vocabulary, parts })
     }
@@ -194,7 +194,7 @@ impl Part {
             let (rows, columns) = (shape[0], shape[1]);
             let numbers = state.f32s(&tensor, &[Some(rows), Some(columns)])?;
             match fault(numbers, rows.min(columns)) {
-                Some(found) => Err(FileFault::BadSettings { found: format!("{tensor}: {found}") }),
+                Some(found) => Err(FileFault::content(tensor, "numbers with which no state overflows", found)),
                 None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
             }
         };
@@ -203,8 +203,9 @@ impl Part {
             let recurrent = array(&format!("{encoder}.recurrent_weights"), None, None)?;
             let (units, width) = (recurrent.rows(), recurrent.rows().saturating_mul(3));
             if recurrent.columns() != width {
-                let found = format!("{name}.{encoder}.recurrent_weights of {units} × {}", recurrent.columns());
-                return Err(FileFault::BadSettings { found });
+                let tensor = format!("{name}.{encoder}.recurrent_weights");
+                let expected = format!("{units} rows of {width} numbers");
+                return Err(FileFault::content(tensor, expected, format!("rows of {}", recurrent.columns())));
             }
             let input = array(&format!("{encoder}.input_weights"), Some(table.columns()), Some(width))?;
             let bias = array(&format!("{encoder}.bias"), Some(1), Some(width))?;

@@ -229,7 +229,7 @@ fn a_state_from_anywhere_is_checked() {
     assert!(restore(spec, &state()).is_ok());
     // Sizes follow from the arrays.
     assert_eq!(restore("skip-thought:uni=9,bi=0", &state()).unwrap().parts.len(), 1);
-    assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::BadSettings { .. })));
+    assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::Content { .. })));
     let numbers = |count: usize, value: f32| Numbers::F32(vec![value; count]);
     let cases: [(&str, &[usize], Numbers); 9] = [
         ("uni.words", &[20, 4], numbers(80, 0.0)),

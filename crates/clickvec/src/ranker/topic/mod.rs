@@ -64,16 +64,15 @@ impl Topics {
     }
 
     fn restore(state: &State, language: &str, count: usize, words: usize) -> Result<Topics, FileFault> {
-        let bad = |found: String| FileFault::BadSettings { found: format!("{language}_{found}") };
         let row_of = state.u32s(&format!("{language}_rows"), &[Some(words)])?.to_vec();
         let probability = state.f32s(&format!("{language}_topics"), &[None, Some(count)])?.to_vec();
         let rows = probability.len() / count;
         if let Some(row) = row_of.iter().find(|&&row| row != ABSENT && row as usize >= rows) {
-            return Err(bad(format!("rows: {row} of {rows} rows")));
+            return Err(FileFault::content(format!("{language}_rows"), format!("numbers below {rows}"), row));
         }
         // A sum of rounded numbers may end a little above 1.
         if let Some(wrong) = probability.iter().find(|p| !(0.0..=1.001).contains(*p)) {
-            return Err(bad(format!("topics: the probability {wrong}")));
+            return Err(FileFault::content(format!("{language}_topics"), "probabilities", wrong));
         }
         Ok(Topics { count, row_of, probability })
     }

@@ -1,5 +1,6 @@
 //! The texts of one language, text by text and word by word.
 
+use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
@@ -13,47 +14,33 @@ pub(super) struct Side {
     pub(super) row_of: Vec<u32>,
     /// The rows of each text's words.
     lists: WordLists,
-    /// Where each row's occurrences end.
-    ends: Vec<usize>,
-    /// The text of each occurrence, row by row.
-    occurrences: Vec<u32>,
+    /// The text of each occurrence of each row.
+    occurrences: Ragged<u32>,
 }
 
 impl Side {
     /// Rows are in the order of first occurrence; words are below `vocabulary`.
     pub(super) fn new<'a>(texts: impl Iterator<Item = &'a [WordId]>, vocabulary: usize) -> Side {
-        let (mut row_of, mut lists, mut counts) = (vec![ABSENT; vocabulary], WordLists::default(), Vec::new());
+        let (mut row_of, mut lists, mut words) = (vec![ABSENT; vocabulary], WordLists::default(), 0);
         let mut rows = Vec::new();
         for text in texts {
             rows.clear();
             for &word in text {
                 let row = &mut row_of[word as usize];
                 if *row == ABSENT {
-                    *row = counts.len() as u32;
-                    counts.push(0usize);
+                    *row = words;
+                    words += 1;
                 }
-                counts[*row as usize] += 1;
                 rows.push(*row);
             }
             lists.push(&rows);
         }
-        let mut start = 0;
-        let mut places: Vec<usize> = counts
-            .iter()
-            .map(|count| {
-                start += count;
-                start - count
-            })
-            .collect();
-        let mut occurrences = vec![0; start];
-        for (number, text) in (0..).zip(lists.iter()) {
-            for &row in text {
-                occurrences[places[row as usize]] = number;
-                places[row as usize] += 1;
+        let occurrences = Ragged::sorted(words as usize, |each| {
+            for (number, text) in (0..).zip(lists.iter()) {
+                text.iter().for_each(|&row| each(row as usize, number));
             }
-        }
-        // Each place has come to where the next row starts.
-        Side { row_of, lists, ends: places, occurrences }
+        });
+        Side { row_of, lists, occurrences }
     }
 
     /// The number of texts.
@@ -63,7 +50,7 @@ impl Side {
 
     /// The number of distinct words.
     pub(super) fn words(&self) -> usize {
-        self.ends.len()
+        self.occurrences.len()
     }
 
     /// The rows of a text's words.
@@ -73,12 +60,12 @@ impl Side {
 
     /// The places of a row's words: text by text, a text as often as it has the word.
     pub(super) fn occurrences(&self, row: usize) -> &[u32] {
-        &self.occurrences[self.first_occurrence(row)..self.ends[row]]
+        self.occurrences.get(row)
     }
 
     /// The number of occurrences of the rows before this one.
     pub(super) fn first_occurrence(&self, row: usize) -> usize {
-        if row == 0 { 0 } else { self.ends[row - 1] }
+        self.occurrences.range(row).start
     }
 }
 

@@ -330,10 +330,10 @@ fn a_file_from_outside_may_hold_anything() {
             state.clone().with("title_topics", &[rows, 2], Numbers::F32(table))
         };
         assert!(restore(&spec, &state).is_ok());
-        assert!(matches!(restore(&spec, &with_row(rows as u32)), Err(FileFault::BadSettings { .. })));
+        assert!(matches!(restore(&spec, &with_row(rows as u32)), Err(FileFault::Content { .. })));
         assert!(restore(&spec, &with_row(rows as u32 - 1)).is_ok());
         for number in [-0.5, 1.5, f32::NAN, f32::INFINITY] {
-            assert!(matches!(restore(&spec, &with_number(number)), Err(FileFault::BadSettings { .. })), "{number}");
+            assert!(matches!(restore(&spec, &with_number(number)), Err(FileFault::Content { .. })), "{number}");
         }
         // Other sizes than the parameters and the vocabulary say.
         for wrong in [

@@ -194,7 +194,7 @@ impl PhraseList {
         };
         match phrases.iter().all(is_phrase) && phrases.windows(2).all(|two| two[0] < two[1]) {
             true => Ok(PhraseList::new(phrases, words)),
-            false => Err(FileFault::BadSettings { found: format!("{name}: no ascending phrases of {words} words") }),
+            false => Err(FileFault::content(name, format!("ascending phrases of the {words} words"), "others")),
         }
     }
 }

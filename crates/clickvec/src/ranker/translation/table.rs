@@ -59,15 +59,15 @@ impl TranslationTable {
         sources: usize,
         state: &State,
     ) -> Result<TranslationTable, FileFault> {
-        let bad = |found: String| Err(FileFault::BadSettings { found: format!("{name}: {found}") });
         let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
         let columns = state.u32s(&format!("{name}_columns"), &[None])?;
         let probabilities = state.f64s(&format!("{name}_probabilities"), &[Some(columns.len())])?;
         if !are_rows(starts, columns, sources) {
-            return bad(format!("no rows of ascending numbers below {sources}"));
+            let expected = format!("rows of ascending numbers below {sources}");
+            return Err(FileFault::content(format!("{name}_columns"), expected, "others"));
         }
         if let Some(found) = probabilities.iter().find(|probability| !(0.0..=1.0).contains(*probability)) {
-            return bad(format!("a probability of {found}"));
+            return Err(FileFault::content(format!("{name}_probabilities"), "probabilities", found));
         }
         let (starts, sources, probabilities) = (starts.to_vec(), columns.to_vec(), probabilities.to_vec());
         Ok(TranslationTable { starts, sources, probabilities })

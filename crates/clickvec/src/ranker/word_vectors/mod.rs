@@ -71,14 +71,18 @@ impl WordVectors {
         let dimension = rows.shape[1];
         let words = state.f32s("word_vectors", &[Some(vocabulary.len()), Some(dimension)])?.to_vec();
         if dimension == 0 || dimension > MAX_DIMENSION {
-            return Err(FileFault::BadSettings { found: format!("word_vectors of {dimension} numbers") });
+            return Err(FileFault::content(
+                "word_vectors",
+                format!("vectors of 1 to {MAX_DIMENSION} numbers"),
+                dimension,
+            ));
         }
         let texts = TextTable::restore(state, dimension)?;
         let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
         let documents = state.f64s("documents", &[Some(1)])?[0];
         let most = document_frequency.iter().copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
-            return Err(FileFault::BadSettings { found: format!("{documents} documents, one word in {most}") });
+            return Err(FileFault::content("documents", format!("a whole number of at least {most}"), documents));
         }
         let vectors = Vectors { dimension, vocabulary, words, texts };
         Ok(WordVectors::new(vectors, document_frequency, documents as u64, values))

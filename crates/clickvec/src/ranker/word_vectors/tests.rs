@@ -322,7 +322,7 @@ fn damaged_rankers_are_refused() {
     let state = train("vectors", &corpus(&["red", "red door"], &[]), &path).unwrap().state();
     let restored = |state: &State| WordVectors::restore(&values("vectors"), state);
     assert!(restored(&state).is_ok());
-    let bad = |state: State| matches!(restored(&state), Err(FileFault::BadSettings { .. }));
+    let bad = |state: State| matches!(restored(&state), Err(FileFault::Content { .. }));
     assert!(bad(state.clone().with_f64s("documents", &[1.0])));
     assert!(bad(state.clone().with_f64s("documents", &[2.5])));
     assert!(bad(state.clone().with("words", &[0], Numbers::Bytes(Vec::new())).with(

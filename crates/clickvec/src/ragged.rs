@@ -1,0 +1,105 @@
+//! Lists of different lengths, one after the other in one piece of memory.
+
+use std::ops::Range;
+
+/// Lists of different lengths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ragged<T> {
+    /// Where each list ends.
+    ends: Vec<usize>,
+    items: Vec<T>,
+}
+
+impl<T> Default for Ragged<T> {
+    fn default() -> Ragged<T> {
+        Ragged { ends: Vec::new(), items: Vec::new() }
+    }
+}
+
+impl<T> Ragged<T> {
+    /// The lists 0 to `lists` of the items that `each` finds, in the order in which it finds them; it is asked twice, and must
+    /// find the same.
+    pub(crate) fn sorted(lists: usize, each: impl Fn(&mut dyn FnMut(usize, T))) -> Ragged<T>
+    where
+        T: Copy + Default,
+    {
+        // One place more: while the lists are filled, where each list goes on stands in the place after it.
+        let mut next = vec![0; lists + 1];
+        each(&mut |list, _| next[list + 1] += 1);
+        for list in 0..lists {
+            next[list + 1] += next[list];
+        }
+        let mut items = vec![T::default(); next[lists]];
+        each(&mut |list, item| {
+            items[next[list]] = item;
+            next[list] += 1;
+        });
+        // Each has come to where the next one begins.
+        next.truncate(lists);
+        Ragged { ends: next, items }
+    }
+
+    /// Adds a list.
+    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
+        self.items.extend(list);
+        self.ends.push(self.items.len());
+    }
+
+    /// The number of lists.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no list.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Where list `i` is among all items.
+    ///
+    /// # Panics
+    /// If there is no list `i`.
+    pub(crate) fn range(&self, i: usize) -> Range<usize> {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        start..self.ends[i]
+    }
+
+    /// List `i`.
+    ///
+    /// # Panics
+    /// If there is no list `i`.
+    pub(crate) fn get(&self, i: usize) -> &[T] {
+        &self.items[self.range(i)]
+    }
+
+    /// All lists.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> + Clone {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The items of all lists.
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_lie_one_after_the_other() {
+        let mut lists = Ragged::default();
+        assert!(lists.is_empty());
+        for list in [&[3, 1][..], &[], &[2]] {
+            lists.push(list.iter().copied());
+        }
+        assert_eq!((lists.len(), lists.items()), (3, &[3, 1, 2][..]));
+        assert_eq!(lists.iter().collect::<Vec<_>>(), [&[3, 1][..], &[], &[2]]);
+        assert_eq!((lists.range(1), lists.range(2)), (2..2, 2..3));
+        let found = [(1, 'a'), (3, 'b'), (1, 'c'), (0, 'd')];
+        let sorted = Ragged::sorted(5, |each| found.iter().for_each(|&(list, item)| each(list, item)));
+        assert_eq!(sorted.iter().collect::<Vec<_>>(), [&['d'][..], &['a', 'c'], &[], &['b'], &[]]);
+        assert_eq!(Ragged::<u8>::sorted(0, |_| ()), Ragged::default());
+    }
+}

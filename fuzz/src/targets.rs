@@ -1,0 +1,259 @@
+//! One function for each way in.
+
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use clickvec::clicks::{ClickReader, ClickSource, Weighting};
+use clickvec::collection::Collection;
+use clickvec::encoder::{EncoderConfig, LstmConfig};
+use clickvec::eval::trec::{read_qrels, read_run};
+use clickvec::eval::{TestSetFiles, read_test_set, read_topics};
+use clickvec::model::{Model, Side};
+use clickvec::ranker::{Corpus, RankerSpec, Resources, Stored, System};
+use clickvec::tables::read_titles;
+use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec::{Error, files};
+use clickvec_logs::table::{Next, Options, Record, Table};
+
+use crate::repaired;
+
+/// Reads hostile bytes.
+pub type Target = fn(&[u8]);
+
+/// All of them, with the names of their corpora.
+pub const TARGETS: [(&str, Target); 17] = [
+    ("beir", beir),
+    ("checkpoint", checkpoint),
+    ("clicks", clicks),
+    ("compressed", compressed),
+    ("fusion", fusion),
+    ("index", index),
+    ("judged", judged),
+    ("log", log),
+    ("model", model),
+    ("qrels", qrels),
+    ("ranker", ranker),
+    ("run", run),
+    ("skip-thought", skip_thought),
+    ("text", text),
+    ("titles", titles),
+    ("topics", topics),
+    ("vectors", vectors),
+];
+
+/// A folder of this process, removed by `fuzz/run`.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| tempfile::Builder::new().prefix("clickvec-fuzz-").tempdir().unwrap().keep())
+}
+
+/// A file with these bytes.
+fn file(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// What the frozen files of the repository have.
+fn frozen(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/frozen/format-1").join(name)
+}
+
+/// A message is short, and no terminal obeys it.
+fn told<T>(result: Result<T, Error>) -> Option<T> {
+    result
+        .map_err(|error| {
+            let message = error.to_string();
+            assert!(message.len() < 20_000 && !message.contains('\u{1b}'), "{message:?}");
+        })
+        .ok()
+}
+
+fn clicks(data: &[u8]) {
+    let path = file("clicks", data);
+    for field in ["title", "title+body"] {
+        let Some(mut reader) = told(ClickReader::open(&path, field, Weighting::Log)) else { continue };
+        while let Some(Some(click)) = told(reader.next()) {
+            assert!(click.weight.is_finite() && click.weight >= 0.0);
+        }
+    }
+}
+
+fn judged(data: &[u8]) {
+    let judged = &file("judged", data);
+    told(read_test_set(&TestSetFiles { judged, topics: None, titles: None, field: "title" }));
+}
+
+fn titles(data: &[u8]) {
+    let path = file("titles", data);
+    for field in ["title", "text+title"] {
+        told(read_titles(&path, field));
+    }
+}
+
+/// The first byte says which file of a folder it is.
+fn beir(data: &[u8]) {
+    let Some((first, data)) = data.split_first() else { return };
+    let judged = &folder().join("beir");
+    std::fs::create_dir_all(judged.join("qrels")).unwrap();
+    let parts: [(&str, &[u8]); 3] = [
+        ("queries.jsonl", b"{\"_id\":\"q\",\"text\":\"red shoes\"}\n"),
+        ("corpus.jsonl", b"{\"_id\":\"d\",\"title\":\"Shoes\",\"text\":\"in red\"}\n"),
+        ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq\td\t1\n"),
+    ];
+    for (number, (name, good)) in parts.iter().enumerate() {
+        let bytes = if number == usize::from(*first) % parts.len() { data } else { good };
+        std::fs::write(judged.join(name), bytes).unwrap();
+    }
+    for field in ["title", "text+title"] {
+        told(read_test_set(&TestSetFiles { judged, topics: None, titles: None, field }));
+    }
+}
+
+fn qrels(data: &[u8]) {
+    told(read_qrels(data, Path::new("qrels")));
+}
+
+fn run(data: &[u8]) {
+    told(read_run(data, Path::new("run")));
+}
+
+fn topics(data: &[u8]) {
+    told(read_topics(&file("topics", data)));
+}
+
+fn compressed(data: &[u8]) {
+    let Some(reader) = told(files::open(&file("compressed", data))) else { return };
+    // A few bytes may become as many as there is disk: it is a stream, nobody holds it.
+    let _ = std::io::copy(&mut reader.take(16 << 20), &mut std::io::sink());
+}
+
+fn model(data: &[u8]) {
+    let path = folder().join("model");
+    let Some(model) = repaired::file(&path, data, || Model::load(&path)) else { return };
+    if model.dimension() < 10_000 {
+        let vector = model.embedder(Side::Query).embed(&["red shoes", ""]).to_vec();
+        assert_eq!(vector.len(), 2 * model.dimension());
+    }
+}
+
+fn ranker(data: &[u8]) {
+    let path = folder().join("ranker");
+    let Some(stored) = repaired::file(&path, data, || Stored::load(&path)) else { return };
+    stored.named("ranker".to_owned());
+}
+
+/// The members lie next to it as they were.
+fn fusion(data: &[u8]) {
+    static MEMBERS: OnceLock<PathBuf> = OnceLock::new();
+    let folder = MEMBERS.get_or_init(|| {
+        let folder = folder().join("fusion");
+        std::fs::create_dir_all(&folder).unwrap();
+        for entry in std::fs::read_dir(frozen("rankers")).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+        }
+        folder
+    });
+    let path = folder.join("fusion_z-score.safetensors");
+    repaired::file(&path, data, || Stored::load(&path));
+}
+
+/// The first byte says which file of the folder it is.
+fn index(data: &[u8]) {
+    let Some((first, data)) = data.split_first() else { return };
+    let folder = folder().join("index");
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"];
+    for (number, name) in names.iter().enumerate() {
+        match number == usize::from(*first) % names.len() {
+            true => std::fs::write(folder.join(name), data).unwrap(),
+            false => drop(std::fs::copy(frozen("index").join(name), folder.join(name)).unwrap()),
+        }
+    }
+    // Checksums and their own one are in the manifest.
+    let manifest = folder.join("manifest.json");
+    let bytes = std::fs::read(&manifest).unwrap();
+    repaired::file(&manifest, &bytes, || Collection::open(&folder).map(drop));
+}
+
+/// In the place of the checkpoint of a run that was stopped.
+fn checkpoint(data: &[u8]) {
+    let folder = folder();
+    let output = folder.join("stopped");
+    let _ = std::fs::remove_file(&output);
+    std::fs::copy(frozen("checkpoint/stopped.partial"), folder.join("stopped.partial")).unwrap();
+    let clicks = &frozen("clicks.tsv");
+    let lstm = LstmConfig { cells: 4, ..LstmConfig::default() };
+    let config = TrainConfig {
+        encoder: EncoderConfig::Lstm(lstm),
+        max_trigrams: 200,
+        minibatch: 32,
+        seed: 3,
+        epochs: 300,
+        keep: Keep::Last,
+        ..TrainConfig::default()
+    };
+    let to = Output { path: &output, checkpoint_every: None, resume: true };
+    let path = folder.join("stopped.checkpoint");
+    repaired::file(&path, data, || {
+        // It is read, and nothing is trained after it.
+        let stop = &mut |_: &Event| ControlFlow::Break(());
+        let source = ClickSource::file(clicks);
+        train_to_file(&config, source, &to, TrainOptions::default(), stop).map(drop)
+    });
+}
+
+fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {
+    let spec: RankerSpec = spec.parse().unwrap();
+    let system = System::named(&spec.name).unwrap();
+    let corpus = Corpus::default();
+    let resources = Resources { corpus: &corpus, contiguous: None, load, vectors };
+    told(system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()));
+}
+
+/// Text, binary or `.npy`, with texts beside it.
+fn vectors(data: &[u8]) {
+    trained("vectors", None, Some(&file("vectors.txt", data)));
+    file("vectors.npy.txt", b"red\nblue\n");
+    trained("vectors", None, Some(&file("vectors.npy", data)));
+}
+
+/// The first byte says which file of the folder it is.
+fn skip_thought(data: &[u8]) {
+    let Some((first, data)) = data.split_first() else { return };
+    let folder = folder().join("skip-thought");
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = ["dictionary.txt", "utable.npy", "uni_skip.npz"];
+    for (number, name) in names.iter().enumerate() {
+        let good = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/skip-thought").join(format!("{number}-{name}"));
+        let good = std::fs::read(good).unwrap();
+        let bytes = if number == usize::from(*first) % names.len() { data } else { &good[1..] };
+        std::fs::write(folder.join(name), bytes).unwrap();
+    }
+    trained("skip-thought:bi=0", Some(&folder), None);
+}
+
+/// Raw logs in every form that is told by its bytes.
+fn log(data: &[u8]) {
+    let path = file("log", data);
+    let Ok(mut table) = Table::open(&path, &Options::default()) else { return };
+    let mut record = Record::default();
+    for _ in 0..100_000 {
+        match table.next(&mut record) {
+            Ok(Next::End) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// What people type.
+fn text(data: &[u8]) {
+    static MODEL: OnceLock<Model> = OnceLock::new();
+    let model = MODEL.get_or_init(|| Model::load(&frozen("clsm.safetensors")).unwrap());
+    let text = String::from_utf8_lossy(data);
+    let vector = model.embedder(Side::Query).embed(&[&text]).to_vec();
+    assert!(vector.iter().all(|x| x.is_finite()));
+}
