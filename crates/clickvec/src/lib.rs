@@ -6,6 +6,7 @@ pub mod collection;
 pub mod encoder;
 pub mod error;
 pub mod eval;
+pub mod explain;
 pub mod files;
 pub mod index;
 pub mod loss;

@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "settings",
     "tensor_file",
     "model",
+    "explain",
     "vectors",
     "ranker",
     "eval",

@@ -4,7 +4,7 @@ mod words;
 
 use std::sync::Mutex;
 
-use crate::encoder::{Encoder, Trace};
+use crate::encoder::{Encoder, TextStates, Trace};
 use crate::text::batch::Batch;
 use crate::text::{Dictionary, WordBuffer, for_each_word};
 use rayon::prelude::*;
@@ -56,18 +56,7 @@ impl<'m> Embedder<'m> {
         // To ask for the number of threads makes them, which a single query should not wait for.
         let parts = texts.len().div_ceil(TEXTS_AT_ONCE);
         let threads = if parts > 1 { rayon::current_num_threads().min(parts) } else { 1 };
-        while self.workers.len() < threads {
-            self.workers.push(Worker {
-                encoder: self.encoder,
-                words: ProjectedWords::new(self.encoder, self.dictionary, self.cache_bytes),
-                max_words: self.max_words,
-                buffer: WordBuffer::default(),
-                tokens: Vec::new(),
-                ends: Vec::new(),
-                batch: Batch::new(),
-                trace: Trace::default(),
-            });
-        }
+        self.make_workers(threads);
         match &mut self.workers[..threads] {
             [worker] => worker.embed(texts, &mut self.vectors),
             workers => {
@@ -82,6 +71,29 @@ impl<'m> Embedder<'m> {
             }
         }
         &self.vectors
+    }
+
+    /// So many workers at least.
+    fn make_workers(&mut self, threads: usize) {
+        while self.workers.len() < threads {
+            self.workers.push(Worker {
+                encoder: self.encoder,
+                words: ProjectedWords::new(self.encoder, self.dictionary, self.cache_bytes),
+                max_words: self.max_words,
+                buffer: WordBuffer::default(),
+                tokens: Vec::new(),
+                ends: Vec::new(),
+                batch: Batch::new(),
+                trace: Trace::default(),
+            });
+        }
+    }
+
+    /// Runs `texts` through what [`Embedder::embed`] runs, on the calling thread, and shows `read` the states of each,
+    /// in order, with its number. Its embedding has the same bits.
+    pub fn read_states<S: AsRef<str>>(&mut self, texts: &[S], mut read: impl FnMut(usize, TextStates<'_>)) {
+        self.make_workers(1);
+        self.workers[0].read_states(texts, &mut read);
     }
 
     /// The size of a vector.
@@ -107,15 +119,32 @@ impl Worker<'_> {
     /// Fills `vectors` [texts, dimension].
     fn embed<S: AsRef<str>>(&mut self, mut texts: &[S], mut vectors: &mut [f32]) {
         while !texts.is_empty() {
-            let taken = self.look_up(texts);
-            let starts = std::iter::once(0).chain(self.ends.iter().copied());
-            let tokens = starts.zip(&self.ends).map(|(start, &end)| &self.tokens[start..end]);
-            self.batch.fill_projected(tokens);
-            self.encoder.forward_projected(&self.batch, self.words.rows(), &mut self.trace);
+            let taken = self.forward(texts);
             let (done, rest) = vectors.split_at_mut(self.trace.embeddings.len());
             done.copy_from_slice(&self.trace.embeddings);
             (texts, vectors) = (&texts[taken..], rest);
         }
+    }
+
+    /// Shows the states of each text.
+    fn read_states<S: AsRef<str>>(&mut self, texts: &[S], read: &mut impl FnMut(usize, TextStates<'_>)) {
+        let mut done = 0;
+        while done < texts.len() {
+            let taken = self.forward(&texts[done..]);
+            let reader = self.trace.reader(&self.batch).expect("a forward pass over this batch");
+            (0..taken).for_each(|text| read(done + text, reader.text(text)));
+            done += taken;
+        }
+    }
+
+    /// Runs the first of `texts` through the encoder, at least one; returns how many.
+    fn forward<S: AsRef<str>>(&mut self, texts: &[S]) -> usize {
+        let taken = self.look_up(texts);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let tokens = starts.zip(&self.ends).map(|(start, &end)| &self.tokens[start..end]);
+        self.batch.fill_projected(tokens);
+        self.encoder.forward_projected(&self.batch, self.words.rows(), &mut self.trace);
+        taken
     }
 
     /// Takes the words of texts, at least one, until there are enough or the cache is full; returns
