@@ -5,6 +5,7 @@ use super::{Explainer, TextView};
 use crate::encoder::{Direction, State};
 use crate::math::score::score;
 use crate::model::Side;
+use std::collections::BTreeMap;
 
 /// A query, a title, and what their cosine is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +55,34 @@ pub struct SharedUnit {
     pub query_word: Option<usize>,
     /// The word of the title.
     pub title_word: Option<usize>,
+}
+
+/// A word of the query and a word of the title that moved the same units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WordPair {
+    /// The word of the query.
+    pub query_word: usize,
+    /// The word of the title.
+    pub title_word: usize,
+    /// What the units that both moved most bring together.
+    pub share: f64,
+}
+
+impl Match {
+    /// The pairs of words through which the texts match, largest share first: each number of the vectors belongs to
+    /// the two words that moved it most. They sum to the cosine; none where words have no states of their own.
+    pub fn word_pairs(&self) -> Vec<WordPair> {
+        let mut shares = BTreeMap::<(usize, usize), f64>::new();
+        for unit in &self.shared {
+            if let (Some(query), Some(title)) = (unit.query_word, unit.title_word) {
+                *shares.entry((query, title)).or_default() += unit.product;
+            }
+        }
+        let pair = |((query_word, title_word), share)| WordPair { query_word, title_word, share };
+        let mut pairs: Vec<WordPair> = shares.into_iter().map(pair).collect();
+        pairs.sort_by(|a, b| b.share.total_cmp(&a.share));
+        pairs
+    }
 }
 
 impl Explainer<'_> {

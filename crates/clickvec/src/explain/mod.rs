@@ -12,7 +12,7 @@ mod topics;
 
 pub use context::{Context, contexts};
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
-pub use matching::{Match, SharedUnit, WordShares};
+pub use matching::{Match, SharedUnit, WordPair, WordShares};
 pub use neighbours::{Neighbour, Neighbours, Space};
 pub use text::{Panel, TextView, Word};
 pub use topics::{CellTopic, CellWord, QueryTopics, Topics};

@@ -81,11 +81,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut out = output::stdout();
     if args.form.json {
         for (space, neighbours) in &spaces {
-            let neighbour = |near| {
-                let Neighbour { word, cosine } = near;
-                JsonNeighbour { word, cosine: *cosine }
-            };
-            let neighbours = neighbours.iter().map(neighbour).collect();
+            let neighbours = neighbours.iter().map(json_neighbour).collect();
             output::json_line(&mut out, &Line { word, space, neighbours })?;
         }
     } else {
@@ -102,6 +98,10 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     output::written(out.flush())?;
     args.form.write_page(|| page_of(word, &spaces))?;
     Ok(if spaces[0].1.is_empty() { Answer::No } else { Answer::Done })
+}
+
+fn json_neighbour(neighbour: &Neighbour) -> JsonNeighbour<'_> {
+    JsonNeighbour { word: &neighbour.word, cosine: neighbour.cosine }
 }
 
 fn page_of(word: &str, spaces: &[(&str, Vec<Neighbour>)]) -> Markup {
