@@ -19,7 +19,6 @@ const ORDER: &[&str] = &[
     "settings",
     "tensor_file",
     "model",
-    "explain",
     "vectors",
     "ranker",
     "eval",
@@ -27,6 +26,7 @@ const ORDER: &[&str] = &[
     "table",
     "index",
     "collection",
+    "explain",
     "lib",
 ];
 

@@ -59,7 +59,10 @@ fn an_index_explains_with_its_model() {
         folder.run(&arguments).code(0).json_lines()[0]["models"][0]["score"].clone()
     };
     assert_eq!(of(["--index", "shop.index"]), of(["--model", "model.safetensors"]));
-    folder.run(&["explain", "match", "--index", "titles.tsv", "a", "b"]).code(2).says("expected the folder of an index");
+    folder
+        .run(&["explain", "match", "--index", "titles.tsv", "a", "b"])
+        .code(2)
+        .says("expected the folder of an index");
 }
 
 #[test]
@@ -70,7 +73,9 @@ fn models_stand_side_by_side_with_the_grade() {
     let models: Vec<&str> = files.iter().flat_map(|file| ["--model", file]).collect();
     let arguments = [&["explain", "match", "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
     let text = folder.run(&arguments).code(0).stdout();
-    for part in ["grade  4", "grade  0", "bilstm: bilstm, 8 cells in each direction", "unit of the maximum", "dssm: dssm"] {
+    for part in
+        ["grade  4", "grade  0", "bilstm: bilstm, 8 cells in each direction", "unit of the maximum", "dssm: dssm"]
+    {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
     let lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
@@ -131,7 +136,9 @@ fn topics_contexts_and_neighbours() {
     assert!(text.contains("purity") && text.contains("144 queries"), "{text}");
     assert!(folder.read("topics.html").contains("What the cells stand for"));
     let cells = folder.run(&[&topics[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
-    assert!(cells.iter().all(|cell| cell["queries"].as_u64().unwrap() > 0 && !cell["name"].as_str().unwrap().is_empty()));
+    assert!(
+        cells.iter().all(|cell| cell["queries"].as_u64().unwrap() > 0 && !cell["name"].as_str().unwrap().is_empty())
+    );
     folder.run(&[&topics[..], &["dssm.safetensors"]].concat()).code(2).says("found a dssm, which reads bags of words");
 
     let context = ["explain", "context", "red", "red hammer", "red paint", "blue shelf", "--model"];
@@ -172,4 +179,52 @@ fn odd_texts_and_places_are_told() {
     let empty = ["explain", "keywords", "--model", "model.safetensors", "--file", "empty.txt"];
     folder.run(&empty).code(2).says("empty.txt: expected texts, one a line, found none");
     assert!(fs::read(folder.path("model.safetensors")).is_ok_and(|bytes| bytes.len() > 1000));
+}
+
+#[test]
+fn a_rank_is_the_sum_of_words_and_vectors() {
+    let folder = Folder::with_model();
+    let arguments =
+        ["explain", "rank", "--model", "model.safetensors", "--titles", "titles.tsv", "red hammer", "--json"];
+    let lines = folder.run(&arguments).code(0).json_lines();
+    assert_eq!(lines.len(), 5);
+    let number = |line: &serde_json::Value, key: &str| line[key].as_f64().unwrap();
+    for line in &lines {
+        assert!((number(line, "words_part") + number(line, "vectors_part") - number(line, "sum")).abs() < 1e-12);
+        let query = line["query"].as_array().unwrap();
+        let sum = |key: &str| query.iter().map(|word| number(word, key)).sum::<f64>();
+        assert!((sum("bm25") - number(line, "bm25")).abs() < 1e-9, "BM25 is a sum over words");
+        assert!((sum("along") - number(line, "cosine")).abs() < 1e-5, "the cosine too");
+    }
+    assert!(lines.windows(2).all(|pair| number(&pair[0], "sum") >= number(&pair[1], "sum")));
+    assert!(lines[0]["title"].as_str().unwrap().starts_with("hammer in red"), "{}", lines[0]);
+
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    let of_index =
+        folder.run(&["explain", "rank", "--index", "shop.index", "red hammer", "--json"]).code(0).json_lines();
+    assert_eq!(of_index, lines);
+    let text = folder.run(&[&arguments[..7], &["--html", "rank.html"]].concat()).code(0).stdout();
+    assert!(text.contains("cosine") && text.contains("hammer in red"), "{text}");
+    assert!(folder.read("rank.html").contains("Why this order"));
+    folder.run(&["explain", "rank", "--index", "shop.index", "?!"]).code(1).says("expected words, found none");
+    folder.run(&["explain", "rank", "--model", "model.safetensors", "red"]).code(2).says("--titles");
+}
+
+#[test]
+fn errors_are_grouped_by_what_is_hard() {
+    let folder = Folder::with_model();
+    let judged = "query\ttitle\tgrade\nred hamer\thammer in red\t4\nred hamer\tpaint for kitchens\t0\n\
+                  plutonium 12\tladder\t0\nplutonium 12\tplutonium-free shelf\t3\n";
+    folder.write("hard.tsv", judged);
+    let arguments =
+        ["explain", "errors", "--model", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];
+    let mut lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
+    lines.sort_by_key(|line| line["query"].to_string());
+    let difficulties = |line: &serde_json::Value| line["difficulties"].to_string();
+    assert_eq!(difficulties(&lines[0]), r#"["unseen word","number"]"#);
+    assert_eq!(difficulties(&lines[1]), r#"["misspelt"]"#);
+    assert_eq!((&lines[1]["best"]["title"], &lines[1]["best"]["grade"]), (&"hammer in red".into(), &4.into()));
+    let text = folder.run(&[&arguments[..], &["--html", "errors.html"]].concat()).code(0).stdout();
+    assert!(text.contains("behind bm25") && text.contains("Mean NDCG@10"), "{text}");
+    assert!(folder.read("errors.html").contains("Where model is behind BM25"));
 }

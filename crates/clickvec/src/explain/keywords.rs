@@ -12,7 +12,8 @@ pub struct KeywordOptions {
     pub cells: usize,
     /// How many of the most active units of a CLSM's maximum are looked at.
     pub units: usize,
-    /// A cell is assigned to a word if the word changes its activation by more than this. The papers do not print theirs.
+    /// A cell is assigned to a word if the word changes its activation by more than this part of the cells' mean
+    /// activation after the last word. The papers do not print theirs; relative to the mean it fits any model.
     pub threshold: f32,
     /// A keyword has at least so many cells in each direction that counts it.
     pub at_least: usize,
@@ -21,7 +22,7 @@ pub struct KeywordOptions {
 impl Default for KeywordOptions {
     /// Ten cells, of which a keyword has at least four; five units of a maximum.
     fn default() -> KeywordOptions {
-        KeywordOptions { cells: 10, units: 5, threshold: 0.1, at_least: 4 }
+        KeywordOptions { cells: 10, units: 5, threshold: 0.4, at_least: 4 }
     }
 }
 
@@ -93,10 +94,8 @@ impl TextView {
         let (is_keyword, evidence) = if activations.is_empty() {
             let maximum = self.whole.iter().find(|(state, _)| *state == State::Maximum);
             let maximum = maximum.map_or(&[][..], |(_, values)| values);
-            let winner =
-                |unit: usize| Winner { unit, value: maximum[unit], word: self.winners[unit] as usize };
-            let winners: Vec<Winner> =
-                largest(maximum, options.units, |value| value).into_iter().map(winner).collect();
+            let winner = |unit: usize| Winner { unit, value: maximum[unit], word: self.winners[unit] as usize };
+            let winners: Vec<Winner> = largest(maximum, options.units, |value| value).into_iter().map(winner).collect();
             let is_keyword = (0..words).map(|word| winners.iter().any(|winner| winner.word == word)).collect();
             (is_keyword, Evidence::Winners(winners))
         } else {
@@ -128,6 +127,11 @@ impl TextView {
     }
 }
 
+/// Mean of |y| over some cells.
+pub(super) fn mean_activation(activation: &[f32], cells: &[usize]) -> f32 {
+    cells.iter().map(|&cell| activation[cell].abs()).sum::<f32>() / cells.len().max(1) as f32
+}
+
 fn direction_counts(panel: &super::Panel, words: usize, options: &KeywordOptions) -> DirectionCounts {
     let direction = panel.quantity.direction;
     let (first, last) = match direction {
@@ -139,8 +143,9 @@ fn direction_counts(panel: &super::Panel, words: usize, options: &KeywordOptions
     }
     let cells = largest(panel.at(last), options.cells, f32::abs);
     let changes = changes(panel, words);
+    let threshold = options.threshold * mean_activation(panel.at(last), &cells);
     let assigned = |word: usize| {
-        let changed = |&cell: &usize| changes[word][cell].abs() > options.threshold;
+        let changed = |&cell: &usize| changes[word][cell].abs() > threshold;
         (word != first).then(|| cells.iter().copied().filter(changed).collect())
     };
     DirectionCounts { direction, assigned: (0..words).map(assigned).collect(), cells }

@@ -177,7 +177,8 @@ fn mover_of_units(text: &TextView) -> Vec<usize> {
 
 /// Units of the maximum whose product is positive on both sides' own activation (CLSM paper, fig. 4).
 fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
-    let maximum = |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());
+    let maximum =
+        |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());
     let (Some(q), Some(t)) = (maximum(query), maximum(title)) else { return Vec::new() };
     let both = (0..q.len()).filter(|&unit| q[unit] > 0.0 && t[unit] > 0.0);
     let shared = both.map(|unit| SharedUnit {

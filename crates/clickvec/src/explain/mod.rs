@@ -4,6 +4,7 @@
 //! formula of an encoder is repeated here. The score that is explained is the score of a search, bit for bit.
 
 mod context;
+mod errors;
 mod keywords;
 mod matching;
 mod neighbours;
@@ -11,6 +12,7 @@ mod text;
 mod topics;
 
 pub use context::{Context, contexts};
+pub use errors::{Difficulty, Outcome, outcomes};
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
 pub use matching::{Match, SharedUnit, WordPair, WordShares};
 pub use neighbours::{Neighbour, Neighbours, Space};
@@ -18,6 +20,7 @@ pub use text::{Panel, TextView, Word};
 pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
 
 use crate::encoder::{EncoderConfig, TextStates};
+use crate::math::score::score;
 use crate::model::{Model, Side};
 
 /// Explains what a model does; it only borrows the model.
@@ -54,6 +57,14 @@ impl<'m> Explainer<'m> {
     pub fn text(&self, side: Side, text: &str) -> TextView {
         let mut views = self.texts(side, &[text]);
         views.pop().expect("one text gives one view")
+    }
+
+    /// The scores of titles for a query, each with the bits that a search gives.
+    pub fn scores<S: AsRef<str>>(&self, query: &str, titles: &[S]) -> Vec<f32> {
+        let query = self.text(Side::Query, query).vector;
+        let mut scores = Vec::with_capacity(titles.len());
+        self.read(Side::Title, titles, |_, states| scores.push(score(&query, &text::unit(states.embedding()))));
+        scores
     }
 
     /// Vectors of unit length.

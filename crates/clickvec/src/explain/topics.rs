@@ -1,7 +1,8 @@
 //! What a cell stands for: the keywords that it collects over many queries (LSTM paper, table III).
 
+use super::keywords::{largest, mean_activation};
 use super::text::changes;
-use super::{Explainer, KeywordOptions, Panel, keywords::largest};
+use super::{Explainer, KeywordOptions, Panel};
 use crate::encoder::{Direction, State, TextStates};
 use crate::model::Side;
 use crate::text::words;
@@ -118,8 +119,10 @@ fn collected(
             Direction::Backward => (read - 1, 0),
         };
         let changes = changes(&panel, read);
-        for cell in largest(panel.at(last), active, f32::abs) {
-            let collects = |word: &usize| *word != first && changes[*word][cell].abs() > options.threshold;
+        let most_active = largest(panel.at(last), active, f32::abs);
+        let threshold = options.threshold * mean_activation(panel.at(last), &most_active);
+        for cell in most_active {
+            let collects = |word: &usize| *word != first && changes[*word][cell].abs() > threshold;
             cells.push((offset + cell, (0..read).filter(collects).map(|word| words[word].clone()).collect()));
         }
         offset += units;

@@ -62,7 +62,11 @@ fn the_score_is_the_searchs_and_shares_sum_to_it() {
             if !pairs.is_empty() {
                 close("pairs of words", pairs.iter().map(|pair| pair.share).sum());
             }
-            assert_eq!(pairs.is_empty(), !encoder.is_recurrent() || query.is_empty() || words(title).is_empty(), "{told}");
+            assert_eq!(
+                pairs.is_empty(),
+                !encoder.is_recurrent() || query.is_empty() || words(title).is_empty(),
+                "{told}"
+            );
             for (view, shares) in [(&found.query, &found.query_words), (&found.title, &found.title_words)] {
                 assert_eq!((shares.along.len(), shares.without.len()), (view.words.len(), view.words.len()), "{told}");
                 assert!(shares.along.iter().chain(&shares.without).all(|share| share.is_finite()), "{told}");
@@ -72,8 +76,12 @@ fn the_score_is_the_searchs_and_shares_sum_to_it() {
             }
             if !title.is_empty() && !query.is_empty() && words(title).len() > 1 {
                 // By hand: the cosine without the title's second word.
-                let rest: Vec<String> =
-                    words(title).into_iter().enumerate().filter(|&(place, _)| place != 1).map(|(_, word)| word).collect();
+                let rest: Vec<String> = words(title)
+                    .into_iter()
+                    .enumerate()
+                    .filter(|&(place, _)| place != 1)
+                    .map(|(_, word)| word)
+                    .collect();
                 let other = explainer.explain(query, &rest.join(" "));
                 let expected = score - f64::from(other.score);
                 assert!((found.title_words.without[1] - expected).abs() < 2e-6, "{told}: without the second word");
@@ -123,6 +131,9 @@ fn a_word_has_the_cells_that_it_changes() {
                         let vector = model.embedder(Side::Query).embed(&[until(word)]).to_vec();
                         vector[number * 12..][..12].to_vec()
                     };
+                    let last = if number == 0 { all.len().checked_sub(1) } else { (!all.is_empty()).then_some(0) };
+                    let Some(last) = last.map(vector) else { continue };
+                    let mean = found.cells.iter().map(|&cell| last[cell].abs()).sum::<f32>() / found.cells.len() as f32;
                     for word in 0..all.len() {
                         let before = if number == 0 { word.checked_sub(1) } else { Some(word + 1) };
                         let Some(before) = before.filter(|&before| before < all.len()) else {
@@ -130,12 +141,10 @@ fn a_word_has_the_cells_that_it_changes() {
                             continue;
                         };
                         let (now, before) = (vector(word), vector(before));
-                        let changed = |cell: &usize| (now[*cell] - before[*cell]).abs() > threshold;
+                        let changed = |cell: &usize| (now[*cell] - before[*cell]).abs() > threshold * mean;
                         let expected: Vec<usize> = found.cells.iter().copied().filter(changed).collect();
                         assert_eq!(found.assigned[word].as_ref(), Some(&expected), "{encoder}: {text}: {word}");
                     }
-                    let last = if number == 0 { all.len().checked_sub(1) } else { (!all.is_empty()).then_some(0) };
-                    let Some(last) = last.map(vector) else { continue };
                     let weakest = found.cells.iter().map(|&cell| last[cell].abs()).fold(f32::INFINITY, f32::min);
                     let others = (0..12).filter(|cell| !found.cells.contains(cell)).map(|cell| last[cell].abs());
                     assert!(found.cells.len() == 10 && others.into_iter().all(|other| other <= weakest), "{encoder}");
@@ -158,7 +167,8 @@ fn a_keywords_removal_moves_the_vector_more_than_another_words() {
     let fillers = ["the", "for", "with", "and", "my"];
     let mut rows = String::from("query\ttitle\n");
     let mut text = |topic: &[&str]| {
-        let word = |stream: &mut rand_xoshiro::Xoshiro256PlusPlus| topic[stream.random_range(0..topic.len())].to_owned();
+        let word =
+            |stream: &mut rand_xoshiro::Xoshiro256PlusPlus| topic[stream.random_range(0..topic.len())].to_owned();
         let mut words = vec![fillers[stream.random_range(0..5)].to_owned(), word(&mut stream), word(&mut stream)];
         words.insert(stream.random_range(1..4), fillers[stream.random_range(0..5)].to_owned());
         words.join(" ")
@@ -243,7 +253,8 @@ fn cells_stand_for_topics_better_than_by_chance() {
 fn a_window_tells_the_senses_of_a_word_apart() {
     let software = ["microsoft office software", "office download", "excel office suite", "office word excel"];
     let rooms = ["office chair", "small office desk", "office furniture chair", "rent an office room"];
-    let titles = [["excel and word suite", "software download microsoft"], ["desk and chair furniture", "room to rent"]];
+    let titles =
+        [["excel and word suite", "software download microsoft"], ["desk and chair furniture", "room to rent"]];
     let mut rows = String::from("query\ttitle\n");
     for round in 0..200 {
         for (queries, titles) in [(software, titles[0]), (rooms, titles[1])] {
@@ -269,7 +280,8 @@ fn a_window_tells_the_senses_of_a_word_apart() {
 fn near_words_are_spelt_alike_or_mean_the_same() {
     let model = model_of(EncoderConfig::Lstm(lstm(24, false, Peephole::None)), &log_rows(1_500, 1), 4, true);
     let explainer = Explainer::new(&model);
-    let mut vocabulary: Vec<String> = TOPICS.iter().flat_map(|topic| topic.iter().map(|&word| word.to_owned())).collect();
+    let mut vocabulary: Vec<String> =
+        TOPICS.iter().flat_map(|topic| topic.iter().map(|&word| word.to_owned())).collect();
     vocabulary.push("zzz".to_owned());
     vocabulary.push("lether".to_owned());
     let input = Neighbours::new(&explainer, Side::Query, Space::Input, vocabulary.clone());
@@ -278,6 +290,8 @@ fn near_words_are_spelt_alike_or_mean_the_same() {
     let embedding = Neighbours::new(&explainer, Side::Query, Space::Embedding, vocabulary);
     let near = embedding.nearest("drill", 3).expect("known");
     assert!(near.iter().all(|near| TOPICS[2].contains(&near.word.as_str())), "{near:?}");
-    assert!(near.windows(2).all(|pair| pair[0].cosine >= pair[1].cosine) && near.iter().all(|near| near.word != "drill"));
+    assert!(
+        near.windows(2).all(|pair| pair[0].cosine >= pair[1].cosine) && near.iter().all(|near| near.word != "drill")
+    );
     assert_eq!(embedding.nearest("drill", usize::MAX).expect("known").len(), 30);
 }

@@ -52,7 +52,11 @@ fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
     let pairs = found.word_pairs();
     let shown = pairs.iter().take_while(|pair| pair.share > 0.0).take(PAIRS).map(|pair| {
         let (asked, said) = (&found.query.words[pair.query_word].text, &found.title.words[pair.title_word].text);
-        if asked == said { format!("{asked} {:.2}", pair.share) } else { format!("{asked} ↔ {said} {:.2}", pair.share) }
+        if asked == said {
+            format!("{asked} {:.2}", pair.share)
+        } else {
+            format!("{asked} ↔ {said} {:.2}", pair.share)
+        }
     });
     format!("score {:.2}: {}", found.score, shown.collect::<Vec<_>>().join(", "))
 }
@@ -70,7 +74,10 @@ pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, gra
     scale_to_unit(&mut vector);
     let mut scratch = SearchScratch::default();
     let hits = engines.collection.search(&vector, TOP, &mut scratch)?;
-    let lstm = hits.iter().filter_map(|hit| engines.collection.title(hit.position)).map(|(_, title)| found(title, together(&explainer, query, title)));
+    let lstm = hits
+        .iter()
+        .filter_map(|hit| engines.collection.title(hit.position))
+        .map(|(_, title)| found(title, together(&explainer, query, title)));
     let lstm = lstm.collect();
 
     let scores = engines.bm25.score(query, engines.titles);

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_larger_value_is_lighter() {
-        let lightness = |level| colour(level).map(f64::from).into_iter().zip([0.2, 0.7, 0.1]).map(|(x, w)| x * w).sum::<f64>();
+        let lightness =
+            |level| colour(level).map(f64::from).into_iter().zip([0.2, 0.7, 0.1]).map(|(x, w)| x * w).sum::<f64>();
         for level in 1..LEVELS {
             assert!(lightness(level) > lightness(level - 1), "{level}");
         }

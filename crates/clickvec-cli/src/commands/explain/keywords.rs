@@ -141,12 +141,11 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
     if matches!(keywords.evidence, Evidence::Changes(_)) {
         let _ = write!(
             text,
-            "\n*keyword*: at least {} cells, changed by more than {}",
+            "\n*keyword*: at least {} cells, changed by more than {} of their mean activation",
             options.at_least, options.threshold
         );
     }
-    let unknown: Vec<&str> =
-        seen.view.words.iter().filter(|word| !word.known).map(|word| word.text.as_str()).collect();
+    let unknown: Vec<&str> = seen.view.words.iter().filter(|word| !word.known).map(|word| word.text.as_str()).collect();
     if !unknown.is_empty() {
         let _ = write!(text, "\nunknown to the model: {}", unknown.join(" "));
     }
@@ -159,7 +158,7 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> Ma
     let body = html! {
         p {
             "Of the " (options.cells) " most active cells, how many each word changes by more than " (options.threshold)
-            ". A word with at least " (options.at_least) " in each direction that counts it is a keyword, and underlined."
+            " of their mean activation. A word with at least " (options.at_least) " in each direction that counts it is a keyword, and underlined."
         }
         @for number in 0..seen.first().map_or(0, Vec::len) {
             h2.text { (seen[0][number].view.text) }
@@ -170,7 +169,8 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> Ma
                     p { (sections::text(&seen.view, Some(keywords))) }
                     (sections::counts_table(&seen.view, keywords))
                     @let range = sections::common_range([&seen.view]);
-                    (sections::active_cells(&seen.view, keywords, seen.view.words.len(), range))
+                    @let active = sections::activation_range([&seen.view]);
+                    (sections::active_cells(&seen.view, keywords, seen.view.words.len(), active))
                     details {
                         summary { "all states" }
                         (super::heat::legend(range))

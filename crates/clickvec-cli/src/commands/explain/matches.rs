@@ -231,7 +231,7 @@ fn shown(pair: &Pair, models: &[Named], seen: &[Seen], top: usize, options: &Key
     if seen.iter().any(|seen| matches!(seen.keywords[0].as_ref().map(|k| &k.evidence), Some(Evidence::Changes(_)))) {
         let _ = writeln!(
             text,
-            "keyword: changes at least {} of the {} most active cells by more than {}",
+            "keyword: changes at least {} of the {} most active cells by more than {} of their mean activation",
             options.at_least, options.cells, options.threshold
         );
     }
@@ -349,6 +349,7 @@ fn page_of(pairs: &[Pair], models: &[Named], explained: &[Vec<Seen>], top: usize
 fn section(model: &Named, seen: &Seen, top: usize) -> Markup {
     let found = &seen.found;
     let range = sections::common_range([&found.query, &found.title]);
+    let active = sections::activation_range([&found.query, &found.title]);
     let columns = found.query.words.len().max(found.title.words.len());
     let shared = if found.maximum.is_empty() { &found.shared } else { &found.maximum };
     let shared: Vec<&SharedUnit> = shared.iter().filter(|unit| unit.product > 0.0).take(top).collect();
@@ -407,7 +408,7 @@ fn section(model: &Named, seen: &Seen, top: usize) -> Markup {
             div.common { (heat::legend(range)) }
             @for (side, view, _, keywords) in sides {
                 p.soft { (side) ": one row a cell, one column a word; nothing where the text has ended" }
-                @if let Some(keywords) = keywords { (sections::active_cells(view, keywords, columns, range)) }
+                @if let Some(keywords) = keywords { (sections::active_cells(view, keywords, columns, active)) }
                 (sections::heat_maps(view, columns, range))
             }
         }

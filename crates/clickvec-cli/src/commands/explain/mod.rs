@@ -1,12 +1,14 @@
 //! `clickvec explain`: what a model sees in texts.
 
 mod context;
+mod errors;
 mod heat;
 mod json;
 mod keywords;
 mod matches;
 mod neighbours;
 mod page;
+mod rank;
 mod sections;
 mod topics;
 
@@ -38,6 +40,8 @@ enum What {
     Topics(topics::Args),
     Context(context::Args),
     Neighbours(neighbours::Args),
+    Rank(rank::Args),
+    Errors(errors::Args),
 }
 
 /// Which models look.
@@ -71,7 +75,7 @@ struct KeywordFlags {
     #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().cells, value_parser = at_least_one)]
     cells: usize,
 
-    /// A word has a cell if it changes the cell's activation by more than this.
+    /// A word has a cell if it changes the cell's activation by more than this part of the cells' mean activation.
     #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = threshold)]
     threshold: f32,
 
@@ -100,6 +104,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         What::Topics(args) => topics::run(&args),
         What::Context(args) => context::run(&args),
         What::Neighbours(args) => neighbours::run(&args),
+        What::Rank(args) => rank::run(&args),
+        What::Errors(args) => errors::run(&args),
     }
 }
 

@@ -70,7 +70,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     vocabulary.insert(word.clone());
     let vocabulary: Vec<String> = vocabulary.into_iter().collect();
     let explainer = Explainer::new(&model.model);
-    let nearest = |space| Neighbours::new(&explainer, args.side.side(), space, vocabulary.clone()).nearest(word, args.top);
+    let nearest =
+        |space| Neighbours::new(&explainer, args.side.side(), space, vocabulary.clone()).nearest(word, args.top);
     let mut spaces: Vec<(&str, Vec<Neighbour>)> = Vec::new();
     for (name, space) in SPACES {
         let Some(nearest) = nearest(space) else {

@@ -8,7 +8,16 @@ use super::heat::{Heat, legend};
 
 /// The range of colours that all panels of some texts share: as far below zero as above.
 pub(super) fn common_range<'a>(texts: impl IntoIterator<Item = &'a TextView>) -> (f32, f32) {
-    let values = texts.into_iter().flat_map(|text| &text.panels).flat_map(|panel| &panel.values);
+    range(texts.into_iter().flat_map(|text| &text.panels))
+}
+
+/// That of the activations alone.
+pub(super) fn activation_range<'a>(texts: impl IntoIterator<Item = &'a TextView>) -> (f32, f32) {
+    range(texts.into_iter().flat_map(TextView::activations))
+}
+
+fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> (f32, f32) {
+    let values = panels.flat_map(|panel| &panel.values);
     let largest = values.fold(0.0f32, |largest, value| largest.max(value.abs()));
     (-largest, largest)
 }
@@ -76,6 +85,7 @@ pub(super) fn active_cells(text: &TextView, keywords: &Keywords, columns: usize,
                     div {
                         h3 { "the most active cells, " (name(panel)) }
                         div.wide { (heat.svg(&format!("most active cells of {}", text.text))) }
+                        div.common { (legend(common)) }
                     }
                 }
             }

@@ -17,7 +17,7 @@ use crate::{output, table};
 /// Show what each cell stands for: the keywords that it collects over many queries.
 ///
 /// For each query, its most active cells collect the words that change them by more than the threshold (of a CLSM: the
-/// words that win them). A cell's purity is the mean of its words' pointwise mutual information with it, in bits: 0 if it
+/// words that win them); the word that is read first is left out. A cell's purity is the mean of its words' pointwise mutual information with it, in bits: 0 if it
 /// collects words as they come.
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = super::at_least_one)]
     active: usize,
 
-    /// A cell collects a word that changes it by more than this.
+    /// A cell collects a word that changes it by more than this part of the cells' mean activation.
     #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = super::threshold)]
     threshold: f32,
 
@@ -145,7 +145,7 @@ fn page_of(model: &str, topics: &Topics, args: &Args) -> Markup {
     let body = html! {
         p {
             (model) ", " (output::counted(topics.queries as u64, "query")) ". Of each query, its " (args.active)
-            " most active cells collect the words that change them by more than " (args.threshold) ". A cell's purity is the "
+            " most active cells collect the words that change them by more than " (args.threshold) " of their mean activation. A cell's purity is the "
             "mean information of its words about it, in bits: 0 if it collects words as they come."
         }
         h2 { "Cells" }
