@@ -5,6 +5,7 @@ pub mod clicks;
 pub mod encoder;
 pub mod error;
 pub mod eval;
+pub mod explain;
 pub mod files;
 pub mod index;
 pub mod loss;

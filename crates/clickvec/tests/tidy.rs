@@ -31,6 +31,7 @@ const ORDER: &[&str] = &[
     "table",
     "index",
     "search",
+    "explain",
     "lib",
 ];
 

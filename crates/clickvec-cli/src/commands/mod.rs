@@ -4,6 +4,7 @@ mod completions;
 mod demo;
 mod embed;
 mod evaluate;
+mod explain;
 mod index;
 mod inspect;
 mod man;
@@ -51,6 +52,7 @@ enum Command {
     Index(index::Args),
     Search(search::Args),
     Inspect(inspect::Args),
+    Explain(Box<explain::Args>),
     Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -71,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),
         Some(Command::Inspect(args)) => inspect::run(args),
+        Some(Command::Explain(args)) => explain::run(*args),
         Some(Command::Simulate(args)) => simulate::run(args),
         Some(Command::Completions(args)) => completions::run(args, &mut Cli::command()),
         Some(Command::Man(args)) => man::run(args, Cli::command()),

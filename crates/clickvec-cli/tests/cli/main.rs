@@ -4,6 +4,7 @@ mod bad_input;
 mod demo;
 mod embed;
 mod evaluate;
+mod explain;
 mod field;
 mod forms;
 mod frozen;

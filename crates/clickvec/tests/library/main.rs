@@ -3,6 +3,7 @@
 mod batches;
 mod checkpoints;
 mod embedding;
+mod explanations;
 mod files;
 mod gradients;
 mod indexes;

@@ -204,7 +204,7 @@ pub(crate) fn relative_difference(found: &[f32], expected: &[f32]) -> f64 {
     if worst == 0.0 { 0.0 } else { worst / largest }
 }
 
-const TOPICS: [&[&str]; 6] = [
+pub(crate) const TOPICS: [&[&str]; 6] = [
     &["red", "shoe", "leather", "boots", "laces"],
     &["garden", "hose", "spray", "nozzle", "green"],
     &["drill", "cordless", "battery", "bits", "volt"],

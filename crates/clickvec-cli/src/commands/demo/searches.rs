@@ -1,8 +1,10 @@
-//! Searches among all titles, and what each result has in common with its query.
+//! Searches among all titles, and why each result was found.
 
 use std::collections::HashMap;
 
 use anyhow::Result;
+use clickvec::explain::Explainer;
+use clickvec::model::Model;
 use clickvec::ranker::Ranker;
 use clickvec::search::Searcher;
 
@@ -32,27 +34,53 @@ pub(super) struct Found {
 
 /// What searches.
 pub(super) struct Engines<'a> {
+    pub(super) model: &'a Model,
     pub(super) lstm: &'a Searcher,
     pub(super) bm25: &'a dyn Ranker,
     pub(super) titles: &'a [&'a str],
 }
 
+/// Pairs of words that an explanation shows.
+const PAIRS: usize = 3;
+
+/// Through which words the model brings a query and a title together: what the cells that two words moved most add to
+/// the score.
+fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
+    let found = explainer.explain(query, title);
+    let pairs = found.word_pairs();
+    let shown = pairs.iter().take_while(|pair| pair.share > 0.0).take(PAIRS).map(|pair| {
+        let (asked, said) = (&found.query.words[pair.query_word].text, &found.title.words[pair.title_word].text);
+        if asked == said {
+            format!("{asked} {:.2}", pair.share)
+        } else {
+            format!("{asked} ↔ {said} {:.2}", pair.share)
+        }
+    });
+    format!("score {:.2}: {}", found.score, shown.collect::<Vec<_>>().join(", "))
+}
+
 /// Asks both engines; `grades` are the true ones, in the order of the titles.
 pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, grades: &[u8]) -> Result<Search> {
     let grade_of: HashMap<&str, u8> = engines.titles.iter().copied().zip(grades.iter().copied()).collect();
-    let found = |title: &str| Found {
+    let explainer = Explainer::new(engines.model);
+    let found = |title: &str, why: String| Found {
         title: title.to_owned(),
-        why: Match::new(query, title).explanation(),
+        why,
         grade: grade_of.get(title).copied().unwrap_or(0),
     };
     let answer = engines.lstm.search(query, TOP)?;
-    let lstm = answer.results().iter().map(|result| found(result.title)).collect();
+    let lstm =
+        answer.results().iter().map(|result| found(result.title, together(&explainer, query, result.title))).collect();
 
     let scores = engines.bm25.score(query, engines.titles);
     let mut order: Vec<usize> = (0..scores.len()).filter(|&title| scores[title] > 0.0).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
     let bm25_equals =
         order.first().map_or(0, |&best| order.iter().filter(|&&title| scores[title] == scores[best]).count());
-    let bm25 = order.iter().take(TOP).map(|&title| found(engines.titles[title])).collect();
+    let bm25 = order.iter().take(TOP).map(|&title| {
+        let title = engines.titles[title];
+        found(title, Match::new(query, title).explanation())
+    });
+    let bm25 = bm25.collect();
     Ok(Search { kind, query: query.to_owned(), lstm, bm25, bm25_equals })
 }

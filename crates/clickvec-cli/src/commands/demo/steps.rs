@@ -66,7 +66,8 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         Ok((systems, tests, kinds))
     })?;
     let searches = steps.step("searching", |_| {
-        let engines = Engines { lstm: &searcher, bm25: rankers[0].as_ref(), titles: &texts };
+        let lstm = Model::load(&folder.join("lstm.safetensors"))?;
+        let engines = Engines { model: &lstm, lstm: &searcher, bm25: rankers[0].as_ref(), titles: &texts };
         let asked =
             kinds.iter().filter(|kind| kind.name != Kind::Plain.name() && kind.name != Kind::Navigational.name());
         let asked: Vec<&OfKind> = asked.collect();

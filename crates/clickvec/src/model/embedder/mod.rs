@@ -5,7 +5,7 @@ mod words;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Mutex};
 
-use crate::encoder::{Encoder, Trace};
+use crate::encoder::{Encoder, TextStates, Trace};
 use crate::math::vector::scale_to_unit;
 use crate::pool::Pool;
 use crate::text::batch::Batch;
@@ -92,6 +92,12 @@ impl Embedder {
         });
     }
 
+    /// Runs `texts` through what [`Embedder::embed`] runs, on the calling thread, and shows `read` the states of each,
+    /// in order, with its number. Its embedding has the same bits.
+    pub fn read_states<S: AsRef<str>>(&self, texts: &[S], mut read: impl FnMut(usize, TextStates<'_>)) {
+        self.with_worker(|worker| worker.read_states(&self.tower, texts, &mut read));
+    }
+
     /// The size of a vector.
     pub fn dimension(&self) -> usize {
         self.tower.encoder.dimension()
@@ -139,11 +145,7 @@ impl Worker {
     fn embed<S: AsRef<str>>(&mut self, tower: &Tower, unit: bool, mut texts: &[S], mut vectors: &mut [f32]) {
         let dimension = tower.encoder.dimension();
         while !texts.is_empty() {
-            let taken = self.look_up(tower, texts);
-            let starts = std::iter::once(0).chain(self.ends.iter().copied());
-            let tokens = starts.zip(&self.ends).map(|(start, &end)| &self.tokens[start..end]);
-            self.batch.fill_projected(tokens);
-            tower.encoder.forward_projected(&self.batch, self.words.rows(), &mut self.trace);
+            let taken = self.forward(tower, texts);
             let (done, rest) = vectors.split_at_mut(self.trace.embeddings.len());
             done.copy_from_slice(&self.trace.embeddings);
             if unit {
@@ -151,6 +153,27 @@ impl Worker {
             }
             (texts, vectors) = (&texts[taken..], rest);
         }
+    }
+
+    /// Shows the states of each text.
+    fn read_states<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S], read: &mut impl FnMut(usize, TextStates<'_>)) {
+        let mut done = 0;
+        while done < texts.len() {
+            let taken = self.forward(tower, &texts[done..]);
+            let reader = self.trace.reader(&self.batch).expect("a forward pass over this batch");
+            (0..taken).for_each(|text| read(done + text, reader.text(text)));
+            done += taken;
+        }
+    }
+
+    /// Runs the first of `texts` through the encoder, at least one; returns how many.
+    fn forward<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S]) -> usize {
+        let taken = self.look_up(tower, texts);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let tokens = starts.zip(&self.ends).map(|(start, &end)| &self.tokens[start..end]);
+        self.batch.fill_projected(tokens);
+        tower.encoder.forward_projected(&self.batch, self.words.rows(), &mut self.trace);
+        taken
     }
 
     /// Takes the words of texts, at least one, until there are enough or the cache is full; returns

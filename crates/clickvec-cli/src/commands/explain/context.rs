@@ -1,0 +1,113 @@
+//! `clickvec explain context`: a word in different contexts (CLSM paper, table 2).
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+use clickvec::explain::{Context, Explainer, contexts};
+use clickvec::text::words;
+use maud::{Markup, html};
+use serde::Serialize;
+
+use super::{Form, OneModel, SideFlag, page};
+use crate::answer::Answer;
+use crate::{output, table};
+
+/// Compare a word's features in different contexts, for a CLSM: is `office` software or a room?
+///
+/// The features of the window around the word in the first text are compared with those in every other text, most
+/// similar first.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: OneModel,
+
+    /// The word.
+    #[arg(value_name = "WORD")]
+    word: String,
+
+    /// Texts with the word; the first is what the others are compared with.
+    #[arg(value_name = "CONTEXT", required_unless_present = "file")]
+    contexts: Vec<String>,
+
+    /// More texts, one a line, of which those with the word are taken; `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Which half of the model reads them.
+    #[arg(long, value_enum, default_value_t = SideFlag::Query)]
+    side: SideFlag,
+
+    /// How many texts to show.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = super::at_least_one)]
+    top: usize,
+
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    word: &'a str,
+    context: &'a str,
+    place: usize,
+    cosine: f32,
+}
+
+/// Shows the contexts; no, if there is only one.
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.form.check(args.model.files().chain(&args.file))?;
+    let found = words(&args.word);
+    let [word] = &found[..] else {
+        bail!("expected one word, found {} in `{}`", found.len(), output::printable(&args.word));
+    };
+    let model = args.model.load()?;
+    let mut texts = args.contexts.clone();
+    if let Some(file) = &args.file {
+        texts.extend(super::lines(file)?);
+    }
+    let Some(mut found) = contexts(&Explainer::new(&model.model), args.side.side(), word, &texts) else {
+        bail!(
+            "expected a clsm, which reads windows of words, found a {}; train one with `--encoder clsm`",
+            model.model.encoder_config().kind()
+        );
+    };
+    ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));
+    found[1..].sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
+    found.truncate(args.top.saturating_add(1));
+    let mut out = output::stdout();
+    if args.form.json {
+        for context in &found {
+            let Context { text, place, cosine } = context;
+            output::json_line(&mut out, &Line { word, context: text, place: *place, cosine: *cosine })?;
+        }
+    } else {
+        let mut rows = table::plain();
+        rows.set_header(["cosine", "context"]);
+        for (place, context) in found.iter().enumerate() {
+            let cosine = if place == 0 { String::new() } else { format!("{:.3}", context.cosine) };
+            rows.add_row([cosine, output::printable(&context.text).into_owned()]);
+        }
+        table::align_right(&mut rows, 0..1);
+        output::written(writeln!(out, "{}", table::show(&mut rows)))?;
+    }
+    output::written(out.flush())?;
+    args.form.write_page(|| page_of(word, &found))?;
+    Ok(if found.len() > 1 { Answer::Done } else { Answer::No })
+}
+
+fn page_of(word: &str, found: &[Context]) -> Markup {
+    let largest = found.iter().fold(0.0f64, |largest, context| largest.max(f64::from(context.cosine).abs()));
+    let body = html! {
+        p { "The features of the window around " b { (word) } " in " i.text { (found[0].text) } ", compared with those in:" }
+        div.wide {
+            table {
+                tr { th.n colspan="2" { "cosine" } th { "context" } }
+                @for context in &found[1..] {
+                    tr { (page::share(f64::from(context.cosine), largest)) td { (context.text) } }
+                }
+            }
+        }
+    };
+    page::page(&format!("{word} in contexts"), false, body)
+}

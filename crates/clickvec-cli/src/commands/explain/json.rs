@@ -1,0 +1,165 @@
+//! What programs read.
+
+use clickvec::encoder::Direction;
+use clickvec::explain::{DirectionCounts, Evidence, Keywords, Match, Panel, SharedUnit, TextView, WordShares};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct JsonWord<'a> {
+    word: &'a str,
+    known: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keyword: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_gate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    along: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without: Option<f64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct JsonText<'a> {
+    text: &'a str,
+    words: Vec<JsonWord<'a>>,
+    /// Words beyond those that the model reads.
+    cut: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cells: Vec<JsonCounts<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    winners: Vec<JsonWinner>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    states: Vec<JsonPanel<'a>>,
+}
+
+/// Cells that each word changed, of the most active ones.
+#[derive(Serialize)]
+struct JsonCounts<'a> {
+    direction: &'static str,
+    most_active: &'a [usize],
+    assigned: &'a [Option<Vec<usize>>],
+}
+
+#[derive(Serialize)]
+struct JsonWinner {
+    unit: usize,
+    value: f32,
+    word: usize,
+}
+
+#[derive(Serialize)]
+struct JsonPanel<'a> {
+    state: String,
+    direction: &'static str,
+    /// For each word, all units.
+    values: Vec<&'a [f32]>,
+}
+
+#[derive(Serialize)]
+struct JsonUnit {
+    unit: usize,
+    product: f64,
+    query: f32,
+    title: f32,
+    query_word: Option<usize>,
+    title_word: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(super) struct JsonMatch<'a> {
+    model: &'a str,
+    encoder: String,
+    score: f32,
+    query: JsonText<'a>,
+    title: JsonText<'a>,
+    /// What each number of the vectors brings.
+    units: &'a [f64],
+    shared: Vec<JsonUnit>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    maximum: Vec<JsonUnit>,
+}
+
+pub(super) fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "forward",
+        Direction::Backward => "backward",
+    }
+}
+
+/// A text; `shares` of a match, states if they are wanted.
+pub(super) fn text<'a>(
+    text: &'a TextView,
+    keywords: Option<&'a Keywords>,
+    shares: Option<&WordShares>,
+    states: bool,
+) -> JsonText<'a> {
+    let word = |(place, word): (usize, &'a clickvec::explain::Word)| JsonWord {
+        word: &word.text,
+        known: word.known,
+        keyword: keywords.map(|keywords| keywords.is_keyword[place]),
+        input_gate: keywords.and_then(|keywords| keywords.input_gate.get(place).copied()),
+        along: shares.map(|shares| shares.along[place]),
+        without: shares.map(|shares| shares.without[place]),
+    };
+    let (cells, winners) = match keywords.map(|keywords| &keywords.evidence) {
+        Some(Evidence::Changes(counts)) => (counts.iter().map(json_counts).collect(), Vec::new()),
+        Some(Evidence::Winners(winners)) => {
+            let winner = |winner: &clickvec::explain::Winner| JsonWinner {
+                unit: winner.unit,
+                value: winner.value,
+                word: winner.word,
+            };
+            (Vec::new(), winners.iter().map(winner).collect())
+        }
+        None => (Vec::new(), Vec::new()),
+    };
+    let panel = |panel: &'a Panel| JsonPanel {
+        state: panel.quantity.state.to_string(),
+        direction: direction(panel.quantity.direction),
+        values: (0..text.words.len()).map(|word| panel.at(word)).collect(),
+    };
+    JsonText {
+        text: &text.text,
+        words: text.words.iter().enumerate().map(word).collect(),
+        cut: text.cut,
+        cells,
+        winners,
+        states: if states { text.panels.iter().map(panel).collect() } else { Vec::new() },
+    }
+}
+
+fn json_counts(counts: &DirectionCounts) -> JsonCounts<'_> {
+    JsonCounts { direction: direction(counts.direction), most_active: &counts.cells, assigned: &counts.assigned }
+}
+
+/// A match as one model sees it.
+pub(super) fn of_match<'a>(
+    model: &'a str,
+    encoder: String,
+    found: &'a Match,
+    keywords: [Option<&'a Keywords>; 2],
+    states: bool,
+    top: usize,
+) -> JsonMatch<'a> {
+    let units = |units: &[SharedUnit]| {
+        let unit = |unit: &SharedUnit| JsonUnit {
+            unit: unit.unit,
+            product: unit.product,
+            query: unit.query,
+            title: unit.title,
+            query_word: unit.query_word,
+            title_word: unit.title_word,
+        };
+        units.iter().take(top).map(unit).collect()
+    };
+    JsonMatch {
+        model,
+        encoder,
+        score: found.score,
+        query: text(&found.query, keywords[0], Some(&found.query_words), states),
+        title: text(&found.title, keywords[1], Some(&found.title_words), states),
+        units: &found.units,
+        shared: units(&found.shared),
+        maximum: units(&found.maximum),
+    }
+}

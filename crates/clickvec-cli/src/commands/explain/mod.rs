@@ -1,0 +1,231 @@
+//! `clickvec explain`: what a model sees in texts.
+
+mod context;
+mod errors;
+mod heat;
+mod json;
+mod keywords;
+mod matches;
+mod neighbours;
+mod page;
+mod rank;
+mod sections;
+mod topics;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use clickvec::explain::KeywordOptions;
+use clickvec::files;
+use clickvec::model::{Model, Side};
+use maud::Markup;
+
+use crate::answer::Answer;
+use crate::{input, output};
+
+/// The model's file in an index.
+const MODEL_OF_INDEX: &str = "model.safetensors";
+
+/// Show what a model sees: why a title matches a query, which words are keywords, what a cell stands for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    Match(matches::Args),
+    Keywords(keywords::Args),
+    Topics(topics::Args),
+    Context(context::Args),
+    Neighbours(neighbours::Args),
+    Rank(rank::Args),
+    Errors(errors::Args),
+}
+
+/// Which models look.
+#[derive(clap::Args)]
+struct Models {
+    /// The model that `clickvec train` wrote; several stand side by side.
+    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
+    model: Vec<PathBuf>,
+
+    /// The model of an index that `clickvec index` wrote.
+    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
+    index: Option<PathBuf>,
+}
+
+/// One model that looks.
+#[derive(clap::Args)]
+struct OneModel {
+    /// The model that `clickvec train` wrote.
+    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
+    model: Option<PathBuf>,
+
+    /// The model of an index that `clickvec index` wrote.
+    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
+    index: Option<PathBuf>,
+}
+
+/// What a keyword is.
+#[derive(clap::Args)]
+struct KeywordFlags {
+    /// How many of the most active cells are looked at, in each direction.
+    #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().cells, value_parser = at_least_one)]
+    cells: usize,
+
+    /// A word has a cell if it changes the cell's activation by more than this part of the cells' mean activation.
+    #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = threshold)]
+    threshold: f32,
+
+    /// A keyword has at least so many cells in each direction that counts it.
+    #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().at_least, value_parser = at_least_one)]
+    at_least: usize,
+}
+
+/// In which form results are written.
+#[derive(clap::Args)]
+struct Form {
+    /// Print JSON, one object a line.
+    #[arg(long)]
+    json: bool,
+
+    /// Write a page too: one file that needs no network and no script.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Runs what was asked for.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    match args.what {
+        What::Match(args) => matches::run(&args),
+        What::Keywords(args) => keywords::run(&args),
+        What::Topics(args) => topics::run(&args),
+        What::Context(args) => context::run(&args),
+        What::Neighbours(args) => neighbours::run(&args),
+        What::Rank(args) => rank::run(&args),
+        What::Errors(args) => errors::run(&args),
+    }
+}
+
+/// A model and what it is called.
+struct Named {
+    name: String,
+    model: Model,
+}
+
+impl Models {
+    fn load(&self) -> Result<Vec<Named>> {
+        match &self.index {
+            Some(index) => Ok(vec![load_of_index(index)?]),
+            None => self.model.iter().map(|path| load(path)).collect(),
+        }
+    }
+
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.model.iter().chain(&self.index)
+    }
+}
+
+impl OneModel {
+    fn load(&self) -> Result<Named> {
+        match (&self.index, &self.model) {
+            (Some(index), _) => load_of_index(index),
+            (None, Some(model)) => load(model),
+            (None, None) => unreachable!("one of them is required"),
+        }
+    }
+
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.model.iter().chain(&self.index)
+    }
+}
+
+fn load(path: &Path) -> Result<Named> {
+    Ok(Named { name: name_of(path), model: Model::load(path)? })
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn load_of_index(index: &Path) -> Result<Named> {
+    ensure!(
+        index.is_dir(),
+        "{}: expected the folder of an index, which `clickvec index` writes; for a model's file there is `--model`",
+        index.display()
+    );
+    Ok(Named { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
+}
+
+impl KeywordFlags {
+    fn options(&self) -> KeywordOptions {
+        KeywordOptions {
+            cells: self.cells,
+            threshold: self.threshold,
+            at_least: self.at_least,
+            ..KeywordOptions::default()
+        }
+    }
+}
+
+impl Form {
+    /// That a page can be written, before any work; and not over what is read.
+    fn check<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+        let Some(html) = &self.html else { return Ok(()) };
+        input::refuse_overwriting(html, read)?;
+        files::check_writable(html)?;
+        Ok(())
+    }
+
+    /// Writes the page, if one is wanted; it is made only then.
+    fn write_page(&self, page: impl FnOnce() -> Markup) -> Result<()> {
+        let Some(html) = &self.html else { return Ok(()) };
+        files::write_bytes_atomically(html, page().into_string().as_bytes())?;
+        output::note(format_args!("{}: written", html.display()));
+        Ok(())
+    }
+}
+
+/// The side of a model that reads a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SideFlag {
+    /// As a query.
+    Query,
+    /// As a title.
+    Title,
+}
+
+impl SideFlag {
+    fn side(self) -> Side {
+        match self {
+            SideFlag::Query => Side::Query,
+            SideFlag::Title => Side::Title,
+        }
+    }
+}
+
+/// All lines of a file that are not empty, `-` for standard input.
+fn lines(path: &Path) -> Result<Vec<String>> {
+    let mut lines = input::Lines::open(path)?;
+    let (mut batch, mut all) = (Vec::new(), Vec::new());
+    loop {
+        lines.next_batch(usize::MAX, &mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        all.extend(batch.drain(..).filter(|line: &String| !line.trim().is_empty()));
+    }
+    ensure!(!all.is_empty(), "{}: expected texts, one a line, found none", path.display());
+    Ok(all)
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
+}
+
+fn threshold(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of 0 or more".to_owned())
+}

@@ -1,0 +1,230 @@
+//! `clickvec explain`: text, JSON and pages; what is said where there is nothing to explain.
+
+use std::fs;
+
+use crate::harness::Folder;
+
+const MATCH: [&str; 6] = ["explain", "match", "--model", "model.safetensors", "red hammer", "hammer in red, 10 in."];
+
+/// [`Folder::with_model`] and models of other encoders: `clsm`, `bilstm`, `rnn` and `dssm`.
+fn with_models() -> Folder {
+    let folder = Folder::with_model();
+    for (kind, sizes) in [("clsm", "12,8"), ("rnn", "8"), ("dssm", "12,8")] {
+        let model = format!("{kind}.safetensors");
+        let arguments = ["train", "--clicks", "clicks.tsv", "--output", &model, "--encoder", kind, "--hidden", sizes];
+        folder.run(&[&arguments[..], &["--epochs", "2"]].concat()).code(0);
+    }
+    folder.train("bilstm.safetensors", &["--encoder", "bilstm"]).code(0);
+    folder
+}
+
+#[test]
+fn a_match_says_the_score_of_the_search_and_shares_that_sum_to_it() {
+    let folder = Folder::with_model();
+    folder.write("one.tsv", "id\ttitle\nt1\thammer in red, 10 in.\n");
+    let search = ["search", "--model", "model.safetensors", "--titles", "one.tsv", "--json", "red hammer"];
+    let found = folder.run(&search).code(0).json_lines();
+    let [explained] = folder.run(&[&MATCH[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    let model = &explained["models"][0];
+    assert_eq!(model["score"], found[0]["results"][0]["score"]);
+    let score = model["score"].as_f64().unwrap();
+    let sum = |values: &serde_json::Value, key: &str| -> f64 {
+        values["words"].as_array().unwrap().iter().map(|word| word[key].as_f64().unwrap()).sum()
+    };
+    let units: f64 = model["units"].as_array().unwrap().iter().map(|unit| unit.as_f64().unwrap()).sum();
+    for sum in [units, sum(&model["query"], "along"), sum(&model["title"], "along")] {
+        assert!((sum - score).abs() < 1e-5, "{sum} for {score}");
+    }
+    assert_eq!(model["title"]["words"].as_array().unwrap().len(), 5);
+    assert!(model["title"].get("states").is_none());
+    let [states] = folder.run(&[&MATCH[..], &["--json", "--states"]].concat()).code(0).json_lines().try_into().unwrap();
+    let gates = &states["models"][0]["query"]["states"][1];
+    assert_eq!((&gates["state"], &gates["direction"]), (&"input gate".into(), &"forward".into()));
+    let rows = gates["values"].as_array().unwrap();
+    assert_eq!((rows.len(), rows[0].as_array().unwrap().len()), (2, 8));
+
+    let text = folder.run(&MATCH).code(0).stdout();
+    let shown = format!("score  {score:.3}");
+    for part in ["query  red hammer", &shown, "input gate", "along", "without", "share", "query word"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn an_index_explains_with_its_model() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    let of = |which: [&str; 2]| {
+        let arguments = [&["explain", "match", "--json"][..], &which, &["red hammer", "hammer in red"]].concat();
+        folder.run(&arguments).code(0).json_lines()[0]["models"][0]["score"].clone()
+    };
+    assert_eq!(of(["--index", "shop.index"]), of(["--model", "model.safetensors"]));
+    folder
+        .run(&["explain", "match", "--index", "titles.tsv", "a", "b"])
+        .code(2)
+        .says("expected the folder of an index");
+}
+
+#[test]
+fn models_stand_side_by_side_with_the_grade() {
+    let folder = with_models();
+    let kinds = ["model", "bilstm", "rnn", "clsm", "dssm"];
+    let files = kinds.map(|kind| format!("{kind}.safetensors"));
+    let models: Vec<&str> = files.iter().flat_map(|file| ["--model", file]).collect();
+    let arguments = [&["explain", "match", "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
+    let text = folder.run(&arguments).code(0).stdout();
+    for part in
+        ["grade  4", "grade  0", "bilstm: bilstm, 8 cells in each direction", "unit of the maximum", "dssm: dssm"]
+    {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    let lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((&lines[0]["grade"], lines[0]["models"].as_array().unwrap().len()), (&4.into(), 5));
+    folder.run(&[&arguments[..], &["--html", "page.html"]].concat()).code(0);
+    let page = folder.read("page.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    for outside in ["http:", "https:", "<script", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "a page needs nothing from outside, found `{outside}`");
+    }
+    for part in ["input gate", "read from the end", "Units of the maximum", "grade 4", "prefers-color-scheme:dark"] {
+        assert!(page.contains(part), "no `{part}` on the page");
+    }
+    folder.write("pairs.tsv", "query\ttitle\nred hammer\thammer in red\nbroken\n");
+    let pairs = ["explain", "match", "--model", "rnn.safetensors", "--pairs", "pairs.tsv", "--json"];
+    let run = folder.run(&pairs).code(0).says("skipped 1 broken line");
+    assert_eq!(run.json_lines().len(), 1);
+}
+
+#[test]
+fn keywords_of_every_encoder() {
+    let folder = with_models();
+    let run = |kind: &str, more: &[&str]| {
+        let model = format!("{kind}.safetensors");
+        folder.run(&[&["explain", "keywords", "--model", &model, "red hammer in <b>white</b>"][..], more].concat())
+    };
+    let text = run("model", &["--threshold", "0"]).code(0).stdout();
+    // At a threshold of zero every word has every cell, but the first.
+    assert!(text.contains("*hammer*") && text.contains("cells of 8, left to right"), "{text}");
+    assert!(text.contains("mean input gate") && text.contains("changed by more than 0"), "{text}");
+    let line = text.lines().find(|line| line.starts_with("cells of 8")).unwrap();
+    assert_eq!(line.split_whitespace().skip(5).collect::<Vec<_>>(), ["-", "8", "8", "8", "8", "8"]);
+    let text = run("bilstm", &[]).code(0).stdout();
+    assert!(text.contains("left to right") && text.contains("right to left"), "{text}");
+    let lines = run("clsm", &["--json"]).code(0).json_lines();
+    assert_eq!(lines[0]["winners"].as_array().unwrap().len(), 5);
+    assert!(!run("rnn", &[]).code(0).stdout().contains("input gate"));
+    run("dssm", &[]).code(1).prints("reads a bag of words");
+    run("model", &["--html", "keywords.html"]).code(0);
+    let page = folder.read("keywords.html");
+    assert!(page.contains("Keywords") && page.contains("<svg") && !page.contains("<b>white"), "markup is escaped");
+    let lines = folder.run_with(
+        &["explain", "keywords", "--model", "model.safetensors", "--file", "-", "--json"],
+        "red paint\n\nblue shelf\n",
+    );
+    assert_eq!(lines.code(0).json_lines().len(), 2);
+}
+
+#[test]
+fn topics_contexts_and_neighbours() {
+    let folder = with_models();
+    let judged = folder.read("judged.tsv");
+    let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    folder.write("queries.txt", queries.join("\n"));
+    let topics = ["explain", "topics", "--queries", "queries.txt", "--threshold", "0.01", "--model"];
+    let text = folder.run(&[&topics[..], &["model.safetensors", "--html", "topics.html"]].concat()).code(0).stdout();
+    assert!(text.contains("purity") && text.contains("144 queries"), "{text}");
+    assert!(folder.read("topics.html").contains("What the cells stand for"));
+    let cells = folder.run(&[&topics[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
+    assert!(
+        cells.iter().all(|cell| cell["queries"].as_u64().unwrap() > 0 && !cell["name"].as_str().unwrap().is_empty())
+    );
+    folder.run(&[&topics[..], &["dssm.safetensors"]].concat()).code(2).says("found a dssm, which reads bags of words");
+
+    let context = ["explain", "context", "red", "red hammer", "red paint", "blue shelf", "--model"];
+    let lines = folder.run(&[&context[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
+    assert_eq!((lines.len(), &lines[1]["context"]), (2, &"red paint".into()));
+    folder.run(&[&context[..], &["model.safetensors"]].concat()).code(2).says("expected a clsm");
+    let two = ["explain", "context", "red hammer", "red", "--model", "clsm.safetensors"];
+    folder.run(&two).code(2).says("expected one word, found 2");
+
+    let near = ["explain", "neighbours", "hamer", "--words", "queries.txt", "--model", "model.safetensors", "--json"];
+    let lines = folder.run(&near).code(0).json_lines();
+    assert_eq!((&lines[0]["space"], &lines[0]["neighbours"][0]["word"]), (&"input layer".into(), &"hammer".into()));
+    assert_eq!(lines[1]["space"], "embedding");
+    let strange = ["explain", "neighbours", "北", "--words", "queries.txt", "--model", "model.safetensors"];
+    folder.run(&strange).code(2).says("expected a word of which the model knows a letter trigram");
+}
+
+#[test]
+fn odd_texts_and_places_are_told() {
+    let folder = Folder::with_model();
+    let explain = |query: &str, title: &str| {
+        folder.run(&["explain", "match", "--model", "model.safetensors", query, title]).code(0).stdout()
+    };
+    assert!(explain("", "hammer").contains("the query has no word"));
+    assert!(explain("hammer", "?!").contains("the title has no word"));
+    assert!(explain("北京", "hammer").contains("the model knows none of the query's words"));
+    assert!(explain("hammer \u{1b}[31m", "مطرقة أحمر").contains("مطرقة (unknown)"));
+    assert!(!explain("hammer \u{1b}[31m", "hammer").contains('\u{1b}'));
+    let long = "hammer ".repeat(100_000);
+    assert!(explain(&long[..100_000], "hammer").contains("score"));
+    folder.run(&["explain", "match", "--model", "model.safetensors"]).code(2).says("expected a query and a title");
+    folder.run(&["explain", "match", "--model", "model.safetensors", "one"]).code(2).prints_nothing();
+    folder.run(&["explain", "match", "a", "b"]).code(2).says("--model");
+    folder.run(&[&MATCH[..], &["--html", "none/page.html"]].concat()).code(2).prints_nothing();
+    folder.run(&[&MATCH[..], &["--html", "model.safetensors"]].concat()).code(2).says("expected an output of its own");
+    folder.run(&[&MATCH[..], &["--threshold", "NaN"]].concat()).code(2).says("expected a number of 0 or more");
+    folder.write("empty.txt", "\n \n");
+    let empty = ["explain", "keywords", "--model", "model.safetensors", "--file", "empty.txt"];
+    folder.run(&empty).code(2).says("empty.txt: expected texts, one a line, found none");
+    assert!(fs::read(folder.path("model.safetensors")).is_ok_and(|bytes| bytes.len() > 1000));
+}
+
+#[test]
+fn a_rank_is_the_sum_of_words_and_vectors() {
+    let folder = Folder::with_model();
+    let arguments =
+        ["explain", "rank", "--model", "model.safetensors", "--titles", "titles.tsv", "red hammer", "--json"];
+    let lines = folder.run(&arguments).code(0).json_lines();
+    assert_eq!(lines.len(), 5);
+    let number = |line: &serde_json::Value, key: &str| line[key].as_f64().unwrap();
+    for line in &lines {
+        assert!((number(line, "words_part") + number(line, "vectors_part") - number(line, "sum")).abs() < 1e-12);
+        let query = line["query"].as_array().unwrap();
+        let sum = |key: &str| query.iter().map(|word| number(word, key)).sum::<f64>();
+        assert!((sum("bm25") - number(line, "bm25")).abs() < 1e-9, "BM25 is a sum over words");
+        assert!((sum("along") - number(line, "cosine")).abs() < 1e-5, "the cosine too");
+    }
+    assert!(lines.windows(2).all(|pair| number(&pair[0], "sum") >= number(&pair[1], "sum")));
+    assert!(lines[0]["title"].as_str().unwrap().starts_with("hammer in red"), "{}", lines[0]);
+
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    let of_index =
+        folder.run(&["explain", "rank", "--index", "shop.index", "red hammer", "--json"]).code(0).json_lines();
+    assert_eq!(of_index, lines);
+    let text = folder.run(&[&arguments[..7], &["--html", "rank.html"]].concat()).code(0).stdout();
+    assert!(text.contains("cosine") && text.contains("hammer in red"), "{text}");
+    assert!(folder.read("rank.html").contains("Why this order"));
+    folder.run(&["explain", "rank", "--index", "shop.index", "?!"]).code(1).says("expected words, found none");
+    folder.run(&["explain", "rank", "--model", "model.safetensors", "red"]).code(2).says("--titles");
+}
+
+#[test]
+fn errors_are_grouped_by_what_is_hard() {
+    let folder = Folder::with_model();
+    let judged = "query\ttitle\tgrade\nred hamer\thammer in red\t4\nred hamer\tpaint for kitchens\t0\n\
+                  plutonium 12\tladder\t0\nplutonium 12\tplutonium-free shelf\t3\n";
+    folder.write("hard.tsv", judged);
+    let arguments =
+        ["explain", "errors", "--model", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];
+    let mut lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
+    lines.sort_by_key(|line| line["query"].to_string());
+    let difficulties = |line: &serde_json::Value| line["difficulties"].to_string();
+    assert_eq!(difficulties(&lines[0]), r#"["unseen word","number"]"#);
+    assert_eq!(difficulties(&lines[1]), r#"["misspelt"]"#);
+    assert_eq!((&lines[1]["best"]["title"], &lines[1]["best"]["grade"]), (&"hammer in red".into(), &4.into()));
+    let text = folder.run(&[&arguments[..], &["--html", "errors.html"]].concat()).code(0).stdout();
+    assert!(text.contains("behind bm25") && text.contains("Mean NDCG@10"), "{text}");
+    assert!(folder.read("errors.html").contains("Where model is behind BM25"));
+}

@@ -1,0 +1,43 @@
+//! A word in different contexts (CLSM paper, table 2): the features of the window around it.
+
+use super::Explainer;
+use super::text::unit;
+use crate::encoder::State;
+use crate::math::score::score;
+use crate::model::Side;
+use crate::text::words;
+
+/// A text in which the word stands, and how similar it makes the word to the word in the first text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    /// The text.
+    pub text: String,
+    /// Which of its words it is.
+    pub place: usize,
+    /// The cosine of the word's window features with those in the first context.
+    pub cosine: f32,
+}
+
+/// The word in each of `texts`, each compared with the first; texts without the word are left out. `None` if the
+/// encoder has no windows.
+pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[String]) -> Option<Vec<Context>> {
+    let with_word = |text: &&String| words(text).iter().any(|each| each == word);
+    let texts: Vec<&String> = texts.iter().filter(with_word).collect();
+    let mut found: Vec<(usize, usize, Vec<f32>)> = Vec::new();
+    let mut has_windows = true;
+    explainer.read(side, &texts, |number, states| {
+        has_windows &= states.of_words().contains(&State::Window.into());
+        // It may stand only among the words that were cut.
+        let place = words(texts[number]).iter().take(states.words()).position(|each| each == word);
+        if let Some((place, window)) = place.and_then(|place| Some((place, states.at(State::Window, place)?))) {
+            found.push((number, place, unit(&window)));
+        }
+    });
+    let first = found.first().map(|(_, _, window)| window.clone()).unwrap_or_default();
+    let context = |(number, place, window): (usize, usize, Vec<f32>)| Context {
+        text: texts[number].clone(),
+        place,
+        cosine: score(&first, &window),
+    };
+    has_windows.then(|| found.into_iter().map(context).collect())
+}

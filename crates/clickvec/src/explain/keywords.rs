@@ -1,0 +1,152 @@
+//! Keywords as the papers find them: words that change the most active cells (LSTM paper, tables I, II), or words
+//! that win the most active units of the maximum (CLSM paper, table 3).
+
+use super::TextView;
+use super::text::changes;
+use crate::encoder::{Direction, State};
+
+/// What a keyword is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeywordOptions {
+    /// How many of the most active cells are looked at, in each direction.
+    pub cells: usize,
+    /// How many of the most active units of a CLSM's maximum are looked at.
+    pub units: usize,
+    /// A cell is assigned to a word if the word changes its activation by more than this part of the cells' mean
+    /// activation after the last word. The papers do not print theirs; relative to the mean it fits any model.
+    pub threshold: f32,
+    /// A keyword has at least so many cells in each direction that counts it.
+    pub at_least: usize,
+}
+
+impl Default for KeywordOptions {
+    /// Ten cells, of which a keyword has at least four; five units of a maximum.
+    fn default() -> KeywordOptions {
+        KeywordOptions { cells: 10, units: 5, threshold: 0.4, at_least: 4 }
+    }
+}
+
+/// The keywords of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keywords {
+    /// For each word, whether it is one.
+    pub is_keyword: Vec<bool>,
+    /// Mean over the cells of how far the input gate opens to each word, over all directions; empty without gates.
+    pub input_gate: Vec<f64>,
+    /// What was counted.
+    pub evidence: Evidence,
+}
+
+/// What keywords were found by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Evidence {
+    /// Cells that each word changed, for each direction in which the encoder reads.
+    Changes(Vec<DirectionCounts>),
+    /// Words that won the most active units of a maximum.
+    Winners(Vec<Winner>),
+}
+
+/// The cells assigned to each word by an encoder that reads in one direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectionCounts {
+    /// The direction.
+    pub direction: Direction,
+    /// The most active cells of the last state, most active first.
+    pub cells: Vec<usize>,
+    /// For each word, which of these cells it changed; `None` for the word that was read first, which changes them all.
+    pub assigned: Vec<Option<Vec<usize>>>,
+}
+
+/// A unit of a maximum and the word that won it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Winner {
+    /// The unit.
+    pub unit: usize,
+    /// Its value.
+    pub value: f32,
+    /// The word.
+    pub word: usize,
+}
+
+impl DirectionCounts {
+    /// Number of cells that each word changed.
+    pub fn counts(&self) -> impl Iterator<Item = Option<usize>> {
+        self.assigned.iter().map(|cells| cells.as_ref().map(Vec::len))
+    }
+}
+
+/// The `n` largest of `values` by `key`, largest first; equal ones in their order.
+pub(super) fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| key(values[b]).total_cmp(&key(values[a])).then(a.cmp(&b)));
+    order.truncate(n);
+    order
+}
+
+impl TextView {
+    /// The keywords; `None` if the encoder reads a bag of words and so has no state at a word.
+    pub fn keywords(&self, options: &KeywordOptions) -> Option<Keywords> {
+        if self.panels.is_empty() {
+            return None;
+        }
+        let activations = self.activations();
+        let words = self.words.len();
+        let (is_keyword, evidence) = if activations.is_empty() {
+            let maximum = self.whole.iter().find(|(state, _)| *state == State::Maximum);
+            let maximum = maximum.map_or(&[][..], |(_, values)| values);
+            let winner = |unit: usize| Winner { unit, value: maximum[unit], word: self.winners[unit] as usize };
+            let winners: Vec<Winner> = largest(maximum, options.units, |value| value).into_iter().map(winner).collect();
+            let is_keyword = (0..words).map(|word| winners.iter().any(|winner| winner.word == word)).collect();
+            (is_keyword, Evidence::Winners(winners))
+        } else {
+            let counts: Vec<DirectionCounts> =
+                activations.iter().map(|panel| direction_counts(panel, words, options)).collect();
+            let is_keyword = |word: usize| {
+                let mut counted = counts.iter().filter_map(|counts| counts.assigned[word].as_ref()).peekable();
+                counted.peek().is_some() && counted.all(|cells| cells.len() >= options.at_least)
+            };
+            ((0..words).map(is_keyword).collect(), Evidence::Changes(counts))
+        };
+        Some(Keywords { is_keyword, input_gate: self.mean_input_gate(), evidence })
+    }
+
+    /// Mean of the input gates at each word; empty without gates.
+    fn mean_input_gate(&self) -> Vec<f64> {
+        let gates: Vec<_> = self.panels.iter().filter(|panel| panel.quantity.state == State::InputGate).collect();
+        if gates.is_empty() {
+            return Vec::new();
+        }
+        let mean = |word| {
+            let (sum, count) = gates.iter().fold((0.0, 0), |(sum, count), panel| {
+                let row = panel.at(word);
+                (sum + row.iter().map(|&gate| f64::from(gate)).sum::<f64>(), count + row.len())
+            });
+            sum / count as f64
+        };
+        (0..self.words.len()).map(mean).collect()
+    }
+}
+
+/// Mean of |y| over some cells.
+pub(super) fn mean_activation(activation: &[f32], cells: &[usize]) -> f32 {
+    cells.iter().map(|&cell| activation[cell].abs()).sum::<f32>() / cells.len().max(1) as f32
+}
+
+fn direction_counts(panel: &super::Panel, words: usize, options: &KeywordOptions) -> DirectionCounts {
+    let direction = panel.quantity.direction;
+    let (first, last) = match direction {
+        Direction::Forward => (0, words.saturating_sub(1)),
+        Direction::Backward => (words.saturating_sub(1), 0),
+    };
+    if words == 0 {
+        return DirectionCounts { direction, cells: Vec::new(), assigned: Vec::new() };
+    }
+    let cells = largest(panel.at(last), options.cells, f32::abs);
+    let changes = changes(panel, words);
+    let threshold = options.threshold * mean_activation(panel.at(last), &cells);
+    let assigned = |word: usize| {
+        let changed = |&cell: &usize| changes[word][cell].abs() > threshold;
+        (word != first).then(|| cells.iter().copied().filter(changed).collect())
+    };
+    DirectionCounts { direction, assigned: (0..words).map(assigned).collect(), cells }
+}

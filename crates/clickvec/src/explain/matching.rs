@@ -1,0 +1,195 @@
+//! Why a title matches a query: what each number of the vectors and each word brings to the cosine.
+
+use super::text::changes;
+use super::{Explainer, TextView};
+use crate::encoder::{Direction, State};
+use crate::math::score::score;
+use crate::model::Side;
+use std::collections::BTreeMap;
+
+/// A query, a title, and what their cosine is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// The query.
+    pub query: TextView,
+    /// The title.
+    pub title: TextView,
+    /// The cosine of their vectors, with the bits that a search gives.
+    pub score: f32,
+    /// What each number of the vectors brings: the product of the two unit vectors there. They sum to the cosine.
+    pub units: Vec<f64>,
+    /// What each word of the query brings.
+    pub query_words: WordShares,
+    /// What each word of the title brings.
+    pub title_words: WordShares,
+    /// The units that bring most, most first, with the words that moved them; of a CLSM also [`Match::maximum`].
+    pub shared: Vec<SharedUnit>,
+    /// Units of a CLSM's maximum that both texts activate, largest product first; empty for other encoders.
+    pub maximum: Vec<SharedUnit>,
+}
+
+/// What each word of a text brings to the cosine, by two definitions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WordShares {
+    /// How much the cosine falls if the word is left out. These do not sum to the cosine: words say the same twice,
+    /// or mean something only together.
+    pub without: Vec<f64>,
+    /// How far the vector moves towards the other text's vector while the word is read. These sum to the cosine, and
+    /// depend on the order of the words. An encoder that remembers is asked for its state after each word, each
+    /// direction of a bidirectional one by itself; any other for the vectors of the text's first words.
+    pub along: Vec<f64>,
+}
+
+/// A unit that both texts activate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SharedUnit {
+    /// The unit.
+    pub unit: usize,
+    /// The product of both sides there.
+    pub product: f64,
+    /// The query's value.
+    pub query: f32,
+    /// The title's value.
+    pub title: f32,
+    /// The word of the query that moved the unit most towards its value, or won it; `None` where no word is known.
+    pub query_word: Option<usize>,
+    /// The word of the title.
+    pub title_word: Option<usize>,
+}
+
+/// A word of the query and a word of the title that moved the same units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WordPair {
+    /// The word of the query.
+    pub query_word: usize,
+    /// The word of the title.
+    pub title_word: usize,
+    /// What the units that both moved most bring together.
+    pub share: f64,
+}
+
+impl Match {
+    /// The pairs of words through which the texts match, largest share first: each number of the vectors belongs to
+    /// the two words that moved it most. They sum to the cosine; none where words have no states of their own.
+    pub fn word_pairs(&self) -> Vec<WordPair> {
+        let mut shares = BTreeMap::<(usize, usize), f64>::new();
+        for unit in &self.shared {
+            if let (Some(query), Some(title)) = (unit.query_word, unit.title_word) {
+                *shares.entry((query, title)).or_default() += unit.product;
+            }
+        }
+        let pair = |((query_word, title_word), share)| WordPair { query_word, title_word, share };
+        let mut pairs: Vec<WordPair> = shares.into_iter().map(pair).collect();
+        pairs.sort_by(|a, b| b.share.total_cmp(&a.share));
+        pairs
+    }
+}
+
+impl Explainer<'_> {
+    /// Why `title` has the score that it has for `query`.
+    pub fn explain(&self, query: &str, title: &str) -> Match {
+        let (query, title) = (self.text(Side::Query, query), self.text(Side::Title, title));
+        let score = score(&query.vector, &title.vector);
+        let units: Vec<f64> =
+            query.vector.iter().zip(&title.vector).map(|(&q, &t)| f64::from(q) * f64::from(t)).collect();
+        let shares = |text: &TextView, other: &TextView| WordShares {
+            without: self.without(text, other),
+            along: self.along(text, other),
+        };
+        let (query_words, title_words) = (shares(&query, &title), shares(&title, &query));
+        let movers = [mover_of_units(&query), mover_of_units(&title)];
+        let unit = |unit: usize| SharedUnit {
+            unit,
+            product: units[unit],
+            query: query.vector[unit],
+            title: title.vector[unit],
+            query_word: movers[0].get(unit).copied(),
+            title_word: movers[1].get(unit).copied(),
+        };
+        let mut shared: Vec<SharedUnit> = (0..units.len()).map(unit).collect();
+        shared.sort_by(|a, b| b.product.total_cmp(&a.product).then(a.unit.cmp(&b.unit)));
+        let maximum = shared_maximum(&query, &title);
+        Match { query, title, score, units, query_words, title_words, shared, maximum }
+    }
+
+    /// Leave one word out.
+    fn without(&self, text: &TextView, other: &TextView) -> Vec<f64> {
+        let texts: Vec<String> = (0..text.words.len()).map(|word| text.without(word)).collect();
+        let whole = dot(&text.vector, &other.vector);
+        self.unit_vectors(text.side, &texts).iter().map(|vector| whole - dot(vector, &other.vector)).collect()
+    }
+
+    /// Along the sequence.
+    fn along(&self, text: &TextView, other: &TextView) -> Vec<f64> {
+        let words = text.words.len();
+        if text.length == 0.0 {
+            return vec![0.0; words];
+        }
+        let activations = text.activations();
+        if !activations.is_empty() {
+            let mut shares = vec![0.0; words];
+            let mut start = 0;
+            for panel in activations {
+                let other = &other.vector[start..start + panel.units];
+                for (share, change) in shares.iter_mut().zip(changes(panel, words)) {
+                    *share += dot(&change, other) / text.length;
+                }
+                start += panel.units;
+            }
+            return shares;
+        }
+        let beginnings: Vec<String> = (1..words).map(|n| text.first(n)).collect();
+        let mut towards = vec![0.0];
+        self.read(text.side, &beginnings, |_, states| {
+            towards.push(dot(states.embedding(), &other.vector) / text.length);
+        });
+        towards.push(dot(&text.vector, &other.vector));
+        towards.windows(2).take(words).map(|pair| pair[1] - pair[0]).collect()
+    }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+}
+
+/// For each number of the vector, the word that moved it most in the direction of its value; empty if words have no
+/// states of their own.
+fn mover_of_units(text: &TextView) -> Vec<usize> {
+    let words = text.words.len();
+    let mut movers = Vec::new();
+    for panel in text.activations() {
+        if words == 0 {
+            return Vec::new();
+        }
+        let last = match panel.quantity.direction {
+            Direction::Forward => words - 1,
+            Direction::Backward => 0,
+        };
+        let changes = changes(panel, words);
+        for unit in 0..panel.units {
+            let sign = panel.at(last)[unit].signum();
+            let toward = |word: &usize| sign * changes[*word][unit];
+            movers.extend((0..words).max_by(|a, b| toward(a).total_cmp(&toward(b)).then(b.cmp(a))));
+        }
+    }
+    movers
+}
+
+/// Units of the maximum whose product is positive on both sides' own activation (CLSM paper, fig. 4).
+fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
+    let maximum =
+        |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());
+    let (Some(q), Some(t)) = (maximum(query), maximum(title)) else { return Vec::new() };
+    let both = (0..q.len()).filter(|&unit| q[unit] > 0.0 && t[unit] > 0.0);
+    let shared = both.map(|unit| SharedUnit {
+        unit,
+        product: f64::from(q[unit]) * f64::from(t[unit]),
+        query: q[unit],
+        title: t[unit],
+        query_word: Some(query.winners[unit] as usize),
+        title_word: Some(title.winners[unit] as usize),
+    });
+    let mut shared: Vec<SharedUnit> = shared.collect();
+    shared.sort_by(|a, b| b.product.total_cmp(&a.product).then(a.unit.cmp(&b.unit)));
+    shared
+}

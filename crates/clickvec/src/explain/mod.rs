@@ -1,0 +1,76 @@
+//! Explanations: why two texts are similar, which words are keywords, what a unit stands for.
+//!
+//! All numbers come from the states of the pass that scores, through [`crate::encoder::StateReader`]; no
+//! formula of an encoder is repeated here. The score that is explained is the score of a search, bit for bit.
+
+mod context;
+mod errors;
+mod keywords;
+mod matching;
+mod neighbours;
+mod text;
+mod topics;
+
+pub use context::{Context, contexts};
+pub use errors::{Difficulty, Outcome, outcomes};
+pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
+pub use matching::{Match, SharedUnit, WordPair, WordShares};
+pub use neighbours::{Neighbour, Neighbours, Space};
+pub use text::{Panel, TextView, Word};
+pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
+
+use crate::encoder::{EncoderConfig, TextStates};
+use crate::math::score::score;
+use crate::model::{Model, Side};
+
+/// Explains what a model does; it only borrows the model.
+#[derive(Clone, Copy)]
+pub struct Explainer<'m> {
+    model: &'m Model,
+}
+
+/// A bound on the cache of an embedder that reads a few texts.
+const CACHE_BYTES: usize = 1 << 20;
+
+impl<'m> Explainer<'m> {
+    /// An explainer of `model`.
+    pub fn new(model: &'m Model) -> Explainer<'m> {
+        Explainer { model }
+    }
+
+    /// The encoder's kind and sizes.
+    pub fn encoder_config(&self) -> &'m EncoderConfig {
+        self.model.encoder_config()
+    }
+
+    /// Shows `read` the states of each text, in order.
+    pub(crate) fn read<S: AsRef<str>>(&self, side: Side, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
+        self.model.embedder(side).with_cache_bytes(CACHE_BYTES).read_states(texts, read);
+    }
+
+    /// Whether the model knows any letter trigram of a word.
+    pub(crate) fn knows(&self, word: &str) -> bool {
+        self.model.dictionary().knows_a_word(word)
+    }
+
+    /// A text with everything that the encoder computed for it.
+    pub fn text(&self, side: Side, text: &str) -> TextView {
+        let mut views = self.texts(side, &[text]);
+        views.pop().expect("one text gives one view")
+    }
+
+    /// The scores of titles for a query, each with the bits that a search gives.
+    pub fn scores<S: AsRef<str>>(&self, query: &str, titles: &[S]) -> Vec<f32> {
+        let query = self.text(Side::Query, query).vector;
+        let mut scores = Vec::with_capacity(titles.len());
+        self.read(Side::Title, titles, |_, states| scores.push(score(&query, &text::unit(states.embedding()))));
+        scores
+    }
+
+    /// Vectors of unit length.
+    pub(crate) fn unit_vectors(&self, side: Side, texts: &[String]) -> Vec<Vec<f32>> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        self.read(side, texts, |_, states| vectors.push(text::unit(states.embedding())));
+        vectors
+    }
+}

@@ -1,0 +1,136 @@
+//! A text with everything that the encoder computed for it.
+
+use super::Explainer;
+use crate::encoder::{Direction, Quantity, State, TextStates};
+use crate::model::Side;
+use crate::text::words;
+
+/// A word as the model reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The word after normalisation.
+    pub text: String,
+    /// Whether the model knows any of its letter trigrams.
+    pub known: bool,
+}
+
+/// A state over the words of a text, in the text's own order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Which state.
+    pub quantity: Quantity,
+    /// Number of units.
+    pub units: usize,
+    /// [words, units]
+    pub values: Vec<f32>,
+}
+
+impl Panel {
+    /// All units at a word.
+    pub fn at(&self, word: usize) -> &[f32] {
+        &self.values[word * self.units..][..self.units]
+    }
+}
+
+/// A text with everything that the encoder computed for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextView {
+    /// The text as it was given.
+    pub text: String,
+    /// The tower that read it.
+    pub side: Side,
+    /// The words that the encoder read.
+    pub words: Vec<Word>,
+    /// Number of words beyond those, which the model was told to leave out.
+    pub cut: usize,
+    /// The vector, of unit length; zeros if the text has no word.
+    pub vector: Vec<f32>,
+    /// Length of the vector as the encoder gave it.
+    pub length: f64,
+    /// States that every word has.
+    pub panels: Vec<Panel>,
+    /// States of the text as a whole.
+    pub whole: Vec<(State, Vec<f32>)>,
+    /// For each unit of a maximum, the word that won it; empty for encoders without one.
+    pub winners: Vec<u32>,
+}
+
+impl TextView {
+    /// A state over the words, if the encoder has it.
+    pub fn panel(&self, quantity: impl Into<Quantity>) -> Option<&Panel> {
+        let quantity = quantity.into();
+        self.panels.iter().find(|panel| panel.quantity == quantity)
+    }
+
+    /// The activations y(t) of each direction in which the encoder reads; empty for encoders that remember nothing.
+    pub fn activations(&self) -> Vec<&Panel> {
+        let directions = [Direction::Forward, Direction::Backward];
+        directions.into_iter().filter_map(|direction| self.panel(State::Activation.read(direction))).collect()
+    }
+
+    /// The words as one text without the word number `out`.
+    pub(super) fn without(&self, out: usize) -> String {
+        let words = self.words.iter().enumerate().filter(|&(word, _)| word != out);
+        words.map(|(_, word)| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first `n` words as one text.
+    pub(super) fn first(&self, n: usize) -> String {
+        self.words[..n].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What changed at each word: y(t) − y of the word that was read before, in the panel's direction; zeros before the
+/// first. [words, units]
+pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
+    let before = |word: usize| match panel.quantity.direction {
+        Direction::Forward => word.checked_sub(1),
+        Direction::Backward => Some(word + 1).filter(|&word| word < words),
+    };
+    let change = |word: usize| match before(word) {
+        Some(before) => panel.at(word).iter().zip(panel.at(before)).map(|(now, before)| now - before).collect(),
+        None => panel.at(word).to_vec(),
+    };
+    (0..words).map(change).collect()
+}
+
+/// A vector divided by its length; zeros stay zeros.
+pub(super) fn unit(vector: &[f32]) -> Vec<f32> {
+    let length = length(vector);
+    vector.iter().map(|&x| if length > 0.0 { (f64::from(x) / length) as f32 } else { x }).collect()
+}
+
+fn length(vector: &[f32]) -> f64 {
+    vector.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt()
+}
+
+impl Explainer<'_> {
+    /// [`Explainer::text`] of many texts.
+    pub fn texts<S: AsRef<str>>(&self, side: Side, texts: &[S]) -> Vec<TextView> {
+        let mut views = Vec::with_capacity(texts.len());
+        self.read(side, texts, |number, states| views.push(self.view(side, texts[number].as_ref(), states)));
+        views
+    }
+
+    fn view(&self, side: Side, text: &str, states: TextStates<'_>) -> TextView {
+        let all = words(text);
+        let read = states.words();
+        let words = all.iter().take(read).map(|word| Word { text: word.clone(), known: self.knows(word) }).collect();
+        let panel = |quantity| {
+            let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
+            Panel { quantity, units: rows.first().map_or(0, |row| row.len()), values: rows.concat() }
+        };
+        let whole = |quantity: Quantity| Some((quantity.state, states.whole(quantity)?.into_owned()));
+        TextView {
+            text: text.to_owned(),
+            side,
+            words,
+            cut: all.len() - read,
+            vector: unit(states.embedding()),
+            length: length(states.embedding()),
+            panels: states.of_words().into_iter().map(panel).collect(),
+            whole: states.of_texts().into_iter().filter_map(whole).collect(),
+            winners: states.winners().unwrap_or_default().to_vec(),
+        }
+    }
+}

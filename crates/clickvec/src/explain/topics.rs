@@ -1,0 +1,166 @@
+//! What a cell stands for: the keywords that it collects over many queries (LSTM paper, table III).
+
+use super::keywords::{largest, mean_activation};
+use super::text::changes;
+use super::{Explainer, KeywordOptions, Panel};
+use crate::encoder::{Direction, State, TextStates};
+use crate::model::Side;
+use crate::text::words;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the cells of a model collect over a set of queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topics {
+    /// Number of queries with a word.
+    pub queries: usize,
+    /// The cells that collected something, most queries first.
+    pub cells: Vec<CellTopic>,
+    /// Table III: the queries, each with what its most active cells collect.
+    pub table: Vec<QueryTopics>,
+}
+
+/// A query and the keywords that its most active cells collect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTopics {
+    /// The query.
+    pub query: String,
+    /// Its most active cells, most active first, each with the keywords that it collects; some collect none.
+    pub cells: Vec<(usize, Vec<String>)>,
+}
+
+/// What a cell collects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellTopic {
+    /// The cell. Those of a bidirectional LSTM's second direction follow those of the first.
+    pub cell: usize,
+    /// Number of queries in which it collects a word.
+    pub queries: usize,
+    /// Mean over the words it collects of their pointwise mutual information with the cell, in bits: 0 if it collects
+    /// words as they come, large if it collects few words and other cells do not.
+    pub purity: f64,
+    /// The words, those that say most about the cell first.
+    pub words: Vec<CellWord>,
+}
+
+/// A word that a cell collects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellWord {
+    /// The word.
+    pub word: String,
+    /// How often the cell collects it.
+    pub count: usize,
+    /// log₂ P(word | cell) / P(word), over everything that cells collect.
+    pub information: f64,
+}
+
+/// Words in a cell's name.
+const NAME_WORDS: usize = 3;
+
+impl CellTopic {
+    /// A name: the words that say most about the cell.
+    pub fn name(&self) -> String {
+        self.words.iter().take(NAME_WORDS).map(|word| word.word.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Topics {
+    /// What the `active` most active cells of each query collect. `None` if the encoder has no state at a word.
+    ///
+    /// A cell that remembers collects the words that change it by more than the threshold, as
+    /// [`KeywordOptions::threshold`] says, but not the word that is read first; a unit of a maximum the word that wins it.
+    pub fn new(
+        explainer: &Explainer<'_>,
+        side: Side,
+        queries: &[String],
+        active: usize,
+        options: &KeywordOptions,
+    ) -> Option<Topics> {
+        let mut table = Vec::with_capacity(queries.len());
+        let mut has_states = true;
+        explainer.read(side, queries, |number, states| {
+            has_states &= !states.of_words().is_empty();
+            if states.words() > 0 {
+                let cells = collected(&queries[number], states, active, options);
+                table.push(QueryTopics { query: queries[number].clone(), cells });
+            }
+        });
+        has_states.then(|| Topics { queries: table.len(), cells: by_cell(&table), table })
+    }
+
+    /// For each query of the table, its most active cell that collects a word.
+    pub fn main_cells(&self) -> impl Iterator<Item = Option<usize>> {
+        self.table.iter().map(|query| query.cells.iter().find(|(_, words)| !words.is_empty()).map(|&(cell, _)| cell))
+    }
+}
+
+/// The query's most active cells with the words that each collects.
+fn collected(
+    query: &str,
+    states: TextStates<'_>,
+    active: usize,
+    options: &KeywordOptions,
+) -> Vec<(usize, Vec<String>)> {
+    let words = words(query);
+    let read = states.words();
+    if let Some(winners) = states.winners() {
+        let maximum = states.whole(State::Maximum).expect("what winners win");
+        let units = largest(&maximum, active, |value| value).into_iter();
+        return units.map(|unit| (unit, vec![words[winners[unit] as usize].clone()])).collect();
+    }
+    let mut cells = Vec::new();
+    let mut offset = 0;
+    for direction in [Direction::Forward, Direction::Backward] {
+        let quantity = State::Activation.read(direction);
+        let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
+        let Some(units) = rows.first().map(|row| row.len()) else { continue };
+        let panel = Panel { quantity, units, values: rows.concat() };
+        let (first, last) = match direction {
+            Direction::Forward => (0, read - 1),
+            Direction::Backward => (read - 1, 0),
+        };
+        let changes = changes(&panel, read);
+        let most_active = largest(panel.at(last), active, f32::abs);
+        let threshold = options.threshold * mean_activation(panel.at(last), &most_active);
+        for cell in most_active {
+            let collects = |word: &usize| *word != first && changes[*word][cell].abs() > threshold;
+            cells.push((offset + cell, (0..read).filter(collects).map(|word| words[word].clone()).collect()));
+        }
+        offset += units;
+    }
+    cells
+}
+
+fn by_cell(table: &[QueryTopics]) -> Vec<CellTopic> {
+    let mut counts: BTreeMap<usize, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut queries: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut of_word: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut total = 0usize;
+    for query in table {
+        let mut seen = BTreeSet::new();
+        for (cell, words) in &query.cells {
+            for word in words {
+                *counts.entry(*cell).or_default().entry(word).or_default() += 1;
+                *of_word.entry(word).or_default() += 1;
+                total += 1;
+            }
+            if !words.is_empty() && seen.insert(cell) {
+                *queries.entry(*cell).or_default() += 1;
+            }
+        }
+    }
+    let topic = |(cell, words): (usize, BTreeMap<&str, usize>)| {
+        let of_cell: usize = words.values().sum();
+        let word = |(&word, &count): (&&str, &usize)| {
+            let information = ((count * total) as f64 / (of_cell * of_word[word]) as f64).log2();
+            CellWord { word: word.to_owned(), count, information }
+        };
+        let mut words: Vec<CellWord> = words.iter().map(word).collect();
+        let says = |word: &CellWord| word.count as f64 * word.information;
+        words.sort_by(|a, b| says(b).total_cmp(&says(a)).then(b.count.cmp(&a.count)).then(a.word.cmp(&b.word)));
+        let purity = words.iter().map(says).sum::<f64>() / of_cell as f64;
+        CellTopic { cell, queries: queries[&cell], purity, words }
+    };
+    let mut cells: Vec<CellTopic> = counts.into_iter().map(topic).collect();
+    cells.sort_by(|a, b| b.queries.cmp(&a.queries).then(a.cell.cmp(&b.cell)));
+    cells
+}
