@@ -86,7 +86,7 @@ impl Default for TitleConfig {
         TitleConfig {
             epochs: 3,
             minibatch: 512,
-            gamma: 10.0,
+            gamma: 12.0,
             learning_rate: 2e-3,
             views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
             among_clicks: 1.0,
@@ -203,6 +203,7 @@ impl TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default() }),
             minibatch: 256,
+            gamma: 12.0,
             epochs: 3,
             augment: Views { misspell: 0.1, ..Views::NONE },
             titles: Some(TitleConfig::default()),

@@ -384,8 +384,7 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{ClickSource, LogConfig, Weighting};
-    use crate::tables::TITLE;
+    use crate::clicks::{ClickSource, LogConfig};
     use std::collections::HashSet;
     use std::path::Path;
 
