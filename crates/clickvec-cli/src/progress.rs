@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often a bar is drawn at most, in times a second.
+/// The most times a second that a bar is drawn.
 const DRAWS_PER_SECOND: u8 = 10;
 
-/// Whether standard error is looked at by somebody.
+/// Whether somebody watches standard error.
 pub(crate) fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A bar of `length` things with the time that is left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`; hidden where
-/// nobody looks.
+/// A bar of `length` things with the time that is left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`; hidden if
+/// nobody watches.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s{{left}}"))
 }
 
-/// A bar whose message says the rest.
+/// A bar with a message.
 pub(crate) fn bar_with_message(length: u64, verb: &str, noun: &str) -> ProgressBar {
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{msg}}"))
 }
@@ -51,7 +51,7 @@ fn styled(length: u64, template: &str) -> ProgressBar {
     bar
 }
 
-/// The time that is left, once something is done that tells it.
+/// The time that is left, as soon as something is done.
 fn left(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
     if state.pos() > 0 {
         let _ = write!(out, ", {:#} left", indicatif::HumanDuration(state.eta()));

@@ -12,7 +12,7 @@ pub(crate) fn plain() -> Table {
     table
 }
 
-/// Numbers stand right.
+/// Aligns columns of numbers to the right.
 pub(crate) fn align_right(table: &mut Table, columns: Range<usize>) {
     for place in columns {
         if let Some(column) = table.column_mut(place) {

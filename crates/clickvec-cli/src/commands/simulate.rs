@@ -14,30 +14,30 @@ use crate::{input, output, progress};
 
 /// Write a click log whose truth is known, with judged titles.
 ///
-/// Users of an invented search engine look for things, misspell them, and click on what they are shown, the first titles
-/// most. The folder has the clicks, judged queries that the clicks do not have, the titles, and how users clicked.
-/// docs/how-to/simulate.md describes it all.
+/// Users of an invented search engine look for things, misspell them, and click on what they are shown, mostly on the
+/// first titles. The folder gets the clicks, the titles, judged queries that are not in the clicks, and the truth about how
+/// users clicked. docs/how-to/simulate.md shows how to use it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder to write; a simulation that is there is replaced, nothing else ever is.
+    /// The folder to write. A simulation that is already there is replaced; anything else is refused.
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// Rows of the click log: a query, a title that was clicked for it, and how often on one day.
+    /// Rows of the click log; each has a query, a title that was clicked for it, and how often on one day.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
 
-    /// Write every list that was shown, too: log.tsv, with users, sessions, positions and times.
+    /// Also write every list that was shown: log.tsv, with users, sessions, positions and times.
     #[arg(long)]
     impressions: bool,
 
-    /// Let users look for these titles, by some of their words, instead of the invented web: a table with the columns id
+    /// Let users look for these titles instead of the invented web, by some of their words: a table with the columns id
     /// and title, or a BEIR corpus; also .gz and .zst; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "collection")]
     titles: Option<PathBuf>,
 
-    /// Write so many documents of running text, too, 20000 if no number is named: text.txt, a sentence a line, for `evaluate
-    /// --contiguous`.
+    /// Also write this many documents of running text, 20000 if no number is given: text.txt, a sentence a line, for
+    /// `evaluate --contiguous`.
     #[arg(long, value_name = "DOCUMENTS", num_args = 0..=1, default_value_t = 0, default_missing_value = "20000")]
     contiguous: u64,
 
@@ -61,15 +61,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
     position_bias: f64,
 
-    /// How much the engine shows what sells best of a thing instead of what is asked of it, 0 to 1.
+    /// How far the engine shows what sells best of a thing instead of what was asked for, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().engine_bias, value_parser = share)]
     engine_bias: f64,
 
-    /// How often a title of no use is clicked that is looked at, 0 to 1.
+    /// How often a useless title is clicked when it is looked at, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().click_noise, value_parser = share)]
     click_noise: f64,
 
-    /// Same seed, same bytes.
+    /// Random seed: the same seed gives the same bytes.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().seed)]
     seed: u64,
 
@@ -88,7 +88,7 @@ fn bias(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 10".to_owned())
 }
 
-/// What programs read.
+/// The report for programs.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(serialize_with = "output::json_path")]

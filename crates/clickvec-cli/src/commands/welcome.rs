@@ -11,17 +11,17 @@ clickvec learns sentence vectors from a search engine's click log and searches w
 What to do first:
 
   clickvec demo
-      everything once, on a search engine that is made up: a minute, no data needed
+      see everything once, on an invented search engine; takes a minute, needs no data
 
   clickvec train --clicks clicks.tsv --output shop.safetensors
       learn from a table with the columns query and title, one clicked pair a line;
-      `clickvec prepare` makes it from raw logs
+      `clickvec prepare` makes that table from raw logs
 
   clickvec evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors
-      is it better than BM25? a table with the columns query, title and grade (0 to 4) decides
+      find out whether it beats BM25, with a table of query, title and grade (0 to 4)
 
   clickvec search --model shop.safetensors --titles titles.tsv \"angle bracket\"
-      the best of all titles, from a table with the columns id and title
+      show the best titles of a table with the columns id and title
 
 `clickvec help` lists all commands, `clickvec help train` explains one.
 ";

@@ -1,5 +1,7 @@
 //! What the program says about itself.
 
+use std::path::Path;
+
 use crate::harness::Folder;
 
 const COMMANDS: [&str; 12] = [
@@ -168,4 +170,41 @@ fn the_level_can_be_lowered() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     let expected = "error: CLICKVEC_LEVEL: expected an instruction level `plain`, `avx2` or `avx512`, found `sse9`\n";
     assert_eq!(message, expected);
+}
+
+/// The reference's page of commands: its beginning, then what help prints.
+fn page_of_commands() -> String {
+    let folder = Folder::new();
+    let mut page = "\
+# Commands and options
+
+What `clickvec help COMMAND` prints, for every command. After a change of an option, write this page again:
+
+    CLICKVEC_UPDATE=1 cargo test -p clickvec-cli --test cli the_reference_of_commands
+"
+    .to_owned();
+    let mut add = |title: &str, arguments: &[&str]| {
+        let help = folder.run(arguments).code(0).stdout();
+        let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+        page.push_str(&format!("\n## `{title}`\n\n```text\n{}\n```\n", lines.join("\n")));
+    };
+    add("clickvec", &["--help"]);
+    for command in COMMANDS {
+        add(&format!("clickvec {command}"), &["help", command]);
+    }
+    page
+}
+
+#[test]
+fn the_reference_of_commands_is_what_help_prints() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    // Not there in a published crate, which is tested without the repository around it.
+    let Ok(there) = std::fs::read_to_string(&path) else { return };
+    let page = page_of_commands();
+    if std::env::var_os("CLICKVEC_UPDATE").is_some() {
+        std::fs::write(&path, page).unwrap();
+    } else {
+        let old = there.lines().zip(page.lines()).find(|(there, now)| there != now);
+        assert!(there == page, "docs/reference/commands.md is old, at {old:?}; its head says how to write it again");
+    }
 }

@@ -1,4 +1,4 @@
-//! `clickvec demo`: everything once, on a search engine that is made up.
+//! `clickvec demo`: everything once, on an invented search engine.
 
 mod matches;
 mod next;
@@ -27,11 +27,11 @@ use crate::{output, progress};
 /// Needs no data and takes about a minute on two cores. The report is printed, and written as one HTML page.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The page to write; `-` writes it to standard output in the place of the report.
+    /// The page to write; `-` writes it to standard output instead of the report.
     #[arg(long, short, value_name = "PAGE", default_value = "clickvec-demo.html")]
     output: PathBuf,
 
-    /// Keep the log and the models in this folder, which must be empty or not there, to try things with.
+    /// Keep the log and the models in this folder, to try things with; it must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 
@@ -39,16 +39,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
 
-    /// Times that the pairs are gone through.
+    /// Passes over the pairs.
     #[arg(long, value_name = "N", default_value_t = TrainConfig::default().epochs, value_parser = clap::value_parser!(u32).range(1..))]
     epochs: u32,
 
-    /// Another seed is another search engine.
+    /// Random seed: another seed invents another search engine.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().seed)]
     seed: u64,
 }
 
-/// All that there is to tell.
+/// Everything that the report tells.
 struct Report {
     pairs: u64,
     titles: u64,
@@ -58,10 +58,10 @@ struct Report {
     /// BM25, DSSM, LSTM; on all judged queries.
     systems: Vec<Evaluation>,
     tests: Vec<Comparison>,
-    /// The same, kind by kind.
+    /// The same for each kind.
     kinds: Vec<OfKind>,
     searches: Vec<Search>,
-    /// What was done, and how long it took, in seconds.
+    /// The steps, and how long each took, in seconds.
     steps: Vec<(String, f64)>,
     seconds: f64,
 }
@@ -69,7 +69,7 @@ struct Report {
 /// Judged queries of a kind.
 struct OfKind {
     name: &'static str,
-    /// What is hard about them.
+    /// The difficulty of them.
     about: &'static str,
     /// One of them.
     example: String,
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
-    output::note("clickvec demo: a made-up search engine, its clicks learnt, the result judged\n");
+    output::note("clickvec demo: inventing a search engine, learning from its clicks, judging the result\n");
     let mut report = steps::run(&args, folder.path())?;
     report.seconds = started.elapsed().as_secs_f64();
     let next = Next::new(args.keep.as_deref(), &report);
@@ -101,7 +101,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// That there will be a place for the page: better told before than after the work.
+/// Checks that the page can be written, before the work and not after it.
 fn check_page(page: &Path) -> Result<()> {
     ensure!(!page.is_dir(), "{}: expected a file, found a folder; name a file inside it", page.display());
     let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -112,12 +112,12 @@ fn check_page(page: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where the log and the models are.
+/// The folder with the log and the models.
 enum Folder {
-    /// For as long as the program runs.
+    /// A folder for as long as the program runs.
     Temporary {
         folder: tempfile::TempDir,
-        /// Says that it is not abandoned.
+        /// The sign that it is not abandoned.
         _lock: Option<File>,
     },
     Kept(PathBuf),
