@@ -122,6 +122,49 @@ fn every_link_leads_somewhere() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Files below a folder whose names end in one of `endings`.
+fn sources(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" {
+            sources(&path, endings, found);
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn messages_and_comments_name_pages_that_are_there() {
+    let Some(root) = root() else { return };
+    let mut all = vec![root.join(".ci/run")];
+    for folder in ["crates", "bench", "specs", "release"] {
+        sources(&root.join(folder), &[".rs", ".py", ".toml", ".sh"], &mut all);
+    }
+    let mut faults = Vec::new();
+    let mut checked = 0;
+    for source in &all {
+        for (number, line) in fs::read_to_string(source).unwrap().lines().enumerate() {
+            for part in line.split("docs/").skip(1) {
+                let page: String =
+                    part.chars().take_while(|c| c.is_ascii_alphanumeric() || "/-_.".contains(*c)).collect();
+                let Some((page, _)) = page.split_once(".md") else { continue };
+                checked += 1;
+                if !root.join(format!("docs/{page}.md")).exists() {
+                    faults.push(format!(
+                        "{}:{}: docs/{page}.md",
+                        source.strip_prefix(&root).unwrap().display(),
+                        number + 1
+                    ));
+                }
+            }
+        }
+    }
+    assert!(checked > 20, "found {checked} names of pages only: the test does not see them");
+    assert!(faults.is_empty(), "no such page:\n{}", faults.join("\n"));
+}
+
 #[test]
 fn the_summary_has_every_page() {
     let Some(root) = root() else { return };

@@ -5,15 +5,21 @@ use super::listed;
 /// How many names of a header a message repeats.
 const SHOWN_NAMES: usize = 20;
 
+/// The names of a header as a message shows them, with what it lacks if commas seem to separate them.
+fn header(names: &[String]) -> String {
+    let shown = listed(names, SHOWN_NAMES);
+    match names {
+        [line] if line.contains([',', ';']) => format!("{shown}, a line without the tabs that separate columns"),
+        _ => shown,
+    }
+}
+
 /// What can be wrong with a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFault {
     /// The header lacks a column.
-    #[error(
-        "expected a column `{column}` in the header, found {}; see docs/reference/tables.md",
-        listed(found, SHOWN_NAMES)
-    )]
+    #[error("expected a column `{column}` in the header, found {}; see docs/reference/tables.md", header(found))]
     MissingColumn {
         /// The name that was looked for.
         column: String,
@@ -24,7 +30,7 @@ pub enum TableFault {
     #[error(
         "expected a column `{column}` in the header, found {}; see docs/reference/tables.md; where the first line is a document, put \
          the line id<TAB>{title} before it",
-        listed(found, SHOWN_NAMES)
+        header(found)
     )]
     NoTitlesHeader {
         /// The name that was looked for first.

@@ -99,8 +99,13 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
                 "each written query was clicked for by {least} users or more in its file (--min-users)\n"
             ));
         }
-        None if report.users.is_some() => text.push_str("queries of single users may be in it (--min-users 1)\n"),
-        None => text.push_str("queries of single users may be in it: the log does not say who asked (--user-column)\n"),
+        None if report.users.is_some() => text.push_str(
+            "it may hold queries that only one person typed (--min-users 1): treat it as carefully as the log\n",
+        ),
+        None => text.push_str(
+            "it may hold queries that only one person typed, since the log does not say who asked (--user-column): treat it \
+             as carefully as the log\n",
+        ),
     }
     if !report.looks_like_user.is_empty() {
         let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();

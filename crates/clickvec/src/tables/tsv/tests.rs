@@ -67,6 +67,10 @@ fn a_header_that_is_too_long() {
 fn a_missing_column() {
     let found = table(b"a\tb\n").unwrap().require("title").unwrap_err().to_string();
     assert_eq!(found, "t.tsv: expected a column `title` in the header, found `a`, `b`; see docs/reference/tables.md");
+    let found = table(b"id,title\np1,Red shoes\n").unwrap().require("title").unwrap_err().to_string();
+    let expected = "t.tsv: expected a column `title` in the header, found `id,title`, a line without the tabs that separate \
+                    columns; see docs/reference/tables.md";
+    assert_eq!(found, expected);
 }
 
 #[test]
