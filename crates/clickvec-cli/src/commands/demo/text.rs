@@ -40,8 +40,8 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
         push_commands(&mut text, &next.kept);
         text.push('\n');
     }
-    text.push_str("Now with files of your own, tab-separated with a header (docs/reference/tables.md);\n");
-    text.push_str("clicks.tsv, judged.tsv and titles.tsv stand for yours:\n");
+    text.push_str("Now with files of your own instead of clicks.tsv, judged.tsv and titles.tsv:\n");
+    text.push_str("tables with tabs and a header (docs/reference/tables.md).\n");
     push_commands(&mut text, &next.own);
     text
 }
