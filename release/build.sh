@@ -38,8 +38,8 @@ epoch="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
 echo "== clickvec $version for $target"
 # Set with --target, these flags leave build scripts and macros alone.
 RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
-    cargo build --release --locked --target "$target" -p clickvec-cli
-program="${CARGO_TARGET_DIR:-target}/$target/release/clickvec"
+    cargo build --profile dist --locked --target "$target" -p clickvec-cli
+program="${CARGO_TARGET_DIR:-target}/$target/dist/clickvec"
 if readelf -d "$program" 2>/dev/null | grep -q NEEDED; then
     readelf -d "$program" | grep NEEDED >&2
     fail "expected a program that needs no shared library, found one that does"

@@ -65,7 +65,7 @@ pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Mo
     Validation { fingerprint: judgments.fingerprint(), judge }
 }
 
-/// Refuses titles that come through a pipe where they are read twice: beside TREC qrels, and as the collection.
+/// Refuses titles that come through a pipe where they are read twice: with TREC qrels, and as the collection.
 pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     let Some(titles) = files.topics.and(files.titles) else { return Ok(()) };
     ensure!(

@@ -49,7 +49,7 @@ pub struct TrainConfig {
     pub max_words: usize,
     /// The dictionary holds this many trigrams at most.
     pub max_trigrams: usize,
-    /// Of weights, order and negatives.
+    /// The random seed of weights, order and negatives.
     pub seed: u64,
     /// Of the recurrent products. Not written if it is f32, which a file without it has: the fingerprint of a model
     /// from before there was a choice is over a record without it.

@@ -260,7 +260,7 @@ impl Error {
         Error::Table { path: path.to_owned(), fault }
     }
 
-    /// The same about a table beside the log.
+    /// The same for a table that comes with the log.
     pub(crate) fn in_table(self, kind: Kind) -> Error {
         match self {
             Error::Table { path, fault: TableFault::MissingColumn { column, role, found, .. } } => {

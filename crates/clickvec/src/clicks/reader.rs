@@ -12,7 +12,7 @@ use crate::tables::{Field, Row, Skipped, Step, TableReader};
 pub struct Click<'a> {
     /// The query.
     pub query: &'a str,
-    /// The title that was clicked, or what else stands in the column that was asked for.
+    /// The title that was clicked, or what else is in the column that was asked for.
     pub title: &'a str,
     /// What multiplies the pair's loss: finite, 0 or more.
     pub weight: f32,

@@ -123,7 +123,7 @@ pub enum VectorFileFault {
     /// The header of a `.npy` file is none.
     #[error("expected the header of a .npy file, found {found}; write it with numpy.save")]
     NpyHeader {
-        /// What stands there.
+        /// What is there.
         found: String,
     },
     /// Numbers of another type.

@@ -15,7 +15,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims `path` by a locked file beside it. The lock goes with the process, however it ends; after a kill the empty
+    /// Claims `path` by a locked file next to it. The lock goes with the process, however it ends; after a kill the empty
     /// file stays. A lock that needs no file would be on the folder, where others write too, or on the output, which is
     /// not there yet or is replaced.
     ///

@@ -69,7 +69,7 @@ pub(crate) struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Makes an empty folder beside `target`. Who may look into the folder that it replaces is known when it does.
+    /// Makes an empty folder next to `target`. Who may look into the folder that it replaces is known when it does.
     pub(crate) fn new(target: &Path) -> io::Result<TemporaryFolder> {
         let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
         let folder = new_folder(target, readers)?;

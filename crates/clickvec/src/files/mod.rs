@@ -19,7 +19,7 @@ pub use replace::{
 };
 pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
 
-/// Large enough that system calls vanish beside parsing, small enough to stay in L2.
+/// Large enough that system calls cost little compared with parsing, small enough to stay in L2.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 #[cfg(test)]

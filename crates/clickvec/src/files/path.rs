@@ -1,4 +1,4 @@
-//! Where a path leads, and what stands there.
+//! Where a path leads, and what is there.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// What stands at a path, links followed.
+/// What is at a path, links followed.
 #[derive(Debug)]
 pub enum Found {
     /// Nothing, or a link to nothing.

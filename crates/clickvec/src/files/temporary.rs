@@ -61,7 +61,7 @@ fn prefix(target: &Path) -> String {
     format!("{TEMPORARY_PREFIX}{}-", short_name(target))
 }
 
-/// Makes a temporary file beside `target`: one without a name, where the system can give it one later.
+/// Makes a temporary file next to `target`: one without a name, where the system can give it one later.
 pub(super) fn new_temporary(target: &Path, readers: Readers) -> io::Result<(File, Temporary)> {
     match nameless(&folder_of(target), readers) {
         Some(file) => Ok((file, Temporary::Nameless)),
@@ -83,7 +83,7 @@ pub(super) fn new_named(target: &Path, readers: Readers) -> io::Result<(File, Te
     Ok((file, Temporary::Named(path)))
 }
 
-/// Makes an empty folder beside `target`.
+/// Makes an empty folder next to `target`.
 pub(super) fn new_folder(target: &Path, readers: Readers) -> io::Result<tempfile::TempDir> {
     let prefix = prefix(target);
     let mut builder = builder(&prefix);
@@ -102,7 +102,7 @@ fn builder(prefix: &str) -> tempfile::Builder<'_, 'static> {
     builder
 }
 
-/// Gives a file without a name one beside `target`, under which it can replace what is there: a link cannot, a renaming
+/// Gives a file without a name one next to `target`, under which it can replace what is there: a link cannot, a renaming
 /// can.
 pub(super) fn name(file: &mut File, target: &Path) -> io::Result<tempfile::TempPath> {
     remove_abandoned(target);

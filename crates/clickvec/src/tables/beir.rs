@@ -25,7 +25,7 @@ pub(crate) struct JsonLines {
 pub(crate) struct JsonLine {
     /// Counted from 1.
     pub(crate) line: u64,
-    /// What stands there, or what is wrong with it.
+    /// What is there, or what is wrong with it.
     pub(crate) object: Result<Map<String, Value>, TableFault>,
 }
 
@@ -71,7 +71,7 @@ fn parse(bytes: &[u8]) -> Result<Map<String, Value>, TableFault> {
 pub(super) struct Document {
     pub(super) id: String,
     pub(super) text: String,
-    /// Whether the text stands in the place of a title that is not there.
+    /// Whether the text is in the place of a title that is not there.
     pub(super) untitled: bool,
 }
 

@@ -170,7 +170,7 @@ fn a_sense_is_told_by_words_of_no_title_that_has_its_name() {
     let mut hints = 0;
     for query in &judged.queries {
         let asked = words(&query.text);
-        // The shared name stands in all titles that mean it by this name, and in titles of the other sense.
+        // The shared name is in all titles that mean it by this name, and in titles of the other sense.
         let is_name = |word: &String| {
             let has = |good: bool| {
                 query.titles.iter().any(|title| (title.grade >= 2) == good && words(&title.text).contains(word))
@@ -253,7 +253,7 @@ fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
         (0..600).map(|n| Title { id: format!("p{n}"), title: format!("thing{} colour{} number{n}", n % 20, n % 7) });
     let config = SimulateConfig { pairs: 5_000, judged: 20, validation: 10, ..biased };
     let titles: Vec<Title> = titles.collect();
-    // The most titles that stand on top of the lists of a query of one word.
+    // The most titles that are on top of the lists of a query of one word.
     let most_on_top = |engine_bias: f64| {
         let own = simulated(&SimulateConfig { engine_bias, ..config.clone() }, Some(titles.clone()));
         let mut on_top = HashMap::<String, HashSet<String>>::new();
