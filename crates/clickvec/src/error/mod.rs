@@ -277,6 +277,7 @@ impl Error {
             | Error::NothingToClick { .. }
             | Error::TooFewPairs { .. }
             | Error::BadTitle { .. }
+            | Error::NothingToJoin
             | Error::BadWeight { .. }
             | Error::Plan(_)
             | Error::Init(_)
