@@ -22,8 +22,9 @@ pub struct Neural<M = Model> {
 impl<M: Borrow<Model>> Neural<M> {
     /// `model`, called `name` in tables.
     pub fn new(name: String, model: M) -> Neural<M> {
+        let whole: &Model = model.borrow();
         let [queries, titles] =
-            [Side::Query, Side::Title].map(|side| model.borrow().embedder(side).with_cache_bytes(CACHE_BYTES));
+            [Side::Query, Side::Title].map(|side| whole.embedder(side).with_cache_bytes(CACHE_BYTES));
         Neural { name, model, queries, titles, vectors: Pool::default() }
     }
 
