@@ -92,6 +92,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "answer",
     "interrupt",
     "output",
+    "page",
     "progress",
     "metrics",
     "table",

@@ -134,6 +134,36 @@ fn report(folder: &Folder) -> Value {
 const ENDLESS: &str = "train = \"--cells 8 --minibatch 8 --epochs 1000000\"";
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_table_that_is_interrupted_keeps_what_is_finished_and_says_so() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", format!("{DATA}{}{}", row("first", "ranker = \"bm25\""), row("a", ENDLESS)));
+    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    table.args(["table", "spec.toml"]).current_dir(folder.path(""));
+    table.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let table = table.spawn().unwrap();
+    let trainings = || {
+        let names = finished(&folder).into_keys();
+        names.filter(|name| name.starts_with("spec.cache/models/") && name.ends_with(".json")).count()
+    };
+    until(|| trainings() == 2, "the last training was not started");
+    let interrupted = std::process::Command::new("kill").args(["-INT", &table.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let output = table.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(output.stdout.is_empty() && stderr.contains("stopping: what is finished is kept"), "{stderr}");
+    let models = std::fs::read_dir(folder.path("spec.cache/models")).unwrap();
+    let names: Vec<String> = models.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().any(|name| name.ends_with(".checkpoint")), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with(".clickvec-")), "{names:?}");
+    folder.write("spec.toml", format!("{DATA}{}", row("first", "ranker = \"bm25\"")));
+    let kept = finished(&folder);
+    folder.run(&["table", "spec.toml"]).code(0);
+    assert_eq!(finished(&folder), kept);
+}
+
+#[test]
 fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     let first = [
         row("BM25", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 2] }"),

@@ -1,137 +1,183 @@
 //! The report as one HTML page, which needs nothing else: no script, no font, no picture.
 
-use std::fmt::Write as _;
-
 use clickvec::eval::{Comparison, Correction, Evaluation, Metric, Verdict, beaten};
+use maud::{Markup, html};
 
 use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
 use crate::commands::evaluate::{difference, probability};
 use crate::superscripts::letter;
-use crate::{output, progress};
+use crate::{output, page, progress};
 
 /// A title of this grade or less is not what was meant.
 const MOST_WRONG: u8 = 1;
-const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
 
 /// The whole page.
 pub(super) fn page(report: &Report, next: &Next) -> String {
-    let [lexical, .., learnt] = report.systems.as_slice() else { return String::new() };
-    let one = |system: &Evaluation| format!("{:.2}", system.mean.get(Metric::Ndcg1));
     let time = std::time::Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
-    let steps = report.steps.iter().fold(String::new(), |mut rows, (name, seconds)| {
-        let _ = writeln!(rows, "<tr><td>{}</td><td class=n>{seconds:.1} s</td></tr>", escaped(name));
-        rows
-    });
-    let commands = |all: &[(&str, String)]| {
-        all.iter().fold(String::new(), |mut text, (what, command)| {
-            let _ = writeln!(text, "<p>{}</p><pre>{}</pre>", escaped(what), escaped(command));
-            text
-        })
-    };
-    let kept = match next.kept.is_empty() {
-        true => String::new(),
-        false => format!("<h2>With the log and the models that were kept</h2>\n{}", commands(&next.kept)),
-    };
-    let best = report.systems.iter().map(|system| system.mean.get(Metric::Ndcg1)).fold(0.0, f64::max);
-    let figures = [learnt, lexical].map(|system| {
-        let class = if system.mean.get(Metric::Ndcg1) >= best { " class=best" } else { "" };
-        format!("<div{class}><b>{}</b>{}, NDCG@1</div>\n", one(system), label(&system.name))
-    });
-    PAGE.replace("{{pairs}}", &output::count(report.pairs))
-        .replace("{{titles}}", &output::count(report.titles))
-        .replace("{{queries}}", &output::count(report.queries as u64))
-        .replace("{{time}}", &progress::duration(time))
-        .replace("{{validation}}", &output::count(report.validation as u64))
-        .replace("{{figures}}", &figures.concat())
-        .replace("{{systems}}", &systems(&report.systems, &report.tests))
-        .replace("{{tests}}", &tests(&report.tests))
-        .replace("{{kinds}}", &report.kinds.iter().map(kind).collect::<String>())
-        .replace("{{searches}}", &report.searches.iter().map(search).collect::<String>())
-        .replace("{{steps}}", &steps)
-        .replace("{{kept}}", &kept)
-        .replace("{{next}}", &commands(&next.own))
-        .replace("{{version}}", env!("CARGO_PKG_VERSION"))
-}
-
-fn systems(systems: &[Evaluation], tests: &[Comparison]) -> String {
-    let mut rows = String::new();
-    for (place, system) in systems.iter().enumerate() {
-        let _ = write!(rows, "<tr><td>{}</td><td class=name>{}</td>", letter(place), label(&system.name));
-        for metric in Metric::NDCG {
-            let beaten = beaten(place, metric, systems, tests, Correction::None);
-            let better: Vec<String> = beaten.into_iter().map(letter).collect();
-            let _ = write!(rows, "<td class=n>{:.3}<sup>{}</sup></td>", system.mean.get(metric), better.join(" "));
+    let steps: Vec<Vec<String>> =
+        report.steps.iter().map(|(name, seconds)| vec![name.clone(), format!("{seconds:.1} s")]).collect();
+    let body = html! {
+        h1 { "What a search engine’s clicks can teach" }
+        p.lead {
+            "clickvec made up a search engine, let invented users click for a while, and learnt from these clicks which title a \
+             query means; " (output::count(report.validation as u64)) " judged queries (validation) chose the epoch of each \
+             model. Then " (output::count(report.queries as u64)) " other queries were judged that nobody had asked before."
         }
-        rows.push_str("</tr>\n");
-    }
-    rows
+        (figures(report, &progress::duration(time)))
+
+        h2 { "Three systems, judged" }
+        p {
+            "NDCG says how good the first 1, 3 or 10 titles are, from 0 to 1. BM25 compares words. DSSM and LSTM are learnt from \
+             the clicks; DSSM does not see the order of words. The figures average equally many queries of six kinds, and several \
+             kinds are built so that words alone must fail: a log of real users has far fewer of those. One seed, and one \
+             training of each system."
+        }
+        (systems(&report.systems, &report.tests))
+        p {
+            "A small letter names a system that this one is significantly better than: paired t-test over queries, p < 0.05, not \
+             corrected for the number of tests."
+        }
+        (tests(&report.tests))
+
+        h2 { "What is hard about a query decides" }
+        p { "NDCG@1 by kind of query, with one query of each kind." }
+        div.grid { @for of_kind in &report.kinds { (kind(of_kind)) } }
+
+        h2 { "Searches among " (output::count(report.titles)) " titles" }
+        p {
+            "The first judged query of four kinds, not picked by hand. Below each result: its true grade, from 0 (something \
+             else) to 4 (just what was meant), and why it was found: for the LSTM, the pairs of words whose cells share most of its \
+             score; for BM25, the words in common."
+        }
+        @for of_query in &report.searches { (search(of_query)) }
+        @if !next.kept.is_empty() {
+            h2 { "With the log and the models that were kept" }
+            (commands(&next.kept))
+        }
+        h2 { "Now with your own files" }
+        p {
+            "Tables are tab-separated with a header; put yours in the place of " code { "clicks.tsv" } ", " code { "judged.tsv" }
+            " and " code { "titles.tsv" } "."
+        }
+        (commands(&next.own))
+        h2 { "How long it took" }
+        (page::table(&[], 1, &steps))
+        footer {
+            "This world is made up and far easier than a real one: it shows what each system can do at all, not what it will do \
+             for you. clickvec " (env!("CARGO_PKG_VERSION")) "."
+        }
+    };
+    page::page("clickvec demo", STYLE, &body)
 }
 
-fn tests(tests: &[Comparison]) -> String {
-    let mut rows = String::new();
-    for test in tests.iter().filter(|test| test.metric == Metric::Ndcg1) {
+/// The last system's number next to the first one's, and what they are of.
+fn figures(report: &Report, time: &str) -> Markup {
+    let ndcg = |system: &Evaluation| system.mean.get(Metric::Ndcg1);
+    let best = report.systems.iter().map(ndcg).fold(0.0, f64::max);
+    let both = report.systems.last().into_iter().chain(report.systems.first());
+    html! {
+        div.figures {
+            @for system in both {
+                div.best[ndcg(system) >= best] { b { (format!("{:.2}", ndcg(system))) } (label(&system.name)) ", NDCG@1" }
+            }
+            div { b { (output::count(report.pairs)) } "pairs of query and title" }
+            div { b { (time) } "for everything" }
+        }
+    }
+}
+
+fn systems(systems: &[Evaluation], tests: &[Comparison]) -> Markup {
+    let marks = |place: usize, metric: Metric| -> Vec<String> {
+        beaten(place, metric, systems, tests, Correction::None).into_iter().map(letter).collect()
+    };
+    html! {
+        div.wide {
+            table {
+                tr { th {} th { "system" } @for name in ["NDCG@1", "NDCG@3", "NDCG@10"] { th.n { (name) sup {} } } }
+                @for (place, system) in systems.iter().enumerate() {
+                    tr {
+                        td { (letter(place)) }
+                        td.name { (label(&system.name)) }
+                        @for metric in Metric::NDCG {
+                            td.n { (format!("{:.3}", system.mean.get(metric))) sup { (marks(place, metric).join(" ")) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn tests(tests: &[Comparison]) -> Markup {
+    let row = |test: &Comparison| {
         let shown = test.verdict(Correction::None) != Verdict::NotShown;
-        let verdict = if shown { "" } else { " (not significant)" };
-        let (a, b, p) = (label(&test.a), label(&test.b), escaped(&probability(test.test.p)));
-        let _ = writeln!(
-            rows,
-            "<tr><td>{b} − {a}</td><td class=n>{}</td><td class=n>{p}</td><td>{verdict}</td></tr>",
-            difference(-test.test.difference)
-        );
-    }
-    rows
+        vec![
+            format!("{} − {}", label(&test.b), label(&test.a)),
+            difference(-test.test.difference),
+            probability(test.test.p),
+            if shown { String::new() } else { "(not significant)".to_owned() },
+        ]
+    };
+    let rows: Vec<Vec<String>> = tests.iter().filter(|test| test.metric == Metric::Ndcg1).map(row).collect();
+    page::table(&["difference", "NDCG@1", "p", ""], 1, &rows)
 }
 
-fn kind(kind: &OfKind) -> String {
-    let mut bars = String::new();
-    for system in &kind.systems {
-        let value = system.mean.get(Metric::Ndcg1);
-        let (name, width) = (label(&system.name), 100.0 * value);
-        let _ = write!(
-            bars,
-            "<div class=row><span>{name}</span><div class=track><div class=\"bar {}\" style=\"width:{width:.1}%\"></div>\
-             </div><b>{value:.2}</b></div>",
-            escaped(&system.name)
-        );
-    }
-    let (name, about, example) = (kind.name, escaped(kind.about), escaped(&kind.example));
-    format!("<article><h3>{name}</h3><p>{about}</p><p class=query>{example}</p>{bars}</article>\n")
-}
-
-fn search(search: &Search) -> String {
-    let bm25 = match search.bm25.len() {
-        0 => "<p>nothing: no title has a word of it</p>".to_owned(),
-        shown if search.bm25_equals > shown => {
-            let equals = output::count(search.bm25_equals as u64);
-            format!("{}<p>{equals} titles have the first one’s score</p>", list(&search.bm25))
+fn kind(kind: &OfKind) -> Markup {
+    html! {
+        article {
+            h3 { (kind.name) }
+            p { (kind.about) }
+            p.query { (kind.example) }
+            @for system in &kind.systems {
+                @let value = system.mean.get(Metric::Ndcg1);
+                div.row {
+                    span { (label(&system.name)) }
+                    div.track { div class=(format!("bar {}", system.name)) style=(format!("width:{:.1}%", 100.0 * value)) {} }
+                    b { (format!("{value:.2}")) }
+                }
+            }
         }
-        _ => list(&search.bm25),
-    };
-    format!(
-        "<article><p class=kind>{}</p><p class=query>{}</p><div class=two><div><h4>LSTM</h4>{}</div>\
-         <div><h4>BM25</h4>{bm25}</div></div></article>\n",
-        search.kind,
-        escaped(&search.query),
-        list(&search.lstm)
-    )
+    }
 }
 
-fn list(found: &[Found]) -> String {
-    let item = |found: &Found| {
-        let (title, why, grade) = (escaped(&found.title), escaped(&found.why), found.grade);
-        let class = if grade <= MOST_WRONG { " class=wrong" } else { "" };
-        format!("<li>{title}<small><b{class}>grade {grade}</b>: {why}</small></li>")
-    };
-    format!("<ol>{}</ol>", found.iter().map(item).collect::<String>())
+fn search(search: &Search) -> Markup {
+    let shown = search.bm25.len();
+    html! {
+        article {
+            p.kind { (search.kind) }
+            p.query { (search.query) }
+            div.two {
+                div { h4 { "LSTM" } (list(&search.lstm)) }
+                div {
+                    h4 { "BM25" }
+                    @if shown == 0 { p { "nothing: no title has a word of it" } } @else { (list(&search.bm25)) }
+                    @if shown > 0 && search.bm25_equals > shown {
+                        p { (output::count(search.bm25_equals as u64)) " titles have the first one’s score" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn list(found: &[Found]) -> Markup {
+    html! {
+        ol {
+            @for Found { title, why, grade, .. } in found {
+                li { (title) small { b.wrong[*grade <= MOST_WRONG] { "grade " (grade) } ": " (why) } }
+            }
+        }
+    }
+}
+
+fn commands(all: &[(&str, String)]) -> Markup {
+    html! { @for (what, command) in all { p { (what) } pre { (command) } } }
 }
 
 /// What the page calls a system.
 fn label(name: &str) -> String {
-    escaped(&name.to_uppercase())
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    name.to_uppercase()
 }

@@ -1,20 +1,14 @@
 //! The report as one page that needs nothing else.
 
-use std::fmt::Write as _;
-
 use clickvec_logs::Report;
 use clickvec_logs::report::{Histogram, PositionReport};
+use maud::{Markup, html};
 
 use super::args::Args;
 use super::report::{counts, facts_of, label, left_out, pictures};
-use crate::output;
+use crate::{output, page};
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222;background:#fff}\
-h1{font-size:1.5em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse}\
-td,th{padding:.15em 1.2em .15em 0;text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}\
-th{border-bottom:1px solid #999}td.n,th.n{text-align:right}code{font-size:.9em}\
-svg text{font:13px system-ui,sans-serif;fill:currentColor}svg rect{fill:#3b6ea5}svg .error{stroke:#222}\
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}svg rect{fill:#7fb0e6}svg .error{stroke:#ddd}}";
+const STYLE: &str = "body { max-width: 48rem; } svg text { fill: currentColor; } svg rect { fill: var(--a); } .error { stroke: var(--b); }";
 
 const ROW: usize = 22;
 const LABEL: usize = 90;
@@ -22,122 +16,102 @@ const BAR: usize = 420;
 
 /// The whole page.
 pub(super) fn page(args: &Args, report: &Report) -> String {
-    let mut page = String::new();
-    let _ = write!(
-        page,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>clickvec prepare</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body>\n\
-         <h1>What was in the log</h1>\n"
-    );
     let mut facts = facts_of(report);
     facts.push((args.output.display().to_string(), counts(&report.training)));
     if let (Some(path), Some(written)) = (args.validation(), &report.validation) {
         facts.push((path.display().to_string(), counts(written)));
     }
-    pairs(&mut page, "", &facts);
-    if !report.first_broken.is_empty() {
-        page.push_str("<h2>The first broken rows</h2>\n<ul>\n");
-        for row in &report.first_broken {
-            let place = format!("{}:{}", row.path, row.line);
-            let _ = writeln!(page, "<li><code>{}</code>: {}</li>", escaped(&place), escaped(&row.reason));
-        }
-        page.push_str("</ul>\n");
-    }
     let left = left_out(report);
-    if !left.is_empty() {
-        pairs(&mut page, "Left out", &left);
-    }
-    for (name, histogram) in pictures(report) {
-        let _ = writeln!(page, "<h2>{}</h2>", escaped(&capitalised(name)));
-        picture(&mut page, name, histogram);
-    }
-    if let Some(positions) = &report.positions {
-        curve(&mut page, positions);
-    }
-    page.push_str("</body></html>\n");
-    page
+    let body = html! {
+        h1 { "What was in the log" }
+        (pairs(&facts))
+        @if !report.first_broken.is_empty() {
+            h2 { "The first broken rows" }
+            ul {
+                @for row in &report.first_broken {
+                    li { code { (output::printable(&format!("{}:{}", row.path, row.line))) } ": " (output::printable(&row.reason)) }
+                }
+            }
+        }
+        @if !left.is_empty() { h2 { "Left out" } (pairs(&left)) }
+        @for (name, histogram) in pictures(report) { h2 { (capitalised(name)) } (picture(name, histogram)) }
+        @if let Some(positions) = &report.positions { (curve(positions)) }
+    };
+    page::page("clickvec prepare", STYLE, &body)
 }
 
-fn pairs(page: &mut String, title: &str, rows: &[(String, String)]) {
-    if !title.is_empty() {
-        let _ = writeln!(page, "<h2>{}</h2>", escaped(title));
-    }
-    page.push_str("<table>\n");
-    for (name, value) in rows {
-        let _ = writeln!(page, "<tr><td>{}</td><td>{}</td></tr>", escaped(name), escaped(value));
-    }
-    page.push_str("</table>\n");
+fn pairs(rows: &[(String, String)]) -> Markup {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(name, value)| [name, value].map(|cell| output::printable(cell).into_owned()).to_vec())
+        .collect();
+    page::table(&[], 2, &rows)
 }
 
-fn picture(page: &mut String, name: &str, histogram: &Histogram) {
+fn picture(name: &str, histogram: &Histogram) -> Markup {
     let most = histogram.bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
-    let (width, height) = (LABEL + BAR + 110, histogram.bars.len() * ROW);
-    let _ = writeln!(page, "<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">", escaped(name));
-    for (place, bar) in histogram.bars.iter().enumerate() {
-        let (y, text_y) = (place * ROW + 3, place * ROW + 16);
-        let length = bar.count as f64 / most as f64 * BAR as f64;
-        let _ = writeln!(
-            page,
-            "<text x=\"{}\" y=\"{text_y}\" text-anchor=\"end\">{}</text><rect x=\"{LABEL}\" y=\"{y}\" width=\"{length:.1}\" \
-             height=\"{}\"/><text x=\"{:.1}\" y=\"{text_y}\">{}</text>",
-            LABEL - 8,
-            label(bar),
-            ROW - 6,
-            LABEL as f64 + length + 6.0,
-            output::count(bar.count)
-        );
+    let length = |count: u64| count as f64 / most as f64 * BAR as f64;
+    html! {
+        (svg(LABEL + BAR + 110, histogram.bars.len() * ROW, name, &html! {
+            @for (place, bar) in histogram.bars.iter().enumerate() {
+                (row_label(place, &label(bar)))
+                (row_bar(place, length(bar.count)))
+                (text_at(place, LABEL as f64 + length(bar.count) + 6.0, &output::count(bar.count)))
+            }
+        }))
     }
-    page.push_str("</svg>\n");
+}
+
+fn svg(width: usize, height: usize, name: &str, contents: &Markup) -> Markup {
+    html! {
+        svg width=(width) height=(height) viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(name) { (contents) }
+    }
+}
+
+fn row_label(place: usize, text: &str) -> Markup {
+    html! { text x=(LABEL - 8) y=(place * ROW + 16) text-anchor="end" { (text) } }
+}
+
+fn row_bar(place: usize, length: f64) -> Markup {
+    html! { rect x=(LABEL) y=(place * ROW + 3) width=(format!("{length:.1}")) height=(ROW - 6) {} }
+}
+
+fn text_at(place: usize, x: f64, text: &str) -> Markup {
+    html! { text x=(format!("{x:.1}")) y=(place * ROW + 16) { (text) } }
 }
 
 /// How often each position is looked at, with two standard errors on each side.
-fn curve(page: &mut String, report: &PositionReport) {
-    let _ = writeln!(
-        page,
-        "<h2>How often a position is looked at</h2>\n<p>Of position {}'s; lines are two standard errors to each side. A \
-         click weighs 1 divided by this, at most {}, times its position's attraction (clicks of those who look, of position {}'s), at \
-         most 1, to the power of {}. What the log cannot compare is left out, and weighs 1.</p>",
-        report.reference, report.clip, report.reference, report.trust
-    );
-    let (width, height) = (LABEL + BAR + 290, report.positions.len() * ROW);
+fn curve(report: &PositionReport) -> Markup {
     let most = report.positions.iter().filter_map(|position| position.examination).fold(1.0, f64::max);
-    let _ = writeln!(
-        page,
-        "<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"examination by position\">"
-    );
-    for (place, position) in report.positions.iter().enumerate() {
-        let at = |value: f64| LABEL as f64 + value.clamp(0.0, most) / most * BAR as f64;
-        let (y, text_y) = (place * ROW + 3, place * ROW + 16);
-        let (Some(examination), Some(attraction)) = (position.examination, position.attraction) else { continue };
-        let error = position.standard_error.unwrap_or(0.0);
-        let (from, to) = (examination - 2.0 * error, examination + 2.0 * error);
-        let _ = writeln!(
-            page,
-            "<text x=\"{}\" y=\"{text_y}\" text-anchor=\"end\">{}</text><rect x=\"{LABEL}\" y=\"{y}\" width=\"{:.1}\" \
-             height=\"{}\"/><line class=\"error\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{}\" y2=\"{}\"/>\
-             <text x=\"{}\" y=\"{text_y}\">{:.3}, attraction {:.2}, weight {:.2}</text>",
-            LABEL - 8,
-            position.position,
-            at(examination) - LABEL as f64,
-            ROW - 6,
-            at(from),
-            at(to),
-            y + 8,
-            y + 8,
-            LABEL + BAR + 8,
-            examination,
-            attraction,
-            position.weight
-        );
+    let at = |value: f64| value.clamp(0.0, most) / most * BAR as f64;
+    let known = report.positions.iter().enumerate();
+    let known =
+        known.filter_map(|(place, position)| Some((place, position, position.examination?, position.attraction?)));
+    html! {
+        h2 { "How often a position is looked at" }
+        p {
+            "Relative to position " (report.reference) "; lines are two standard errors to each side. A click weighs 1 divided by \
+             this, at most " (report.clip) ", times its position's attraction (clicks of those who look, relative to position "
+            (report.reference) "), at most 1, to the power of " (report.trust) ". What the log cannot compare is left out, and \
+             weighs 1."
+        }
+        (svg(LABEL + BAR + 290, report.positions.len() * ROW, "examination by position", &html! {
+            @for (place, position, examination, attraction) in known {
+                @let error = 2.0 * position.standard_error.unwrap_or(0.0);
+                @let line = [examination - error, examination + error].map(|end| format!("{:.1}", LABEL as f64 + at(end)));
+                @let middle = place * ROW + 11;
+                (row_label(place, &position.position.to_string()))
+                (row_bar(place, at(examination)))
+                line.error x1=(line[0]) x2=(line[1]) y1=(middle) y2=(middle) {}
+                (text_at(place, (LABEL + BAR + 8) as f64, &format!(
+                    "{examination:.3}, attraction {attraction:.2}, weight {:.2}", position.weight
+                )))
+            }
+        }))
     }
-    page.push_str("</svg>\n");
 }
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-fn escaped(text: &str) -> String {
-    output::printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -10,6 +10,7 @@ mod watch;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use clickvec::Error;
 use clickvec::eval::Correction;
 use clickvec::table::{self, Options, Plan};
 
@@ -94,6 +95,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut watcher = Watcher::new(&plan);
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
     watcher.close();
+    if let (Err(Error::Cancelled), Some(status)) = (&made, watcher.asked_to_stop()) {
+        return Ok(Answer::Stopped(status));
+    }
     let made = made?;
     let left_out = made.rows.iter().filter(|row| row.outcome.is_err()).count();
     if let Some(name) = &args.against

@@ -1,22 +1,23 @@
 //! One HTML page that needs nothing else: the table, the grades of first titles of any two systems, every query, the
-//! lengths of texts and the curves of training. What is drawn is in `page.html`; here are its numbers.
+//! lengths of texts and the curves of training. `page.js` draws it; here are its places and its numbers.
 
 use anyhow::{Context, Result};
 use clickvec::eval::{Judgments, Metric};
 use clickvec::text::words;
+use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::grades::FirstGrades;
 use super::report::Report;
+use crate::page;
 
-const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 /// Longer texts are counted as of this length.
 const MOST_WORDS: usize = 40;
-const DATA: &str = "/*DATA*/null";
 
 #[derive(Serialize)]
 struct Data<'a> {
-    title: &'a str,
     table: Vec<Vec<String>>,
     notes: Vec<String>,
     against: Vec<(&'static str, Vec<Vec<String>>)>,
@@ -81,7 +82,6 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
         _ => Metric::NDCG.map(|metric| (metric.name(), report.against(metric))).to_vec(),
     };
     let data = Data {
-        title: report.spec.title.as_deref().unwrap_or("Systems compared"),
         table: report.cells(),
         notes: report.notes(),
         against,
@@ -100,7 +100,57 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     };
     // `</script>` or `<!--` in a title would end the script, or keep it from ending.
     let json = serde_json::to_string(&data).context("cannot write the page's numbers")?.replace('<', "\\u003c");
-    Ok(PAGE.replacen(DATA, &json, 1))
+    let title = report.spec.title.as_deref().unwrap_or("Systems compared");
+    let script = PreEscaped(format!("\n\"use strict\";\nconst data = {json};\n{SCRIPT}"));
+    let body = html! { h1 { (title) } (places()) script { (script) } };
+    Ok(page::page(title, STYLE, &body))
+}
+
+/// Where the script puts what it draws.
+fn places() -> Markup {
+    let rank = |id: &str| {
+        html! {
+            select id=(id) aria-label="rank" { option value="0" { "1" } option value="1" { "3" } option value="2" { "10" } }
+        }
+    };
+    html! {
+        div.wide #table {} div #notes {}
+        noscript { p { "The table and all pictures are drawn by a script in this page." } }
+        section #means {
+            h2 { "How sure are these numbers?" }
+            p.controls { "95 % confidence intervals of NDCG@" (rank("metric")) }
+            div #intervals {}
+        }
+        section #versus { h2 { "How large are the differences?" } div #against {} }
+        h2 { "Two systems compared" }
+        p.controls { select.a #a aria-label="first system" {} " and " select.b #b aria-label="second system" {} }
+        div.two {
+            div { p { "Grade of the first title, queries in per cent" } div #grades {} }
+            div {
+                p { "The same queries in both: rows are the first system, columns the second" }
+                div.wide #cross {}
+            }
+        }
+        div #training {}
+        h2 { "Lengths" }
+        p {
+            "Words of judged " span.key style="background: var(--a)" {} "queries "
+            span.key style="background: var(--b)" {} "titles, per cent of each"
+        }
+        div #lengths {}
+        div #parameters {}
+        h2 { "Every query" }
+        p.controls {
+            "NDCG@" (rank("k")) " "
+            select #order aria-label="order" {
+                option value="1" { "wins of the first system first" }
+                option value="-1" { "wins of the second system first" }
+            }
+            " " input #search placeholder="words of a query" aria-label="words of a query"; " " span #count {}
+        }
+        div.list #queries {}
+        p { button #more { "more" } }
+    }
 }
 
 /// Four digits are what is shown, and a little.
@@ -173,10 +223,5 @@ mod tests {
         assert_eq!(ranks(&[0.5, 2.0, 0.5, f64::NAN, -1.0, 0.9999999, 0.9999998]), [4, 1, 4, 7, 6, 2, 3]);
         assert_eq!(ranks(&[f64::NEG_INFINITY, f64::NAN]), [1, 1]);
         assert!(ranks(&[]).is_empty());
-    }
-
-    #[test]
-    fn the_page_has_one_place_for_its_numbers() {
-        assert_eq!(PAGE.matches(DATA).count(), 1);
     }
 }

@@ -6,21 +6,36 @@ use clickvec::table::{Event, Plan};
 use clickvec::train;
 use indicatif::ProgressBar;
 
+use crate::interrupt::Interrupt;
 use crate::{advice, input, output, progress, test_set};
 
 /// Shows how far a table is.
 pub(super) struct Watcher<'a> {
     plan: &'a Plan,
     bar: ProgressBar,
+    /// Watched once there is something to lose.
+    interrupt: Option<Interrupt>,
+    /// Whether it was said that the table stops.
+    said: bool,
 }
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(plan: &'a Plan) -> Watcher<'a> {
-        Watcher { plan, bar: progress::bar_with_message(plan.entries.len() as u64, "judging", "systems") }
+        let bar = progress::bar_with_message(plan.entries.len() as u64, "judging", "systems");
+        Watcher { plan, bar, interrupt: None, said: false }
+    }
+
+    /// The exit status with which to stop, if somebody asked to.
+    pub(super) fn asked_to_stop(&self) -> Option<u8> {
+        self.interrupt.as_ref().and_then(Interrupt::status)
     }
 
     /// Shows an event.
     pub(super) fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
+        if self.interrupt.is_none() && matches!(event, Event::Row { .. }) {
+            // Without it a signal ends the program at once, and what is finished is kept all the same.
+            self.interrupt = Interrupt::watch().ok();
+        }
         let bar = &self.bar;
         match event {
             Event::TestSet(set) => bar.suspend(|| test_set::say(&self.plan.data.test_set(), set)),
@@ -44,11 +59,21 @@ impl<'a> Watcher<'a> {
             Event::RowDone => bar.inc(1),
             _ => {}
         }
-        ControlFlow::Continue(())
+        if self.asked_to_stop().is_none() {
+            return ControlFlow::Continue(());
+        }
+        if !self.said {
+            self.said = true;
+            note(
+                &self.bar,
+                format_args!("stopping: what is finished is kept, and the same command goes on from there"),
+            );
+        }
+        ControlFlow::Break(())
     }
 
     /// Takes the bar away.
-    pub(super) fn close(self) {
+    pub(super) fn close(&self) {
         self.bar.finish_and_clear();
     }
 }

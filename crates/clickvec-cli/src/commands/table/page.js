@@ -1,63 +1,3 @@
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>clickvec table</title>
-<style>
-:root { --ink: #1c2733; --soft: #5c6b7a; --line: #dde3e9; --paper: #fff; --a: #1f5fa8; --b: #d2601a; --band: #f4f7fa;
-  --g0: #b9412f; --g1: #e0926a; --g2: #d9c86c; --g3: #8fbf7f; --g4: #2e8b57; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4eaf0; --soft: #96a4b3; --line: #33404d; --paper: #161d24;
-  --a: #6ea8e8; --b: #f0955a; --band: #1e2730; } }
-* { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; padding: 2rem 1.25rem 4rem;
-  max-width: 70rem; }
-h1 { font-size: 1.6rem; margin: 0 0 1rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
-p, li { color: var(--soft); margin: .25rem 0; max-width: 50rem; }
-.wide { overflow-x: auto; max-width: 100%; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5rem 0; }
-th { text-align: left; font-weight: 600; border-bottom: 2px solid var(--line); vertical-align: bottom; }
-th, td { padding: .25rem .9rem .25rem 0; white-space: nowrap; } td { border-bottom: 1px solid var(--line); vertical-align: top; }
-td.n, th.n { text-align: right; } tbody tr:hover td { background: var(--band); } td.best { font-weight: 650; }
-.systems { font-size: .93em; } .systems td:first-child { color: var(--soft); } .systems td:nth-child(2) { white-space: normal; min-width: 8rem; max-width: 17rem; }
-.versus { font-size: .93em; } .versus td:first-child { white-space: normal; min-width: 7rem; max-width: 14rem; }
-.versus td:last-child { white-space: normal; min-width: 15rem; text-align: left; padding-left: .5rem; } .versus th:last-child { text-align: left; padding-left: .5rem; }
-.cross td, .cross th { padding: .3rem .5rem; } .cross td:first-child { font-weight: 600; }
-.fold { border: 0; padding: 0; } .fold > summary { font-size: 1.15rem; font-weight: 700; margin: 2rem 0 .5rem; }
-select, button, input { font: inherit; color: inherit; background: var(--band); border: 1px solid var(--line); border-radius: 4px; padding: .25rem .5rem; max-width: 100%; }
-.controls { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .5rem 0; max-width: none; }
-.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .35em 0 .9em; }
-.a { color: var(--a); } .b { color: var(--b); }
-.two { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; align-items: flex-start; } .two > div { min-width: 0; max-width: 100%; }
-svg { max-width: 100%; height: auto; } svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
-details { border-bottom: 1px solid var(--line); padding: .3rem 0; } summary { cursor: pointer; } .list details { padding: .35rem 0; }
-summary .d { display: inline-block; width: 4.5rem; font-variant-numeric: tabular-nums; }
-.titles { display: grid; grid-template-columns: 1fr 1fr; gap: 0 2rem; padding: .5rem 0 .5rem 1rem; }
-.titles div { white-space: normal; } .tag { display: inline-block; width: 1.5em; text-align: center; color: #fff; border-radius: 3px; margin-right: .5em; }
-@media (max-width: 45rem) { body { padding: 1.25rem .9rem 3rem; font-size: 14px; } h1 { font-size: 1.35rem; }
-  .titles { grid-template-columns: 1fr; padding-left: 0; } th, td { padding-right: .6rem; } .cross td, .cross th { padding: .3rem .3rem; font-size: .88em; } }
-</style>
-<h1 id="title"></h1>
-<div class="wide" id="table"></div><div id="notes"></div>
-<noscript><p>The table and all pictures are drawn by a script in this page.</p></noscript>
-<section id="means"><h2>How sure are these numbers?</h2>
-<p class="controls">95 % confidence intervals of NDCG@<select id="metric" aria-label="rank"><option value="0">1</option><option value="1">3</option><option value="2">10</option></select></p>
-<div id="intervals"></div></section>
-<section id="versus"><h2>How large are the differences?</h2><div id="against"></div></section>
-<h2>Two systems beside each other</h2>
-<p class="controls"><select id="a" class="a" aria-label="first system"></select> and <select id="b" class="b" aria-label="second system"></select></p>
-<div class="two"><div><p>Grade of the first title, queries in per cent</p><div id="grades"></div></div>
-<div><p>The same queries in both: rows are the first system, columns the second</p><div class="wide" id="cross"></div></div></div>
-<div id="training"></div>
-<h2>Lengths</h2><p>Words of judged <span class="key" style="background: var(--a)"></span>queries <span class="key" style="background: var(--b)"></span>titles, per cent of each</p><div id="lengths"></div>
-<div id="parameters"></div>
-<h2>Every query</h2>
-<p class="controls">NDCG@<select id="k" aria-label="rank"><option value="0">1</option><option value="1">3</option><option value="2">10</option></select>
-<select id="order" aria-label="order"><option value="1">wins of the first system first</option><option value="-1">wins of the second system first</option></select>
-<input id="search" placeholder="words of a query" aria-label="words of a query"> <span id="count"></span></p>
-<div id="queries" class="list"></div><p><button id="more">more</button></p>
-<script>
-"use strict";
-const data = /*DATA*/null;
 const $ = id => document.getElementById(id);
 const make = (tag, text, attributes) => {
   const element = document.createElement(tag);
@@ -80,8 +20,6 @@ const table = (cells, numbersFrom, name) => {
   });
   return shown;
 };
-document.title = data.title;
-$("title").textContent = data.title;
 const systems = table(data.table, 2, "systems");
 $("table").append(systems);
 // The best number of each column of metrics.
@@ -221,5 +159,3 @@ if (data.parameters.length) {
   const items = $("parameters").appendChild(make("ul"));
   data.parameters.forEach(line => items.append(make("li", line)));
 }
-</script>
-</html>
