@@ -10,6 +10,7 @@ use clickvec::collection::Collection;
 use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
 use clickvec::eval::{TestSetFiles, read_test_set, read_topics};
+use clickvec::math::Level;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{Corpus, RankerSpec, Resources, Stored, System};
 use clickvec::tables::read_titles;
@@ -184,7 +185,10 @@ fn checkpoint(data: &[u8]) {
     let folder = folder();
     let output = folder.join("stopped");
     let _ = std::fs::remove_file(&output);
-    std::fs::copy(frozen("checkpoint/stopped.partial"), folder.join("stopped.partial")).unwrap();
+    let partial = Path::new(env!("CARGO_MANIFEST_DIR")).join("beside/stopped.partial");
+    std::fs::copy(partial, folder.join("stopped.partial")).unwrap();
+    // That of the run that was stopped.
+    Level::limit(Level::Plain);
     let clicks = &frozen("clicks.tsv");
     let lstm = LstmConfig { cells: 4, ..LstmConfig::default() };
     let config = TrainConfig {
