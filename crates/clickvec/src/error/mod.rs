@@ -296,7 +296,9 @@ impl Error {
             | Error::NotReplaceable { .. }
             | Error::NoFolder { .. }
             | Error::Resume { .. } => ErrorKind::Output,
-            Error::Io { .. } | Error::ReadAt { .. } | Error::OutOfMemory { .. } => ErrorKind::System,
+            Error::Io { .. } | Error::ReadAt { .. } | Error::OutOfMemory { .. } | Error::NoMemory { .. } => {
+                ErrorKind::System
+            }
             Error::Cancelled => ErrorKind::Cancelled,
         }
     }
