@@ -3,6 +3,7 @@
 
 use clickvec::Error;
 use clickvec::error::{LearnFault, PlanFault, TestSetFault};
+use clickvec::train::SettingFault;
 
 /// A fault, and what to do about it.
 pub(crate) fn told(error: &Error) -> String {
@@ -13,38 +14,64 @@ pub(crate) fn told(error: &Error) -> String {
 }
 
 /// What to do about a fault, where an option can help and the fault does not say so itself.
-pub(crate) fn advice(error: &Error) -> Option<&'static str> {
+fn advice(error: &Error) -> Option<&'static str> {
     match error {
         Error::Plan(PlanFault::NoClicks) | Error::Learn { fault: LearnFault::NoClicks, .. } => {
             Some("name a log with --clicks")
         }
         Error::Plan(PlanFault::InUse { .. }) => Some("--cache names the folder"),
         Error::Plan(PlanFault::JudgedValidation { .. }) => Some("--validation names it"),
-        Error::TooFewPairs { .. } => Some("or lower --pairs"),
-        Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
-        Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
+        Error::Plan(PlanFault::Row { fault, .. } | PlanFault::Training { fault, .. }) => advice(fault),
         Error::Learn { fault: LearnFault::TooFewTitles { .. }, .. } => Some("name the collection with --titles"),
         Error::Learn { fault: LearnFault::TooFewTexts { .. }, .. } => {
             Some("name the collection with --titles, or lower min-count")
         }
-        Error::Learn { fault: LearnFault::NoClicks, .. } => Some("name a log with --clicks"),
         Error::Learn { ranker: "vectors", fault: LearnFault::NoFile { .. } } => Some("name it with --vectors"),
-        Error::Learn { fault: LearnFault::NoFile { .. }, .. } => {
-            Some("name it with --contiguous FILE or --load FOLDER")
-        }
-        Error::Plan(PlanFault::Row { fault, .. } | PlanFault::Training { fault, .. }) => advice(fault),
-        Error::Learn { fault: LearnFault::TooFewTitles { .. } | LearnFault::TooFewTexts { .. }, .. } => {
-            Some("name the collection with --titles")
-        }
-        Error::Learn { ranker: "vectors", fault: LearnFault::NoFile { .. } } => Some("name it with --vectors"),
-        Error::Learn { ranker: "skip-thought", fault: LearnFault::NoFile { .. } } => {
-            Some("name it with --contiguous FILE or --load FOLDER")
-        }
+        Error::Learn { fault: LearnFault::NoFile { .. }, .. } => Some("name it with --contiguous FILE or --load FOLDER"),
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
         Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
+        Error::Setting(fault) => advice_on_setting(fault),
+        Error::Init(_) => Some("--init names it"),
+        Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
+        Error::TooFewPairs { .. } => Some("--pairs sets how many"),
+        Error::Resume { .. } => Some("leave --resume out"),
         _ => None,
     }
+}
+
+/// The options that a setting is given by.
+fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
+    Some(match fault {
+        SettingFault::NotPositive { name, .. } | SettingFault::Zero { name } => match *name {
+            "gamma" => "--gamma sets it",
+            "learning rate" => "--learning-rate sets it",
+            "clip norm" => "--clip-norm sets it",
+            "init range" => "--init-range sets it",
+            "minibatch" => "--minibatch sets it",
+            "epochs" => "--epochs sets it",
+            "max words" => "--max-words sets it",
+            "max trigrams" => "--max-trigrams sets it",
+            "bptt words" => "--bptt-words sets it",
+            "patience" => "--patience sets it",
+            "negatives" => "--negatives sets it",
+            "members" => "--members sets it",
+            "title gamma" => "--title-gamma sets it",
+            "title minibatch" => "--title-minibatch sets it",
+            "title learning rate" => "--title-learning-rate sets it",
+            _ => return None,
+        },
+        SettingFault::Chance { .. } => "--augment and --title-views set it",
+        SettingFault::Negative { .. } => "--titles-among-clicks sets it",
+        SettingFault::NothingToLearnFrom => "name a log with --clicks or titles with --titles",
+        SettingFault::AllUniform => "--negatives and --negative-source set them",
+        SettingFault::Alone => "--minibatch and --negative-source set them",
+        SettingFault::PerGate { .. } => "--bptt sets them",
+        SettingFault::BpttWords { .. } => "--bptt-words sets it",
+        SettingFault::Precision { .. } | SettingFault::NoAmx { .. } => "--precision sets it",
+        SettingFault::NoValidation { .. } => "--validation names it",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

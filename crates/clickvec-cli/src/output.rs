@@ -76,11 +76,6 @@ pub(crate) fn complain(error: &anyhow::Error) {
             _ => {}
         }
     }
-    // Of the innermost one that has any.
-    let of_library = error.chain().filter_map(|cause| cause.downcast_ref::<clickvec::Error>());
-    if let Some(advice) = of_library.filter_map(advice::advice).last() {
-        text = format!("{text}; {advice}");
-    }
     note(format_args!("error: {text}"));
 }
 

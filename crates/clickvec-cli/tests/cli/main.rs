@@ -13,6 +13,7 @@ mod harness;
 mod help;
 mod index;
 mod inspect;
+mod interrupt;
 mod pipes;
 mod places;
 mod prepare;

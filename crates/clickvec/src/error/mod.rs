@@ -148,8 +148,8 @@ pub enum Error {
     },
     /// A simulation of so few titles that its log would never be as long as wanted.
     #[error(
-        "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; give more \
-         titles"
+        "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; ask for fewer pairs, or give \
+         more titles"
     )]
     TooFewPairs {
         /// Pairs of the log.

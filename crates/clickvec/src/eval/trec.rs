@@ -1,11 +1,12 @@
 //! Reading and writing TREC qrels and runs, so that trec_eval and similar tools can check every number.
 
 use std::collections::HashSet;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 use std::path::Path;
 
 use super::judgments::{MAX_GRADE, grade};
 use crate::error::{Error, Result, TableFault, shortened};
+use crate::tables::{FoundLine, Lines};
 
 /// The longest line that is read, in bytes; ids and numbers need far less.
 const MAX_LINE: usize = 1 << 20;
@@ -117,27 +118,23 @@ fn table(path: &Path, line: u64, fault: TableFault) -> Error {
 
 /// The lines of `input` that are not blank, each with its number through `parse`. A byte order mark is skipped.
 pub(super) fn read_lines<T>(
-    mut input: impl BufRead,
+    input: impl BufRead,
     path: &Path,
     mut parse: impl FnMut(u64, &str) -> Result<T, TableFault>,
 ) -> Result<Vec<T>> {
     let mut parsed = Vec::new();
     let mut bytes = Vec::new();
-    for line in 1.. {
-        bytes.clear();
-        // One byte more than a line may have, its end included, tells a long line from a longest one.
-        let mut bounded = (&mut input).take(MAX_LINE as u64 + 1);
-        let read = bounded.read_until(b'\n', &mut bytes).map_err(|source| Error::io(path, "read", source))?;
-        if read == 0 {
-            break;
+    let mut lines = Lines::new(input, MAX_LINE);
+    loop {
+        let found = lines.next(&mut bytes).map_err(|source| Error::io(path, "read", source))?;
+        let line = lines.number();
+        match found {
+            FoundLine::End => break,
+            FoundLine::TooLong => return Err(table(path, line, TableFault::LineTooLong { limit: MAX_LINE })),
+            FoundLine::Whole => {}
         }
-        let content = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-        if content.len() > MAX_LINE {
-            return Err(table(path, line, TableFault::LineTooLong { limit: MAX_LINE }));
-        }
-        let text = std::str::from_utf8(content)
+        let text = std::str::from_utf8(&bytes)
             .map_err(|fault| table(path, line, TableFault::NotUtf8 { byte: fault.valid_up_to() + 1 }))?;
-        let text = text.strip_prefix('\u{feff}').filter(|_| line == 1).unwrap_or(text);
         if !text.trim_ascii().is_empty() {
             parsed.push(parse(line, text).map_err(|fault| table(path, line, fault))?);
         }

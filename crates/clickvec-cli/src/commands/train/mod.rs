@@ -10,13 +10,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Parser;
-use clickvec::Error;
 use clickvec::clicks::ClickSource;
 use clickvec::eval::{TestSetFiles, files_of_test_set};
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::TITLE;
-use clickvec::train::{Event, Outcome, Output, SettingFault, TrainOptions, train_to_file};
+use clickvec::train::{Event, Outcome, Output, TrainOptions, train_to_file};
 
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
@@ -170,7 +169,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     });
     reporter.close();
-    match outcome.map_err(with_flags)? {
+    match outcome? {
         Outcome::Finished(written) => reporter.done(&args.output, &written),
         Outcome::Cancelled => {
             let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
@@ -181,37 +180,4 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     reporter.result()?;
     Ok(Answer::Done)
-}
-
-/// The library's error, with the flags that have to do with it: the library knows none.
-pub(crate) fn with_flags(error: Error) -> anyhow::Error {
-    let text = match &error {
-        Error::Setting(fault) => format!("{}: {error}", flags_of(fault)),
-        Error::Init(_) => format!("`--init`: {error}"),
-        Error::Diverged { .. } => format!("{error} (`--learning-rate`, `--clip-norm`)"),
-        Error::Resume { .. } => format!("{error} (without `--resume`)"),
-        _ => return error.into(),
-    };
-    anyhow::Error::new(error).context(text)
-}
-
-/// The flags that a setting is given by.
-fn flags_of(fault: &SettingFault) -> String {
-    let flags: &[&str] = match fault {
-        SettingFault::NotPositive { name, .. } | SettingFault::Zero { name } => {
-            return format!("`--{}`", name.replace(' ', "-"));
-        }
-        SettingFault::Chance { .. } => &["--augment", "--title-views"],
-        SettingFault::Negative { .. } => &["--titles-among-clicks"],
-        SettingFault::NothingToLearnFrom => &["--clicks", "--titles"],
-        SettingFault::Size(_) => &["--encoder"],
-        SettingFault::AllUniform => &["--negatives", "--negative-source"],
-        SettingFault::Alone => &["--minibatch", "--negative-source"],
-        SettingFault::PerGate { .. } => &["--bptt"],
-        SettingFault::BpttWords { .. } => &["--bptt-words"],
-        SettingFault::Precision { .. } | SettingFault::NoAmx { .. } => &["--precision"],
-        SettingFault::NoValidation { .. } => &["--validation"],
-        _ => &["a setting"],
-    };
-    flags.iter().map(|flag| format!("`{flag}`")).collect::<Vec<_>>().join(", ")
 }

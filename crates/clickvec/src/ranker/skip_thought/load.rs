@@ -2,7 +2,7 @@
 //! weights in `uni_skip.npz` and `bi_skip.npz`. Sizes follow from the arrays; the `.pkl` files next to them are not read.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use zip::ZipArchive;
@@ -14,6 +14,7 @@ use super::{PARTS, Part, SYSTEM, SkipThought, fault};
 use crate::error::{Error, LearnFault, Result};
 use crate::files::open_plain;
 use crate::math::Matrix;
+use crate::tables::{FoundLine, Lines};
 use crate::text::{Interner, WordBuffer, for_each_word};
 
 /// The line of the dictionary whose vector stands for unknown words, and one that stands for no word.
@@ -49,20 +50,19 @@ impl Dictionary {
     /// A word's line is the one that says just this word; or, if there is none, the first that becomes it when it is
     /// read as a text: the dictionary has words with capitals and punctuation, our texts have neither.
     fn read(path: &Path) -> Result<Dictionary> {
-        let mut reader = open(path)?.0;
+        let mut lines = Lines::new(open(path)?.0, MOST_LINE_BYTES);
         let (mut line, mut buffer) = (Vec::new(), WordBuffer::default());
         let (mut vocabulary, mut line_of, mut unknown) = (Interner::default(), Vec::new(), None);
         let mut others: Vec<(usize, String)> = Vec::new();
         for number in 0.. {
-            line.clear();
-            let mut limited = std::io::Read::take(&mut reader, MOST_LINE_BYTES as u64);
-            if limited.read_until(b'\n', &mut line).map_err(|source| Error::io(path, "read", source))? == 0 {
-                line_of.push(number);
-                break;
-            }
             let bad = |found: String| bad(path, "words, one a line, in UTF-8", found);
-            if line.len() == MOST_LINE_BYTES {
-                return Err(bad(format!("a line of {MOST_LINE_BYTES} bytes or more")));
+            match lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? {
+                FoundLine::Whole => {}
+                FoundLine::TooLong => return Err(bad(format!("a line of more than {MOST_LINE_BYTES} bytes"))),
+                FoundLine::End => {
+                    line_of.push(number);
+                    break;
+                }
             }
             let text =
                 std::str::from_utf8(&line).map_err(|_| bad(format!("line {} in another encoding", number + 1)))?;

@@ -1,12 +1,12 @@
 //! Running text to learn from: sentences in their order.
 
-use std::io::BufRead;
 use std::path::Path;
 
 use super::model::Tuple;
 use crate::error::{Error, LearnFault, Result};
 use crate::files;
 use crate::ranker::corpus::WordLists;
+use crate::tables::{FoundLine, Lines, MAX_LINE_BYTES};
 use crate::text::{Interner, WordBuffer, for_each_word};
 
 /// Words of a sentence that are learnt from; the authors' program leaves longer sentences out.
@@ -33,18 +33,27 @@ impl Sentences {
     /// Reads a file with a sentence a line, an empty line between documents; at most `most` words get numbers.
     pub(super) fn read(path: &Path, most: usize, ranker: &'static str) -> Result<Sentences> {
         let failed = |source| Error::io(path, "read", source);
-        let mut reader = files::open(path)?;
+        let mut lines = Lines::new(files::open(path)?, MAX_LINE_BYTES);
         let (mut all, mut counts) = (Interner::default(), Vec::new());
         let (mut raw, mut follows, mut inside) = (WordLists::default(), Vec::new(), false);
         let (mut line, mut buffer, mut words) = (Vec::new(), WordBuffer::default(), Vec::new());
-        while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+        loop {
+            match lines.next(&mut line).map_err(failed)? {
+                FoundLine::Whole => {}
+                FoundLine::End => break,
+                FoundLine::TooLong => {
+                    let what = "sentences, one a line";
+                    let found = format!("more than {MAX_LINE_BYTES} bytes in line {}", lines.number());
+                    let fault = LearnFault::BadFile { path: path.to_owned(), what, found };
+                    return Err(Error::Learn { ranker, fault });
+                }
+            }
             words.clear();
             for_each_word(&String::from_utf8_lossy(&line), &mut buffer, |word| {
                 if words.len() < MOST_WORDS {
                     words.push(all.intern(word).0);
                 }
             });
-            line.clear();
             counts.resize(all.len(), 0u64);
             words.iter().for_each(|&word| counts[word as usize] += 1);
             if !words.is_empty() {
@@ -146,6 +155,23 @@ mod tests {
             let error = read(text, 10).unwrap_err();
             assert!(matches!(error, Error::Learn { fault: LearnFault::BadFile { .. }, .. }), "{text}: {error}");
         }
+    }
+
+    /// A few kilobytes of gzip make a line that would fill the memory.
+    #[test]
+    fn a_line_without_an_end_is_refused_and_never_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text.gz");
+        let mut gzip =
+            flate2::write::GzEncoder::new(std::fs::File::create(&path).unwrap(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gzip, b"red door\nred lamp\n").unwrap();
+        let megabyte = "red door ".repeat(1 << 17);
+        for _ in 0..100 {
+            std::io::Write::write_all(&mut gzip, megabyte.as_bytes()).unwrap();
+        }
+        gzip.finish().unwrap();
+        let error = Sentences::read(&path, 10, "skip-thought").unwrap_err().to_string();
+        assert!(error.contains("found more than 67108864 bytes in line 3"), "{error}");
     }
 
     #[test]

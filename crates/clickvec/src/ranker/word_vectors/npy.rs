@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 use super::reader::{Builder, MAX_DIMENSION, Stop, at_line};
 use crate::error::{VectorFileFault, VectorPlace, shortened};
 use crate::npy::{Fault, Reader};
+use crate::tables::{FoundLine, Lines};
 
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 1 << 20;
@@ -61,24 +62,22 @@ pub(super) fn read(source: impl BufRead, builder: &mut Builder) -> Result<Option
 }
 
 /// The texts of the rows, one a line.
-pub(super) fn read_texts(mut source: impl BufRead, rows: &Rows, builder: &mut Builder) -> Result<(), Stop> {
+pub(super) fn read_texts(source: impl BufRead, rows: &Rows, builder: &mut Builder) -> Result<(), Stop> {
     let Rows { dimension, numbers } = rows;
     let expected = (numbers.len() / dimension) as u64;
     let mut bytes = Vec::new();
+    let mut lines = Lines::new(source, MAX_TEXT);
     for (line, vector) in (1..).zip(numbers.chunks_exact(*dimension)) {
-        bytes.clear();
-        source.by_ref().take(MAX_TEXT as u64 + 1).read_until(b'\n', &mut bytes)?;
-        if bytes.is_empty() {
-            return fault(VectorFileFault::Texts { expected, found: line - 1 });
-        }
-        if bytes.len() > MAX_TEXT {
-            return at_line(line, VectorFileFault::LineTooLong { limit: MAX_TEXT });
+        match lines.next(&mut bytes)? {
+            FoundLine::End => return fault(VectorFileFault::Texts { expected, found: line - 1 }),
+            FoundLine::TooLong => return at_line(line, VectorFileFault::LineTooLong { limit: MAX_TEXT }),
+            FoundLine::Whole => {}
         }
         let Ok(text) = std::str::from_utf8(&bytes) else { return at_line(line, VectorFileFault::NotUtf8) };
         builder.add(text.trim(), vector, VectorPlace::Line(line), true)?;
     }
-    match source.fill_buf()?.is_empty() {
-        true => Ok(()),
-        false => fault(VectorFileFault::Texts { expected, found: expected + 1 }),
+    match lines.next(&mut bytes)? {
+        FoundLine::End => Ok(()),
+        _ => fault(VectorFileFault::Texts { expected, found: expected + 1 }),
     }
 }

@@ -13,6 +13,7 @@ use super::SYSTEM;
 use super::npy;
 use crate::error::{Error, LearnFault, Result, VectorFileFault, VectorPlace, shortened};
 use crate::files;
+use crate::tables::{FoundLine, Lines};
 use crate::text::{Interner, WordBuffer, for_each_word};
 
 /// The largest dimension that is read.
@@ -151,19 +152,17 @@ fn is_text(rest: &[u8], dimension: usize) -> bool {
     numbers.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n'))
 }
 
-fn read_text(mut source: impl BufRead, header: Result<Header, usize>, builder: &mut Builder) -> Result<(), Stop> {
+fn read_text(source: impl BufRead, header: Result<Header, usize>, builder: &mut Builder) -> Result<(), Stop> {
     let dimension = header.map_or_else(|dimension| dimension, |header| header.dimension);
     builder.begin(dimension);
     let limit = MAX_WORD + MAX_NUMBER * dimension;
     let (mut bytes, mut numbers, mut found) = (Vec::new(), Vec::with_capacity(dimension), 0);
+    let mut lines = Lines::new(source, limit);
     for line in 1.. {
-        bytes.clear();
-        source.by_ref().take(limit as u64 + 1).read_until(b'\n', &mut bytes)?;
-        if bytes.len() > limit {
-            return at_line(line, VectorFileFault::LineTooLong { limit });
-        }
-        if bytes.is_empty() {
-            break;
+        match lines.next(&mut bytes)? {
+            FoundLine::End => break,
+            FoundLine::TooLong => return at_line(line, VectorFileFault::LineTooLong { limit }),
+            FoundLine::Whole => {}
         }
         // Some programs cut words in the middle of a letter; such a word is in no text.
         let text = String::from_utf8_lossy(&bytes);

@@ -1,0 +1,124 @@
+//! Ctrl-C and SIGTERM in the middle of a training: nothing is lost, and nothing that was there before.
+#![cfg(unix)]
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Folder, program};
+
+const RUN: [&str; 11] =
+    ["train", "--clicks", "clicks.tsv", "--cells", "24", "--minibatch", "8", "--preset", "paper", "--negatives", "2"];
+
+/// A run that is watched: it ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    fn start(folder: &Folder, arguments: &[&str], stdout: Stdio) -> Running {
+        let mut command = Command::new(program());
+        command.args(arguments).current_dir(folder.path("")).stdout(stdout).stderr(Stdio::piped());
+        Running(command.spawn().unwrap())
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap();
+        assert!(status.success(), "kill {name}");
+    }
+
+    /// Waits until the run has written this file.
+    fn wait_for(&mut self, folder: &Folder, name: &str) {
+        let started = Instant::now();
+        while !folder.path(name).exists() {
+            assert!(self.0.try_wait().unwrap().is_none(), "the run ended before it wrote {name}");
+            assert!(started.elapsed() < Duration::from_secs(120), "{name} never came");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The exit status and what was said on standard error.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (self.0.wait().unwrap().code(), said)
+    }
+}
+
+#[test]
+fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
+    let folder = Folder::with_data();
+    let run = [&RUN[..], &["--epochs", "60"]].concat();
+    folder.run(&[&run[..], &["--output", "alone"]].concat()).code(0);
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        folder.write("m", "what was here");
+        let stopped = [&run[..], &["--output", "m", "--checkpoint-every", "1000000", "--resume"]].concat();
+        // Killed: what is at the output is no model, so that the run begins anew.
+        let mut running = Running::start(&folder, &stopped, Stdio::null());
+        running.wait_for(&folder, "m.partial");
+        running.signal(signal);
+        let (code, said) = running.end();
+        assert_eq!(code, Some(status), "{said}");
+        assert!(said.contains("m: stopped, nothing was written to it; `--resume` goes on from m.checkpoint"), "{said}");
+        assert_eq!(folder.read("m"), "what was here");
+        folder.run(&stopped).code(0).says("resumed in epoch");
+        assert!(std::fs::read(folder.path("m")).unwrap() == std::fs::read(folder.path("alone")).unwrap());
+        std::fs::remove_file(folder.path("m")).unwrap();
+    }
+}
+
+#[test]
+fn without_checkpoints_the_last_epoch_is_left() {
+    let folder = Folder::with_data();
+    let run = [&RUN[..], &["--epochs", "20000", "--output", "m", "--json"]].concat();
+    let mut running = Running::start(&folder, &run, Stdio::null());
+    running.wait_for(&folder, "m.partial");
+    running.signal("-INT");
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(
+        said.contains("m: stopped, nothing was written to it; the model of the last epoch to be kept is in m.partial")
+    );
+    assert!(!folder.path("m").exists() && !folder.path("m.checkpoint").exists());
+    folder.run(&["inspect", "m.partial"]).code(0);
+}
+
+/// A program that is stuck, here because nobody reads what it prints, hears the first signal and can do nothing.
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let folder = Folder::with_data();
+    let run = [&RUN[..], &["--epochs", "20000", "--output", "m", "--json"]].concat();
+    let mut running = Running::start(&folder, &run, Stdio::piped());
+    running.wait_for(&folder, "m.partial");
+    let written = || std::fs::metadata(folder.path("m.partial")).and_then(|data| data.modified()).ok();
+    let (mut last, mut since) = (written(), Instant::now());
+    while since.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(20));
+        if written() != last {
+            (last, since) = (written(), Instant::now());
+        }
+        assert!(running.0.try_wait().unwrap().is_none(), "the run was to be stuck");
+    }
+    running.signal("-INT");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(running.0.try_wait().unwrap().is_none(), "the first signal is a request");
+    running.signal("-INT");
+    let asked = Instant::now();
+    assert_eq!(running.0.wait().unwrap().code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(10));
+    assert!(!folder.path("m").exists());
+}
+
+#[test]
+fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
+    let folder = Folder::with_data();
+    for output in ["newdir/", "newdir/.", "."] {
+        folder.run(&[&RUN[..], &["--output", output]].concat()).code(2).prints_nothing();
+    }
+    assert!(!folder.path("newdir").exists());
+}
