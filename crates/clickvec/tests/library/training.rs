@@ -40,7 +40,8 @@ fn the_loss_falls_and_the_model_ranks() {
         let config = TrainConfig { encoder, epochs: 12, ..small(optimizer) };
         let config = TrainConfig { learning_rate: if optimizer == OptimizerKind::Sgd { 0.1 } else { 0.01 }, ..config };
         let how = How { validation: Some(&judged), ..How::default() };
-        let events = place.train(&config, how).expect("trained");
+        let mut events = Vec::new();
+        let written = place.train_with(&config, how, &mut |event| events.push(event.clone())).expect("trained");
         let reports = epochs(&events);
         let losses: Vec<f64> = reports.iter().map(|report| report.loss).collect();
         assert!(losses[11] < 0.5 * losses[0], "{config:?}: {losses:?}");
@@ -54,11 +55,9 @@ fn the_loss_falls_and_the_model_ranks() {
         assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
         assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
 
-        let Some(Event::Done { model, fingerprint, epoch: 12, already: false }) = events.last() else {
-            panic!("{:?}", events.last())
-        };
-        let model = Model::load(model).expect("a model");
-        assert_eq!(model.fingerprint(), fingerprint);
+        assert_eq!((written.epoch, written.already), (12, false));
+        let model = Model::load(&place.output()).expect("a model");
+        assert_eq!(model.fingerprint(), written.fingerprint);
         assert_eq!((model.training().epoch, model.training().updates), (12, 72));
         assert_eq!(model.training().loss, losses[11]);
         assert_eq!(model.training().config, config);
@@ -236,14 +235,15 @@ fn a_finished_run_is_not_run_again() {
         let place = Place::new(&log_rows(120, 5));
         let how = How { validation, resume: true, ..How::default() };
         place.train(&config, how).expect("trained");
-        let (events, bytes) = (place.train(&config, how).expect("nothing to do"), place.model());
-        assert!(epochs(&events).is_empty(), "{config:?}");
-        assert!(matches!(events.last(), Some(Event::Done { already: true, .. })), "{config:?}");
+        let bytes = place.model();
+        let mut events = Vec::new();
+        let written = place.train_with(&config, how, &mut |event| events.push(event.clone())).expect("nothing to do");
+        assert!(epochs(&events).is_empty() && written.already && bytes == place.model(), "{config:?}");
         let other = TrainConfig { seed: 77, ..config };
         let refused = place.train(&other, how).expect_err("another run is not resumed").to_string();
         assert!(refused.contains("seed 77 instead of 1") && bytes == place.model(), "{refused}");
-        let events = place.train(&other, How { resume: false, ..how }).expect("trained");
-        assert!(matches!(events.last(), Some(Event::Done { already: false, .. })), "anew");
+        let written = place.train_with(&other, How { resume: false, ..how }, &mut |_| ()).expect("trained");
+        assert!(!written.already, "anew");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Vectors as NumPy writes them, and the texts next to them.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use super::reader::{Builder, MAX_DIMENSION, Stop, at_line};
 use crate::error::{VectorFileFault, VectorPlace, shortened};
