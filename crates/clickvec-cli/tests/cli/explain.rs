@@ -108,7 +108,7 @@ fn keywords_of_every_encoder() {
     assert!(text.contains("*hammer*") && text.contains("cells of 8, left to right"), "{text}");
     assert!(text.contains("mean input gate") && text.contains("changed by more than 0"), "{text}");
     let line = text.lines().find(|line| line.starts_with("cells of 8")).unwrap();
-    assert_eq!(line.split_whitespace().skip(5).collect::<Vec<_>>(), ["-", "8", "8", "8", "8", "8"]);
+    assert_eq!(line.split_whitespace().skip(6).collect::<Vec<_>>(), ["-", "8", "8", "8", "8", "8"]);
     let text = run("bilstm", &[]).code(0).stdout();
     assert!(text.contains("left to right") && text.contains("right to left"), "{text}");
     let lines = run("clsm", &["--json"]).code(0).json_lines();
