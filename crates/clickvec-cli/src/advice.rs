@@ -27,7 +27,9 @@ fn advice(error: &Error) -> Option<&'static str> {
             Some("name the collection with --titles, or lower min-count")
         }
         Error::Learn { ranker: "vectors", fault: LearnFault::NoFile { .. } } => Some("name it with --vectors"),
-        Error::Learn { fault: LearnFault::NoFile { .. }, .. } => Some("name it with --contiguous FILE or --load FOLDER"),
+        Error::Learn { fault: LearnFault::NoFile { .. }, .. } => {
+            Some("name it with --contiguous FILE or --load FOLDER")
+        }
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
         Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
