@@ -101,7 +101,9 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
         for event in events {
             if let Event::Epoch(report) = event {
                 of_epochs.push(report.loss as f32);
-                of_epochs.push(report.validation.expect("validated").get(Metric::Ndcg10) as f32);
+                of_epochs
+                    .push(report.validation.and_then(|score| score.metrics).expect("validated").get(Metric::Ndcg10)
+                        as f32);
             }
         }
         all.push((format!("{optimizer:?}: loss and NDCG of each epoch"), of_epochs, AFTER_TRAINING));

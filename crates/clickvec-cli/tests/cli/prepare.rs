@@ -131,7 +131,8 @@ fn queries_of_few_users_are_left_out_of_both_files() {
     let queries = |name: &str| -> Vec<String> {
         folder.read(name).lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     };
-    prepare(&folder, &split).code(0).says("query of fewer than 5 users").says("8 queries");
+    let run = prepare(&folder, &split).code(0).says("query of fewer than 5 users").says("8 queries");
+    run.says("warning: 23 % of the clicks are left out, 44 of 189, in 8 queries: fewer than 5 users clicked");
     assert_eq!(queries("clicks.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
     assert_eq!(queries("held.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
     prepare(&folder, &[&split[..], &["--min-users", "8"]].concat()).code(0);

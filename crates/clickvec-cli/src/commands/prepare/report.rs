@@ -13,6 +13,8 @@ use crate::{output, progress, table};
 
 /// The longest bar of a histogram.
 const BAR_WIDTH: usize = 40;
+/// The part of the clicks that is said first where the limit of users costs as many.
+const WORTH_KNOWING: f64 = 0.1;
 
 /// What programs read.
 #[derive(Serialize)]
@@ -32,6 +34,9 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     }
     let rate = progress::rate(report.rows as f64 / time.as_secs_f64().max(1e-9));
     let _ = writeln!(text, "read {} rows in {}, {rate} rows/s", output::count(report.rows), progress::duration(time));
+    if let Some(cost) = cost_of_privacy(report) {
+        let _ = writeln!(text, "{cost}");
+    }
     let _ = writeln!(text, "{}", table::show(&mut facts));
     for row in &report.first_broken {
         let reason = output::printable(&row.reason);
@@ -116,6 +121,26 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         );
     }
     text
+}
+
+/// What leaving out queries of few users costs, if that is a part of the clicks worth knowing of.
+fn cost_of_privacy(report: &Report) -> Option<String> {
+    let (few, least) = (&report.too_few_users, report.min_users?);
+    let share = few.clicks as f64 / report.clicks.max(1) as f64;
+    if share < WORTH_KNOWING {
+        return None;
+    }
+    let fewer = match least {
+        0..=2 => "; `--min-users 1` keeps them, with what single people typed".to_owned(),
+        _ => "; `--min-users 2` keeps more of them, and what fewer people typed".to_owned(),
+    };
+    Some(format!(
+        "warning: {:.0} % of the clicks are left out, {} of {}, in {}: fewer than {least} users clicked for their query{fewer}",
+        100.0 * share,
+        output::count(few.clicks),
+        output::count(report.clicks),
+        output::counted(few.queries, "query"),
+    ))
 }
 
 /// What of a table of titles or queries says nothing, or not the same twice.
