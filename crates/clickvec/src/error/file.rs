@@ -88,7 +88,7 @@ pub enum FileFault {
         found: String,
     },
     /// A fusion is not of rankers with a weight each.
-    #[error("expected a weight for each member, found {weights} weights for {members} members; the file is damaged")]
+    #[error("expected a weight for each member, found {weights} weights for {members} members")]
     Weights {
         /// How many weights there are.
         weights: usize,
@@ -96,7 +96,7 @@ pub enum FileFault {
         members: usize,
     },
     /// A fusion names a member that is not a file of its own in the same folder.
-    #[error("expected the names of other files in the same folder, each once, found `{found}`; the file is damaged")]
+    #[error("expected the names of other files in the same folder, each once, found `{found}`")]
     MemberName {
         /// The name, shortened.
         found: String,

@@ -197,13 +197,11 @@ mod tests {
             save(&path, FusionMethod::ReciprocalRank { k }, members).unwrap_err().to_string()
         };
         assert!(refused(&[], 60.0).contains("0 weights for 0 members"));
-        assert!(refused(&MEMBERS, -1.0).contains("k = -1, not above -1"));
-        assert!(refused(&[("bm25.safetensors", -0.5)], 60.0).contains("the weight -0.5"));
-        assert!(refused(&[("bm25.safetensors", f64::NAN)], 60.0).contains("the weight NaN"));
-        assert!(
-            refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("the member `bm25.safetensors`, not the name of another")
-        );
-        assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("the member `./bm25.safetensors`"));
+        assert!(refused(&MEMBERS, -1.0).contains("expected a number above -1 in `k`, found -1"));
+        assert!(refused(&[("bm25.safetensors", -0.5)], 60.0).contains("in `weights`, found -0.5"));
+        assert!(refused(&[("bm25.safetensors", f64::NAN)], 60.0).contains("in `weights`, found NaN"));
+        assert!(refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("each once, found `bm25.safetensors`"));
+        assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("each once, found `./bm25.safetensors`"));
         assert!(refused(&[("lsa.safetensors", 1.0)], 60.0).contains("lsa.safetensors: cannot open"));
         assert!(!path.exists());
 
@@ -245,7 +243,7 @@ mod tests {
             let settings = Settings { method: FusionMethod::MinMax, members: vec![member(file)] };
             write_parts(&path, settings, &one(Numbers::F64(vec![1.0]))).unwrap();
             let message = load(&path).err().expect("a fault").to_string();
-            assert!(message.contains("not the name of another file beside it"), "{file}: {message}");
+            assert!(message.contains("expected the names of other files in the same folder"), "{file}: {message}");
         }
         let cases = [
             (
@@ -253,7 +251,7 @@ mod tests {
                 one(Numbers::F32(vec![1.0])),
                 "expected `weights` to be F64 [1], found F32 [1]",
             ),
-            (vec![member("bm25.safetensors")], one(Numbers::F64(vec![-1.0])), "the weight -1"),
+            (vec![member("bm25.safetensors")], one(Numbers::F64(vec![-1.0])), "in `weights`, found -1"),
             (vec![], one(Numbers::F64(vec![1.0])), "1 weights for 0 members"),
             (
                 vec![member("fusion.safetensors")],

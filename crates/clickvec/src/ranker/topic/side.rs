@@ -65,7 +65,7 @@ impl Side {
 
     /// The number of occurrences of the rows before this one.
     pub(super) fn first_occurrence(&self, row: usize) -> usize {
-        self.occurrences.range(row).start
+        if row == 0 { 0 } else { self.occurrences.range(row - 1).end }
     }
 }
 
