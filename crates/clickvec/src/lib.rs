@@ -1,32 +1,96 @@
-//! Sentence vectors learned from a search engine's click log.
+//! Sentence vectors learned from a search engine's click log, search with them, and judging whether they are better.
+//!
+//! Train a model from pairs of query and clicked title, and search with it:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use clickvec::search::{Answer, Searcher};
+//! use clickvec::tables::Title;
+//! use clickvec::train::{ClickSource, TrainConfig, TrainOptions, train};
+//!
+//! # fn main() -> clickvec::Result<()> {
+//! let clicks = [("couch", "leather sofa", 3.0), ("desk lamp", "lamp for a desk", 1.0)];
+//! let config = TrainConfig { epochs: 2, ..TrainConfig::default() };
+//! let outcome = train(&config, ClickSource::pairs(clicks), TrainOptions::default(), &mut |_| ControlFlow::Continue(()))?;
+//! let model = outcome.finished().expect("nothing cancels it");
+//!
+//! let titles = ["leather sofa", "lamp for a desk"];
+//! let titles = titles.iter().enumerate().map(|(id, &title)| Title { id: id.to_string(), title: title.to_owned() });
+//! let searcher = Searcher::encode(&model, titles)?;
+//! if let Answer::Found(results) = searcher.search("lether couch", 1)? {
+//!     println!("{} {:.3}", results[0].title, results[0].score);
+//! #   assert_eq!(results.len(), 1);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Vectors for other programs have unit length, so that a dot product is the score of a search:
+//!
+//! ```
+//! use clickvec::model::{Model, Side};
+//!
+//! # fn main() -> clickvec::Result<()> {
+//! # let path = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/lstm.safetensors"));
+//! let model = Model::load(path)?;
+//! let vectors = model.embedder(Side::Query).embed(&["oak vanity", "garden hose"]);
+//! assert_eq!(vectors.len(), 2 * model.dimension());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`train`] | learning a model from a file or any iterator of pairs |
+//! | [`model`] | a trained model, and the vectors of texts |
+//! | [`search`] | titles for a query, from memory or an index on disk |
+//! | [`ranker`] | BM25 and the other systems of the papers' tables, and a trait for one of your own |
+//! | [`eval`] | NDCG and the other metrics, and tests of differences |
+//! | [`table`] | many systems compared by cross validation |
+//! | [`explain`] | why a title matches a query |
+//! | [`encoder`] | the kinds of encoder and their sizes; what happened inside one |
+//! | [`tables`] | reading titles and other tables |
+//! | [`vectors`] | vectors in files of other programs |
+//! | [`simulate`], [`click_model`] | click logs with known truth; how often each position is looked at |
+//!
+//! Modules that this page does not list are shared by the crates of the project; they may change at any time.
 
 pub mod click_model;
+#[doc(hidden)]
 pub mod clicks;
 pub mod encoder;
 pub mod error;
 pub mod eval;
 pub mod explain;
+#[doc(hidden)]
 pub mod files;
 pub mod index;
+#[doc(hidden)]
 pub mod loss;
+#[doc(hidden)]
 pub mod math;
 mod memory;
 pub mod model;
 mod npy;
+#[doc(hidden)]
 pub mod optimizer;
 mod pool;
 mod ragged;
 pub mod ranker;
+#[doc(hidden)]
 pub mod rng;
 pub mod search;
+#[doc(hidden)]
 pub mod settings;
 pub mod simulate;
 pub mod table;
 pub mod tables;
 mod tensor_file;
+#[doc(hidden)]
 pub mod text;
 pub mod train;
 pub mod vectors;
+#[doc(hidden)]
 pub mod views;
 
 pub use error::{Error, Result};

@@ -21,15 +21,19 @@ mod trace;
 pub use clsm::ClsmConfig;
 pub use config::{EncoderConfig, SizeFault};
 pub use dssm::DssmConfig;
+#[doc(hidden)]
 pub use gradients::Gradients;
 pub(crate) use gradients::{BlockScratch, Scratch, reduce_blocks};
+#[doc(hidden)]
 pub use init::{InitRange, TextStatistics, initialize};
+#[doc(hidden)]
 pub use input::Input;
 pub use lstm::{LstmConfig, Peephole};
 pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
 pub use rnn::RnnConfig;
 pub(crate) use tensor::Motion;
+#[doc(hidden)]
 pub use tensor::{Group, Tensor, TensorKind};
 pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates, Trace};
 
@@ -59,6 +63,7 @@ pub enum Signals {
 }
 
 /// A text encoder: weights, and the forward and backward pass through them.
+#[doc(hidden)]
 pub trait Encoder: Send + Sync {
     /// L: size of the embedding.
     fn dimension(&self) -> usize;

@@ -27,11 +27,15 @@
 //! # Ok::<(), clickvec::Error>(())
 //! ```
 
+#[doc(hidden)]
 pub mod bm25;
+#[doc(hidden)]
 pub mod corpus;
 mod dependence;
 mod doc2vec;
+#[doc(hidden)]
 pub mod file;
+#[doc(hidden)]
 pub mod fusion;
 mod inverted;
 mod language_model;
@@ -42,8 +46,10 @@ mod neural;
 #[cfg(test)]
 mod shop;
 mod skip_thought;
+#[doc(hidden)]
 pub mod spec;
 pub(crate) mod stored;
+#[doc(hidden)]
 pub mod system;
 #[cfg(test)]
 mod testing;
@@ -59,6 +65,7 @@ use crate::error::Result;
 pub use bm25::Bm25;
 pub use corpus::Corpus;
 pub use doc2vec::Doc2Vec;
+#[doc(hidden)]
 pub use file::State;
 pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
 pub use lce::Lce;

@@ -13,7 +13,9 @@ pub use crate::error::TableFault;
 pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
 pub(crate) use field::Field;
 pub(crate) use judged::judged_of;
+#[doc(hidden)]
 pub use judged::{JudgedRow, read_judged_rows};
+#[doc(hidden)]
 pub use lines::{FoundLine, Lines};
 pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
 pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, titles_file};

@@ -2,8 +2,7 @@
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use clickvec::clicks::ClickSource;
-//! use clickvec::train::{Outcome, TrainConfig, TrainOptions, train};
+//! use clickvec::train::{ClickSource, Outcome, TrainConfig, TrainOptions, train};
 //!
 //! let pairs = [("red shoes", "running shoes, red", 1.0), ("desk lamp", "a lamp for desks", 1.0)];
 //! let config = TrainConfig { epochs: 1, ..TrainConfig::default() };
@@ -23,10 +22,14 @@ mod step;
 
 pub use self::device::{Cpu, Device, Learner, OptimizerState, Plan, TowerState};
 pub use self::event::{EpochReport, Event};
-pub use crate::clicks::Section;
+pub use crate::clicks::{ClickSource, LogStatistics, NegativeSource, Negatives, Section, Weighting};
+pub use crate::encoder::{Bptt, InitRange, Signals};
+pub use crate::math::Precision;
+pub use crate::optimizer::OptimizerKind;
 pub use crate::settings::{Keep, SettingFault, TitleConfig, TrainConfig, TrainingRecord};
+pub use crate::views::Views;
 
-use crate::clicks::{ClickSource, Storage};
+use crate::clicks::Storage;
 use crate::error::{Error, InitFault, Result};
 use crate::eval::{Metric, Metrics};
 use crate::files::{Claim, check_replaceable, folder_of, remove_abandoned};
