@@ -126,7 +126,7 @@ impl Explainer<'_> {
             return vec![0.0; words];
         }
         let activations = text.activations();
-        if !activations.is_empty() {
+        if text.ends_in(&activations) {
             let mut shares = vec![0.0; words];
             let mut start = 0;
             for panel in activations {

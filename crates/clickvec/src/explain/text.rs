@@ -68,6 +68,15 @@ impl TextView {
         directions.into_iter().filter_map(|direction| self.panel(State::Activation.read(direction))).collect()
     }
 
+    /// Whether the vector is what these activations are after the last word that each direction reads.
+    pub(super) fn ends_in(&self, activations: &[&Panel]) -> bool {
+        let last = |panel: &&Panel| match panel.quantity.direction {
+            Direction::Forward => panel.at(self.words.len() - 1).to_vec(),
+            Direction::Backward => panel.at(0).to_vec(),
+        };
+        !self.words.is_empty() && unit(&activations.iter().flat_map(last).collect::<Vec<f32>>()) == self.vector
+    }
+
     /// The words as one text without the word number `out`.
     pub(super) fn without(&self, out: usize) -> String {
         let words = self.words.iter().enumerate().filter(|&(word, _)| word != out);
