@@ -123,6 +123,12 @@ fn gates_make_cells_and_cells_the_embedding() {
                 }
                 embedding.extend_from_slice(&at(State::Activation, order[last]));
             }
+            if let EncoderConfig::Members(members) = &config {
+                // Each member's part has unit length.
+                for part in embedding.chunks_exact_mut(members.lstm.cells) {
+                    clickvec::math::vector::normalize(part);
+                }
+            }
             assert_eq!(embedding, text.embedding(), "{config}: text {number}");
         }
     }

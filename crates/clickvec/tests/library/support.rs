@@ -338,7 +338,8 @@ impl Place {
             .zip(judge.as_mut())
             .map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
         let options = TrainOptions { validation, titles: &titles, init: init.as_ref(), ..TrainOptions::default() };
-        let clicks = if clicks.exists() { ClickSource::file(&clicks) } else { ClickSource::none() };
+        let no_clicks = !clicks.exists() && !titles.is_empty();
+        let clicks = if no_clicks { ClickSource::none() } else { ClickSource::file(&clicks) };
         train_to_file(config, clicks, &output, options, on_event)
     }
 

@@ -1,13 +1,13 @@
 //! Training on titles, before clicks or without any, on changed queries, and from a model's weights.
 
 use super::support::*;
-use clickvec::clicks::Section;
+use clickvec::clicks::{ClickSource, Section};
 use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
 use clickvec::error::{InitFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::optimizer::OptimizerKind;
 use clickvec::settings::SettingFault;
-use clickvec::train::{Event, Keep, TitleConfig, TrainConfig};
+use clickvec::train::{Event, Keep, TitleConfig, TrainConfig, TrainOptions};
 use clickvec::views::Views;
 use clickvec::{Error, Result};
 
@@ -136,9 +136,9 @@ fn what_there_is_to_learn_from_and_the_settings_agree() {
     };
     let found = fault(place(0).train(&clicks_alone, How::default()));
     assert_eq!(found, Some(SettingFault::Titles { files: 1 }));
-    let nothing = Place::new("");
-    std::fs::remove_file(nothing.clicks()).expect("removed");
-    assert_eq!(fault(nothing.train(&clicks_alone, How::default())), Some(SettingFault::NothingToLearnFrom));
+    let go_on = &mut |_: &Event| std::ops::ControlFlow::Continue(());
+    let nothing = clickvec::train::train(&clicks_alone, ClickSource::none(), TrainOptions::default(), go_on);
+    assert!(matches!(nothing, Err(Error::Setting(SettingFault::NothingToLearnFrom))));
     let mut config = config(OptimizerKind::Adam);
     config.augment.drop = 2.0;
     let found = fault(place(240).train(&config, How::default()));
