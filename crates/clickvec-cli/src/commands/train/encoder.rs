@@ -17,7 +17,7 @@ pub(super) struct EncoderFlags {
     cells: Option<usize>,
 
     /// lstm: so many in one model, each trained on its own from a seed of its own; a text's vector is theirs, one after the
-    /// other [default: 1; with --titles: 3].
+    /// other [default: 1; with --titles: 3; with --init: the model's].
     #[arg(long, value_name = "N")]
     members: Option<usize>,
 

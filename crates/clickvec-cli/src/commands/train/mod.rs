@@ -48,7 +48,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             option.0
         );
     }
-    let config = args.settings.config(&args.encoder, args.validation.is_some(), false);
+    let config = args.settings.config(&args.encoder, args.validation.is_some(), false, None);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
     let (topics, titles) = (args.validation_topics, args.validation_titles);
     let validation = args.validation.map(|judged| Validation { judged, topics, titles });
@@ -138,7 +138,9 @@ impl Args {
 
 /// Trains.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let config = args.settings.config(&args.encoder, args.validation.is_some(), !args.titles.is_empty())?;
+    let init = args.init.as_deref().map(Model::load).transpose()?;
+    let members = init.as_ref().map(|init| init.encoder_config().members());
+    let config = args.settings.config(&args.encoder, args.validation.is_some(), !args.titles.is_empty(), members)?;
     let validation = args.validation_files();
     for beside in clickvec::train::written_paths(&args.output) {
         input::refuse_overwriting(
@@ -147,7 +149,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         )?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
-    let init = args.init.as_deref().map(Model::load).transpose()?;
     let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
     let validation =
         judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));

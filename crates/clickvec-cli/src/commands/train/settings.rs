@@ -334,14 +334,21 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 }
 
 impl Settings {
-    /// The whole configuration: defaults or preset, and over them what was given.
-    pub(super) fn config(&self, encoder: &EncoderFlags, validation: bool, titles: bool) -> Result<TrainConfig> {
+    /// The whole configuration: defaults or preset, and over them what was given. `members` are those of the model to begin
+    /// with.
+    pub(super) fn config(
+        &self,
+        encoder: &EncoderFlags,
+        validation: bool,
+        titles: bool,
+        members: Option<usize>,
+    ) -> Result<TrainConfig> {
         let defaults = match self.preset {
             Some(Preset::Paper) => TrainConfig::paper(),
             None if titles => TrainConfig::with_titles(),
             None => TrainConfig::default(),
         };
-        let architecture = encoder.config(defaults.encoder.members())?;
+        let architecture = encoder.config(members.unwrap_or(defaults.encoder.members()))?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
         refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_gates)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
