@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clickvec::clicks::{ClickReader, ClickSource, Weighting};
-use clickvec::collection::Collection;
 use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
 use clickvec::eval::{TestSetFiles, read_test_set, read_topics};
 use clickvec::math::Level;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::{Corpus, RankerSpec, Resources, Stored, System};
+use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
+use clickvec::search::Searcher;
 use clickvec::tables::read_titles;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
 use clickvec::{Error, files};
@@ -142,8 +142,8 @@ fn model(data: &[u8]) {
 
 fn ranker(data: &[u8]) {
     let path = folder().join("ranker");
-    let Some(stored) = repaired::file(&path, data, || Stored::load(&path)) else { return };
-    stored.named("ranker".to_owned());
+    let Some(stored) = repaired::file(&path, data, || ranker::load(&path)) else { return };
+    assert!(stored.score("red shoes", &["shoes in red", ""]).len() == 2);
 }
 
 /// The members lie next to it as they were.
@@ -159,7 +159,7 @@ fn fusion(data: &[u8]) {
         folder
     });
     let path = folder.join("fusion_z-score.safetensors");
-    repaired::file(&path, data, || Stored::load(&path));
+    repaired::file(&path, data, || ranker::load(&path));
 }
 
 /// The first byte says which file of the folder it is.
@@ -177,7 +177,7 @@ fn index(data: &[u8]) {
     // Checksums and their own one are in the manifest.
     let manifest = folder.join("manifest.json");
     let bytes = std::fs::read(&manifest).unwrap();
-    repaired::file(&manifest, &bytes, || Collection::open(&folder).map(drop));
+    repaired::file(&manifest, &bytes, || Searcher::open(&folder).map(drop));
 }
 
 /// In the place of the checkpoint of a run that was stopped.
