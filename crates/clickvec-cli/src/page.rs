@@ -55,6 +55,6 @@ mod tests {
         for hostile in ["<script", "</script", "<b>", "<i>"] {
             assert!(!page.contains(hostile), "{hostile} in {page}");
         }
-        assert!(page.contains("<td>&lt;b&gt;</td><td class=\"n\">&quot;&amp;</td>"), "{page}");
+        assert!(page.contains("<td class=\"\">&lt;b&gt;</td><td class=\"n\">&quot;&amp;</td>"), "{page}");
     }
 }

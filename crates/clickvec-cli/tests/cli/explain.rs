@@ -214,7 +214,7 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
 fn errors_are_grouped_by_what_is_hard() {
     let folder = Folder::with_model();
     let judged = "query\ttitle\tgrade\nred hamer\thammer in red\t4\nred hamer\tpaint for kitchens\t0\n\
-                  plutonium 12\tladder\t0\nplutonium 12\tplutonium-free shelf\t3\n";
+                  plutonium 12\tladder\t0\nplutonium 12\tshelf for isotopes\t3\n";
     folder.write("hard.tsv", judged);
     let arguments =
         ["explain", "errors", "--model", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];

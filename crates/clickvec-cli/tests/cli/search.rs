@@ -96,7 +96,7 @@ fn several_queries_are_told_apart_and_titles_cannot_move_the_cursor() {
 #[test]
 fn a_bad_line_is_told_and_the_others_are_answered() {
     let folder = Folder::with_model();
-    let long = "a".repeat((1 << 20) + 1);
+    let long = "a".repeat((64 << 20) + 1);
     let input = [b"red hammer\n\xff\nblue ladder\n", long.as_bytes(), b"\n\nred\n", long.as_bytes()].concat();
     let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--json"];
     let run = folder.run_with(&search, input.clone()).code(2);

@@ -206,7 +206,7 @@ pub enum LogFault {
         without_words: u64,
     },
     /// No line is a title with a word.
-    #[error("expected titles with words, found none; see docs/formats.md")]
+    #[error("expected titles with words, found none; see docs/reference/tables.md")]
     NoTitles,
     /// No pair weighs more than nothing.
     #[error(

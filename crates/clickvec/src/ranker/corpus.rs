@@ -73,6 +73,17 @@ pub struct Corpus {
 }
 
 impl Corpus {
+    /// The words of the collection and of the click log, without those that only test queries have.
+    pub fn known_words(&self) -> Interner {
+        let mut known = Interner::default();
+        for words in [&self.titles, &self.clicks.queries, &self.clicks.titles].map(WordLists::words) {
+            for &word in words {
+                known.intern(self.vocabulary.word(word));
+            }
+        }
+        known
+    }
+
     /// Adds a title of the collection.
     pub fn add_title(&mut self, title: &str) {
         self.intern(title);

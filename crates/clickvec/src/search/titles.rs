@@ -2,7 +2,7 @@
 
 use crate::error::{Error, IndexFault, Result, shortened};
 
-/// As in a table of titles (docs/formats.md). Columns may follow.
+/// As in a table of titles (docs/reference/tables.md). Columns may follow.
 pub(super) const HEADER: &str = "id\ttitle\n";
 
 /// Titles by position.

@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
-    output::note("clickvec demo: inventing a search engine, learning from its clicks, judging the result\n");
+    output::note("clickvec demo: an invented search engine, what its clicks teach, and its worth\n");
     let mut report = steps::run(&args, folder.path())?;
     report.seconds = started.elapsed().as_secs_f64();
     let next = Next::new(args.keep.as_deref(), &report);

@@ -422,7 +422,7 @@ fn a_published_folder_that_is_not_right_is_told() {
         ),
         (
             write("utable.npy", b"nothing"),
-            "/utable.npy: expected an array of little-endian `f4` or `f8`, found an array that ends too soon",
+            "/utable.npy: expected an array of little-endian `f4` or `f8`, found no .npy array",
         ),
         (write("uni_skip.npz", b"nothing"), "/uni_skip.npz: expected a .npz file, found"),
         (write("uni_skip.npz", b""), "/uni_skip.npz: expected a .npz file, found"),

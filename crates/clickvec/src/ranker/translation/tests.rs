@@ -299,7 +299,7 @@ fn a_table_from_outside_is_checked() {
         assert!(fault.contains("ascending numbers below 3"), "{fault}");
     }
     for probability in [-0.5, 1.5] {
-        assert!(table(&[0, 2, 2, 3], &[0, 2, 1], &[0.5, probability, 0.5]).unwrap_err().contains("probability"));
+        assert!(table(&[0, 2, 2, 3], &[0, 2, 1], &[0.5, probability, 0.5]).unwrap_err().contains("probabilities"));
     }
     assert!(table(&[0, 3], &[0, 2, 1], &p).is_err() && table(&[0, 2, 2, 3], &[0, 2, 1], &p[..2]).is_err());
 }
@@ -327,7 +327,7 @@ fn phrases_from_outside_are_checked() {
         [0, 1, NONE, 0, NONE, NONE, 3, 2, 4],
         [0, 1, NONE, 0, NONE, 1, 3, 2, 1],
     ] {
-        assert!(restore(&bad, &[1, 2, NONE]).unwrap_err().contains("phrases of 4 words"), "{bad:?}");
+        assert!(restore(&bad, &[1, 2, NONE]).unwrap_err().contains("phrases of the 4 words"), "{bad:?}");
         assert!(restore(&good, &bad[..6]).is_err(), "{bad:?}");
     }
     assert!(restore(&[], &[1, 2, NONE]).is_err() && restore(&good, &[]).is_err());
