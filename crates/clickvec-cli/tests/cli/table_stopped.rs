@@ -104,7 +104,7 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
         .code(0)
         .says("-scores.json: expected what was kept there, found it damaged");
     assert_eq!(run.stderr().lines().count(), 1, "{}", run.stderr());
-    assert_eq!(folder.read(point).contains("[[-"), false);
+    assert!(!folder.read(point).contains("[[-"));
     assert_eq!(report(&folder), expected);
     // A ranker of another training under its name, as valid as its own.
     let model = names.iter().find(|name| name.ends_with(".safetensors")).unwrap();

@@ -24,7 +24,8 @@ const WRITTEN: [(&str, char); 11] = [
 pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     let has_other_digits = !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && digit(c).is_some());
     let may_be_written = text.bytes().any(|byte| b"%&([{".contains(&byte));
-    if !has_other_digits && !(may_be_written && (0..text.len()).any(|at| written(text, at).is_some())) {
+    let is_written = may_be_written && (0..text.len()).any(|at| written(text, at).is_some());
+    if !has_other_digits && !is_written {
         return (Cow::Borrowed(text), Vec::new());
     }
     let (mut plain, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));

@@ -12,7 +12,7 @@ use crate::tables::Skipped;
 /// The same pairs with the same weights make the same model, whichever way they come.
 ///
 /// ```
-/// use clickvec::clicks::ClickSource;
+/// use clickvec::train::ClickSource;
 ///
 /// let clicks = ClickSource::pairs([("red shoes", "Running shoes, red", 2.0), ("lamp", "Desk lamp", 1.0)]);
 /// # drop(clicks);
@@ -22,8 +22,11 @@ pub struct ClickSource<'a>(Kind<'a>);
 enum Kind<'a> {
     None,
     File(&'a Path),
-    Pairs(Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>),
+    Pairs(EachPair<'a>),
 }
+
+/// Hands over each pair until the one who takes them breaks off.
+type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>;
 
 /// Takes a query, a title and a weight.
 type OnPair<'f> = dyn FnMut(&str, &str, f32) -> Result<ControlFlow<()>> + 'f;

@@ -346,7 +346,7 @@ mod tests {
             for bytes in [&damaged[..], &whole[..at]] {
                 std::fs::write(&path, bytes).unwrap();
                 assert_eq!(cache.get("a", &judgments), None, "{}", String::from_utf8_lossy(bytes));
-                assert_eq!(cache.take_damaged(), [path.clone()]);
+                assert_eq!(cache.take_damaged(), std::slice::from_ref(&path));
             }
         }
         // A number that is another one, as valid as the first.

@@ -268,7 +268,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let mut kept = true;
         if let Some(score) = &validation {
             // A number that JSON can hold, whatever the caller made.
-            let score = score.value.max(f64::MIN).min(f64::MAX);
+            let score = if score.value.is_nan() { f64::MIN } else { score.value.clamp(f64::MIN, f64::MAX) };
             if progress.best.is_none_or(|(_, best)| score > best) {
                 progress.best = Some((progress.epoch, score));
                 progress.without_better = 0;

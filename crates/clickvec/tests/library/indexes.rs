@@ -354,7 +354,7 @@ fn what_is_no_index() {
     let made = make();
     assert_eq!(fault(Searcher::open(&made.folder.path().join("model"))), IndexFault::NotAFolder);
     assert_eq!(fault(Searcher::open(made.folder.path())), IndexFault::NoManifest);
-    let error = Searcher::open(&made.folder.path().join("none")).err().expect("an error");
+    let error = Searcher::open(&made.folder.path().join("none")).expect_err("an error");
     assert!(error.to_string().contains("none: cannot open"), "{error}");
     fs::write(made.file("manifest.json"), vec![b' '; (1 << 20) + 1]).expect("written");
     assert_eq!(made.fault(), IndexFault::ManifestTooLarge { limit: 1 << 20 });
