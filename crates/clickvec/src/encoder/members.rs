@@ -97,6 +97,9 @@ impl States for MemberStates {
 
     /// The cells of all members, one member after the other.
     fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        if quantity.direction != Direction::Forward {
+            return None;
+        }
         let mut all = Vec::new();
         for states in &self.members {
             all.extend_from_slice(&states.at_word(place, quantity, word)?);

@@ -61,7 +61,7 @@ pub enum TableFault {
         found: usize,
     },
     /// A row is no text.
-    #[error("expected UTF-8, found another byte at place {byte} of the line; save the table as UTF-8 text")]
+    #[error("expected UTF-8, found another byte at place {byte} of the line; save the text as UTF-8")]
     NotUtf8 {
         /// The first bad byte's place in the line, counted from 1.
         byte: usize,

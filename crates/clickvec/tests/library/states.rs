@@ -75,6 +75,27 @@ fn a_text_alone_has_the_states_it_has_among_many() {
     }
 }
 
+/// A direction in which an encoder does not read has no states.
+#[test]
+fn only_a_bidirectional_encoder_reads_backward() {
+    let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
+    for config in all_encoders() {
+        let encoder = random_encoder(&config, FEATURES, 0.5, 21);
+        let batch = batch_of(&all, &words, FEATURES);
+        let trace = traced(&*encoder, &batch);
+        let reader = trace.reader(&batch).expect("a forward pass");
+        let number = (0..all.len()).find(|&number| !all[number].is_empty()).expect("a text with words");
+        let text = reader.text(number);
+        let known = text.of_words();
+        for state in [State::Cell, State::InputGate, State::Activation, State::Window] {
+            for direction in BOTH {
+                let quantity = state.read(direction);
+                assert_eq!(text.at(quantity, 0).is_some(), known.contains(&quantity), "{config}: {quantity:?}");
+            }
+        }
+    }
+}
+
 /// The formulas of the papers hold between what is read, word by word.
 #[test]
 fn gates_make_cells_and_cells_the_embedding() {

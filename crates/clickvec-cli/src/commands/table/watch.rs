@@ -66,7 +66,9 @@ impl<'a> Watcher<'a> {
             self.said = true;
             note(
                 &self.bar,
-                format_args!("stopping: what is finished is kept, and the same command goes on from there"),
+                format_args!(
+                    "stopping: what is finished is kept, and the same command goes on from there; Ctrl-C again stops at once"
+                ),
             );
         }
         ControlFlow::Break(())

@@ -47,7 +47,11 @@ impl<A: DeserializeOwned + Serialize> Folder<A> {
         let fault = |fault| Error::Index { path: path.to_owned(), fault };
         match Found::at(path).map_err(|source| Error::io(path, "open", source))? {
             Found::Folder => {}
-            Found::Nothing => return Err(Error::io(path, "open", io::ErrorKind::NotFound.into())),
+            // The system says it in its own words.
+            Found::Nothing => {
+                return Err(File::open(path)
+                    .map_or_else(|source| Error::io(path, "open", source), |_| fault(IndexFault::NoManifest)));
+            }
             Found::File(_) | Found::Special => return Err(fault(IndexFault::NotAFolder)),
         }
         let manifest: Manifest<A> = parse(&read_manifest(path)?, known).map_err(fault)?;
