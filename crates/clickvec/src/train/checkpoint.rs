@@ -151,7 +151,7 @@ pub(super) fn load(
     Ok(Resumed { progress: header.progress, kept })
 }
 
-/// The fingerprint of the model in `.partial`, which must be whole and that of this run after `epoch`: it is what becomes
+/// The fingerprint of the model in `.partial`, which must be whole and that of this run after `epoch` or later: it is what becomes
 /// the output if no better epoch comes.
 fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32) -> Result<Option<String>> {
     if epoch == 0 {
@@ -166,8 +166,9 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     if let Some(fault) = difference(model.training(), run) {
         return Err(Error::Resume { path: partial, fault });
     }
+    // A kill between the two writes leaves the model of a later epoch, which comes again and makes the same one.
     let found = model.training().epoch;
-    if found != epoch {
+    if found < epoch {
         return Err(Error::Resume { path: partial, fault: ResumeFault::OtherEpoch { expected: epoch, found } });
     }
     Ok(Some(model.fingerprint().to_owned()))

@@ -157,7 +157,11 @@ fn shown(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usiz
         ]);
     }
     table::align_right(&mut rows, 1..5);
-    let mut text = format!("{}\n\nMean {}; a query may be in several groups.\n", table::show(&mut rows), METRIC.name());
+    let mut text = format!(
+        "{}\n\nMean {}; a query may be in several groups.\n",
+        table::show(&mut rows),
+        METRIC.name().to_uppercase()
+    );
     for group in groups {
         let worst = group.outcomes.iter().filter(|outcome| outcome.model < outcome.other).take(examples);
         for (place, outcome) in worst.enumerate() {
@@ -198,7 +202,7 @@ fn page_of(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: us
                 }
             }
         }
-        p.soft { "Mean " (METRIC.name()) "; a query may be in several groups." }
+        p.soft { "Mean " (METRIC.name().to_uppercase()) "; a query may be in several groups." }
         @for group in groups {
             h2 { (group.difficulty.name()) }
             @for outcome in group.outcomes.iter().filter(|outcome| outcome.model < outcome.other).take(examples) {
