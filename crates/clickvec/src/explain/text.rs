@@ -2,6 +2,7 @@
 
 use super::Explainer;
 use crate::encoder::{Direction, Quantity, State, TextStates};
+use crate::math::vector::scale_to_unit;
 use crate::model::Side;
 use crate::text::words;
 
@@ -105,8 +106,9 @@ pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
 
 /// A vector divided by its length; zeros stay zeros.
 pub(super) fn unit(vector: &[f32]) -> Vec<f32> {
-    let length = length(vector);
-    vector.iter().map(|&x| if length > 0.0 { (f64::from(x) / length) as f32 } else { x }).collect()
+    let mut unit = vector.to_vec();
+    scale_to_unit(&mut unit);
+    unit
 }
 
 fn length(vector: &[f32]) -> f64 {
