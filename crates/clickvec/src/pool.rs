@@ -5,9 +5,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Pieces that wait for their next use. As many are made as threads ever work at the same time.
 ///
-/// The piece that was given back last is taken first: its memory is the nearest.
+/// The piece that was given back last is taken first: its memory is the nearest. Boxed, because a large piece would be
+/// copied each time that it is taken and given back.
 pub(crate) struct Pool<T> {
-    idle: Mutex<Vec<T>>,
+    idle: Mutex<Vec<Box<T>>>,
 }
 
 impl<T> Default for Pool<T> {
@@ -29,7 +30,7 @@ impl<T> Pool<T> {
     pub(crate) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
-        let mut piece = taken.unwrap_or_else(make);
+        let mut piece = taken.unwrap_or_else(|| Box::new(make()));
         let result = work(&mut piece);
         let mut idle = idle();
         // A burst of threads leaves no more memory behind than the processor can use again.

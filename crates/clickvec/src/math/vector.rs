@@ -105,13 +105,31 @@ pub fn normalize(x: &mut [f32]) -> f32 {
     length
 }
 
-/// Divides a vector by its length, in f64, where the squares of floats neither overflow nor vanish; a zero vector stays
-/// zero, and so does one whose length no number says.
-pub fn scale_to_unit(x: &mut [f32]) {
-    let length = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+/// Sums of squares that are kept apart, so that they fill the widest registers at every level.
+const LANES: usize = 8;
+
+#[inline(always)]
+fn scale_to_unit_body<const FMA: bool>(x: &mut [f32]) {
+    let mut sums = [0.0; LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for chunk in chunks {
+        for (sum, &x) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(x) * f64::from(x);
+        }
+    }
+    for (sum, &x) in sums.iter_mut().zip(rest) {
+        *sum += f64::from(x) * f64::from(x);
+    }
+    let length = sums.iter().sum::<f64>().sqrt();
     if length > 0.0 {
         x.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
     }
+}
+
+by_level! {
+    /// Divides a vector by its length, in f64, where the squares of floats neither overflow nor vanish: the same bits at
+    /// every level. A zero vector stays zero, and so does one whose length is not a number.
+    pub fn scale_to_unit(x: &mut [f32]) = scale_to_unit_body
 }
 
 #[cfg(test)]
