@@ -74,13 +74,30 @@ impl Matrix {
     }
 }
 
+/// Rows and columns that are transposed together: their cache lines are still near when they are used again.
+const TILE: usize = 8;
+
 /// `out` becomes the transpose of a matrix stored row by row, `columns` wide.
 pub fn transpose(data: &[f32], columns: usize, out: &mut Buffer) {
     let rows = data.len() / columns;
     out.resize(data.len());
-    for (i, row) in data.chunks_exact(columns).enumerate() {
-        for (j, &x) in row.iter().enumerate() {
-            out[j * rows + i] = x;
+    let out = &mut out[..];
+    for i in (0..rows).step_by(TILE) {
+        for j in (0..columns).step_by(TILE) {
+            if i + TILE <= rows && j + TILE <= columns {
+                let tile: [&[f32; TILE]; TILE] = std::array::from_fn(|k| {
+                    data[(i + k) * columns + j..].first_chunk().expect("a whole row of the tile")
+                });
+                for k in 0..TILE {
+                    out[(j + k) * rows + i..][..TILE].copy_from_slice(&tile.map(|row| row[k]));
+                }
+            } else {
+                for i in i..rows.min(i + TILE) {
+                    for j in j..columns.min(j + TILE) {
+                        out[j * rows + i] = data[i * columns + j];
+                    }
+                }
+            }
         }
     }
 }
@@ -96,5 +113,13 @@ mod tests {
         assert_eq!(out[..], [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         transpose(&[], 3, &mut out);
         assert!(out.is_empty());
+        // Whole tiles and what is left of them.
+        for (rows, columns) in [(8, 8), (1, 20), (17, 9), (16, 24), (31, 33)] {
+            let data: Vec<f32> = (0..rows * columns).map(|x| x as f32).collect();
+            transpose(&data, columns, &mut out);
+            for (place, &x) in data.iter().enumerate() {
+                assert_eq!(out[place % columns * rows + place / columns], x, "{rows} x {columns}");
+            }
+        }
     }
 }
