@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use clickvec::Result;
-use clickvec::clicks::ClickSource;
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
+use clickvec::train::ClickSource;
 use clickvec::train::{Event, TrainConfig, TrainOptions, train};
 
 use crate::texts::Vocabulary;

@@ -1,6 +1,6 @@
 //! Texts with the statistics of a large click log: the words of `bench/make_log.py`.
 
-use clickvec::rng;
+use clickvec::internals::rng;
 use rand::RngExt as _;
 
 const WORDS: usize = 60_000;

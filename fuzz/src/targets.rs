@@ -5,17 +5,20 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clickvec::clicks::{ClickReader, ClickSource, Weighting};
+use clickvec::internals::clicks::ClickReader;
+use clickvec::train::{ClickSource, Weighting};
 use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
-use clickvec::eval::{TestSetFiles, read_test_set, read_topics};
-use clickvec::math::Level;
+use clickvec::eval::{TestSetFiles, read_test_set};
+use clickvec::internals::eval::read_topics;
+use clickvec::internals::math::Level;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
 use clickvec::tables::read_titles;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
-use clickvec::{Error, files};
+use clickvec::Error;
+use clickvec::internals::files;
 use clickvec_logs::table::{Next, Options, Record, Table};
 
 use crate::repaired;

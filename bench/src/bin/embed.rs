@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser;
-use clickvec::encoder::{EncoderConfig, LstmConfig, Trace};
-use clickvec::math::Buffer;
-use clickvec::math::vector::add_scaled;
+use clickvec::encoder::{EncoderConfig, LstmConfig};
+use clickvec::internals::encoder::Trace;
+use clickvec::internals::math::Buffer;
+use clickvec::internals::math::vector::add_scaled;
+use clickvec::internals::text::batch::Batch;
+use clickvec::internals::text::{Interner, WordId, words};
 use clickvec::model::{Model, Side};
-use clickvec::text::batch::Batch;
-use clickvec::text::{Interner, WordId, words};
 use clickvec_bench::model::model;
 use clickvec_bench::texts::{Vocabulary, unknown_texts};
 use clickvec_bench::{median, quantile, seconds};

@@ -8,18 +8,17 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use clap::{Parser, ValueEnum};
-use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, RnnConfig, TextStatistics,
-    Trace, initialize,
-};
+use clickvec::encoder::{Bptt, ClsmConfig, DssmConfig, EncoderConfig, InitRange, LstmConfig, RnnConfig};
 use clickvec::index::{FlatIndex, QuantizedIndex, SearchScratch};
-use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
-use clickvec::math::Level;
-use clickvec::math::gemm::{Left, gemm};
+use clickvec::internals::encoder::{Encoder, Gradients, TextStatistics, Trace, initialize};
+use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::internals::math::Level;
+use clickvec::internals::math::gemm::{Left, gemm};
+use clickvec::internals::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+use clickvec::internals::text::batch::{Batch, WordFeatures};
+use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordId, for_each_trigram, for_each_word};
 use clickvec::model::Side;
-use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
-use clickvec::text::batch::{Batch, WordFeatures};
-use clickvec::text::{Dictionary, Feature, WordBuffer, WordId, for_each_trigram, for_each_word};
+use clickvec::train::OptimizerKind;
 use clickvec_bench::model::model;
 use clickvec_bench::texts::{Vocabulary, unknown_texts};
 

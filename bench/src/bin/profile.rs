@@ -10,16 +10,18 @@
 
 use anyhow::Result;
 use clap::Parser;
-use clickvec::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, MinibatchConfig, Minibatches, Section, Storage};
-use clickvec::encoder::{EncoderConfig, Gradients, Peephole, TextStatistics, Trace, initialize};
-use clickvec::loss::Loss;
-use clickvec::math::Buffer;
-use clickvec::math::gemm::{Left, gemm_into};
-use clickvec::math::vector::add_scaled;
-use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
-use clickvec::settings::TrainConfig;
-use clickvec::text::batch::Batch;
-use clickvec::views::Views;
+use clickvec::encoder::{EncoderConfig, Peephole};
+use clickvec::internals::clicks::{ClickLog, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
+use clickvec::internals::encoder::{Gradients, TextStatistics, Trace, initialize};
+use clickvec::internals::loss::Loss;
+use clickvec::internals::math::Buffer;
+use clickvec::internals::math::gemm::{Left, gemm_into};
+use clickvec::internals::math::vector::add_scaled;
+use clickvec::internals::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+use clickvec::internals::text::batch::Batch;
+use clickvec::train::TrainConfig;
+use clickvec::train::Views;
+use clickvec::train::{ClickSource, Section};
 use clickvec_bench::{median, seconds};
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use clickvec::clicks::{ClickReader, Weighting};
-use clickvec::eval::{Judgments, JudgmentsBuilder};
+use clickvec::eval::{Judgments, TestSetFiles, read_test_set};
+use clickvec::internals::clicks::ClickReader;
 use clickvec::ranker::{Corpus, Ranker, RankerSpec, Resources, System};
-use clickvec::tables::{TITLE, read_judged_rows, read_titles};
+use clickvec::tables::{TITLE, read_titles};
+use clickvec::train::Weighting;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What is measured if nothing is named: every system that learns from titles and clicks alone.
@@ -43,15 +44,12 @@ struct Args {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let mut judgments = JudgmentsBuilder::new(&args.judged);
-    read_judged_rows(&args.judged, TITLE, |row| judgments.push(row))?;
-    let judgments = judgments.finish();
-    let corpus = corpus(&args, &judgments)?;
+    let files = TestSetFiles { judged: &args.judged, topics: None, titles: None, field: TITLE };
+    let judgments = read_test_set(&files)?.judgments;
+    let (corpus, titles, clicks) = corpus(&args, &judgments)?;
     let pairs: usize = judgments.queries.iter().map(|query| query.titles.len()).sum();
     println!(
-        "{} titles, {} clicked pairs, {} queries with {pairs} judged titles, {} threads\n",
-        corpus.titles.len(),
-        corpus.clicks.queries.len(),
+        "{titles} titles, {clicks} clicked pairs, {} queries with {pairs} judged titles, {} threads\n",
         judgments.queries.len(),
         rayon::current_num_threads()
     );
@@ -73,15 +71,18 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn corpus(args: &Args, judgments: &Judgments) -> Result<Corpus> {
+/// What rankers learn from, with the numbers of titles and of clicked pairs.
+fn corpus(args: &Args, judgments: &Judgments) -> Result<(Corpus, usize, usize)> {
     let mut corpus = Corpus::default();
-    read_titles(&args.titles, TITLE)?.titles.iter().for_each(|title| corpus.add_title(&title.title));
-    let mut clicks = ClickReader::open(&args.clicks, TITLE, Weighting::Log)?;
+    let titles = read_titles(&args.titles, TITLE)?.titles;
+    titles.iter().for_each(|title| corpus.add_title(&title.title));
+    let (mut pairs, mut clicks) = (0, ClickReader::open(&args.clicks, TITLE, Weighting::Log)?);
     while let Some(click) = clicks.next()? {
         corpus.add_click(click.query, click.title, click.weight);
+        pairs += 1;
     }
     judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
-    Ok(corpus)
+    Ok((corpus, titles.len(), pairs))
 }
 
 /// The mean of several passes over all judged titles, after one that fills what there is of caches.

@@ -5,8 +5,9 @@
 
 use std::path::PathBuf;
 
-use clickvec::clicks::{ClickLog, ClickReader, ClickSource, LogConfig, Storage, Weighting};
+use clickvec::internals::clicks::{ClickLog, ClickReader, LogConfig, Storage};
 use clickvec::tables::TITLE;
+use clickvec::train::{ClickSource, Weighting};
 use clickvec_bench::{median, seconds};
 
 const CONFIG: LogConfig<'_> = LogConfig {

@@ -2,14 +2,14 @@
 //!
 //!     cargo run --release -p clickvec-bench --features gemm --bin roofline [-- --json] [--threads N]
 //!
-//! Prints Markdown tables (or one JSON object): products with `clickvec::math::gemm` compared with the `gemm` crate (left out
+//! Prints Markdown tables (or one JSON object): products with `clickvec::internals::math::gemm` compared with the `gemm` crate (left out
 //! without the feature), and with more threads, each on matrices of its own; bytes read, written, copied, and read row
 //! by row in random order, from arrays that the second-level cache holds and from larger ones. Medians of runs taken in
 //! turn. Leave the machine alone meanwhile. `CLICKVEC_LEVEL` lowers the level of our own products only.
 #![allow(unsafe_code, reason = "the crate beside which we measure takes pointers; reading needs the widest vectors")]
 
-use clickvec::math::gemm::{Left, gemm_into};
-use clickvec::math::{Buffer, Level};
+use clickvec::internals::math::gemm::{Left, gemm_into};
+use clickvec::internals::math::{Buffer, Level};
 use clickvec_bench::median;
 use std::fmt::Write as _;
 use std::hint::black_box;

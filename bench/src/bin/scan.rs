@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec::clicks::ClickSource;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
-use clickvec::math::Level;
+use clickvec::internals::math::Level;
 use clickvec::model::Side;
-use clickvec::settings::TrainConfig;
 use clickvec::tables::{TITLE, read_titles};
+use clickvec::train::ClickSource;
+use clickvec::train::TrainConfig;
 use clickvec::train::{Event, TrainOptions, train};
 use clickvec_bench::{median, quantile, seconds};
 use rustix::time::{ClockId, clock_gettime};

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, ensure};
+use clickvec::Error;
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
-use clickvec::tables::{
-    self, FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, Skipped, TableFault, TitleFile, TitlesSummary,
-};
-use clickvec::{Error, files};
+use clickvec::internals::files;
+use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES};
+use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
 
 use crate::{output, test_set};
 

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
 use anyhow::Result;
-pub(crate) use clickvec::error::printable;
+pub(crate) use clickvec::internals::error::printable;
 use serde::Serialize;
 
 use crate::advice;
@@ -86,7 +86,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// A path, [`printable`].
-pub(crate) use clickvec::error::shown as path;
+pub(crate) use clickvec::internals::error::shown as path;
 
 /// Writes a path into JSON, which has no way to say bytes that are no UTF-8: they come as U+FFFD.
 pub(crate) fn json_path<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {

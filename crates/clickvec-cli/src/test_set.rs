@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, TestSet, TestSetFiles};
+use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::ranker::Neural;
-use clickvec::text::words;
 use clickvec::train::{Score, Validation};
 
 use crate::output;

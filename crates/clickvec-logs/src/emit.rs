@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use clickvec::files::{Pending, Sealed};
+use clickvec::internals::files::{Pending, Sealed};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Distinct;
@@ -220,7 +220,7 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
 
 /// A query as models see it, its words, so that queries which are one to them fall on one side.
 fn seen(query: &[u8]) -> Vec<u8> {
-    let words = std::str::from_utf8(query).map(clickvec::text::words).unwrap_or_default();
+    let words = std::str::from_utf8(query).map(clickvec::internals::text::words).unwrap_or_default();
     if words.is_empty() { query.to_vec() } else { words.join(" ").into_bytes() }
 }
 

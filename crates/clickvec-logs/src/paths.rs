@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use clickvec::files::Found;
+use clickvec::internals::files::Found;
 
 /// What a message calls a file.
 pub(crate) fn named(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { clickvec::error::shown(path) }
+    if path == Path::new("-") { "standard input".to_owned() } else { clickvec::internals::error::shown(path) }
 }
 
 /// Whether a path is standard input or anything else that can be read only once.

@@ -53,44 +53,37 @@
 //! | [`vectors`] | vectors in files of other programs |
 //! | [`simulate`], [`click_model`] | click logs with known truth; how often each position is looked at |
 //!
-//! Modules that this page does not list are shared by the crates of the project; they may change at any time.
+//! `internals`, which this page does not list, is for the project's own crates and tests; it may change at any time.
 
 pub mod click_model;
-#[doc(hidden)]
-pub mod clicks;
+mod clicks;
 pub mod encoder;
 pub mod error;
 pub mod eval;
 pub mod explain;
-#[doc(hidden)]
-pub mod files;
+mod files;
 pub mod index;
 #[doc(hidden)]
-pub mod loss;
-#[doc(hidden)]
-pub mod math;
+pub mod internals;
+mod loss;
+mod math;
 mod memory;
 pub mod model;
 mod npy;
-#[doc(hidden)]
-pub mod optimizer;
+mod optimizer;
 mod pool;
 mod ragged;
 pub mod ranker;
-#[doc(hidden)]
-pub mod rng;
+mod rng;
 pub mod search;
-#[doc(hidden)]
-pub mod settings;
+mod settings;
 pub mod simulate;
 pub mod table;
 pub mod tables;
 mod tensor_file;
-#[doc(hidden)]
-pub mod text;
+mod text;
 pub mod train;
 pub mod vectors;
-#[doc(hidden)]
-pub mod views;
+mod views;
 
 pub use error::{Error, Result};

@@ -227,7 +227,7 @@ impl TrainConfig {
     }
 
     /// The settings of the training on a section of the log: those of its own, and else these.
-    pub fn of_section(&self, section: Section) -> TrainConfig {
+    pub(crate) fn of_section(&self, section: Section) -> TrainConfig {
         let mut config = self.clone();
         if let (Section::Titles, Some(titles)) = (section, &self.titles) {
             config.epochs = titles.epochs;

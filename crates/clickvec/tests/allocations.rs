@@ -5,7 +5,7 @@
 mod support;
 
 use clickvec::model::{Model, Side};
-use clickvec::optimizer::OptimizerKind;
+use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
 use support::*;
 

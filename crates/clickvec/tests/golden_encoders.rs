@@ -5,15 +5,14 @@
 //! number of its tensor: a few hundred roundings of 6e-8. After six updates, whose velocities add
 //! up what each gradient was off, 1e-4 of the largest change is allowed.
 
-use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, RnnConfig, Signals, State,
-    Tensor, Trace,
-};
-use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
-use clickvec::math::Level;
-use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
-use clickvec::text::batch::{Batch, WordFeatures};
-use clickvec::text::{Feature, WordId};
+use clickvec::encoder::{Bptt, ClsmConfig, DssmConfig, EncoderConfig, LstmConfig, Peephole, RnnConfig, Signals, State};
+use clickvec::internals::encoder::{Encoder, Gradients, Tensor, Trace};
+use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::internals::math::Level;
+use clickvec::internals::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+use clickvec::internals::text::batch::{Batch, WordFeatures};
+use clickvec::internals::text::{Feature, WordId};
+use clickvec::train::OptimizerKind;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -230,7 +229,7 @@ fn collect(tensors: &[Tensor], name: &str, features: usize) -> Vec<f64> {
 fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch) -> Vec<Tensor> {
     let mut out = encoder.tensors().to_vec();
     for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
-        if tensor.kind == clickvec::encoder::TensorKind::Table {
+        if tensor.kind == clickvec::internals::encoder::TensorKind::Table {
             tensor.value.reset(tensor.value.rows(), tensor.value.columns());
             for (&row, &place) in batch.touched().iter().zip(&gradients.table_rows) {
                 tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(place as usize));
@@ -319,8 +318,8 @@ fn check_passes(case: &Case) {
             for (x, y) in found.iter().zip(numbers(document)) {
                 close(&format!("{}: document {i}.{j}", case.name), f64::from(*x), y, TOLERANCE);
             }
-            let norm = |x: &[f32]| clickvec::math::vector::dot(x, x).sqrt();
-            let cosine = clickvec::math::vector::dot(query, found) / (norm(query) * norm(found));
+            let norm = |x: &[f32]| clickvec::internals::math::vector::dot(x, x).sqrt();
+            let cosine = clickvec::internals::math::vector::dot(query, found) / (norm(query) * norm(found));
             let expected = numbers(&sample["cosine"])[j];
             close(&format!("{}: cosine {i}.{j}", case.name), f64::from(cosine), expected, TOLERANCE);
             title += 1;

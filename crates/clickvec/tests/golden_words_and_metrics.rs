@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clickvec::eval::{Gain, Ranking, Scored, Ties, paired_t_test};
-use clickvec::text::{for_each_trigram, words};
+use clickvec::internals::text::{for_each_trigram, words};
 use serde_json::{Map, Value};
 
 fn golden(file: &str) -> Value {

@@ -1,7 +1,7 @@
 //! Room for numbers costs no memory before it is used. A process of its own, since it is the process's memory that is looked at.
 #![cfg(target_os = "linux")]
 
-use clickvec::math::Buffer;
+use clickvec::internals::math::Buffer;
 
 /// Anonymous memory that lies in RAM, in MiB.
 fn resident() -> u64 {

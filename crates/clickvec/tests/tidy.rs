@@ -32,6 +32,7 @@ const ORDER: &[&str] = &[
     "index",
     "search",
     "explain",
+    "internals",
     "lib",
 ];
 

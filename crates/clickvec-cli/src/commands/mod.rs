@@ -17,7 +17,7 @@ mod welcome;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory as _, Parser, Subcommand};
-use clickvec::math::Level;
+use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
 

@@ -116,7 +116,7 @@ fn bf16_without_amx_is_refused() {
 
 #[test]
 fn bf16_is_recorded_and_resumed_only_as_such() {
-    if let Some(found) = clickvec::math::Precision::Bf16.missing() {
+    if let Some(found) = clickvec::train::Precision::Bf16.missing() {
         return println!("skipped: {found}, so no AMX");
     }
     let folder = Folder::with_data();

@@ -126,7 +126,7 @@ pub enum Asked {
     /// An output is a file that the shell has opened.
     #[error(
         "{}: expected a file, a pipe or standard output, found a redirection to a file; name the file itself",
-        clickvec::error::shown(path)
+        clickvec::internals::error::shown(path)
     )]
     Redirection {
         /// The output.

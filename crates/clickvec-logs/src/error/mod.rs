@@ -23,7 +23,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] clickvec::Error),
     /// A file as a whole is not what it should be.
-    #[error("{}: {fault}", clickvec::error::shown(path))]
+    #[error("{}: {fault}", clickvec::internals::error::shown(path))]
     Table {
         /// The file.
         path: PathBuf,
@@ -105,7 +105,7 @@ pub enum TableFault {
     /// Another file of the same log has columns that this one lacks, or the other way round.
     #[error(
         "expected the columns of {}, {}, found {}; prepare logs of different forms one by one",
-        clickvec::error::shown(first),
+        clickvec::internals::error::shown(first),
         names(expected),
         names(found)
     )]
@@ -301,5 +301,5 @@ fn names(names: &[String]) -> String {
         let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
         return format!("{columns} whose names are not shown, since the first line may be no header");
     }
-    clickvec::error::listed(names, SHOWN_NAMES)
+    clickvec::internals::error::listed(names, SHOWN_NAMES)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use clickvec::files;
+use clickvec::internals::files;
 
 use super::asked::asked;
 use super::config::Config;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use clickvec::tables::FoundLine;
+use clickvec::internals::tables::FoundLine;
 use csv_core::ReadRecordResult;
 
 use super::header::Rows;

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
-use clickvec::tables::FoundLine;
+use clickvec::internals::tables::FoundLine;
 
 use super::format::{Format, Options};
 use super::record::{Lines, MAX_ROW_BYTES};

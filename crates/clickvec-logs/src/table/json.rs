@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
-use clickvec::tables::FoundLine;
+use clickvec::internals::tables::FoundLine;
 use serde_json::Value;
 
 use super::format::Options;

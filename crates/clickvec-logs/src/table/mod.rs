@@ -13,7 +13,7 @@ mod tsv;
 use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use clickvec::files;
+use clickvec::internals::files;
 
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, Kind, Result, TableFault};

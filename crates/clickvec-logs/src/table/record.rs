@@ -9,7 +9,7 @@ use crate::error::RowFault;
 pub const MAX_ROW_BYTES: usize = 1 << 20;
 
 /// The lines of a log.
-pub(super) type Lines = clickvec::tables::Lines<Box<dyn BufRead + Send>>;
+pub(super) type Lines = clickvec::internals::tables::Lines<Box<dyn BufRead + Send>>;
 
 /// One row: the fields that were asked for.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use clickvec::tables::FoundLine;
+use clickvec::internals::tables::FoundLine;
 
 use super::header::Rows;
 use super::record::MAX_ROW_BYTES;

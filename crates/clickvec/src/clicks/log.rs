@@ -178,7 +178,7 @@ impl ClickLog {
     ///
     /// # Errors
     /// Those of [`ClickLog::read`].
-    pub fn read_watched(
+    pub(crate) fn read_watched(
         clicks: ClickSource<'_>,
         storage: Storage<'_>,
         config: LogConfig<'_>,
@@ -278,7 +278,7 @@ impl ClickLog {
     ///
     /// # Errors
     /// [`Error::Io`] if the temporary file cannot be written; [`Error::OutOfMemory`].
-    pub fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
+    pub(crate) fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
         let mut spool = Spool::new(storage)?;
         for (number, record) in self.records.iter().enumerate() {
             spool.push(&[record.title, number as u64])?;

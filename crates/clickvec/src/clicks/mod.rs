@@ -10,11 +10,12 @@ mod viewed;
 
 use serde::{Deserialize, Serialize};
 
-pub use log::{ClickLog, LogConfig, LogStatistics, Pair, Section, TitleStatistics};
+pub use log::{ClickLog, LogConfig, LogStatistics, Section};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
-pub use reader::{Click, ClickReader};
+pub use reader::ClickReader;
 pub use source::ClickSource;
-pub use spool::{Spooled, Storage};
+pub(crate) use spool::Spooled;
+pub use spool::Storage;
 
 /// What the `count` column of a click log is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

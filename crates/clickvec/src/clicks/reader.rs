@@ -49,7 +49,7 @@ impl ClickReader {
     /// # Errors
     ///
     /// Those of [`TableReader::require`].
-    pub fn from_table(mut table: TableReader, field: &str, weighting: Weighting) -> Result<ClickReader> {
+    pub(crate) fn from_table(mut table: TableReader, field: &str, weighting: Weighting) -> Result<ClickReader> {
         let query = table.require("query")?;
         let title = Field::require(&mut table, field)?;
         let weight = table.optional("weight")?;

@@ -32,7 +32,7 @@ enum Sink<T> {
 
 /// A list that was written: in a file without a name, or in memory.
 #[derive(Debug)]
-pub struct Spooled<T> {
+pub(crate) struct Spooled<T> {
     kept: Kept<T>,
     len: usize,
 }

@@ -82,6 +82,7 @@ impl EncoderConfig {
     }
 
     /// An encoder with all weights zero, over `features` trigrams.
+    #[doc(hidden)]
     pub fn build(&self, features: usize) -> Box<dyn Encoder> {
         self.ask(|kind| kind.build(features))
     }

@@ -9,37 +9,32 @@ mod bidirectional;
 mod clsm;
 mod config;
 mod dssm;
-mod gradients;
-mod init;
+pub(crate) mod gradients;
+pub(crate) mod init;
 pub(crate) mod input;
 mod lstm;
 mod members;
+pub(crate) mod passes;
 mod rnn;
-mod tensor;
-mod trace;
+pub(crate) mod tensor;
+pub(crate) mod trace;
 
 pub use clsm::ClsmConfig;
 pub use config::{EncoderConfig, SizeFault};
 pub use dssm::DssmConfig;
-#[doc(hidden)]
-pub use gradients::Gradients;
-pub(crate) use gradients::{BlockScratch, Scratch, reduce_blocks};
-#[doc(hidden)]
-pub use init::{InitRange, TextStatistics, initialize};
-#[doc(hidden)]
-pub use input::Input;
+pub(crate) use gradients::{BlockScratch, Gradients, Scratch, reduce_blocks};
+pub use init::InitRange;
+pub(crate) use init::{TextStatistics, initialize};
+pub(crate) use input::Input;
 pub use lstm::{LstmConfig, Peephole};
 pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
+pub(crate) use passes::{Encoder, for_each_block};
 pub use rnn::RnnConfig;
-pub(crate) use tensor::Motion;
-#[doc(hidden)]
-pub use tensor::{Group, Tensor, TensorKind};
-pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates, Trace};
+pub(crate) use tensor::{Group, Motion, Tensor, TensorKind};
+pub(crate) use trace::Trace;
+pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates};
 
-use crate::math::Buffer;
-use crate::text::batch::{Batch, Block};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// The way in which errors flow back through a text's words.
@@ -60,58 +55,4 @@ pub enum Signals {
     Exact,
     /// Each gate's own recurrent path only (Palangi et al. 2015, eq. 16–44).
     PerGate,
-}
-
-/// A text encoder: weights, and the forward and backward pass through them.
-#[doc(hidden)]
-pub trait Encoder: Send + Sync {
-    /// L: size of the embedding.
-    fn dimension(&self) -> usize;
-
-    /// The weights, input tables among them.
-    fn tensors(&self) -> &[Tensor];
-
-    /// The weights, to initialise, load or update.
-    fn tensors_mut(&mut self) -> &mut [Tensor];
-
-    /// Embeds every text of `batch`: fills `trace`, the embeddings in [`Trace::embeddings`]. A text
-    /// without a word becomes the zero vector.
-    fn forward(&self, batch: &Batch, trace: &mut Trace) {
-        let mut projected = std::mem::take(&mut trace.projected);
-        let inputs = self.inputs();
-        projected.resize_with(inputs.len(), Buffer::default);
-        for (input, projected) in inputs.into_iter().zip(&mut projected) {
-            input.project_all(batch, projected);
-        }
-        self.forward_projected(batch, &projected, trace);
-        trace.projected = projected;
-    }
-
-    /// [`Encoder::forward`] for words that are projected already: `projected` has a list for each
-    /// input table, [words, W], and in it the row of every word of the batch's blocks.
-    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
-
-    /// The input layers.
-    fn inputs(&self) -> Vec<Input<'_>>;
-
-    /// The backward pass of [`Encoder::forward`] over the same `batch`, for which
-    /// [`Batch::plan_rows`] has run: `grad` is ∂L/∂embeddings [texts, L], and `gradients` is
-    /// replaced by ∂L/∂tensors. It uses up the trace: errors take the place of states that nothing
-    /// needs any more.
-    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients);
-}
-
-/// Runs `forward` on every block with the states that are its own; the only block of a batch at
-/// once, since entering the thread pool costs more than encoding a short text. There are never fewer states
-/// than before, so that their memory is reused.
-pub(crate) fn for_each_block<T: Default + Send>(
-    blocks: &[Block],
-    states: &mut Vec<T>,
-    forward: impl Fn(&Block, &mut T) + Sync,
-) {
-    states.resize_with(blocks.len().max(states.len()), T::default);
-    match blocks {
-        [block] => forward(block, &mut states[0]),
-        _ => blocks.par_iter().zip(states).for_each(|(block, states)| forward(block, states)),
-    }
 }

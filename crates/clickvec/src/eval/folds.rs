@@ -52,19 +52,19 @@ impl Folds {
     }
 
     /// The fold of each query.
-    pub fn of_queries(&self) -> &[usize] {
+    pub(crate) fn of_queries(&self) -> &[usize] {
         &self.of
     }
 
     /// Whether query `query` is one by which parameters for `fold` are chosen: any of another fold, or all if there is only
     /// one.
-    pub fn chooses(&self, query: usize, fold: usize) -> bool {
+    pub(crate) fn chooses(&self, query: usize, fold: usize) -> bool {
         self.count == 1 || self.of[query] != fold
     }
 }
 
 /// The number that parameters are chosen by: the mean of NDCG@1, @3 and @10.
-pub fn objective(metrics: &Metrics) -> f64 {
+pub(super) fn objective(metrics: &Metrics) -> f64 {
     Metric::NDCG.iter().map(|&metric| metrics.get(metric)).sum::<f64>() / Metric::NDCG.len() as f64
 }
 
@@ -77,7 +77,7 @@ pub struct CrossValidated {
     pub evaluation: Evaluation,
 }
 
-/// Judges each fold with the candidate that has the best mean [`objective`] on the queries that choose for it; the first
+/// Judges each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the queries that choose for it; the first
 /// among equals. `candidates` are evaluations of one system with different parameters, on the same queries.
 ///
 /// # Panics

@@ -16,7 +16,7 @@ pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) ->
     (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
 }
 
-/// The weights of the systems whose scores these are that are best on `judgments`, by [`folds::objective`].
+/// The weights of the systems whose scores these are that are best on `judgments`, by the mean of NDCG@1, @3 and @10.
 ///
 /// # Panics
 ///

@@ -42,7 +42,7 @@ pub struct JudgedTitle {
 
 /// Makes [`Judgments`] row by row.
 #[derive(Debug)]
-pub struct JudgmentsBuilder {
+pub(super) struct JudgmentsBuilder {
     path: PathBuf,
     judgments: Judgments,
     /// Position and first line of a query by its id or, without one, its text.
@@ -55,7 +55,7 @@ pub struct JudgmentsBuilder {
 
 impl JudgmentsBuilder {
     /// A builder of judgments that come from `path`, which only messages name.
-    pub fn new(path: &Path) -> JudgmentsBuilder {
+    pub(super) fn new(path: &Path) -> JudgmentsBuilder {
         JudgmentsBuilder {
             path: path.to_owned(),
             judgments: Judgments::default(),
@@ -72,7 +72,7 @@ impl JudgmentsBuilder {
     /// # Errors
     ///
     /// [`Error::Table`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
-    pub fn push(&mut self, row: JudgedRow<'_>) -> Result<()> {
+    pub(super) fn push(&mut self, row: JudgedRow<'_>) -> Result<()> {
         self.add(row).map_err(|fault| Error::Table { path: self.path.clone(), line: Some(row.line), fault })
     }
 
@@ -119,7 +119,7 @@ impl JudgmentsBuilder {
     }
 
     /// The judgments of all rows.
-    pub fn finish(self) -> Judgments {
+    pub(super) fn finish(self) -> Judgments {
         self.judgments
     }
 }
@@ -145,11 +145,8 @@ impl Judgments {
     }
 
     /// The judgments that `rows` of the file `path` make.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`JudgmentsBuilder::push`].
-    pub fn from_rows<'a>(path: &Path, rows: impl IntoIterator<Item = JudgedRow<'a>>) -> Result<Judgments> {
+    #[cfg(test)]
+    pub(crate) fn from_rows<'a>(path: &Path, rows: impl IntoIterator<Item = JudgedRow<'a>>) -> Result<Judgments> {
         let mut builder = JudgmentsBuilder::new(path);
         rows.into_iter().try_for_each(|row| builder.push(row))?;
         Ok(builder.finish())

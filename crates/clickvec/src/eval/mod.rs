@@ -1,13 +1,13 @@
 //! Judging: a ranker's answers compared with people's grades, and whether two rankers differ.
 
 mod corpus;
-pub mod folds;
+mod folds;
 mod fusion;
-pub mod judgments;
-pub mod metrics;
-pub mod significance;
-mod test_set;
-mod topics;
+mod judgments;
+mod metrics;
+mod significance;
+pub(crate) mod test_set;
+pub(crate) mod topics;
 pub mod trec;
 
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
 pub use folds::{CrossValidated, Folds, cross_validate};
 pub use fusion::{fit_fusion, fuse_scores};
-pub use judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
+pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
@@ -24,8 +24,8 @@ pub use significance::{
     randomization_test,
 };
 
-pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set};
-pub use topics::{Topic, read_topics};
+pub(crate) use test_set::files_of_test_set;
+pub use test_set::{Form, Ids, TestSet, TestSetFiles, read_test_set};
 
 use crate::ranker::Ranker;
 

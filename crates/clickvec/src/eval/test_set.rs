@@ -105,7 +105,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 
 /// Reads a test set. The form is told from a folder, or from the first line of the file `judged`:
 ///
-/// - a header with `query`: a table, as [`crate::tables::read_judged_rows`] reads it;
+/// - a header with `query`: a table with columns `query`, `field` and `grade`, optionally `query_id` and `title_id`;
 /// - four fields, of which the last is a whole number, or, if there are topics, anything else: TREC qrels, whose queries are
 ///   [topics](read_topics), and whose titles are in any form that [`crate::tables::read_titles`] takes;
 /// - a header with `query-id` and `corpus-id`: judgments in a BEIR folder, the folder above that of the file. Of the

@@ -46,7 +46,7 @@ impl Found {
 /// # Errors
 ///
 /// [`Error::IsFolder`], [`Error::NotPlain`]; [`Error::Io`] if it is missing or cannot be read.
-pub fn open_plain(path: &Path) -> Result<File> {
+pub(crate) fn open_plain(path: &Path) -> Result<File> {
     let failed = |source| Error::io(path, "open", source);
     match Found::at(path).map_err(failed)? {
         Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),

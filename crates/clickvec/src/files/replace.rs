@@ -167,7 +167,7 @@ pub fn publish(written: &Path, path: &Path) -> Result<()> {
 /// # Errors
 ///
 /// [`Error::NoFolder`], [`Error::IsFolder`], [`Error::NotAFile`] or [`Error::Io`].
-pub fn check_replaceable(path: &Path) -> Result<()> {
+pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
     let folder = folder_of(&resolved(path));
     if !folder.is_dir() {
         return Err(Error::NoFolder { path: folder });

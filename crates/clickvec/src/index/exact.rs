@@ -13,7 +13,7 @@ const WORTH_CODES: usize = 20;
 
 /// A [`FlatIndex`], and after some twenty searches its [`QuantizedIndex`]: always the same hits, bit for bit.
 #[derive(Debug)]
-pub struct ExactIndex {
+pub(crate) struct ExactIndex {
     // The codes share its vectors.
     flat: FlatIndex,
     codes: OnceLock<QuantizedIndex>,
@@ -23,18 +23,13 @@ pub struct ExactIndex {
 
 impl ExactIndex {
     /// Searches these vectors.
-    pub fn new(flat: FlatIndex) -> ExactIndex {
+    pub(crate) fn new(flat: FlatIndex) -> ExactIndex {
         ExactIndex { flat, codes: OnceLock::new(), searches: AtomicUsize::new(0), scratch: Pool::default() }
-    }
-
-    /// The vectors, by position.
-    pub fn flat(&self) -> &FlatIndex {
-        &self.flat
     }
 
     /// Makes the codes now, which takes as long as some twenty searches; every search that follows is several times as
     /// fast.
-    pub fn quantize(&self) {
+    pub(crate) fn quantize(&self) {
         self.codes.get_or_init(|| QuantizedIndex::new(self.flat.clone()));
     }
 

@@ -61,7 +61,7 @@ impl FlatIndex {
     /// # Errors
     ///
     /// Those of [`FlatIndex::new`], and [`VectorFault::NotUnit`].
-    pub fn from_unit(dimension: usize, vectors: Vec<f32>) -> Result<FlatIndex> {
+    pub(crate) fn from_unit(dimension: usize, vectors: Vec<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         for (position, vector) in vectors.chunks_exact(dimension).enumerate() {
             let length = squares_in_lanes(vector).sqrt();

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::Result;
 
-pub use exact::ExactIndex;
+pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
 

@@ -7,7 +7,9 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(super) use amx::product;
 
-use super::gemm::{Left, Right, reach};
+#[cfg(test)]
+use super::gemm::Left;
+use super::gemm::{Right, reach};
 use super::level::Level;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -25,7 +27,7 @@ pub enum Precision {
 
 impl Precision {
     /// Whether nothing is rounded.
-    pub fn is_f32(&self) -> bool {
+    pub(crate) fn is_f32(&self) -> bool {
         *self == Precision::F32
     }
 
@@ -42,7 +44,7 @@ impl Precision {
     }
 
     /// A right factor for one product; its rows are `stride` apart.
-    pub fn right(self, data: &[f32], stride: usize) -> Right<'_> {
+    pub(crate) fn right(self, data: &[f32], stride: usize) -> Right<'_> {
         match self {
             Precision::F32 => Right::Exact(data, stride),
             Precision::Bf16 => Right::Rounded(data, stride),
@@ -50,7 +52,7 @@ impl Precision {
     }
 
     /// A right factor of k × n numbers for many products, rounded once, in `memory`.
-    pub fn prepare<'a>(self, (k, n): (usize, usize), data: &'a [f32], memory: &'a mut Packed) -> Right<'a> {
+    pub(crate) fn prepare<'a>(self, (k, n): (usize, usize), data: &'a [f32], memory: &'a mut Packed) -> Right<'a> {
         match self {
             Precision::F32 => Right::Exact(data, n),
             Precision::Bf16 => {
@@ -95,7 +97,8 @@ impl Packed {
 }
 
 /// The naive twin of a product with a rounded right factor: what the tiles are tested against.
-pub fn gemm_bf16_naive(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
+#[cfg(test)]
+pub(crate) fn gemm_bf16_naive(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
     let ((m, n, k), (b, b_stride), (c, c_stride)) = (sizes, b, c);
     for i in 0..m {
         for j in 0..n {
@@ -106,6 +109,7 @@ pub fn gemm_bf16_naive(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], us
 }
 
 /// To the nearest bf16, to the even one of two.
+#[cfg(test)]
 fn round(x: f32) -> f32 {
     let bits = x.to_bits();
     if x.is_nan() { x } else { f32::from_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000) }

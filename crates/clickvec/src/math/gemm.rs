@@ -42,6 +42,7 @@ impl<'a> Left<'a> {
     }
 
     /// The number in row i, column p.
+    #[cfg(test)]
     pub(super) fn at(&self, i: usize, p: usize) -> f32 {
         self.data[self.place(i, p)]
     }
@@ -74,7 +75,7 @@ impl<'a, T: AsRef<[f32]> + ?Sized> From<(&'a T, usize)> for Right<'a> {
 
 /// Rows of a matrix: row i is `data[of[i]·stride..]`.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     /// The matrix, row by row.
     pub data: &'a [f32],
     /// The distance between its rows.
@@ -98,7 +99,7 @@ pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b
 ///
 /// # Panics
 /// As [`gemm`].
-pub fn gemm_ahead<'b>(
+pub(crate) fn gemm_ahead<'b>(
     sizes: (usize, usize, usize),
     a: Left<'_>,
     b: impl Into<Right<'b>>,
@@ -122,7 +123,7 @@ pub fn gemm_into<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Rig
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
-pub fn gemm_onto<'b>(
+pub(crate) fn gemm_onto<'b>(
     sizes: (usize, usize, usize),
     a: Left<'_>,
     b: impl Into<Right<'b>>,
@@ -220,7 +221,8 @@ fn product(
 }
 
 /// The naive twin of [`gemm`]: what the kernels are tested against.
-pub fn gemm_naive(
+#[cfg(test)]
+pub(crate) fn gemm_naive(
     (m, n, k): (usize, usize, usize),
     a: Left<'_>,
     (b, b_stride): (&[f32], usize),

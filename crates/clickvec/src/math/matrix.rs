@@ -32,7 +32,7 @@ impl Matrix {
     }
 
     /// Makes this a matrix of another shape with any numbers in it, keeping its memory.
-    pub fn reshape(&mut self, rows: usize, columns: usize) {
+    pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
         self.columns = columns;
         self.data.resize(rows * columns);
@@ -59,7 +59,7 @@ impl Matrix {
     }
 
     /// `out` becomes the transpose, row by row.
-    pub fn transpose_into(&self, out: &mut Buffer) {
+    pub(crate) fn transpose_into(&self, out: &mut Buffer) {
         transpose(&self.data, self.columns.max(1), out);
     }
 
@@ -78,7 +78,7 @@ impl Matrix {
 const TILE: usize = 8;
 
 /// `out` becomes the transpose of a matrix stored row by row, `columns` wide.
-pub fn transpose(data: &[f32], columns: usize, out: &mut Buffer) {
+pub(crate) fn transpose(data: &[f32], columns: usize, out: &mut Buffer) {
     let rows = data.len() / columns;
     out.resize(data.len());
     let out = &mut out[..];

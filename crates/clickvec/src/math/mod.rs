@@ -3,19 +3,19 @@
 //! Every kernel exists once, generic over the processor's vector width, and is compiled for
 //! each [`Level`]; the level is picked at run time, so one binary serves every processor.
 
-pub mod activation;
-pub mod bf16;
-pub mod buffer;
+pub(crate) mod activation;
+pub(crate) mod bf16;
+pub(crate) mod buffer;
 pub(crate) mod byte_lanes;
-pub mod gemm;
+pub(crate) mod gemm;
 pub(crate) mod lanes;
-pub mod level;
-pub mod matrix;
+pub(crate) mod level;
+pub(crate) mod matrix;
 pub(crate) mod nibbles;
 pub(crate) mod prefetch;
 pub(crate) mod score;
-pub mod sparse;
-pub mod vector;
+pub(crate) mod sparse;
+pub(crate) mod vector;
 
 pub use bf16::Precision;
 pub use buffer::Buffer;

@@ -71,30 +71,6 @@ by_level! {
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
 }
 
-#[inline(always)]
-fn sum_of_two_body<const FMA: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = a + b;
-    }
-}
-
-by_level! {
-    /// out = a + b
-    pub fn sum_of_two(out: &mut [f32], a: &[f32], b: &[f32]) = sum_of_two_body
-}
-
-#[inline(always)]
-fn add_two_body<const FMA: bool>(sum: &mut [f32], a: &[f32], b: &[f32]) {
-    for ((sum, &a), &b) in sum.iter_mut().zip(a).zip(b) {
-        *sum += a + b;
-    }
-}
-
-by_level! {
-    /// sum += a + b
-    pub fn add_two(sum: &mut [f32], a: &[f32], b: &[f32]) = add_two_body
-}
-
 /// The vector divided by its length; a zero vector stays zero. Returns the length.
 pub fn normalize(x: &mut [f32]) -> f32 {
     let length = dot(x, x).sqrt();
@@ -129,7 +105,7 @@ fn scale_to_unit_body<const FMA: bool>(x: &mut [f32]) {
 by_level! {
     /// Divides a vector by its length, in f64, where the squares of floats neither overflow nor vanish: the same bits at
     /// every level. A zero vector stays zero, and so does one whose length is not a number.
-    pub fn scale_to_unit(x: &mut [f32]) = scale_to_unit_body
+    pub(crate) fn scale_to_unit(x: &mut [f32]) = scale_to_unit_body
 }
 
 #[cfg(test)]

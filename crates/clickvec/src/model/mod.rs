@@ -46,6 +46,7 @@ impl Model {
     }
 
     /// The letter trigrams the model knows.
+    #[doc(hidden)]
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
@@ -61,6 +62,7 @@ impl Model {
     }
 
     /// The encoder of a side.
+    #[doc(hidden)]
     pub fn encoder(&self, side: Side) -> &dyn Encoder {
         &**self.tower(side)
     }
@@ -93,7 +95,7 @@ impl Model {
     }
 
     /// The half that reads queries; it shares the weights with the model.
-    pub fn query_half(&self) -> QueryModel {
+    pub(crate) fn query_half(&self) -> QueryModel {
         QueryModel {
             half: Model {
                 dictionary: Arc::clone(&self.dictionary),
@@ -132,6 +134,7 @@ impl QueryModel {
     }
 
     /// The letter trigrams the model knows.
+    #[doc(hidden)]
     pub fn dictionary(&self) -> &Dictionary {
         self.half.dictionary()
     }

@@ -4,7 +4,7 @@
 use super::corpus::Corpus;
 use super::file::State;
 use super::system::{Parameter, System, Values};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{FileFault, Result};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
@@ -40,7 +40,7 @@ pub(super) const SYSTEM: System = System {
 /// idf = ln(1 + (N − df + ½) / (df + ½)), tf counts the word in D, and |D| counts all words of D.
 /// A word that the collection lacks has df = 0.
 #[derive(Debug, Clone)]
-pub struct Bm25 {
+pub(super) struct Bm25 {
     vocabulary: Interner,
     /// How many titles of the collection have the word.
     document_frequency: Vec<u32>,
@@ -53,12 +53,6 @@ pub struct Bm25 {
 }
 
 impl Bm25 {
-    /// BM25 with the statistics of the titles in `corpus` and the usual parameters, k₁ = 0.9 and b = 0.4; [`super::train`]
-    /// takes others.
-    pub fn new(corpus: &Corpus) -> Bm25 {
-        Bm25::train(&SYSTEM.defaults(), corpus)
-    }
-
     fn train(values: &Values, corpus: &Corpus) -> Bm25 {
         let mut document_frequency = vec![0; corpus.vocabulary.len()];
         // The last title, counted from 1, in which the word was counted.
@@ -141,7 +135,7 @@ impl Ranker for Bm25 {
     }
 }
 
-impl Trained for Bm25 {
+impl SystemRanker for Bm25 {
     fn tune(&mut self, values: &Values) {
         (self.k1, self.b) = (values.get("k1"), values.get("b"));
     }
@@ -208,13 +202,6 @@ mod tests {
             let scores = empty.score("a", &["a", "b"]);
             assert!(scores[0].is_finite() && scores[0] > 0.0 && scores[1] == 0.0, "{scores:?}");
         }
-    }
-
-    #[test]
-    fn it_can_be_made_without_a_spec() {
-        let titles = ["red door", "red lamp", "sofa"];
-        let corpus = Corpus::from_iter(titles);
-        assert_eq!(Bm25::new(&corpus).score("red lamp", &titles), train("bm25", &corpus).score("red lamp", &titles));
     }
 
     #[test]

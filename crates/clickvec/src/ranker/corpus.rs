@@ -4,54 +4,49 @@ use crate::ragged::Ragged;
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
 /// The number of every word that the vocabulary lacks.
-pub const UNKNOWN: WordId = WordId::MAX;
+pub(super) const UNKNOWN: WordId = WordId::MAX;
 
 /// Texts as lists of words, one after the other in one piece of memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WordLists(Ragged<WordId>);
+pub(crate) struct WordLists(Ragged<WordId>);
 
 impl WordLists {
     /// Adds a text.
-    pub fn push(&mut self, words: &[WordId]) {
+    pub(crate) fn push(&mut self, words: &[WordId]) {
         self.0.push(words.iter().copied());
     }
 
     /// The number of texts.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// Whether there is no text.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// The words of text `i`, which may be none.
     ///
     /// # Panics
     /// If there is no text `i`.
-    pub fn get(&self, i: usize) -> &[WordId] {
+    pub(crate) fn get(&self, i: usize) -> &[WordId] {
         self.0.get(i)
     }
 
     /// All texts.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
         self.0.iter()
     }
 
     /// The words of all texts, one text after the other.
-    pub fn words(&self) -> &[WordId] {
+    pub(crate) fn words(&self) -> &[WordId] {
         self.0.items()
     }
 }
 
 /// Clicked pairs: query `i` led to a click on title `i`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ClickedPairs {
+pub(crate) struct ClickedPairs {
     /// The queries.
     pub queries: WordLists,
     /// The title that was clicked for each of them.
-    pub titles: WordLists,
+    pub(crate) titles: WordLists,
     /// The weight of each pair; finite, 0 or more.
     pub weights: Vec<f32>,
 }
@@ -60,14 +55,14 @@ pub struct ClickedPairs {
 #[derive(Debug, Default)]
 pub struct Corpus {
     /// Every word that occurs.
-    pub vocabulary: Interner,
+    pub(crate) vocabulary: Interner,
     /// The collection, each title as often as it comes.
-    pub titles: WordLists,
+    pub(crate) titles: WordLists,
     /// The click log.
-    pub clicks: ClickedPairs,
+    pub(crate) clicks: ClickedPairs,
     /// The queries that will be asked, without their judgments; for systems that are trained on the texts of the test
     /// set too, as the papers' Doc2Vec is.
-    pub test_queries: WordLists,
+    pub(crate) test_queries: WordLists,
     buffer: WordBuffer,
     words: Vec<WordId>,
 }
@@ -114,14 +109,14 @@ impl Corpus {
 
 /// Reads texts as numbers of words of a vocabulary.
 #[derive(Debug, Default)]
-pub struct WordReader {
+pub(super) struct WordReader {
     buffer: WordBuffer,
     words: Vec<WordId>,
 }
 
 impl WordReader {
     /// The words of `text`; [`UNKNOWN`] for each that `vocabulary` lacks.
-    pub fn read(&mut self, vocabulary: &Interner, text: &str) -> &[WordId] {
+    pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> &[WordId] {
         self.words.clear();
         for_each_word(text, &mut self.buffer, |word| self.words.push(vocabulary.get(word).unwrap_or(UNKNOWN)));
         &self.words

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Trained;
+use super::SystemRanker;
 use super::spec::RankerSpec;
 use super::system::{System, Values};
 use crate::error::{Error, FileFault, Result, shortened};
-pub use crate::tensor_file::{Array, Numbers};
+pub(crate) use crate::tensor_file::{Array, Numbers};
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, fingerprint, write};
 use crate::text::Interner;
 
 /// `kind` in the JSON value of a file.
-pub const KIND: &str = "ranker";
+pub(crate) const KIND: &str = "ranker";
 const WORDS: &str = "words";
 
 /// The parts of a trained ranker.
@@ -149,11 +149,8 @@ struct Settings {
     parameters: BTreeMap<String, f64>,
 }
 
-/// Writes a ranker of `system` through a temporary file.
-///
-/// # Errors
-/// [`Error::Io`]; what was at `path` before is then untouched.
-pub fn save(path: &Path, system: &System, values: &Values, ranker: &dyn Trained) -> Result<()> {
+/// Writes a ranker of `system` through a temporary file; [`System::save`] is how others ask for it.
+pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
     let state = ranker.state();
     let parameters = values.iter().map(|(parameter, value)| (parameter.name.to_owned(), value)).collect();
     let settings = Settings { system: system.name.to_owned(), parameters };
@@ -172,12 +169,12 @@ pub fn save(path: &Path, system: &System, values: &Values, ranker: &dyn Trained)
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
-pub fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn Trained>)> {
+pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
     let file = TensorFile::open(path)?;
     parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
 }
 
-fn parse(file: &TensorFile) -> Result<(&'static System, Values, Box<dyn Trained>), FileFault> {
+fn parse(file: &TensorFile) -> Result<(&'static System, Values, Box<dyn SystemRanker>), FileFault> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let found = tensors.fingerprint(&header.ranker);
     if found != header.fingerprint {

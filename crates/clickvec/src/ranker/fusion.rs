@@ -2,7 +2,7 @@
 //! searches", 1994) or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and
 //! individual rank learning methods", 2009).
 
-pub mod file;
+pub(crate) mod file;
 
 use std::sync::Arc;
 
@@ -160,7 +160,7 @@ pub struct FittedWeights {
 /// scaling the others so that all sum to 1, for as long as that helps. It starts from equal weights and from each ranker
 /// alone, so that the result is never worse than the best of these; of equally good ones it is the first found. A NaN
 /// is worse than any number.
-pub fn fit_weights(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
+pub(crate) fn fit_weights(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
     let mut value = |weights: &[f64]| {
         let value = objective(weights);
         if value.is_nan() { f64::NEG_INFINITY } else { value }

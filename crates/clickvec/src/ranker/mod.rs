@@ -27,16 +27,12 @@
 //! # Ok::<(), clickvec::Error>(())
 //! ```
 
-#[doc(hidden)]
-pub mod bm25;
-#[doc(hidden)]
-pub mod corpus;
+mod bm25;
+mod corpus;
 mod dependence;
 mod doc2vec;
-#[doc(hidden)]
-pub mod file;
-#[doc(hidden)]
-pub mod fusion;
+pub(crate) mod file;
+pub(crate) mod fusion;
 mod inverted;
 mod language_model;
 mod lce;
@@ -46,11 +42,9 @@ mod neural;
 #[cfg(test)]
 mod shop;
 mod skip_thought;
-#[doc(hidden)]
-pub mod spec;
+mod spec;
 pub(crate) mod stored;
-#[doc(hidden)]
-pub mod system;
+mod system;
 #[cfg(test)]
 mod testing;
 mod text_table;
@@ -61,26 +55,15 @@ mod ulm;
 mod word_vectors;
 
 use crate::error::Result;
+use file::State;
 
-pub use bm25::Bm25;
 pub use corpus::Corpus;
-pub use doc2vec::Doc2Vec;
-#[doc(hidden)]
-pub use file::State;
-pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fit_weights, fuse};
-pub use lce::Lce;
-pub use lsa::Lsa;
-pub use mrf::Mrf;
+pub(crate) use fusion::fit_weights;
+pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse};
 pub use neural::Neural;
-pub use skip_thought::SkipThought;
 pub use spec::{RankerSpec, SpecFault};
 pub use stored::{FileKind, load};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
-pub use topic::TopicRanker;
-pub use translation::{Ptm, Wtm};
-pub use trigram::LetterTrigrams;
-pub use ulm::Ulm;
-pub use word_vectors::WordVectors;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 14] = [
@@ -109,12 +92,13 @@ pub trait Ranker: Send + Sync {
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64>;
 }
 
-/// A ranker that was trained as one of [`SYSTEMS`].
-pub trait Trained: Ranker {
+/// A ranker that is one of [`SYSTEMS`], trained.
+pub trait SystemRanker: Ranker {
     /// Takes over the values of parameters of [`Stage::Scoring`]; looks at no other.
     fn tune(&mut self, values: &Values);
 
-    /// All that [`file::save`] has to write, so that it scores the same once it is read again.
+    /// All that [`System::save`] has to write, so that it scores the same once it is read again.
+    #[doc(hidden)]
     fn state(&self) -> State;
 }
 
@@ -124,7 +108,7 @@ pub trait Trained: Ranker {
 /// # Errors
 ///
 /// [`crate::Error::Ranker`] for a spec that is none, [`crate::Error::Learn`] where the corpus is not enough.
-pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn Trained>> {
+pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name)?;
     system.train(&system.values(&spec)?, &Resources::from(corpus), &mut |_| ())

@@ -5,7 +5,7 @@ use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query
 use super::file::State;
 use super::system::{System, Values};
 use super::ulm::MU;
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::FileFault;
 
 /// The system before training: name, parameters, how to train and restore it.
@@ -24,7 +24,7 @@ pub(super) const SYSTEM: System = System {
 /// Each P is (tf(f, D) + μ cf(f) / |C|) / (|D| + μ), where cf(f) counts the feature f in the collection, |D| and |C|
 /// words. The λ are divided by their sum. What the collection lacks is left out, for every title alike.
 #[derive(Debug, Clone)]
-pub struct Mrf {
+pub(super) struct Mrf {
     model: Dependence,
     weights: Weights,
 }
@@ -52,7 +52,7 @@ impl Ranker for Mrf {
     }
 }
 
-impl Trained for Mrf {
+impl SystemRanker for Mrf {
     fn tune(&mut self, values: &Values) {
         self.weights = Weights::new(values);
     }

@@ -32,11 +32,6 @@ impl<M: Borrow<Model>> Neural<M> {
     pub fn model(&self) -> &Model {
         self.model.borrow()
     }
-
-    /// The model back.
-    pub fn into_model(self) -> M {
-        self.model
-    }
 }
 
 impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::corpus::Corpus;
 use super::file::State;
-use super::{RankerSpec, System, Trained};
+use super::{RankerSpec, System, SystemRanker};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::rng::stream;
 use crate::text::Interner;
@@ -84,12 +84,12 @@ impl Shop {
 }
 
 /// NDCG@3.
-pub(super) fn ndcg(ranker: &dyn Trained, judgments: &Judgments) -> f64 {
+pub(super) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
 }
 
 /// The ranker of another state.
-pub(super) fn restored(spec: &str, state: &State) -> Box<dyn Trained> {
+pub(super) fn restored(spec: &str, state: &State) -> Box<dyn SystemRanker> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state).unwrap()

@@ -27,7 +27,7 @@ impl RankerSpec {
     /// # Errors
     ///
     /// [`SpecFault::UnknownParameter`] for the first other one.
-    pub fn allow(&self, known: &[&'static str]) -> Result<(), SpecFault> {
+    pub(crate) fn allow(&self, known: &[&'static str]) -> Result<(), SpecFault> {
         match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some((name, _)) => Err(SpecFault::UnknownParameter {
@@ -43,7 +43,12 @@ impl RankerSpec {
     /// # Errors
     ///
     /// [`SpecFault::OutOfRange`].
-    pub fn number(&self, parameter: &'static str, default: f64, range: RangeInclusive<f64>) -> Result<f64, SpecFault> {
+    pub(crate) fn number(
+        &self,
+        parameter: &'static str,
+        default: f64,
+        range: RangeInclusive<f64>,
+    ) -> Result<f64, SpecFault> {
         match self.get(parameter) {
             None => Ok(default),
             Some(value) if range.contains(&value) => Ok(value),

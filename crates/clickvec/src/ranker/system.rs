@@ -6,7 +6,7 @@ use std::path::Path;
 use super::corpus::Corpus;
 use super::file::State;
 use super::spec::{RankerSpec, SpecFault};
-use super::{SYSTEMS, Trained};
+use super::{SYSTEMS, SystemRanker};
 use crate::error::{FileFault, Result, shortened};
 
 /// The stage in which a parameter acts.
@@ -141,8 +141,8 @@ pub struct Progress {
 /// Gets told how far training is.
 pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 
-type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn Trained>>;
-type Restore = fn(&Values, &State) -> Result<Box<dyn Trained>, FileFault>;
+type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;
+type Restore = fn(&Values, &State) -> Result<Box<dyn SystemRanker>, FileFault>;
 
 /// A system of the comparison (systems that are trained by `train` are not among them).
 pub struct System {
@@ -156,7 +156,7 @@ pub struct System {
     pub(super) one_above_zero: &'static [&'static str],
     /// Trains it.
     pub(super) train: Train,
-    /// Makes it of what its [`Trained::state`] said, which may come from anywhere: all sizes and places are to be checked.
+    /// Makes it of what its [`SystemRanker::state`] said, which may come from anywhere: all sizes and places are to be checked.
     pub(super) restore: Restore,
 }
 
@@ -176,14 +176,6 @@ impl System {
             found: shortened(name),
             known: SYSTEMS.iter().map(|system| system.name).collect(),
         })
-    }
-
-    /// Every parameter's default.
-    pub(super) fn defaults(&self) -> Values {
-        Values {
-            parameters: self.parameters,
-            values: self.parameters.iter().map(|parameter| parameter.default).collect(),
-        }
     }
 
     /// The parameters that `spec` gives, and the defaults of those that it does not.
@@ -214,7 +206,20 @@ impl System {
     ///
     /// # Errors
     /// [`crate::Error::Learn`] where the resources are not enough, and what reading files can fail with.
-    pub fn train(&self, values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<Box<dyn Trained>> {
+    pub fn train(
+        &self,
+        values: &Values,
+        resources: &Resources<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Box<dyn SystemRanker>> {
         (self.train)(values, resources, watch)
+    }
+
+    /// Writes `ranker`, which this system made with `values`, to a file that [`super::load`] reads.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`]; what was at `path` before is then untouched.
+    pub fn save(&self, path: &Path, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
+        super::file::save(path, self, values, ranker)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::corpus::Corpus;
 use super::system::{Resources, System};
-use super::{RankerSpec, Trained, file};
+use super::{RankerSpec, SystemRanker, file};
 use crate::Error;
 
 /// A corpus of these titles and clicked pairs.
@@ -14,16 +14,16 @@ pub(super) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {
 }
 
 /// The ranker of `spec`, trained on `corpus` alone.
-pub(super) fn train(spec: &str, corpus: &Corpus) -> Box<dyn Trained> {
+pub(super) fn train(spec: &str, corpus: &Corpus) -> Box<dyn SystemRanker> {
     try_train(spec, corpus).unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub(super) fn try_train(spec: &str, corpus: &Corpus) -> Result<Box<dyn Trained>, Error> {
+pub(super) fn try_train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>, Error> {
     train_watched(spec, corpus).map(|(ranker, _)| ranker)
 }
 
 /// The ranker, and what its training said of its objective.
-pub(super) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn Trained>, Vec<f64>), Error> {
+pub(super) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn SystemRanker>, Vec<f64>), Error> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name)?;
     let mut objectives = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let system = System::named(&parsed.name).unwrap();
     let values = system.values(&parsed).unwrap();
     let ranker = train(spec, corpus);
-    file::save(&path, system, &values, ranker.as_ref()).unwrap();
+    system.save(&path, &values, ranker.as_ref()).unwrap();
     let (found, found_values, loaded) = file::load(&path).unwrap();
     assert_eq!((found.name, &found_values), (system.name, &values));
     let texts = |lists: &super::corpus::WordLists| -> Vec<String> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::corpus::Corpus;
 use super::file::{Numbers, State};
 use super::system::{Parameter, System, Values};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::FileFault;
 use crate::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
 
@@ -29,7 +29,7 @@ pub(super) const SYSTEM: System = System {
 ///
 /// A trigram that the collection lacks is dropped. Where a text has none left, the cosine is 0.
 #[derive(Debug, Clone)]
-pub struct LetterTrigrams {
+pub(super) struct LetterTrigrams {
     dictionary: Dictionary,
     /// The number of titles that have each trigram.
     document_frequency: Vec<u32>,
@@ -163,7 +163,7 @@ impl Ranker for LetterTrigrams {
     }
 }
 
-impl Trained for LetterTrigrams {
+impl SystemRanker for LetterTrigrams {
     fn tune(&mut self, values: &Values) {
         self.tf_power = values.get(TF_POWER.name);
         let (power, titles) = (values.get(IDF_POWER.name), f64::from(self.documents));

@@ -5,7 +5,7 @@ use super::corpus::WordReader;
 use super::file::State;
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Resources, System, Values, Watch};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{FileFault, Result};
 use crate::text::{Interner, WordId};
 
@@ -27,7 +27,7 @@ pub(super) const SYSTEM: System = System {
 ///
 /// A query word that the collection lacks is left out, for every title alike.
 #[derive(Debug, Clone)]
-pub struct Ulm {
+pub(super) struct Ulm {
     vocabulary: Interner,
     collection: CollectionModel,
     mu: f64,
@@ -64,7 +64,7 @@ impl Ranker for Ulm {
     }
 }
 
-impl Trained for Ulm {
+impl SystemRanker for Ulm {
     fn tune(&mut self, values: &Values) {
         self.mu = values.get(MU.name);
     }

@@ -113,7 +113,7 @@ impl Data {
     }
 
     /// The files that the judged titles are read from.
-    pub fn judged_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn judged_files(&self) -> Vec<PathBuf> {
         files_of_test_set(&self.test_set())
     }
 }

@@ -7,7 +7,7 @@ use super::memory::PeakMemory;
 use super::{Event, Point, TrainingFacts, Watch, tell};
 use crate::error::{Error, Result};
 use crate::eval::{self, CorpusFiles, read_corpus};
-use crate::ranker::{RankerSpec, Resources, Stage, System, Trained, Values, file};
+use crate::ranker::{RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
 
 /// What a ranker is made of besides its parameters.
 struct Beside<'p> {
@@ -52,7 +52,7 @@ impl Maker<'_> {
         let beside = Beside { load, vectors, files: &files };
         let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
         // The ranker at hand, and the name of what it was trained with.
-        let mut trained: Option<(String, Option<Box<dyn Trained>>)> = None;
+        let mut trained: Option<(String, Option<Box<dyn SystemRanker>>)> = None;
         for (spec, values) in &specs {
             let assigned = |stage: Option<Stage>| -> Vec<String> {
                 let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
@@ -96,7 +96,7 @@ impl Maker<'_> {
         values: &Values,
         beside: &Beside<'_>,
         watch: &mut Watch<'_>,
-    ) -> Result<Box<dyn Trained>> {
+    ) -> Result<Box<dyn SystemRanker>> {
         if let Some((_, _, ranker)) = self.cache.load(key, file::load)? {
             return Ok(ranker);
         }
@@ -122,7 +122,7 @@ impl Maker<'_> {
         let peak_bytes = memory.as_ref().map(PeakMemory::gained);
         self.cache.refuse_changed(files)?;
         let path = self.cache.model(key);
-        file::save(&path, system, values, ranker.as_ref())?;
+        system.save(&path, values, ranker.as_ref())?;
         let training = TrainingFacts { seconds, peak_bytes, ..TrainingFacts::default() };
         self.cache.finish_training(key, training)?;
         if cancelled { Err(Error::Cancelled) } else { Ok(ranker) }

@@ -1,40 +1,33 @@
 //! The test set, as it is written; grades are read elsewhere.
 
-use std::path::Path;
-
 use super::field::Field;
 use super::tsv::{Line, TableReader};
 use crate::{Error, Result};
 
 /// One judged pair; lives as long as the call that hands it over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JudgedRow<'a> {
+pub(crate) struct JudgedRow<'a> {
     /// The line, counted from 1.
-    pub line: u64,
+    pub(crate) line: u64,
     /// The query.
-    pub query: &'a str,
+    pub(crate) query: &'a str,
     /// The query's id, if the table has one.
-    pub query_id: Option<&'a str>,
+    pub(crate) query_id: Option<&'a str>,
     /// The title that was judged.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// The title's id, if the table has one.
-    pub title_id: Option<&'a str>,
+    pub(crate) title_id: Option<&'a str>,
     /// The grade as it is written.
-    pub grade: &'a str,
+    pub(crate) grade: &'a str,
 }
 
-/// Reads judged pairs: columns `query`, `field` ([`super::TITLE`], as a rule) and `grade`, optionally `query_id` and
-/// `title_id`.
+/// Reads judged pairs from an open table: columns `query`, `field` ([`super::TITLE`], as a rule) and `grade`, optionally
+/// `query_id` and `title_id`.
 ///
 /// # Errors
 ///
-/// Those of [`TableReader::open`], [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails;
-/// [`Error::Table`] at the first broken line: a test set that lost a line would give other results in silence.
-pub fn read_judged_rows(path: &Path, field: &str, on_row: impl FnMut(JudgedRow<'_>) -> Result<()>) -> Result<()> {
-    judged_of(TableReader::open(path)?, field, on_row)
-}
-
-/// [`read_judged_rows`] of a table that is open.
+/// Those of [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails; [`Error::Table`] at the first
+/// broken line: a test set that lost a line would give other results in silence.
 pub(crate) fn judged_of(
     mut table: TableReader,
     field: &str,
@@ -66,6 +59,8 @@ pub(crate) fn judged_of(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn table(bytes: &'static [u8]) -> TableReader {

@@ -45,7 +45,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Another bound, for the lines to come.
-    pub fn set_limit(&mut self, limit: usize) {
+    pub(crate) fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 

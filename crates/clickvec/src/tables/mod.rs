@@ -4,37 +4,33 @@
 mod beir;
 mod field;
 mod judged;
-mod lines;
+pub(crate) mod lines;
 mod titles;
-mod tsv;
+pub(crate) mod tsv;
 mod unique_ids;
 
 pub use crate::error::TableFault;
 pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
 pub(crate) use field::Field;
-pub(crate) use judged::judged_of;
-#[doc(hidden)]
-pub use judged::{JudgedRow, read_judged_rows};
-#[doc(hidden)]
-pub use lines::{FoundLine, Lines};
+pub(crate) use judged::{JudgedRow, judged_of};
+pub(crate) use lines::{FoundLine, Lines};
 pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
 pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, titles_file};
-pub(crate) use tsv::Step;
-pub use tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
+pub(crate) use tsv::{Line, MAX_LINE_BYTES, Row, Step, TableReader};
 pub(crate) use unique_ids::UniqueIds;
 
 /// The column with the texts that are ranked, unless another is named.
 pub const TITLE: &str = "title";
 
 /// How many skipped lines are kept to be shown.
-pub const SHOWN_SKIPPED_LINES: usize = 5;
+pub(crate) const SHOWN_SKIPPED_LINES: usize = 5;
 
 /// The lines that a reader left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// How many there were.
     pub count: u64,
-    /// The first [`SHOWN_SKIPPED_LINES`] of them.
+    /// The first few of them.
     pub first: Vec<SkippedLine>,
 }
 

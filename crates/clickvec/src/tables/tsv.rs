@@ -76,7 +76,7 @@ impl TableReader {
     ///
     /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::HeaderNotUtf8`] or [`TableFault::LineTooLong`];
     /// [`Error::ReadAt`] if reading fails.
-    pub fn from_reader(path: &Path, source: Box<dyn BufRead + Send>) -> Result<TableReader> {
+    pub(crate) fn from_reader(path: &Path, source: Box<dyn BufRead + Send>) -> Result<TableReader> {
         let mut table = TableReader {
             path: path.to_owned(),
             lines: Lines::new(source, MAX_HEADER_BYTES),
@@ -131,7 +131,7 @@ impl TableReader {
     /// # Errors
     ///
     /// [`Error::Table`] with [`TableFault::DuplicateColumn`].
-    pub fn optional(&mut self, name: &str) -> Result<Option<usize>> {
+    pub(crate) fn optional(&mut self, name: &str) -> Result<Option<usize>> {
         self.column(name).map(|_| self.require(name)).transpose()
     }
 

@@ -18,7 +18,7 @@ pub struct Trigram(u64);
 
 impl Trigram {
     /// The trigram of three characters.
-    pub fn from_chars([a, b, c]: [char; 3]) -> Trigram {
+    pub(crate) fn from_chars([a, b, c]: [char; 3]) -> Trigram {
         Trigram(u64::from(a) << (2 * BITS) | u64::from(b) << BITS | u64::from(c))
     }
 
@@ -115,7 +115,7 @@ impl Dictionary {
 
     /// This dictionary with more trigrams after its own: the most frequent of `counts` that it lacks, until there are
     /// `max_trigrams`.
-    pub fn grown(&self, counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
+    pub(crate) fn grown(&self, counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
         let lacking = counts.into_iter().filter(|(trigram, _)| !self.ids.contains_key(trigram));
         let new = Dictionary::from_counts(lacking, max_trigrams.saturating_sub(self.len()));
         let mut grown = self.clone();
@@ -129,7 +129,7 @@ impl Dictionary {
     /// # Errors
     ///
     /// [`DuplicateTrigram`] if a trigram is there twice.
-    pub fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
+    pub(crate) fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
         let mut ids = HashMap::with_capacity_and_hasher(trigrams.len(), BuildHasherDefault::default());
         for (id, &trigram) in (0u32..).zip(&trigrams) {
             if let Some(first) = ids.insert(trigram, id) {

@@ -13,14 +13,14 @@
 //! ```
 
 mod checkpoint;
-mod device;
+pub(crate) mod device;
 mod event;
 mod members;
 mod run;
 mod stage;
 mod step;
 
-pub use self::device::{Cpu, Device, Learner, OptimizerState, Plan, TowerState};
+use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
 pub use crate::clicks::{ClickSource, LogStatistics, NegativeSource, Negatives, Section, Weighting};
 pub use crate::encoder::{Bptt, InitRange, Signals};
@@ -64,7 +64,8 @@ pub struct TrainOptions<'a> {
     /// A folder for the log's temporary files, so that memory does not grow with the log. Without it they lie beside the
     /// output; where there is no output, the log is kept in memory.
     pub scratch: Option<&'a Path>,
-    /// What trains; [`Cpu`] if `None`.
+    /// What trains; the processor if `None`.
+    #[doc(hidden)]
     pub device: Option<&'a dyn Device>,
 }
 

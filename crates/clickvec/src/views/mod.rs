@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// How texts are changed, as chances between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Views {
-    /// That a view is a pseudo-query: [`FEWEST`] to [`MOST`] words of the text, in their order, instead of what `drop` leaves.
+    /// That a view is a pseudo-query: 2 to 4 words of the text, in their order, instead of what `drop` leaves.
     pub few: f32,
     /// That a word is left out; one always stays.
     pub drop: f32,
@@ -22,7 +22,7 @@ pub struct Views {
 }
 
 /// The fewest words of a pseudo-query.
-pub const FEWEST: usize = 2;
+pub(crate) const FEWEST: usize = 2;
 
 /// The most words of a pseudo-query.
 pub const MOST: usize = 4;
@@ -39,7 +39,7 @@ impl Views {
     }
 
     /// Replaces `view` by the places of the words that a view of a text of `words` words has, in the view's order.
-    pub fn choose(&self, words: usize, rng: &mut Xoshiro256PlusPlus, view: &mut Vec<usize>) {
+    pub(crate) fn choose(&self, words: usize, rng: &mut Xoshiro256PlusPlus, view: &mut Vec<usize>) {
         view.clear();
         if happens(self.few, rng) {
             let mut wanted = rng.random_range(FEWEST..=MOST).min(words);
@@ -68,7 +68,7 @@ impl Views {
     }
 
     /// Whether the next word gets a typing error, if it can have one.
-    pub fn misspells(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
+    pub(crate) fn misspells(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
         happens(self.misspell, rng)
     }
 }

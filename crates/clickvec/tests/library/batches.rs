@@ -1,13 +1,14 @@
 //! A text's embedding does not depend on the other texts of its batch.
 
 use super::support::*;
-use clickvec::encoder::{ClsmConfig, EncoderConfig, Trace};
-use clickvec::text::WordId;
+use clickvec::encoder::{ClsmConfig, EncoderConfig};
+use clickvec::internals::encoder::Trace;
+use clickvec::internals::text::WordId;
 use rand::RngExt as _;
 
 /// More than two blocks of texts; lengths that repeat, one long text, empty and unknown ones.
 fn three_hundred() -> Vec<Vec<WordId>> {
-    let mut stream = clickvec::rng::stream(2, "lengths", 0);
+    let mut stream = clickvec::internals::rng::stream(2, "lengths", 0);
     let mut lengths: Vec<usize> = (0..300).map(|_| stream.random_range(0..9)).collect();
     lengths[150] = 40;
     let mut all = texts(&lengths, 30, 9);
@@ -23,7 +24,7 @@ fn alone_among_many_and_in_any_order() {
     let all = three_hundred();
     let mut order: Vec<usize> = (0..all.len()).collect();
     for i in (1..order.len()).rev() {
-        order.swap(i, clickvec::rng::stream(1, "order", i as u64).random_range(0..=i));
+        order.swap(i, clickvec::internals::rng::stream(1, "order", i as u64).random_range(0..=i));
     }
     for config in all_encoders() {
         let encoder = random_encoder(&config, FEATURES, 0.5, 21);
@@ -74,7 +75,7 @@ fn the_gradient_does_not_depend_on_the_order() {
                 .iter()
                 .flat_map(|&text| (0..dimension).map(move |i| ((text * 31 + i * 17) as f32 * 0.37).sin()))
                 .collect();
-            let mut gradients = clickvec::encoder::Gradients::default();
+            let mut gradients = clickvec::internals::encoder::Gradients::default();
             encoder.backward(&batch, &mut trace, &grad, Default::default(), &mut gradients);
             dense(&*encoder, &gradients, &batch)
         };

@@ -2,12 +2,12 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::clicks::{NegativeSource, Negatives, Weighting};
 use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole, RnnConfig};
 use clickvec::error::{FileFault, ResumeFault};
 use clickvec::model::Model;
-use clickvec::optimizer::OptimizerKind;
+use clickvec::train::OptimizerKind;
 use clickvec::train::{Event, Keep, Outcome as Ended, TrainConfig};
+use clickvec::train::{NegativeSource, Negatives, Weighting};
 use std::ops::ControlFlow;
 
 /// 240 pairs in minibatches of 40, three epochs: 18 updates.

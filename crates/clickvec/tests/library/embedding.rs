@@ -1,14 +1,14 @@
 //! The way from a text to a vector: what is remembered and who does the work changes no bit.
 
 use super::support::*;
-use clickvec::encoder::Trace;
+use clickvec::internals::encoder::Trace;
+use clickvec::internals::text::batch::Batch;
+use clickvec::internals::text::{Interner, WordId, words};
 use clickvec::model::{Embedder, Model, Side};
-use clickvec::optimizer::OptimizerKind;
 use clickvec::ranker::{Neural, Ranker};
 use clickvec::search::{Answer, Searcher};
 use clickvec::tables::Title;
-use clickvec::text::batch::Batch;
-use clickvec::text::{Interner, WordId, words};
+use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
 
 fn some_texts() -> Vec<String> {
@@ -21,7 +21,7 @@ fn some_texts() -> Vec<String> {
     texts
 }
 
-/// By [`clickvec::encoder::Encoder::forward`], which training runs.
+/// By [`clickvec::internals::encoder::Encoder::forward`], which training runs.
 fn by_the_encoder(model: &Model, texts: &[String]) -> Vec<f32> {
     let mut interner = Interner::default();
     let mut features = Vec::new();

@@ -3,12 +3,12 @@
 use super::support::*;
 use clickvec::encoder::{ClsmConfig, EncoderConfig, Peephole, RnnConfig};
 use clickvec::explain::{Evidence, Explainer, KeywordOptions, Neighbours, Space, Topics, contexts};
+use clickvec::internals::rng;
+use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec::optimizer::OptimizerKind;
-use clickvec::rng;
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
-use clickvec::text::words;
+use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
 use rand::RngExt as _;
 

@@ -1,10 +1,11 @@
 //! The gradient of the loss, through every encoder, against differences of the loss.
 
 use super::support::*;
-use clickvec::encoder::{Bptt, ClsmConfig, EncoderConfig, Peephole, RnnConfig, Signals, Tensor};
-use clickvec::loss::NegativeRows;
-use clickvec::rng;
-use clickvec::text::WordId;
+use clickvec::encoder::{Bptt, ClsmConfig, EncoderConfig, Peephole, RnnConfig, Signals};
+use clickvec::internals::encoder::Tensor;
+use clickvec::internals::loss::NegativeRows;
+use clickvec::internals::rng;
+use clickvec::internals::text::WordId;
 use rand::RngExt as _;
 
 /// The step. The loss is a sum of f32 cosines, good to about 1e-6, which the four-point formula

@@ -3,11 +3,11 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::error::{FileFault, IndexFault, VectorFault};
+use clickvec::internals::rng;
 use clickvec::model::Model;
-use clickvec::optimizer::OptimizerKind;
-use clickvec::rng;
 use clickvec::search::{BuiltIndex, IndexBuilder, Searcher, join_indexes};
 use clickvec::tables::Title;
+use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
 use rand::RngExt as _;
 use std::fs;

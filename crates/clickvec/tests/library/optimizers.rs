@@ -1,10 +1,11 @@
 //! Updates against twins in f64 that move every number at every update.
 
 use super::support::relative_difference;
-use clickvec::encoder::{Gradients, Group, Tensor, TensorKind};
-use clickvec::math::Matrix;
-use clickvec::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig, OptimizerKind};
-use clickvec::rng;
+use clickvec::internals::encoder::{Gradients, Group, Tensor, TensorKind};
+use clickvec::internals::math::Matrix;
+use clickvec::internals::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+use clickvec::internals::rng;
+use clickvec::train::OptimizerKind;
 use rand::RngExt as _;
 
 fn tensor(kind: TensorKind, rows: usize, columns: usize, seed: u64) -> Tensor {

@@ -3,9 +3,9 @@
 use super::support::*;
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec::model::Model;
-use clickvec::optimizer::OptimizerKind;
 use clickvec::search::{Answer, Searcher};
 use clickvec::tables::Title;
+use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
 
 fn searcher() -> Searcher {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use clickvec::clicks::ClickSource;
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::error::Error;
-use clickvec::eval::{EvaluateOptions, Judgments, JudgmentsBuilder, Metric, evaluate};
+use clickvec::eval::{EvaluateOptions, Judgments, Metric, TestSetFiles, evaluate, read_test_set};
+use clickvec::internals::text::words;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::simulate::{Kind, SimulateConfig, simulate, true_grades};
-use clickvec::tables::{TITLE, Title, read_judged_rows, read_titles};
-use clickvec::text::words;
+use clickvec::tables::{TITLE, Title, read_titles};
+use clickvec::train::ClickSource;
 use clickvec::train::{Event, TrainConfig, TrainOptions, train};
 use std::ops::ControlFlow;
 
@@ -36,9 +36,7 @@ fn rows(folder: &Path, name: &str) -> Vec<Vec<String>> {
 }
 
 fn judgments(path: &Path) -> Judgments {
-    let mut builder = JudgmentsBuilder::new(path);
-    read_judged_rows(path, TITLE, |row| builder.push(row)).unwrap();
-    builder.finish()
+    read_test_set(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE }).unwrap().judgments
 }
 
 #[test]

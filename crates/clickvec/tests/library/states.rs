@@ -1,11 +1,10 @@
 //! The one reader of what happened inside an encoder: by text and word, in the text's own order.
 
 use super::support::*;
-use clickvec::encoder::{
-    ClsmConfig, Direction, Encoder, EncoderConfig, Gradients, Peephole, Quantity, State, TextStates, Trace,
-};
-use clickvec::text::WordId;
-use clickvec::text::batch::Batch;
+use clickvec::encoder::{ClsmConfig, Direction, EncoderConfig, Peephole, Quantity, State, TextStates};
+use clickvec::internals::encoder::{Encoder, Gradients, Trace};
+use clickvec::internals::text::WordId;
+use clickvec::internals::text::batch::Batch;
 
 const BOTH: [Direction; 2] = [Direction::Forward, Direction::Backward];
 
@@ -147,7 +146,7 @@ fn gates_make_cells_and_cells_the_embedding() {
             if let EncoderConfig::Members(members) = &config {
                 // Each member's part has unit length.
                 for part in embedding.chunks_exact_mut(members.lstm.cells) {
-                    clickvec::math::vector::normalize(part);
+                    clickvec::internals::math::vector::normalize(part);
                 }
             }
             assert_eq!(embedding, text.embedding(), "{config}: text {number}");

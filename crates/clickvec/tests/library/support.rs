@@ -2,26 +2,26 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use clickvec::Result;
-use clickvec::clicks::{ClickSource, NegativeSource, Negatives};
 use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, Encoder, EncoderConfig, Gradients, InitRange, LstmConfig, MembersConfig, Peephole,
-    RnnConfig, Tensor, TensorKind, Trace,
+    Bptt, ClsmConfig, DssmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
 };
-use clickvec::eval::{EvaluateOptions, Judgments, evaluate};
-use clickvec::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, evaluate};
+use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace};
+use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
+use clickvec::internals::optimizer::Optimizer;
+use clickvec::internals::rng;
+use clickvec::internals::text::batch::{Batch, WordFeatures};
+use clickvec::internals::text::{Feature, WordId};
 use clickvec::model::Model;
-use clickvec::optimizer::{Optimizer, OptimizerKind};
 use clickvec::ranker::Neural;
-use clickvec::rng;
-use clickvec::tables::JudgedRow;
-use clickvec::text::batch::{Batch, WordFeatures};
-use clickvec::text::{Feature, WordId};
+use clickvec::train::OptimizerKind;
+use clickvec::train::{ClickSource, NegativeSource, Negatives};
 use clickvec::train::{
     Event, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, Written, train_to_file,
 };
 use rand::RngExt as _;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Words by number, each with its trigram counts.
 #[derive(Default, Clone)]
@@ -246,24 +246,18 @@ pub(crate) fn title_rows(titles: usize, seed: u64) -> String {
 
 /// Judged queries over the same topics.
 pub(crate) fn judgments(seed: u64) -> Judgments {
-    let mut rows: Vec<(String, String, String)> = Vec::new();
+    let mut queries = Vec::new();
     let mut stream = rng::stream(seed, "judged", 0);
     for (number, topic) in TOPICS.iter().enumerate() {
         let query = format!("{} {}", topic[0], topic[stream.random_range(1..topic.len())]);
-        for (other, words) in TOPICS.iter().enumerate() {
-            let title = format!("{} {} {other}", words[stream.random_range(0..words.len())], words[1]);
-            rows.push((query.clone(), title, if number == other { "4" } else { "0" }.to_owned()));
-        }
+        let title = |(other, words): (usize, &[&str])| {
+            let text = format!("{} {} {other}", words[stream.random_range(0..words.len())], words[1]);
+            JudgedTitle { id: text.clone(), text, grade: if number == other { 4 } else { 0 } }
+        };
+        let titles = TOPICS.iter().copied().enumerate().map(title).collect();
+        queries.push(JudgedQuery { id: query.clone(), text: query, titles });
     }
-    let rows = rows.iter().zip(2..).map(|((query, title, grade), line)| JudgedRow {
-        line,
-        query,
-        query_id: None,
-        title,
-        title_id: None,
-        grade,
-    });
-    Judgments::from_rows(Path::new("judged.tsv"), rows).expect("judgments")
+    Judgments { queries, duplicates: 0 }
 }
 
 /// A folder with a log in it, where models go.

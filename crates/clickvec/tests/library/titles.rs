@@ -1,14 +1,14 @@
 //! Training on titles, before clicks or without any, on changed queries, and from a model's weights.
 
 use super::support::*;
-use clickvec::clicks::{ClickSource, Section};
 use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
 use clickvec::error::{InitFault, ResumeFault};
 use clickvec::model::Model;
-use clickvec::optimizer::OptimizerKind;
-use clickvec::settings::SettingFault;
+use clickvec::train::OptimizerKind;
+use clickvec::train::SettingFault;
+use clickvec::train::Views;
+use clickvec::train::{ClickSource, Section};
 use clickvec::train::{Event, Keep, TitleConfig, TrainConfig, TrainOptions};
-use clickvec::views::Views;
 use clickvec::{Error, Result};
 
 const VIEWS: Views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };

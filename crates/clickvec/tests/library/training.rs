@@ -2,17 +2,18 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::clicks::{ClickSource, NegativeSource, Negatives, Weighting};
 use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
 use clickvec::error::ErrorKind;
 use clickvec::eval::{EvaluateOptions, Metric, evaluate};
-use clickvec::math::Precision;
+use clickvec::internals::train::{Cpu, Device, Learner, Plan};
 use clickvec::model::{Model, Side};
-use clickvec::optimizer::OptimizerKind;
 use clickvec::ranker::Neural;
+use clickvec::train::OptimizerKind;
+use clickvec::train::Precision;
+use clickvec::train::{ClickSource, NegativeSource, Negatives, Weighting};
 use clickvec::train::{
-    Cpu, Device, EpochReport, Event, Keep, Learner, Outcome as Ended, Output, Plan, Score, SettingFault, TrainConfig,
-    TrainOptions, Validation, train, train_to_file,
+    EpochReport, Event, Keep, Outcome as Ended, Output, Score, SettingFault, TrainConfig, TrainOptions, Validation,
+    train, train_to_file,
 };
 use std::ops::ControlFlow;
 use std::path::Path;

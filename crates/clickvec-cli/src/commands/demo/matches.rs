@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use clickvec::text::{Trigram, for_each_trigram, words};
+use clickvec::internals::text::{Trigram, for_each_trigram, words};
 
 /// Words with this share of trigrams in common look alike.
 const ALIKE: f64 = 0.4;

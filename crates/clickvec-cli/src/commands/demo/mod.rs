@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use clickvec::eval::{Comparison, Evaluation};
-use clickvec::files;
+use clickvec::internals::files;
 use clickvec::simulate::SimulateConfig;
 use clickvec::train::TrainConfig;
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use clickvec::clicks::ClickSource;
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
@@ -13,6 +12,7 @@ use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
 use clickvec::simulate::{self, Kind, SimulateConfig};
 use clickvec::tables::{TITLE, Title};
+use clickvec::train::ClickSource;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
 
 use super::searches::{self, Engines};

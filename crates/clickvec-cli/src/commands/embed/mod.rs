@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::files::Pending;
+use clickvec::internals::files::Pending;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
 

@@ -7,8 +7,9 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
 use clickvec::eval::{EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, fit_fusion, fuse_scores, judge};
-use clickvec::files;
-use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, fusion};
+use clickvec::internals::files;
+use clickvec::internals::ranker::save_fusion;
+use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
 
 use super::Args;
 use super::systems::{Entry, Scorer, file_of};
@@ -159,7 +160,7 @@ impl<'a> Fusions<'a> {
             if let Some(folder) = self.folder {
                 let files: Vec<(&str, f64)> =
                     members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
-                fusion::file::save(&folder.join(file_of(&name)), method, &files)?;
+                save_fusion(&folder.join(file_of(&name)), method, &files)?;
             }
             scored(&name, &scores)?;
             let evaluation = judge(&name, &scores, judgments, options);

@@ -94,13 +94,13 @@ fn check_outputs(args: &Args, entries: &[Entry]) -> Result<()> {
     let mut outputs: Vec<PathBuf> = args.per_query.iter().chain(&args.qrels_out).cloned().collect();
     if let Some(folder) = &args.save_rankers {
         let files = systems::saved_files(folder, entries, &args.fusion)?;
-        clickvec::files::create_folder(folder)?;
+        clickvec::internals::files::create_folder(folder)?;
         outputs.extend(files);
     }
     if let Some(folder) = &args.run_out {
         let names = entries.iter().map(|entry| entry.name.clone()).chain(args.fusion.iter().map(|flag| flag.name()));
         let files = trec::run_files(folder, names)?;
-        clickvec::files::create_folder(folder)?;
+        clickvec::internals::files::create_folder(folder)?;
         for file in &files {
             input::refuse_overwriting(file, &args.run)?;
         }

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::eval::{self, EvaluateOptions, Gain, TestSetFiles, Ties};
+use clickvec::internals::eval::files_of_test_set;
 use clickvec::tables::TITLE;
 
 use self::fusion::{Fused, MethodFlag};
@@ -171,7 +172,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::print(report::rankers())?;
         return Ok(Answer::Done);
     }
-    let judged = args.test_set().map_or_else(Vec::new, |files| eval::files_of_test_set(&files));
+    let judged = args.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files));
     input::check_outputs(args.per_query.iter().chain(&args.qrels_out))?;
     for output in args.per_query.iter().chain(&args.qrels_out) {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);

@@ -5,9 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
+use clickvec::Error;
 use clickvec::eval::{Comparison, Correction, EvaluateOptions, Evaluation, Gain, Metric, Ties, beaten};
+use clickvec::internals::files;
 use clickvec::ranker::{Parameter, SYSTEMS, Stage};
-use clickvec::{Error, files};
 
 use super::Results;
 use crate::superscripts::{letter, marks};

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use clickvec::eval::trec::read_run;
 use clickvec::eval::{Judgments, Scores};
-use clickvec::files;
+use clickvec::internals::files;
 
 use crate::output;
 

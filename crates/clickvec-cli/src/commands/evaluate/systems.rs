@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::eval::{self, Judgments, Scores};
-use clickvec::ranker::{self, FileKind, RankerSpec, Resources, System, Values, file};
+use clickvec::ranker::{self, FileKind, RankerSpec, Resources, System, Values};
 
 use super::Args;
 use super::fusion::MethodFlag;
@@ -134,7 +134,7 @@ impl Entry {
                 })?;
                 bar.finish_and_clear();
                 if let Some(folder) = folder {
-                    file::save(&folder.join(file_of(&self.name)), system, values, ranker.as_ref())?;
+                    system.save(&folder.join(file_of(&self.name)), values, ranker.as_ref())?;
                 }
                 Ok(Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)))
             }

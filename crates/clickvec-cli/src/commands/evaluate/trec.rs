@@ -8,7 +8,7 @@ use clickvec::eval::trec::{Qrel, RunLine, read_qrels, read_run, write_qrels as w
 use clickvec::eval::{
     EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking, Scored, Scores,
 };
-use clickvec::files;
+use clickvec::internals::files;
 
 use super::Results;
 use super::systems::{again, names_of, refuse_repeated};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::explain::{Context, Explainer, contexts};
-use clickvec::text::words;
+use clickvec::internals::text::words;
 use maud::{Markup, html};
 use serde::Serialize;
 

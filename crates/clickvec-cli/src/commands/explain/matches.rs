@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::explain::{Evidence, Explainer, KeywordOptions, Keywords, Match, SharedUnit, TextView, WordShares};
-use clickvec::tables::{Line, Skipped, TITLE, TableReader};
+use clickvec::internals::tables::{Line, TableReader};
+use clickvec::tables::{Skipped, TITLE};
 use maud::{Markup, html};
 use serde::Serialize;
 

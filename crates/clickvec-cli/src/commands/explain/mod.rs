@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::explain::KeywordOptions;
-use clickvec::files;
+use clickvec::internals::files;
 use clickvec::model::{Model, Side};
 use maud::Markup;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clickvec::explain::{Explainer, Neighbour, Neighbours, Space};
-use clickvec::text::words;
+use clickvec::internals::text::words;
 use maud::{Markup, html};
 use serde::Serialize;
 

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clickvec::explain::{Explainer, Match};
+use clickvec::internals::text::words;
 use clickvec::ranker::{Corpus, FusionMethod, Ranker, fuse};
 use clickvec::tables::{TITLE, Title};
-use clickvec::text::words;
 use maud::{Markup, html};
 use serde::Serialize;
 

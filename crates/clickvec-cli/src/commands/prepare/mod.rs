@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::files;
+use clickvec::internals::files;
 use clickvec_logs::Split;
 use clickvec_logs::paths::is_standard_output;
 use clickvec_logs::time::Time;

@@ -109,10 +109,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
     let report = report::Report { spec: &spec, table: &made, statistics, correction };
     if let Some(path) = &args.markdown {
-        clickvec::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
+        clickvec::internals::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
     }
     if let Some(path) = &args.html {
-        clickvec::files::write_bytes_atomically(path, page::page(&report)?.as_bytes())?;
+        clickvec::internals::files::write_bytes_atomically(path, page::page(&report)?.as_bytes())?;
     }
     if args.json {
         json::print(&report)?;

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use clickvec::eval::{Judgments, Metric};
-use clickvec::text::words;
+use clickvec::internals::text::words;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 

@@ -301,7 +301,7 @@ fn shown(value: &toml::Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clickvec::optimizer::OptimizerKind;
+    use clickvec::train::OptimizerKind;
 
     use super::*;
 

@@ -10,11 +10,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Parser;
-use clickvec::clicks::ClickSource;
-use clickvec::eval::{TestSetFiles, files_of_test_set};
+use clickvec::eval::TestSetFiles;
+use clickvec::internals::eval::files_of_test_set;
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::TITLE;
+use clickvec::train::ClickSource;
 use clickvec::train::{Event, Outcome, Output, TrainOptions, train_to_file};
 
 use crate::answer::Answer;

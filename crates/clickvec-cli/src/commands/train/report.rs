@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clickvec::clicks::LogStatistics;
 use clickvec::eval::Metric;
+use clickvec::train::LogStatistics;
 use clickvec::train::{EpochReport, Event, Keep, Section, TrainConfig, Written, written_paths};
 use indicatif::ProgressBar;
 use serde::Serialize;

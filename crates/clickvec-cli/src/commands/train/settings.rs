@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::clicks::{NegativeSource, Negatives, Weighting};
 use clickvec::encoder::{EncoderConfig, InitRange, Signals};
-use clickvec::math::Precision;
-use clickvec::optimizer::OptimizerKind;
+use clickvec::train::OptimizerKind;
+use clickvec::train::Precision;
+use clickvec::train::Views;
 use clickvec::train::{Keep, TitleConfig, TrainConfig};
-use clickvec::views::Views;
+use clickvec::train::{NegativeSource, Negatives, Weighting};
 
 use super::encoder::{EncoderFlags, refuse_unless};
 

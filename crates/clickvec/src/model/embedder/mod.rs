@@ -104,6 +104,7 @@ impl Embedder {
     }
 
     /// The letter trigrams that the model knows.
+    #[doc(hidden)]
     pub fn dictionary(&self) -> &Dictionary {
         &self.tower.dictionary
     }

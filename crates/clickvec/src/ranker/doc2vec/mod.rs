@@ -13,7 +13,7 @@ use super::corpus::{Corpus, WordLists};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_table::{TextReader, TextTable};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
@@ -53,7 +53,7 @@ pub(super) const SYSTEM: System = System {
 /// share held fixed, from a random vector that depends on the text alone. A text without known words has the zero
 /// vector, and a cosine with that is 0.
 #[derive(Debug, Clone)]
-pub struct Doc2Vec {
+pub(super) struct Doc2Vec {
     options: Options,
     vocabulary: Interner,
     network: Network,
@@ -238,7 +238,7 @@ impl Ranker for Doc2Vec {
     }
 }
 
-impl Trained for Doc2Vec {
+impl SystemRanker for Doc2Vec {
     fn tune(&mut self, _: &Values) {}
 
     fn state(&self) -> State {

@@ -149,7 +149,7 @@ fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(),
 mod tests {
     use super::*;
     use crate::ranker::testing::{corpus, train};
-    use crate::ranker::{RECIPROCAL_RANK_K, RankerSpec, System, file, fuse};
+    use crate::ranker::{RECIPROCAL_RANK_K, RankerSpec, System, fuse};
 
     const TITLES: [&str; 4] = ["red door", "red lamp", "lamp", ""];
 
@@ -161,7 +161,7 @@ mod tests {
             let system = System::named(name).unwrap();
             let values = system.values(&name.parse::<RankerSpec>().unwrap()).unwrap();
             let ranker = train(name, &corpus);
-            file::save(&folder.path().join(format!("{name}.safetensors")), system, &values, ranker.as_ref()).unwrap();
+            system.save(&folder.path().join(format!("{name}.safetensors")), &values, ranker.as_ref()).unwrap();
             ranker.score("red lamp", &TITLES)
         });
         (folder, scores)

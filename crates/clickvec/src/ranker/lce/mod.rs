@@ -9,7 +9,7 @@ use super::file::State;
 use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::ulm::MU;
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::text::WordId;
 
 const FEEDBACK: Parameter = Parameter {
@@ -64,7 +64,7 @@ impl Settings {
 /// not words of the query the k most likely are taken, and their P(e|Q) made to sum to 1. |Q| counts the words of the
 /// query that the collection has, so that ε means the same for short and long queries.
 #[derive(Debug, Clone)]
-pub struct Lce {
+pub(super) struct Lce {
     model: Dependence,
     lists: InvertedLists,
     settings: Settings,
@@ -142,7 +142,7 @@ impl Ranker for Lce {
     }
 }
 
-impl Trained for Lce {
+impl SystemRanker for Lce {
     fn tune(&mut self, values: &Values) {
         self.settings = Settings::new(values);
     }

@@ -8,7 +8,7 @@ use self::svd::{Singular, Sparse, singular_vectors};
 use super::corpus::{Corpus, UNKNOWN, WordLists, WordReader};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, System, Values, Watch};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use crate::text::{Interner, WordId};
@@ -119,7 +119,7 @@ impl Counts {
 /// With w = 1 that is the projection matrix of the CLSM paper (section 2.2), with w = 0 the cosines of titles are those of
 /// the best approximation of C of rank k. Where nothing of a text is in the span of U_k, the cosine is 0.
 #[derive(Debug, Clone)]
-pub struct Lsa {
+pub(super) struct Lsa {
     /// Of the titles.
     vocabulary: Interner,
     weighting: Weighting,
@@ -245,7 +245,7 @@ impl Ranker for Lsa {
     }
 }
 
-impl Trained for Lsa {
+impl SystemRanker for Lsa {
     fn tune(&mut self, values: &Values) {
         let whitening = values.get(WHITENING.name);
         // Relative to the largest: another unit of the weights changes no number.

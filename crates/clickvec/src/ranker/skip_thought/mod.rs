@@ -16,7 +16,7 @@ mod train;
 use super::corpus::{UNKNOWN, WordReader};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Resources, System, Values, Watch};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
@@ -64,7 +64,7 @@ const TEXTS_TOGETHER: usize = 128;
 ///
 /// A word that the vocabulary lacks counts as the unknown word; a text without words has the zero vector.
 #[derive(Debug, Clone)]
-pub struct SkipThought {
+pub(super) struct SkipThought {
     vocabulary: Interner,
     /// Uni-skip and bi-skip, or one of them.
     parts: Vec<Part>,
@@ -258,7 +258,7 @@ impl Ranker for SkipThought {
     }
 }
 
-impl Trained for SkipThought {
+impl SystemRanker for SkipThought {
     fn tune(&mut self, _: &Values) {}
 
     fn state(&self) -> State {

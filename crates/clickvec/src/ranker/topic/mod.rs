@@ -20,7 +20,7 @@ use super::file::{Numbers, State};
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{FileFault, LearnFault};
 use crate::math::vector::dot;
 use crate::text::{Interner, WordId};
@@ -85,7 +85,7 @@ impl Topics {
 /// has every topic alike. A query word that has probability 0 under every title is left out: one that neither the
 /// collection nor the topics know, or only the one that has no weight.
 #[derive(Debug, Clone)]
-pub struct TopicRanker {
+pub(super) struct TopicRanker {
     name: &'static str,
     vocabulary: Interner,
     collection: CollectionModel,
@@ -168,7 +168,7 @@ impl Ranker for TopicRanker {
     }
 }
 
-impl Trained for TopicRanker {
+impl SystemRanker for TopicRanker {
     fn tune(&mut self, values: &Values) {
         (self.lambda, self.mu) = (values.get(LAMBDA.name), values.get(MU.name));
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, FileFault, LearnFault};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::ranker::file::{Numbers, State};
 use crate::ranker::testing::{corpus, is_kept_by_a_file, train, train_watched, try_train};
-use crate::ranker::{Corpus, Ranker, RankerSpec, System, Trained};
+use crate::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
 use crate::rng::stream;
 
 const NAMES: [&str; 3] = ["plsa", "lda", "bltm"];
@@ -74,14 +74,19 @@ fn ndcg(ranker: &dyn Ranker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
 }
 
-pub(super) fn restore(spec: &str, state: &State) -> Result<Box<dyn Trained>, FileFault> {
+pub(super) fn restore(spec: &str, state: &State) -> Result<Box<dyn SystemRanker>, FileFault> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state)
 }
 
 /// P(w|z) of each topic, by word.
-pub(super) fn topics(ranker: &dyn Trained, side: &str, count: usize, corpus: &Corpus) -> Vec<BTreeMap<String, f64>> {
+pub(super) fn topics(
+    ranker: &dyn SystemRanker,
+    side: &str,
+    count: usize,
+    corpus: &Corpus,
+) -> Vec<BTreeMap<String, f64>> {
     let state = ranker.state();
     let rows = state.u32s(&format!("{side}_rows"), &[None]).unwrap();
     let table = state.f32s(&format!("{side}_topics"), &[None, Some(count)]).unwrap();

@@ -8,9 +8,6 @@ pub(super) mod ptm;
 mod table;
 pub(super) mod wtm;
 
-pub use ptm::Ptm;
-pub use wtm::Wtm;
-
 use self::ibm1::Bitext;
 use super::corpus::Corpus;
 use super::language_model::CollectionModel;

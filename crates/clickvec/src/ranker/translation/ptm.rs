@@ -12,7 +12,7 @@ use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::ranker::corpus::WordReader;
 use crate::ranker::file::State;
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
-use crate::ranker::{Ranker, Trained};
+use crate::ranker::{Ranker, SystemRanker};
 use crate::text::WordId;
 
 const WORDS: Parameter = Parameter::count("words", 3, 1, LONGEST as u32, "words of the longest phrase");
@@ -48,7 +48,7 @@ pub(in crate::ranker) const SYSTEM: System = System {
 ///
 /// So with γ = 0 it is [`Wtm`], and a title that has no translation of a phrase is scored word by word.
 #[derive(Debug, Clone)]
-pub struct Ptm {
+pub(crate) struct Ptm {
     wtm: Wtm,
     table: PhraseTable,
     gamma: f64,
@@ -166,7 +166,7 @@ impl Ranker for Ptm {
     }
 }
 
-impl Trained for Ptm {
+impl SystemRanker for Ptm {
     fn tune(&mut self, values: &Values) {
         self.wtm.tune(values);
         self.gamma = values.get(PHRASES.name);

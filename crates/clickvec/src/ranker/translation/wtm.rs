@@ -8,7 +8,7 @@ use crate::ranker::corpus::{Corpus, UNKNOWN, WordReader};
 use crate::ranker::file::State;
 use crate::ranker::language_model::CollectionModel;
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
-use crate::ranker::{Ranker, Trained};
+use crate::ranker::{Ranker, SystemRanker};
 use crate::text::{Interner, WordId};
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 10, 1, 1000, "iterations of EM");
@@ -49,7 +49,7 @@ pub(in crate::ranker) const SYSTEM: System = System {
 /// P(q|C) counts words in the titles of the collection, and 1 for a word that only queries of clicks have. A query word
 /// that neither has is left out, for every title alike.
 #[derive(Debug, Clone)]
-pub struct Wtm {
+pub(crate) struct Wtm {
     vocabulary: Interner,
     collection: CollectionModel,
     table: TranslationTable,
@@ -143,7 +143,7 @@ impl Ranker for Wtm {
     }
 }
 
-impl Trained for Wtm {
+impl SystemRanker for Wtm {
     fn tune(&mut self, values: &Values) {
         (self.alpha, self.of_itself) = (values.get(ALPHA.name), values.get(SELF.name));
     }

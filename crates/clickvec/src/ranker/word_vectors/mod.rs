@@ -10,7 +10,7 @@ use super::corpus::Corpus;
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_table::{TextReader, TextTable};
-use super::{Ranker, Trained};
+use super::{Ranker, SystemRanker};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::text::Interner;
 
@@ -37,7 +37,7 @@ pub(super) const SYSTEM: System = System {
 /// the mean, too). idf = ln(1 + (N − df + ½) / (df + ½)) in the collection's N titles, as for BM25. A word that the file
 /// lacks is left out. A text without known words has the zero vector, and a cosine with that is 0.
 #[derive(Debug, Clone)]
-pub struct WordVectors {
+pub(super) struct WordVectors {
     vectors: Vectors,
     /// How many titles of the collection have each word of the file.
     document_frequency: Vec<u32>,
@@ -153,7 +153,7 @@ impl Ranker for WordVectors {
     }
 }
 
-impl Trained for WordVectors {
+impl SystemRanker for WordVectors {
     fn tune(&mut self, values: &Values) {
         let exponent = values.get("idf");
         let idf = |&titles: &u32| {

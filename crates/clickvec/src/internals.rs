@@ -1,0 +1,104 @@
+//! What the project's other crates, benchmarks, fuzz targets and tests use of the library and no user needs, sorted as in
+//! the source. It may change at any time.
+
+/// The click log and its minibatches.
+pub mod clicks {
+    pub use crate::clicks::{ClickLog, ClickReader, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
+}
+
+/// Encoders, their weights and what they write.
+pub mod encoder {
+    pub use crate::encoder::gradients::Gradients;
+    pub use crate::encoder::init::{TextStatistics, initialize};
+    pub use crate::encoder::input::Input;
+    pub use crate::encoder::passes::Encoder;
+    pub use crate::encoder::tensor::{Group, Tensor, TensorKind};
+    pub use crate::encoder::trace::Trace;
+}
+
+/// What messages show of paths, names and texts.
+pub mod error {
+    pub use crate::error::shown::{listed, printable, shortened, shown};
+}
+
+/// The parts of a test set.
+pub mod eval {
+    pub use crate::eval::test_set::files_of_test_set;
+    pub use crate::eval::topics::{Topic, read_topics};
+}
+
+/// Reading plain and compressed files; writing so that no reader sees half a file.
+pub mod files {
+    pub use crate::files::{
+        Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, folder_of,
+        open, publish, remove_abandoned, resolved, write_atomically, write_bytes_atomically,
+    };
+}
+
+/// The loss.
+pub mod loss {
+    pub use crate::loss::{Loss, NegativeRows, Pairs, TitleLists};
+}
+
+/// Kernels.
+pub mod math {
+    pub use crate::math::{Buffer, Level, Matrix};
+
+    /// Activations.
+    pub mod activation {
+        pub use crate::math::activation::{exp_slice, sigmoid_slice, tanh_slice};
+    }
+
+    /// Products of matrices.
+    pub mod gemm {
+        pub use crate::math::gemm::{Left, gemm, gemm_into};
+    }
+
+    /// Vectors.
+    pub mod vector {
+        pub use crate::math::vector::{add, add_scaled, dot, normalize, sum_of_squares};
+    }
+}
+
+/// The optimiser.
+pub mod optimizer {
+    pub use crate::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
+}
+
+/// Rankers as files.
+pub mod ranker {
+    pub use crate::ranker::fusion::file::save as save_fusion;
+}
+
+/// Random streams.
+pub mod rng {
+    pub use crate::rng::stream;
+}
+
+/// Tables, line by line.
+pub mod tables {
+    pub use crate::tables::lines::{FoundLine, Lines};
+    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
+}
+
+/// Words, trigrams and batches.
+pub mod text {
+    pub use crate::text::{
+        Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word, words,
+    };
+
+    /// Texts packed for an encoder.
+    pub mod batch {
+        pub use crate::text::batch::{Batch, WordFeatures};
+    }
+}
+
+/// The seam behind which a device learns.
+pub mod train {
+    pub use crate::train::device::{Cpu, Device, Learner, OptimizerState, Plan, TowerState};
+}
+
+/// Views of titles.
+pub mod views {
+    pub use crate::views::{MOST, misspell};
+}
