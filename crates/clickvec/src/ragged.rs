@@ -50,11 +50,6 @@ impl<T> Ragged<T> {
         self.ends.len()
     }
 
-    /// Whether there is no list.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
     /// Where list `i` is among all items.
     ///
     /// # Panics
@@ -90,7 +85,7 @@ mod tests {
     #[test]
     fn lists_lie_one_after_the_other() {
         let mut lists = Ragged::default();
-        assert!(lists.is_empty());
+        assert_eq!(lists.len(), 0);
         for list in [&[3, 1][..], &[], &[2]] {
             lists.push(list.iter().copied());
         }
