@@ -8,11 +8,7 @@ use super::args::Args;
 use super::report::{counts, facts_of, label, left_out, pictures};
 use crate::{output, page};
 
-const STYLE: &str = "body { max-width: 48rem; } svg text { fill: currentColor; } svg rect { fill: var(--a); } .error { stroke: var(--b); }";
-
-const ROW: usize = 22;
-const LABEL: usize = 90;
-const BAR: usize = 420;
+const STYLE: &str = include_str!("page.css");
 
 /// The whole page.
 pub(super) fn page(args: &Args, report: &Report) -> String {
@@ -34,7 +30,7 @@ pub(super) fn page(args: &Args, report: &Report) -> String {
             }
         }
         @if !left.is_empty() { h2 { "Left out" } (pairs(&left)) }
-        @for (name, histogram) in pictures(report) { h2 { (capitalised(name)) } (picture(name, histogram)) }
+        @for (name, histogram) in pictures(report) { h2 { (capitalised(name)) } (picture(histogram)) }
         @if let Some(positions) = &report.positions { (curve(positions)) }
     };
     page::page("clickvec prepare", STYLE, &body)
@@ -48,45 +44,33 @@ fn pairs(rows: &[(String, String)]) -> Markup {
     page::table(&[], 2, &rows)
 }
 
-fn picture(name: &str, histogram: &Histogram) -> Markup {
+fn picture(histogram: &Histogram) -> Markup {
     let most = histogram.bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
-    let length = |count: u64| count as f64 / most as f64 * BAR as f64;
     html! {
-        (svg(LABEL + BAR + 110, histogram.bars.len() * ROW, name, &html! {
-            @for (place, bar) in histogram.bars.iter().enumerate() {
-                (row_label(place, &label(bar)))
-                (row_bar(place, length(bar.count)))
-                (text_at(place, LABEL as f64 + length(bar.count) + 6.0, &output::count(bar.count)))
+        table.bars {
+            @for part in &histogram.bars {
+                tr {
+                    th scope="row" { (label(part)) }
+                    td { div { (bar(part.count as f64 / most as f64)) (output::count(part.count)) } }
+                }
             }
-        }))
+        }
     }
 }
 
-fn svg(width: usize, height: usize, name: &str, contents: &Markup) -> Markup {
-    html! {
-        svg width=(width) height=(height) viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(name) { (contents) }
-    }
-}
-
-fn row_label(place: usize, text: &str) -> Markup {
-    html! { text x=(LABEL - 8) y=(place * ROW + 16) text-anchor="end" { (text) } }
-}
-
-fn row_bar(place: usize, length: f64) -> Markup {
-    html! { rect x=(LABEL) y=(place * ROW + 3) width=(format!("{length:.1}")) height=(ROW - 6) {} }
-}
-
-fn text_at(place: usize, x: f64, text: &str) -> Markup {
-    html! { text x=(format!("{x:.1}")) y=(place * ROW + 16) { (text) } }
+/// A bar of `share` of the most that there is room for.
+fn bar(share: f64) -> Markup {
+    html! { i style=(format!("--share: {share:.4}")) {} }
 }
 
 /// How often each position is looked at, with two standard errors on each side.
 fn curve(report: &PositionReport) -> Markup {
     let most = report.positions.iter().filter_map(|position| position.examination).fold(1.0, f64::max);
-    let at = |value: f64| value.clamp(0.0, most) / most * BAR as f64;
-    let known = report.positions.iter().enumerate();
-    let known =
-        known.filter_map(|(place, position)| Some((place, position, position.examination?, position.attraction?)));
+    let at = |value: f64| value.clamp(0.0, most) / most;
+    let known = report
+        .positions
+        .iter()
+        .filter_map(|position| Some((position, position.examination?, position.attraction?)));
     html! {
         h2 { "How often a position is looked at" }
         p {
@@ -95,19 +79,20 @@ fn curve(report: &PositionReport) -> Markup {
             (report.reference) "), at most 1, to the power of " (report.trust) ". What the log cannot compare is left out, and \
              weighs 1."
         }
-        (svg(LABEL + BAR + 290, report.positions.len() * ROW, "examination by position", &html! {
-            @for (place, position, examination, attraction) in known {
+        table.bars {
+            thead { tr { th { "position" } th {} th { "looked at" } th { "attraction" } th { "weight" } } }
+            @for (position, examination, attraction) in known {
                 @let error = 2.0 * position.standard_error.unwrap_or(0.0);
-                @let line = [examination - error, examination + error].map(|end| format!("{:.1}", LABEL as f64 + at(end)));
-                @let middle = place * ROW + 11;
-                (row_label(place, &position.position.to_string()))
-                (row_bar(place, at(examination)))
-                line.error x1=(line[0]) x2=(line[1]) y1=(middle) y2=(middle) {}
-                (text_at(place, (LABEL + BAR + 8) as f64, &format!(
-                    "{examination:.3}, attraction {attraction:.2}, weight {:.2}", position.weight
-                )))
+                @let (low, high) = (at(examination - error), at(examination + error));
+                tr {
+                    th scope="row" { (position.position) }
+                    td { div.whole { (bar(at(examination))) b style=(format!("--low: {low:.4}; --high: {high:.4}")) {} } }
+                    td.n { (format!("{examination:.3}")) }
+                    td.n { (format!("{attraction:.2}")) }
+                    td.n { (format!("{:.2}", position.weight)) }
+                }
             }
-        }))
+        }
     }
 }
 
