@@ -274,7 +274,7 @@ impl TrainConfig {
             })
             .or_else(|| {
                 let per_gate = self.bptt.signals == crate::encoder::Signals::PerGate;
-                (per_gate && !self.encoder.has_gates()).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
+                (per_gate && !self.encoder.has_cells()).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
             })
             .or_else(|| {
                 (self.bptt.words.is_some() && !self.encoder.is_recurrent())

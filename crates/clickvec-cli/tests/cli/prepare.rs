@@ -465,7 +465,11 @@ fn the_page_needs_nothing_else() {
     folder.write("log.tsv", LOG.replace("u1", "<u>"));
     prepare(&folder, &["--min-users", "1", "--report", "report.html"]).code(0);
     let page = folder.read("report.html");
-    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && page.contains("<i style=\"--share: 1.0000\">"));
+    assert!(
+        page.starts_with("<!doctype html>")
+            && page.ends_with("</html>\n")
+            && page.contains("<i style=\"--share: 1.0000\">")
+    );
     assert!(!page.contains("http") && !page.contains("<script") && !page.contains("red shoes"));
 }
 

@@ -19,10 +19,11 @@ fn a_log_becomes_a_model() {
 #[test]
 fn every_encoder_trains() {
     let folder = Folder::with_data();
-    let encoders: [&[&str]; 7] = [
+    let encoders: [&[&str]; 8] = [
         &["--encoder", "lstm", "--cells", "6", "--forget-gate", "--peephole", "full"],
         &["--encoder", "bilstm", "--cells", "6", "--peephole", "diagonal"],
         &["--encoder", "rnn", "--hidden", "8", "--bptt-words", "2"],
+        &["--encoder", "gru", "--cells", "8", "--bptt-words", "2"],
         &["--encoder", "clsm", "--hidden", "8,6", "--window", "3", "--no-bias"],
         &["--encoder", "dssm", "--hidden", "8,6"],
         &["--encoder", "dssm", "--hidden", "8", "--layers", "3"],
@@ -80,17 +81,23 @@ fn a_flag_of_another_encoder_is_refused() {
     let folder = Folder::with_data();
     let cases: [(&[&str], &str); 13] = [
         (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
-        (&["--encoder", "dssm", "--cells", "9"], "`--cells` belongs to --encoder lstm, bilstm; found --encoder dssm"),
+        (
+            &["--encoder", "dssm", "--cells", "9"],
+            "`--cells` belongs to --encoder lstm, bilstm, gru; found --encoder dssm",
+        ),
         (&["--hidden", "9"], "`--hidden` belongs to --encoder rnn, clsm, dssm"),
         (&["--encoder", "rnn", "--forget-gate"], "`--forget-gate` belongs to --encoder lstm, bilstm"),
         (&["--encoder", "rnn", "--bptt", "per-gate"], "`--bptt per-gate` belongs to --encoder lstm, bilstm"),
-        (&["--encoder", "clsm", "--bptt-words", "2"], "`--bptt-words` belongs to --encoder lstm, bilstm, rnn"),
+        (&["--encoder", "clsm", "--bptt-words", "2"], "`--bptt-words` belongs to --encoder lstm, bilstm, gru, rnn"),
         (&["--encoder", "rnn", "--hidden", "9,9"], "expected one number in `--hidden` of an rnn, found 2"),
         (&["--encoder", "clsm", "--hidden", "9"], "expected two numbers in `--hidden` of a clsm"),
         (&["--encoder", "clsm", "--window", "4"], "expected a window of an odd number of words"),
         (&["--encoder", "dssm", "--hidden", "9,9,9", "--layers", "2"], "`--layers` says (2), or one; found 3"),
         (&["--cells", "0"], "expected 1 to 16384 units in a layer, found 0"),
-        (&["--encoder", "clsm", "--precision", "bf16"], "`--precision bf16` belongs to --encoder lstm, bilstm, rnn"),
+        (
+            &["--encoder", "clsm", "--precision", "bf16"],
+            "`--precision bf16` belongs to --encoder lstm, bilstm, gru, rnn",
+        ),
         (&["--keep", "best"], "`--keep best` needs `--validation FILE`"),
     ];
     for (flags, message) in cases {

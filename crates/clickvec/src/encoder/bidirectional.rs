@@ -37,7 +37,7 @@ impl Kind for BilstmConfig {
         true
     }
 
-    fn has_gates(&self) -> bool {
+    fn has_cells(&self) -> bool {
         true
     }
 }

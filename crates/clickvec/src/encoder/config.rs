@@ -2,7 +2,7 @@
 
 use super::bidirectional::BilstmConfig;
 use super::members::MAX_MEMBERS;
-use super::{ClsmConfig, DssmConfig, Encoder, LstmConfig, MembersConfig, RnnConfig, TextStatistics};
+use super::{ClsmConfig, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, RnnConfig, TextStatistics};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,6 +16,8 @@ pub enum EncoderConfig {
     Clsm(ClsmConfig),
     /// Elman network (Palangi et al. 2015, eq. 1).
     Rnn(RnnConfig),
+    /// Gated recurrent units (Chung et al. 2014), which the LSTM paper names as an alternative.
+    Gru(GruConfig),
     /// Long short-term memory (Palangi et al. 2015, eq. 2).
     Lstm(LstmConfig),
     /// Two LSTMs, one of which reads right to left; the embedding is both, one after the other.
@@ -51,18 +53,19 @@ pub(super) trait Kind {
         false
     }
 
-    /// Whether gates decide what it remembers.
-    fn has_gates(&self) -> bool {
+    /// Whether gated cells keep what it remembers, as in an LSTM, for which alone the per-gate signals are defined.
+    fn has_cells(&self) -> bool {
         false
     }
 }
 
 impl EncoderConfig {
     /// One encoder of each kind with its default sizes, those of the papers.
-    pub fn defaults() -> [EncoderConfig; 5] {
+    pub fn defaults() -> [EncoderConfig; 6] {
         [
             EncoderConfig::Lstm(LstmConfig::default()),
             EncoderConfig::Bilstm(LstmConfig::default()),
+            EncoderConfig::Gru(GruConfig::default()),
             EncoderConfig::Rnn(RnnConfig::default()),
             EncoderConfig::Clsm(ClsmConfig::default()),
             EncoderConfig::Dssm(DssmConfig::default()),
@@ -75,6 +78,7 @@ impl EncoderConfig {
             EncoderConfig::Dssm(config) => question(config),
             EncoderConfig::Clsm(config) => question(config),
             EncoderConfig::Rnn(config) => question(config),
+            EncoderConfig::Gru(config) => question(config),
             EncoderConfig::Lstm(config) => question(config),
             EncoderConfig::Bilstm(config) => question(&BilstmConfig(*config)),
             EncoderConfig::Members(config) => question(config),
@@ -92,7 +96,7 @@ impl EncoderConfig {
         self.ask(|kind| kind.parameters(features as u64))
     }
 
-    /// Name of the kind: `lstm`, `bilstm`, `rnn`, `clsm`, `dssm` or `members`.
+    /// Name of the kind: `lstm`, `bilstm`, `gru`, `rnn`, `clsm`, `dssm` or `members`.
     pub fn kind(&self) -> &'static str {
         self.ask(|kind| kind.name())
     }
@@ -115,9 +119,9 @@ impl EncoderConfig {
         self.ask(|kind| kind.is_recurrent())
     }
 
-    /// Whether gates decide what it remembers.
-    pub fn has_gates(&self) -> bool {
-        self.ask(|kind| kind.has_gates())
+    /// Whether gated cells keep what it remembers, as in an LSTM, for which alone the per-gate signals are defined.
+    pub fn has_cells(&self) -> bool {
+        self.ask(|kind| kind.has_cells())
     }
 
     /// How many trigrams one number of the input layer sums on average.

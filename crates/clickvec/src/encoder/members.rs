@@ -53,7 +53,7 @@ impl Kind for MembersConfig {
         true
     }
 
-    fn has_gates(&self) -> bool {
+    fn has_cells(&self) -> bool {
         true
     }
 }

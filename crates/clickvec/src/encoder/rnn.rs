@@ -19,7 +19,7 @@ const BIAS: usize = 2;
 
 /// Errors smaller than this are zero. Through saturated units they shrink from word to word, past the smallest numbers
 /// that processors multiply at full speed: products of those took three times as long.
-const NEGLIGIBLE: f32 = 1e-30;
+pub(super) const NEGLIGIBLE: f32 = 1e-30;
 
 /// The size of an RNN.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

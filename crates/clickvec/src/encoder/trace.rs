@@ -58,9 +58,15 @@ pub enum State {
     ForgetGate,
     /// o of an LSTM: how much of the cells is shown; for each word.
     OutputGate,
+    /// z of a GRU: how much of its state is replaced; for each word.
+    UpdateGate,
+    /// r of a GRU: how much of its state the candidate sees; for each word.
+    ResetGate,
+    /// ỹ of a GRU, what a word would replace its state by; for each word.
+    Candidate,
     /// c of an LSTM, the cell states after a word. They have no activation of their own.
     Cell,
-    /// y(t) of an RNN or LSTM, the output after a word. Of an LSTM it has no activation of its own.
+    /// y(t) of an RNN, GRU or LSTM, the output after a word. Of the latter two it has no activation of its own.
     Activation,
     /// h_t of a CLSM: features of the window around a word.
     Window,
@@ -77,6 +83,9 @@ impl fmt::Display for State {
             State::InputGate => f.write_str("input gate"),
             State::ForgetGate => f.write_str("forget gate"),
             State::OutputGate => f.write_str("output gate"),
+            State::UpdateGate => f.write_str("update gate"),
+            State::ResetGate => f.write_str("reset gate"),
+            State::Candidate => f.write_str("candidate"),
             State::Cell => f.write_str("cell state"),
             State::Activation => f.write_str("activation"),
             State::Window => f.write_str("window"),

@@ -158,7 +158,7 @@ fn gates_make_cells_and_cells_the_embedding() {
 #[test]
 fn winners_layers_and_activations_agree_with_the_embedding() {
     let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
-    for config in all_encoders().into_iter().filter(|config| !config.has_gates()) {
+    for config in all_encoders().into_iter().filter(|config| !config.has_cells()) {
         let encoder = random_encoder(&config, FEATURES, 0.5, 21);
         let batch = batch_of(&all, &words, FEATURES);
         let trace = traced(&*encoder, &batch);

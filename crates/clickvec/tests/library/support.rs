@@ -3,7 +3,7 @@
 
 use clickvec::Result;
 use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
+    Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
 };
 use clickvec::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, evaluate};
 use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace};
@@ -66,6 +66,7 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
         }
     }
     all.push(EncoderConfig::Members(MembersConfig { members: 3, lstm: lstm(5, true, Peephole::Full) }));
+    all.push(EncoderConfig::Gru(GruConfig { cells: 5 }));
     all.push(EncoderConfig::Rnn(RnnConfig { hidden: 5 }));
     for layers in [&[5][..], &[6, 5], &[7, 6, 5]] {
         all.push(EncoderConfig::Dssm(DssmConfig { layers: layers.to_vec() }));

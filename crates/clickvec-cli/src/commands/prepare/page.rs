@@ -67,10 +67,8 @@ fn bar(share: f64) -> Markup {
 fn curve(report: &PositionReport) -> Markup {
     let most = report.positions.iter().filter_map(|position| position.examination).fold(1.0, f64::max);
     let at = |value: f64| value.clamp(0.0, most) / most;
-    let known = report
-        .positions
-        .iter()
-        .filter_map(|position| Some((position, position.examination?, position.attraction?)));
+    let known =
+        report.positions.iter().filter_map(|position| Some((position, position.examination?, position.attraction?)));
     html! {
         h2 { "How often a position is looked at" }
         p {

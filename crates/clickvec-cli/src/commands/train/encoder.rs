@@ -2,7 +2,9 @@
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, LstmConfig, MembersConfig, Peephole, RnnConfig};
+use clickvec::encoder::{
+    ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig,
+};
 
 /// Which encoder, and its sizes.
 #[derive(clap::Args)]
@@ -12,7 +14,7 @@ pub(super) struct EncoderFlags {
     #[arg(long, value_enum, default_value_t = Kind::Lstm)]
     pub(super) encoder: Kind,
 
-    /// lstm, bilstm: cells (in each direction) [default: 96].
+    /// lstm, bilstm (in each direction), gru: cells [default: 96].
     #[arg(long, value_name = "N")]
     cells: Option<usize>,
 
@@ -54,6 +56,8 @@ pub(super) enum Kind {
     Lstm,
     /// Two of them, one reads from the end.
     Bilstm,
+    /// Gated recurrent units.
+    Gru,
     /// A plain recurrent network.
     Rnn,
     /// Convolution over windows of words.
@@ -79,6 +83,7 @@ impl Kind {
         match self {
             Kind::Lstm => "lstm",
             Kind::Bilstm => "bilstm",
+            Kind::Gru => "gru",
             Kind::Rnn => "rnn",
             Kind::Clsm => "clsm",
             Kind::Dssm => "dssm",
@@ -116,7 +121,7 @@ impl EncoderFlags {
     /// The encoder that the flags ask for; an LSTM has `members` unless they say.
     pub(super) fn config(&self, members: usize) -> Result<EncoderConfig> {
         let kind = self.encoder;
-        kind.refuse("--cells", self.cells.is_some(), &Kind::LSTMS)?;
+        kind.refuse("--cells", self.cells.is_some(), &[Kind::Lstm, Kind::Bilstm, Kind::Gru])?;
         kind.refuse("--members", self.members.is_some(), &[Kind::Lstm])?;
         kind.refuse("--forget-gate", self.forget_gate, &Kind::LSTMS)?;
         kind.refuse("--peephole", self.peephole.is_some(), &Kind::LSTMS)?;
@@ -130,6 +135,7 @@ impl EncoderFlags {
                 members => EncoderConfig::Members(MembersConfig { members, lstm: self.lstm() }),
             },
             Kind::Bilstm => EncoderConfig::Bilstm(self.lstm()),
+            Kind::Gru => EncoderConfig::Gru(self.cells.map_or_else(GruConfig::default, |cells| GruConfig { cells })),
             Kind::Rnn => match self.hidden.as_deref() {
                 None => EncoderConfig::Rnn(RnnConfig::default()),
                 Some(&[hidden]) => EncoderConfig::Rnn(RnnConfig { hidden }),

@@ -350,7 +350,7 @@ impl Settings {
         };
         let architecture = encoder.config(members.unwrap_or(defaults.encoder.members()))?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
-        refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_gates)?;
+        refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_cells)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
         if !validation && self.keep == Some(KeepFlag::Best) {
             bail!("`--keep best` needs `--validation FILE`, which says what is best");

@@ -92,7 +92,7 @@ impl Kind for LstmConfig {
         true
     }
 
-    fn has_gates(&self) -> bool {
+    fn has_cells(&self) -> bool {
         true
     }
 }

@@ -1,0 +1,408 @@
+//! The gated recurrent unit of Chung et al. 2014, section 3.2, which the LSTM paper names as an alternative:
+//! z = σ(W_z l + W_recz y⁻ + b_z), r = σ(W_r l + W_recr y⁻ + b_r), ỹ = tanh(W_h l + W_rech (r∘y⁻) + b_h) and
+//! y = (1 − z)∘y⁻ + z∘ỹ, where y⁻ = y(t − 1).
+
+use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
+use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
+use super::rnn::NEGLIGIBLE;
+use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
+use crate::math::activation::{mul_add, sigmoid, tanh};
+use crate::math::bf16::Packed;
+use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
+use crate::math::level::by_level;
+use crate::math::{Buffer, Precision};
+use crate::text::batch::{Batch, Block};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+const INPUT: usize = 0;
+/// To the two gates from y⁻.
+const RECURRENT: usize = 1;
+const BIAS: usize = 2;
+/// To ỹ from r∘y⁻.
+const CANDIDATE: usize = 3;
+
+/// The size of a GRU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GruConfig {
+    /// Cells: the size of y.
+    pub cells: usize,
+}
+
+impl Default for GruConfig {
+    /// As many cells as the paper's LSTM.
+    fn default() -> GruConfig {
+        GruConfig { cells: 96 }
+    }
+}
+
+impl Kind for GruConfig {
+    fn name(&self) -> &'static str {
+        "gru"
+    }
+
+    fn sizes(&self) -> String {
+        format!("{} cells", self.cells)
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Gru::new(features, self.cells))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let cells = self.cells as u64;
+        layer_parameters(features.checked_add(cells)?, cells.checked_mul(3)?)
+    }
+
+    fn fault(&self) -> Option<SizeFault> {
+        layer_fault(&[self.cells])
+    }
+
+    fn is_recurrent(&self) -> bool {
+        true
+    }
+}
+
+/// A gated recurrent network; the embedding is y(T).
+pub(super) struct Gru {
+    cells: usize,
+    tensors: Vec<Tensor>,
+}
+
+/// The states of a GRU over a batch.
+#[derive(Debug, Default)]
+struct GruStates {
+    cells: usize,
+    blocks: Vec<GruBlockStates>,
+    /// W_rech, rounded.
+    candidate: Packed,
+}
+
+/// The states of a GRU over a block; rows are the block's packed rows.
+#[derive(Debug, Default)]
+struct GruBlockStates {
+    /// z, r and ỹ, [rows, 3·H]
+    gates: Buffer,
+    /// r∘y⁻, [rows, H]
+    kept: Buffer,
+    /// y, [rows, H]
+    activation: Buffer,
+    /// The inputs of σ, σ and tanh, [rows, 3·H]; empty unless asked for.
+    inputs: Buffer,
+}
+
+impl States for GruStates {
+    fn of_words(&self) -> Vec<Quantity> {
+        [State::UpdateGate, State::ResetGate, State::Candidate, State::Activation].map(Quantity::from).to_vec()
+    }
+
+    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        if quantity != (Quantity { stage: quantity.stage, ..quantity.state.into() }) {
+            return None;
+        }
+        let (block, h, packed) = (&self.blocks[place.number], self.cells, place.row(quantity.direction, word));
+        let group = match quantity.state {
+            State::UpdateGate => 0,
+            State::ResetGate => 1,
+            State::Candidate => 2,
+            State::Activation if quantity.stage == Stage::After => return row(&block.activation, packed, h),
+            _ => return None,
+        };
+        let values = match quantity.stage {
+            Stage::Before => &block.inputs,
+            Stage::After => &block.gates,
+        };
+        row(values, 3 * packed + group, h)
+    }
+}
+
+impl Gru {
+    /// All weights zero.
+    pub(super) fn new(features: usize, cells: usize) -> Gru {
+        let tensors = vec![
+            Tensor::zeros(TensorKind::Table, features, &["wz", "wr", "wh"], cells),
+            Tensor::zeros(TensorKind::Dense, cells, &["wrecz", "wrecr"], cells),
+            Tensor::zeros(TensorKind::Bias, 1, &["bz", "br", "bh"], cells),
+            Tensor::zeros(TensorKind::Dense, cells, &["wrech"], cells),
+        ];
+        Gru { cells, tensors }
+    }
+
+    fn forward_block(
+        &self,
+        [to_gates, to_candidate]: [Right<'_>; 2],
+        block: &Block,
+        projected: &[f32],
+        keep_inputs: bool,
+        states: &mut GruBlockStates,
+    ) {
+        let h = self.cells;
+        let GruBlockStates { gates, kept, activation, inputs } = states;
+        gates.resize(block.rows() * 3 * h);
+        kept.resize(block.rows() * h);
+        activation.resize(block.rows() * h);
+        inputs.resize(if keep_inputs { block.rows() * 3 * h } else { 0 });
+        for t in 0..block.steps() {
+            let n = block.running[t] as usize;
+            let first = block.start[t] as usize;
+            let ahead = block.running_at(t + 1);
+            let words = &block.words[first..][..n + ahead];
+            let (before, now) = activation.split_at_mut(first * h);
+            let now = &mut now[..n * h];
+            let gates = &mut gates[first * 3 * h..][..n * 3 * h];
+            let kept = &mut kept[first * h..][..n * h];
+            // Nothing comes before the first word: y⁻ = 0.
+            let before = if t > 0 { &before[block.start[t - 1] as usize * h..][..n * h] } else { &[][..] };
+            if t > 0 {
+                let rows = Rows { data: projected, stride: 3 * h, of: words, ahead };
+                gemm_onto((n, 2 * h, h), Left::rows(before, h), to_gates, rows, (gates, 3 * h));
+            } else {
+                for (gates, &word) in gates.chunks_exact_mut(3 * h).zip(words) {
+                    gates.copy_from_slice(&projected[word as usize * 3 * h..][..3 * h]);
+                }
+            }
+            let mut keep = |gates: &[f32], columns: std::ops::Range<usize>| {
+                if keep_inputs {
+                    let inputs = inputs[first * 3 * h..][..n * 3 * h].chunks_exact_mut(3 * h);
+                    for (inputs, gates) in inputs.zip(gates.chunks_exact(3 * h)) {
+                        inputs[columns.clone()].copy_from_slice(&gates[columns.clone()]);
+                    }
+                }
+            };
+            keep(gates, 0..2 * h);
+            gate_step(gates, before, kept, h);
+            if t > 0 {
+                let rows = Rows { data: &projected[2 * h..], stride: 3 * h, of: words, ahead };
+                gemm_onto((n, h, h), Left::rows(kept, h), to_candidate, rows, (&mut gates[2 * h..], 3 * h));
+            }
+            keep(gates, 2 * h..3 * h);
+            output_step(gates, before, now, h);
+        }
+    }
+
+    /// Fills `errors` [rows, 3·H], ∂L/∂(inputs of σ, σ and tanh), and the block's share of the gradients of the
+    /// recurrent weights; `transposed` are those weights.
+    fn backward_block(
+        &self,
+        [to_gates, to_candidate]: [Right<'_>; 2],
+        precision: Precision,
+        block: &Block,
+        states: &GruBlockStates,
+        grad: &[f32],
+        bptt: Bptt,
+        scratch: &mut BlockScratch,
+        errors: &mut [f32],
+    ) {
+        let h = self.cells;
+        let GruBlockStates { gates, kept, activation, .. } = states;
+        let BlockScratch { dense, buffers: [d_activation, d_kept, _] } = scratch;
+        d_activation.resize(block.texts.len() * h);
+        d_kept.resize(block.texts.len() * h);
+        for t in (0..block.steps()).rev() {
+            // Errors flow through places low … n; those from `ending` on end here.
+            let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
+            let (n, ending, first) = (block.running_at(t), block.running_at(t + 1), block.start[t] as usize);
+            for place in ending.max(low)..n {
+                let text = block.texts[place] as usize;
+                d_activation[place * h..][..h].copy_from_slice(&grad[text * h..][..h]);
+            }
+            errors[first * 3 * h..(first + low) * 3 * h].fill(0.0);
+            if low == n {
+                continue;
+            }
+            let count = n - low;
+            let errors = &mut errors[(first + low) * 3 * h..(first + n) * 3 * h];
+            let gates = &gates[(first + low) * 3 * h..(first + n) * 3 * h];
+            let d_now = &mut d_activation[low * h..n * h];
+            if t == 0 {
+                output_errors(errors, gates, &[], d_now, h);
+                continue;
+            }
+            let before = &activation[(block.start[t - 1] as usize + low) * h..][..count * h];
+            output_errors(errors, gates, before, d_now, h);
+            let d_kept = &mut d_kept[..count * h];
+            gemm_into((count, h, h), Left::rows(&errors[2 * h..], 3 * h), to_candidate, (d_kept, h));
+            reset_errors(errors, gates, before, d_kept, d_now, h);
+            gemm((count, h, 2 * h), Left::rows(errors, 3 * h), to_gates, (d_now, h));
+            let into = dense[RECURRENT].data_mut();
+            gemm((h, 2 * h, count), Left::transposed(before, h), precision.right(errors, 3 * h), (into, 2 * h));
+            let kept = &kept[(first + low) * h..(first + n) * h];
+            let into = dense[CANDIDATE].data_mut();
+            gemm((h, h, count), Left::transposed(kept, h), precision.right(&errors[2 * h..], 3 * h), (into, h));
+        }
+    }
+}
+
+impl Encoder for Gru {
+    fn dimension(&self) -> usize {
+        self.cells
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    fn tensors_mut(&mut self) -> &mut [Tensor] {
+        &mut self.tensors
+    }
+
+    fn inputs(&self) -> Vec<Input<'_>> {
+        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+    }
+
+    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
+        let GruStates { cells, blocks, candidate } = trace.states.begin(batch);
+        let h = self.cells;
+        *cells = h;
+        let [gates, outputs] = [RECURRENT, CANDIDATE].map(|tensor| self.tensors[tensor].value.data());
+        let recurrent = [
+            trace.precision.prepare((h, 2 * h), gates, &mut trace.packed),
+            trace.precision.prepare((h, h), outputs, candidate),
+        ];
+        for_each_block(&batch.blocks, blocks, |block, states| {
+            self.forward_block(recurrent, block, &projected[0], trace.keep_inputs, states);
+        });
+        place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
+            let block = &batch.blocks[b];
+            let row = block.row(place, block.length(place) - 1);
+            &blocks[b].activation[row * h..][..h]
+        });
+    }
+
+    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
+        let precision = trace.precision;
+        let GruStates { blocks, candidate, .. } = trace.states.spend();
+        let h = self.cells;
+        gradients.shape_like(&self.tensors, batch);
+        let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
+        scratch.shape_blocks(batch.blocks.len());
+        scratch.transposed.resize_with(2, Buffer::default);
+        for (tensor, transposed) in [RECURRENT, CANDIDATE].into_iter().zip(&mut scratch.transposed) {
+            self.tensors[tensor].value.transpose_into(transposed);
+        }
+        scratch.rows.resize(batch.rows() * 3 * h);
+        let recurrent = [
+            precision.prepare((2 * h, h), &scratch.transposed[0], &mut scratch.packed),
+            precision.prepare((h, h), &scratch.transposed[1], candidate),
+        ];
+        let rows = split_by_block(batch, 3 * h, &mut scratch.rows);
+        (batch.blocks.par_iter(), blocks.par_iter(), scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
+            |(block, states, scratch, errors)| {
+                scratch.begin(&self.tensors);
+                self.backward_block(recurrent, precision, block, states, grad, bptt, scratch, errors);
+            },
+        );
+        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
+        *table_squares =
+            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[INPUT], &mut scratch.squares);
+        bias_gradient(batch, out);
+    }
+}
+
+by_level! {
+    /// z, r = σ in place in `gates` [n, 3·H]; `kept` [n, H] = r∘y⁻. `before` is y⁻ [n, H], or empty for zeros.
+    fn gate_step(gates: &mut [f32], before: &[f32], kept: &mut [f32], h: usize) = gate_step_body
+}
+
+#[inline(always)]
+fn gate_step_body<const FMA: bool>(gates: &mut [f32], before: &[f32], kept: &mut [f32], h: usize) {
+    let mut before = before.chunks_exact(h);
+    for (gates, kept) in gates.chunks_exact_mut(3 * h).zip(kept.chunks_exact_mut(h)) {
+        gates[..2 * h].iter_mut().for_each(|gate| *gate = sigmoid::<FMA>(*gate));
+        match before.next() {
+            None => kept.fill(0.0),
+            Some(before) => {
+                for ((kept, &r), &y) in kept.iter_mut().zip(&gates[h..2 * h]).zip(before) {
+                    *kept = r * y;
+                }
+            }
+        }
+    }
+}
+
+by_level! {
+    /// ỹ = tanh in place in `gates` [n, 3·H]; `now` [n, H] = y = y⁻ + z∘(ỹ − y⁻).
+    fn output_step(gates: &mut [f32], before: &[f32], now: &mut [f32], h: usize) = output_step_body
+}
+
+#[inline(always)]
+fn output_step_body<const FMA: bool>(gates: &mut [f32], before: &[f32], now: &mut [f32], h: usize) {
+    let mut before = before.chunks_exact(h);
+    for (gates, now) in gates.chunks_exact_mut(3 * h).zip(now.chunks_exact_mut(h)) {
+        let (z, gates) = gates.split_at_mut(h);
+        let candidate = &mut gates[h..];
+        candidate.iter_mut().for_each(|c| *c = tanh::<FMA>(*c));
+        match before.next() {
+            None => {
+                for ((y, &z), &c) in now.iter_mut().zip(&*z).zip(&*candidate) {
+                    *y = z * c;
+                }
+            }
+            Some(before) => {
+                for (((y, &z), &c), &y_before) in now.iter_mut().zip(&*z).zip(&*candidate).zip(before) {
+                    *y = mul_add::<FMA>(z, c - y_before, y_before);
+                }
+            }
+        }
+    }
+}
+
+/// Zero for what is too small to matter: see [`NEGLIGIBLE`].
+#[inline(always)]
+fn settled(x: f32) -> f32 {
+    if x.abs() < NEGLIGIBLE { 0.0 } else { x }
+}
+
+by_level! {
+    /// From ∂L/∂y in `d_now` [n, H]: the errors of z and of ỹ, and of r as if r∘y⁻ had no gradient; `d_now` becomes
+    /// what flows to y⁻ through 1 − z.
+    fn output_errors(errors: &mut [f32], gates: &[f32], before: &[f32], d_now: &mut [f32], h: usize) = output_errors_body
+}
+
+#[inline(always)]
+fn output_errors_body<const FMA: bool>(errors: &mut [f32], gates: &[f32], before: &[f32], d_now: &mut [f32], h: usize) {
+    let rows = errors.chunks_exact_mut(3 * h).zip(gates.chunks_exact(3 * h)).zip(d_now.chunks_exact_mut(h));
+    for (place, ((errors, gates), d_now)) in rows.enumerate() {
+        let before = before.get(place * h..(place + 1) * h);
+        let (z, candidate) = (&gates[..h], &gates[2 * h..]);
+        let (d_z, rest) = errors.split_at_mut(h);
+        let (d_r, d_candidate) = rest.split_at_mut(h);
+        d_r.fill(0.0);
+        for i in 0..h {
+            let (d, z, c) = (d_now[i], z[i], candidate[i]);
+            let y_before = before.map_or(0.0, |before| before[i]);
+            d_z[i] = settled(d * (c - y_before) * z * (1.0 - z));
+            d_candidate[i] = settled(d * z * (1.0 - c * c));
+            d_now[i] = settled(d * (1.0 - z));
+        }
+    }
+}
+
+by_level! {
+    /// From ∂L/∂(r∘y⁻) in `d_kept` [n, H]: the errors of r, and what flows to y⁻ through r, added to `d_now` [n, H].
+    fn reset_errors(
+        errors: &mut [f32], gates: &[f32], before: &[f32], d_kept: &[f32], d_now: &mut [f32], h: usize,
+    ) = reset_errors_body
+}
+
+#[inline(always)]
+fn reset_errors_body<const FMA: bool>(
+    errors: &mut [f32],
+    gates: &[f32],
+    before: &[f32],
+    d_kept: &[f32],
+    d_now: &mut [f32],
+    h: usize,
+) {
+    let rows = errors.chunks_exact_mut(3 * h).zip(gates.chunks_exact(3 * h)).zip(before.chunks_exact(h));
+    let rows = rows.zip(d_kept.chunks_exact(h)).zip(d_now.chunks_exact_mut(h));
+    for ((((errors, gates), before), d_kept), d_now) in rows {
+        let (d_r, r) = (&mut errors[h..2 * h], &gates[h..2 * h]);
+        for i in 0..h {
+            d_r[i] = settled(d_kept[i] * before[i] * r[i] * (1.0 - r[i]));
+            d_now[i] = mul_add::<FMA>(d_kept[i], r[i], d_now[i]);
+        }
+    }
+}
