@@ -2,7 +2,7 @@
 //! here.
 
 use clickvec::Error;
-use clickvec::error::{LearnFault, PlanFault, TestSetFault};
+use clickvec::error::{IndexFault, LearnFault, PlanFault, TestSetFault};
 use clickvec::train::SettingFault;
 
 /// A fault, and what to do about it.
@@ -33,6 +33,13 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
         Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
+        // What `--model` is given most often besides a model.
+        Error::IsFolder { path } if path.join("manifest.json").is_file() => Some(
+            "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",
+        ),
+        Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {
+            Some("make one with `clickvec index`")
+        }
         Error::Setting(fault) => advice_on_setting(fault),
         Error::Init(_) => Some("--init names it"),
         Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),

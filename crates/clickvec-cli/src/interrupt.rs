@@ -1,7 +1,10 @@
 //! Ctrl-C and SIGTERM while a model is being trained: the first is a request to stop, a second ends the program at once.
+//! And while there is a temporary folder, which goes with the program.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -9,6 +12,28 @@ use signal_hook::flag;
 
 /// The exit status of a program that a signal ended, as shells say it: 130 for Ctrl-C, 143 for SIGTERM.
 const BY_SIGNAL: i32 = 128;
+
+/// How often it is looked whether a signal came: less than anybody notices.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// From now on the first signal removes `folder` and ends the program, a second one ends it at once.
+pub(crate) fn remove_folder_on_signal(folder: PathBuf) -> Result<Interrupt> {
+    let interrupt = Interrupt::watch()?;
+    let watched = interrupt.clone();
+    std::thread::spawn(move || {
+        let status = loop {
+            match watched.status() {
+                Some(status) => break status,
+                None => std::thread::sleep(LOOK_AGAIN),
+            }
+        };
+        // Other threads may still write to it: what came meanwhile is removed too.
+        let gone = || std::fs::remove_dir_all(&folder).is_ok() || !folder.exists();
+        let _ = (0..10).any(|_| gone());
+        std::process::exit(i32::from(status));
+    });
+    Ok(interrupt)
+}
 
 /// Whether somebody asked to stop.
 #[derive(Debug, Clone)]
@@ -29,6 +54,14 @@ impl Interrupt {
                 .context("cannot watch for Ctrl-C")?;
         }
         Ok(Interrupt { signal })
+    }
+
+    /// Waits for the thread of [`remove_folder_on_signal`] to end the program, if a signal came: what failed meanwhile may have
+    /// failed because the folder is gone.
+    pub(crate) fn give_way(&self) {
+        while self.status().is_some() {
+            std::thread::park();
+        }
     }
 
     /// The exit status with which to stop, if somebody asked to.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::columns::Role;
-use crate::error::{Error, Kind, Result, TableFault};
+use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::time::Time;
@@ -66,7 +66,7 @@ impl Searches {
         if !options.columns.is_named(Role::Key) {
             options.columns.name(Role::Key, Role::Key.name());
         }
-        let advise = |error: Error| error.in_table(Kind::Queries);
+        let advise = |error: Error| error.in_table(InputTable::Queries);
         let mut table = Table::open(path, &options).map_err(advise)?;
         table.require(Role::Key, &options.columns).map_err(advise)?;
         table.require(Role::Query, &options.columns).map_err(advise)?;

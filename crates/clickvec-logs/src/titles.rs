@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clickvec::error::TestSetFault;
 
 use crate::columns::Role;
-use crate::error::{Error, Kind, Result, TableFault};
+use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
 use crate::table::{Next, Options, Record, Table};
 use crate::text;
@@ -39,7 +39,7 @@ impl Titles {
         options.columns.leave_out(Role::Query);
         options.columns.name_else(Role::Query, "text");
         let path = &corpus_of(path)?;
-        let mut table = Table::open(path, &options).map_err(|error| error.in_table(Kind::Titles))?;
+        let mut table = Table::open(path, &options).map_err(|error| error.in_table(InputTable::Titles))?;
         let names = |name: &str| table.names().iter().any(|other| other == name);
         let is_corpus = names(BEIR_ID) && !names("id");
         let mut titles = Titles { by_item: HashMap::new(), table: SideTable::new(path) };
@@ -76,7 +76,7 @@ impl Titles {
         // A corpus need not have titles.
         table
             .check_named(if is_corpus { &ids } else { &options.columns })
-            .map_err(|error| error.in_table(Kind::Titles))?;
+            .map_err(|error| error.in_table(InputTable::Titles))?;
         titles.table.judge(max_bad)?;
         Ok(titles)
     }

@@ -22,6 +22,31 @@ pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<()> {
     }
 }
 
+/// [`room_for`] of so many numbers of type `T`; the terms of `counts` are products.
+///
+/// # Errors
+///
+/// [`Error::NoMemory`].
+pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<()> {
+    let product = |sizes: &&[usize]| sizes.iter().try_fold(1u64, |all, &size| all.checked_mul(size as u64));
+    let numbers = counts.iter().try_fold(0u64, |all, sizes| all.checked_add(product(sizes)?));
+    room_for(what, numbers.and_then(|numbers| numbers.checked_mul(size_of::<T>() as u64)))
+}
+
+/// Makes room in `list` for `more` items: where memory is missing, an error and not the end of the process.
+///
+/// # Errors
+///
+/// [`Error::NoMemory`].
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, what: &'static str) -> Result<()> {
+    list.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes: bytes_of::<T>(more) })
+}
+
+/// The bytes of `count` items; `None` is more than can be counted.
+pub(crate) fn bytes_of<T>(count: usize) -> Option<u64> {
+    (count as u64).checked_mul(size_of::<T>() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,6 +59,15 @@ mod tests {
             let error = room_for("the weights", bytes).unwrap_err().to_string();
             assert!(error.contains("for the weights") && error.ends_with("found less; ask for less"), "{error}");
         }
+        room_for_numbers::<f32>("a table", &[&[1000, 3], &[]]).unwrap();
+        for counts in [&[&[usize::MAX, 2][..]][..], &[&[usize::MAX], &[usize::MAX]], &[&[1 << 40, 1 << 20]]] {
+            assert!(room_for_numbers::<f64>("a table", counts).is_err());
+        }
+        let mut list = vec![1u64];
+        reserve(&mut list, 9, "a list").unwrap();
+        assert!(list.capacity() >= 10);
+        let error = reserve(&mut list, usize::MAX >> 4, "a list").unwrap_err().to_string();
+        assert!(error.starts_with("expected 8,796,093,022,208 MiB of memory for a list"), "{error}");
         assert!(room_for("x", Some(3 << 61)).unwrap_err().to_string().contains("6,597,069,766,656 MiB"));
     }
 }

@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result, said, shortened};
-use crate::files::{open_plain, write_atomically};
+use crate::error::{Error, FileFault, Result, shortened};
+use crate::files::{self, open_plain};
 use crate::math::Matrix;
 use crate::memory::room_for;
 use memmap2::Mmap;
@@ -188,7 +188,12 @@ impl Write for Fingerprint {
 }
 
 /// Writes a whole file and renames it to `path`.
-pub(crate) fn write(path: &Path, json: &impl Serialize, mut entries: Vec<Entry<'_>>) -> Result<()> {
+pub(crate) fn write(path: &Path, json: &impl Serialize, entries: Vec<Entry<'_>>) -> Result<()> {
+    write_for(path, path, json, entries)
+}
+
+/// [`write`] of a file that is on its way to `output`, so that it has the readers of what is there.
+pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut entries: Vec<Entry<'_>>) -> Result<()> {
     let failed = |source: std::io::Error| Error::io(path, "write", source);
     // The widest numbers first, so that all lie aligned; then by name.
     entries.sort_by(|a, b| b.info().0.cmp(&a.info().0).then_with(|| a.name.cmp(&b.name)));
@@ -208,7 +213,7 @@ pub(crate) fn write(path: &Path, json: &impl Serialize, mut entries: Vec<Entry<'
         let fault = FileFault::HeaderTooLarge { limit: MAX_HEADER_BYTES, found: header.len() as u64 };
         return Err(Error::File { path: path.to_owned(), fault });
     }
-    write_atomically(path, |out| {
+    files::write_for(path, output, |out| {
         out.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
         out.write_all(&header).map_err(failed)?;
         entries.iter().try_for_each(|entry| entry.write(out)).map_err(failed)
@@ -254,7 +259,7 @@ impl TensorFile {
 
     /// The tensors, and the JSON value as text.
     fn read(&self) -> Result<(Tensors<'_>, String), FileFault> {
-        let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: said(&error) };
+        let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.into() };
         let bytes = self.map.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         // Where more is said than there is, this is another kind of file.
         if bytes > MAX_HEADER_BYTES && bytes < self.map.len() as u64 {
@@ -273,7 +278,7 @@ fn kind_of(json: &str) -> Result<String, FileFault> {
     if version.format != FORMAT {
         return Err(FileFault::Version { found: version.format });
     }
-    let found: Kind = serde_json::from_str(json).map_err(bad_settings)?;
+    let found: KindField = serde_json::from_str(json).map_err(bad_settings)?;
     Ok(shortened(&found.kind))
 }
 
@@ -286,7 +291,7 @@ struct Version {
 }
 
 #[derive(serde::Deserialize)]
-struct Kind {
+struct KindField {
     kind: String,
 }
 
@@ -296,7 +301,7 @@ struct Fingerprinted {
 }
 
 fn bad_settings(error: serde_json::Error) -> FileFault {
-    FileFault::BadSettings { found: said(&error) }
+    FileFault::BadSettings { found: error.into() }
 }
 
 /// The tensors of a mapped file.

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Join these indexes, in this order.
+    /// Join these indexes, in this order; shards in the order of their numbers, all of which must be there.
     #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["model", "titles", "shard"])]
     join: Vec<PathBuf>,
 
@@ -123,14 +123,19 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 
 fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
     let model = Model::load(model)?;
+    let mut builder = IndexBuilder::new(&model, &args.output)?;
     let wanted = match args.shard {
         None => 0..u64::MAX,
         Some(_) if titles == Path::new("-") => {
             bail!("expected a file of titles for `--shard`, which reads it twice, found standard input")
         }
-        Some(shard) => shard.range(for_each_title(titles, &args.field, |_| Ok(()))?.titles),
+        Some(shard) => {
+            let all = for_each_title(titles, &args.field, |_| Ok(()))?.titles;
+            let Shard { number, of } = shard;
+            builder = builder.of_shard(clickvec::search::Shard { number, of, titles: all });
+            shard.range(all)
+        }
     };
-    let mut builder = IndexBuilder::new(&model, &args.output)?;
     let bar = progress::counter("encoding", "titles");
     let mut place = 0;
     input::each_title(titles, &args.field, |title| {

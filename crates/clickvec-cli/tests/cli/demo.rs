@@ -85,6 +85,35 @@ fn what_a_killed_demo_left_is_removed_by_the_next() {
     assert_eq!(left(), 0);
 }
 
+/// Ctrl-C and SIGTERM leave nothing; after SIGKILL the next demo cleans up.
+#[test]
+#[cfg(unix)]
+fn a_demo_that_is_interrupted_leaves_nothing() {
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.path("tmp")).unwrap();
+        let files = || {
+            let folders = std::fs::read_dir(folder.path("tmp")).unwrap();
+            folders.flat_map(|entry| std::fs::read_dir(entry.unwrap().path())).flatten().count()
+        };
+        let mut child = std::process::Command::new(program())
+            .args(["demo", "--pairs", "2000000"])
+            .current_dir(folder.path(""))
+            .env("TMPDIR", folder.path("tmp"))
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while files() == 0 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(status));
+        assert_eq!(std::fs::read_dir(folder.path("tmp")).unwrap().count(), 0);
+        assert!(!folder.path("clickvec-demo.html").exists());
+    }
+}
+
 #[test]
 #[cfg(unix)]
 fn a_page_that_cannot_be_written_is_told_first() {

@@ -85,6 +85,20 @@ fn an_index_that_cannot_be_read() {
 }
 
 #[test]
+fn an_index_in_the_place_of_a_model_is_known() {
+    let folder = with_index();
+    let hint = "found a folder; name a file inside it; in an index the model is the file model.safetensors";
+    folder.run(&["evaluate", "--judged", "judged.tsv", "--model", "shop.index"]).code(2).says(hint).prints_nothing();
+    folder
+        .run(&["search", "--model", "shop.index", "--titles", "titles.tsv", "red"])
+        .code(2)
+        .says(hint)
+        .prints_nothing();
+    let model = "shop.index/model.safetensors";
+    folder.run(&["search", "--model", model, "--titles", "titles.tsv", "red"]).code(0);
+}
+
+#[test]
 fn json_and_inspect_say_what_is_in_it() {
     let folder = Folder::with_model();
     let [made] = folder.run(&[&INDEX[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
@@ -119,7 +133,22 @@ fn shards_joined_are_the_index_of_one_run() {
         folder.run(&[&["index"], flags, &["--output", "no.index"]].concat()).code(2).says(message).prints_nothing();
         assert!(!folder.path("no.index").exists());
     };
-    refused(&["--join", "1.index", "1.index"], "expected ids that no other index to join has");
+    // Shards say which they are: their order does not matter, and none may be missing or there twice.
+    folder.run(&["index", "--join", "3.index", "1.index", "2.index", "--output", "other.index"]).code(0);
+    assert_eq!(folder.read("other.index/manifest.json"), folder.read("joined.index/manifest.json"));
+    let missing =
+        "1.index: expected all 3 shards of this collection to join, found none with the number 2; name them too";
+    refused(&["--join", "1.index", "3.index"], missing);
+    refused(&["--join", "2.index"], "found none with the number 1, 3; name them too");
+    refused(&["--join", "1.index", "2.index", "1.index"], "expected each shard once, found 1 of 3 again");
+    folder.run(&[&INDEX[..6], &["half.index", "--shard", "1/2"]].concat()).code(0);
+    refused(
+        &["--join", "1.index", "half.index"],
+        "expected one of 3 shards of 144 titles, as `1.index` is, found one of 2 of 144 titles",
+    );
+    let [found] = folder.run(&["inspect", "2.index", "--json"]).code(0).json_lines().try_into().unwrap();
+    assert_eq!((&found["shard"]["number"], &found["shard"]["of"]), (&2.into(), &3.into()));
+    refused(&["--join", "shop.index", "shop.index"], "expected ids that no other index to join has");
     refused(&["--join", "1.index", "--model", "model.safetensors"], "cannot be used with");
     refused(&["--titles", "titles.tsv"], "--model");
     let shard = |shard: &str, titles: &str, message: &str| {

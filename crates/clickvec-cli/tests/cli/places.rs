@@ -178,8 +178,8 @@ fn a_kill_leaves_nothing_behind() {
 fn memory_that_is_not_there_is_told_before_the_work() {
     let folder = Folder::with_model();
     let mut titles = "id\ttitle\n".to_owned();
-    for title in 0..3000 {
-        titles += &format!("t{title}\tw{title} w{} w{}\n", title * 7 % 3000, title * 31 % 3000);
+    for title in 0..12_000 {
+        titles += &format!("t{title}\tw{title} w{} w{}\n", title * 7 % 12_000, title * 31 % 12_000);
     }
     folder.write("many.tsv", titles);
     let limited = |megabytes: u32, arguments: &[&str]| {
@@ -191,7 +191,24 @@ fn memory_that_is_not_there_is_told_before_the_work() {
     };
     let wide = ["train", "--clicks", "clicks.tsv", "--output", "m", "--encoder", "dssm", "--hidden", "16384,16384"];
     let lsa = ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
-    for (what, arguments) in [("the weights", &wide[..]), ("singular vectors", &lsa)] {
+    let judge =
+        |ranker: &'static str| ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", ranker];
+    let plsa = judge("plsa:topics=2900");
+    let lda = judge("lda:topics=2900");
+    let doc2vec = judge("doc2vec:size=10000");
+    let sentences = "the lamp is red\nthe sofa is blue\n".repeat(20);
+    folder.write("text.txt", sentences);
+    let skip_thought =
+        [&judge("skip-thought:uni=4800,bi=0,word-size=4800")[..], &["--contiguous", "text.txt"]].concat();
+    let asked = [
+        ("the weights", &wide[..]),
+        ("singular vectors", &lsa),
+        ("topics", &plsa),
+        ("topics", &lda),
+        ("vectors of words and texts", &doc2vec),
+        ("a recurrent encoder and its decoders", &skip_thought),
+    ];
+    for (what, arguments) in asked {
         let (code, stderr) = limited(400, arguments);
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains("MiB of memory for ") && stderr.contains(what), "{stderr}");

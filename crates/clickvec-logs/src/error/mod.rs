@@ -94,7 +94,7 @@ pub enum TableFault {
         /// The names that are there.
         found: Vec<String>,
         /// Where it is missing.
-        of: Kind,
+        of: InputTable,
     },
     /// A needed column is there twice.
     #[error("expected one column `{column}` in the header, found several; rename all but one")]
@@ -157,7 +157,7 @@ pub enum TableFault {
 
 /// Which table of `prepare` a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum InputTable {
     /// A log.
     Log,
     /// The table that gives items their titles.
@@ -166,13 +166,13 @@ pub enum Kind {
     Queries,
 }
 
-impl Kind {
+impl InputTable {
     /// The columns that it must have, if that is always the same.
     fn needs(self) -> &'static str {
         match self {
-            Kind::Log => "",
-            Kind::Titles => "; a table of titles has the columns id and title",
-            Kind::Queries => "; a table of queries has the columns query_id and query",
+            InputTable::Log => "",
+            InputTable::Titles => "; a table of titles has the columns id and title",
+            InputTable::Queries => "; a table of queries has the columns query_id and query",
         }
     }
 }
@@ -261,7 +261,7 @@ impl Error {
     }
 
     /// The same for a table that comes with the log.
-    pub(crate) fn in_table(self, kind: Kind) -> Error {
+    pub(crate) fn in_table(self, kind: InputTable) -> Error {
         match self {
             Error::Table { path, fault: TableFault::MissingColumn { column, role, found, .. } } => {
                 Error::Table { path, fault: TableFault::MissingColumn { column, role, found, of: kind } }

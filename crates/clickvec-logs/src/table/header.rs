@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::record::Lines;
 use crate::columns::{self, Columns, ROLES, Role};
-use crate::error::{Error, Kind, Result, TableFault};
+use crate::error::{Error, InputTable, Result, TableFault};
 
 /// Rows of separated values, and which of them are fields to read.
 pub(super) struct Rows {
@@ -49,7 +49,7 @@ pub(super) fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -
                     column: name.to_owned(),
                     found: found.names.clone(),
                     role,
-                    of: Kind::Log,
+                    of: InputTable::Log,
                 };
                 return Err(Error::table(path, fault));
             }

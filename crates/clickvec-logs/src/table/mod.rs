@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use clickvec::internals::files;
 
 use crate::columns::{self, Columns, ROLES, Role};
-use crate::error::{Error, Kind, Result, TableFault};
+use crate::error::{Error, InputTable, Result, TableFault};
 use crate::paths::is_stream;
 use head::{first_line, guess, looks_like_parquet, read_header};
 use header::{Rows, find_columns};
@@ -192,7 +192,7 @@ impl Table {
     fn missing(&self, role: Role, columns: &Columns) -> Error {
         let column = columns.of(role).unwrap_or(role.name()).to_owned();
         let found = self.names.clone();
-        Error::table(&self.path, TableFault::MissingColumn { column, role, found, of: Kind::Log })
+        Error::table(&self.path, TableFault::MissingColumn { column, role, found, of: InputTable::Log })
     }
 }
 

@@ -14,7 +14,7 @@ use super::format::Options;
 use super::header::Columned;
 use super::record::{Next, Record};
 use crate::columns::{ALL, ROLES, Role};
-use crate::error::{Error, Kind, Result, TableFault};
+use crate::error::{Error, InputTable, Result, TableFault};
 
 pub(super) struct Reader {
     rows: RowIter<'static>,
@@ -44,7 +44,7 @@ impl Reader {
                 (Some(field), _) => (field, Vec::new()),
                 (None, Some(field)) => (field, name.split('.').skip(1).map(str::to_owned).collect()),
                 (None, None) if options.columns.is_named(role) => {
-                    let (column, of) = (name.to_owned(), Kind::Log);
+                    let (column, of) = (name.to_owned(), InputTable::Log);
                     let missing = TableFault::MissingColumn { column, role, found: found.names, of };
                     return Err(Error::table(path, missing));
                 }

@@ -7,6 +7,7 @@ use super::spool::{Spool, Spooled, Storage};
 use super::{ClickSource, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
+use crate::memory::bytes_of;
 use crate::tables::{self, Skipped, each_title, open_titles};
 use crate::text::batch::WordFeatures;
 use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word};
@@ -165,7 +166,7 @@ impl ClickLog {
     ///
     /// # Errors
     /// What [`crate::clicks::ClickReader`] reports; [`Error::PairSource`] and [`Error::BadWeight`] of an iterator;
-    /// [`Error::Io`] if the temporary files cannot be written (a full disk); [`Error::OutOfMemory`]; [`Error::Log`] if no
+    /// [`Error::Io`] if the temporary files cannot be written (a full disk); [`Error::NoMemory`]; [`Error::Log`] if no
     /// pair is left.
     pub fn read(clicks: ClickSource<'_>, storage: Storage<'_>, config: LogConfig<'_>) -> Result<ClickLog> {
         match ClickLog::read_watched(clicks, storage, config, &mut |_| ControlFlow::Continue(()))? {
@@ -277,7 +278,7 @@ impl ClickLog {
     /// One pair for each distinct title, in the order of the titles' hashes; kept in `storage`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the temporary file cannot be written; [`Error::OutOfMemory`].
+    /// [`Error::Io`] if the temporary file cannot be written; [`Error::NoMemory`].
     pub(crate) fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
         let mut spool = Spool::new(storage)?;
         for (number, record) in self.records.iter().enumerate() {
@@ -513,7 +514,9 @@ impl Building<'_> {
                 // At most one a byte of the word: a table that has room for them does not grow, which could end the
                 // process.
                 if trigrams.capacity() - trigrams.len() <= word.len() {
-                    trigrams.try_reserve(word.len() + 1).map_err(|_| Error::OutOfMemory { what: "the click log" })?;
+                    let more = word.len() + 1;
+                    let fault = |_| Error::NoMemory { what: "the click log", bytes: bytes_of::<(Trigram, u64)>(more) };
+                    trigrams.try_reserve(more).map_err(fault)?;
                 }
                 for_each_trigram(word, |trigram| *trigrams.entry(trigram).or_default() += count);
             }

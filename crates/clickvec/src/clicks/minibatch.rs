@@ -113,7 +113,7 @@ impl<'a> Minibatches<'a> {
     /// Minibatches of `log`; a list of all titles, if one is needed, is kept in `storage`.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::OutOfMemory`].
+    /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::NoMemory`].
     pub fn new(log: &'a ClickLog, config: MinibatchConfig, storage: Storage<'_>) -> Result<Minibatches<'a>> {
         let titles = match config.source {
             NegativeSource::Minibatch => None,

@@ -17,9 +17,9 @@ use crate::tables::Skipped;
 /// let clicks = ClickSource::pairs([("red shoes", "Running shoes, red", 2.0), ("lamp", "Desk lamp", 1.0)]);
 /// # drop(clicks);
 /// ```
-pub struct ClickSource<'a>(Kind<'a>);
+pub struct ClickSource<'a>(Origin<'a>);
 
-enum Kind<'a> {
+enum Origin<'a> {
     None,
     File(&'a Path),
     Pairs(EachPair<'a>),
@@ -34,17 +34,17 @@ type OnPair<'f> = dyn FnMut(&str, &str, f32) -> Result<ControlFlow<()>> + 'f;
 impl<'a> ClickSource<'a> {
     /// No clicks: there are titles alone to learn from.
     pub fn none() -> ClickSource<'a> {
-        ClickSource(Kind::None)
+        ClickSource(Origin::None)
     }
 
     /// Whether there are no clicks.
     pub fn is_none(&self) -> bool {
-        matches!(self.0, Kind::None)
+        matches!(self.0, Origin::None)
     }
 
     /// The pairs of a table: see [`ClickReader::open`]. A broken line is skipped and counted.
     pub fn file(path: &'a Path) -> ClickSource<'a> {
-        ClickSource(Kind::File(path))
+        ClickSource(Origin::File(path))
     }
 
     /// Pairs of a query and a title, each with the weight that multiplies its loss: finite, 0 or more.
@@ -61,7 +61,7 @@ impl<'a> ClickSource<'a> {
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
         I: IntoIterator<Item = Result<(Q, T, f32), E>> + 'a,
     {
-        ClickSource(Kind::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
+        ClickSource(Origin::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
             for (number, pair) in (1..).zip(pairs) {
                 let (query, title, weight) =
                     pair.map_err(|source| Error::PairSource { number, source: source.into() })?;
@@ -79,9 +79,9 @@ impl<'a> ClickSource<'a> {
     /// What messages call it; `None` where there are no clicks.
     pub(super) fn name(&self) -> Option<PathBuf> {
         match self.0 {
-            Kind::None => None,
-            Kind::File(path) => Some(path.to_owned()),
-            Kind::Pairs(_) => Some(PathBuf::from("pairs from memory")),
+            Origin::None => None,
+            Origin::File(path) => Some(path.to_owned()),
+            Origin::Pairs(_) => Some(PathBuf::from("pairs from memory")),
         }
     }
 
@@ -93,9 +93,9 @@ impl<'a> ClickSource<'a> {
         on_pair: &mut OnPair<'_>,
     ) -> Result<ControlFlow<(), Skipped>> {
         match self.0 {
-            Kind::None => Ok(ControlFlow::Continue(Skipped::default())),
-            Kind::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Skipped::default())),
-            Kind::File(path) => {
+            Origin::None => Ok(ControlFlow::Continue(Skipped::default())),
+            Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Skipped::default())),
+            Origin::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
                 while let Some(click) = reader.next()? {
                     if on_pair(click.query, click.title, click.weight)?.is_break() {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "memory maps of files that only this process can reach")]
 
 use crate::error::{Error, Result};
+use crate::memory::reserve;
 use bytemuck::Pod;
 use memmap2::{Mmap, MmapMut};
 use std::fs::File;
@@ -67,7 +68,7 @@ impl<T: Pod> Spool<T> {
         self.len += items.len() as u64;
         match &mut self.sink {
             Sink::Memory(list) => {
-                list.try_reserve(items.len()).map_err(|_| Error::OutOfMemory { what: "the click log" })?;
+                reserve(list, items.len(), "the click log")?;
                 list.extend_from_slice(items);
                 Ok(())
             }

@@ -1,6 +1,6 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
-use super::config::{Kind, SizeFault};
+use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates};
 use super::trace::{Direction, Place, Quantity, States};
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// The sizes of a bidirectional LSTM: those of each direction.
 pub(super) struct BilstmConfig(pub(super) LstmConfig);
 
-impl Kind for BilstmConfig {
+impl EncoderKind for BilstmConfig {
     fn name(&self) -> &'static str {
         "bilstm"
     }

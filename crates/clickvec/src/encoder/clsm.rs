@@ -5,7 +5,7 @@
 //! side. A distinct word is projected once for all places it can take; the convolution is then a
 //! sum of n vectors and needs no product. The last row is the padding word `<s>`.
 
-use super::config::{Kind, MAX_WINDOW, SizeFault, layer_fault};
+use super::config::{EncoderKind, MAX_WINDOW, SizeFault, layer_fault};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
@@ -47,7 +47,7 @@ impl Default for ClsmConfig {
     }
 }
 
-impl Kind for ClsmConfig {
+impl EncoderKind for ClsmConfig {
     fn name(&self) -> &'static str {
         "clsm"
     }

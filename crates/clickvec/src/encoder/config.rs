@@ -27,7 +27,7 @@ pub enum EncoderConfig {
 }
 
 /// Everything that is known of one kind of encoder, given its sizes. Each encoder's file implements it.
-pub(super) trait Kind {
+pub(super) trait EncoderKind {
     /// The kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
@@ -73,7 +73,7 @@ impl EncoderConfig {
     }
 
     /// Asks `question` of the kind. The one place that knows all kinds.
-    fn ask<T>(&self, question: impl FnOnce(&dyn Kind) -> T) -> T {
+    fn ask<T>(&self, question: impl FnOnce(&dyn EncoderKind) -> T) -> T {
         match self {
             EncoderConfig::Dssm(config) => question(config),
             EncoderConfig::Clsm(config) => question(config),

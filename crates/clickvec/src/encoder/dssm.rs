@@ -1,6 +1,6 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
-use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
@@ -29,7 +29,7 @@ impl Default for DssmConfig {
     }
 }
 
-impl Kind for DssmConfig {
+impl EncoderKind for DssmConfig {
     fn name(&self) -> &'static str {
         "dssm"
     }

@@ -1,7 +1,7 @@
 //! Several LSTMs side by side, each with weights of its own: the embedding is their vectors, each at unit length, one after
 //! the other. The cosine of two texts is then the mean of the members' cosines.
 
-use super::config::{Kind, SizeFault};
+use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates};
 use super::trace::{Direction, Place, Quantity, States};
@@ -25,7 +25,7 @@ pub struct MembersConfig {
 /// The most members that there may be.
 pub(super) const MAX_MEMBERS: usize = 64;
 
-impl Kind for MembersConfig {
+impl EncoderKind for MembersConfig {
     fn name(&self) -> &'static str {
         "members"
     }

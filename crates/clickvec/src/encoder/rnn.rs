@@ -1,6 +1,6 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
@@ -35,7 +35,7 @@ impl Default for RnnConfig {
     }
 }
 
-impl Kind for RnnConfig {
+impl EncoderKind for RnnConfig {
     fn name(&self) -> &'static str {
         "rnn"
     }

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use super::SpecFault;
+use safetensors::SafeTensorError;
+
+use super::{JsonFault, SpecFault, shortened};
 use crate::encoder::SizeFault;
 use crate::settings::SettingFault;
 use crate::text::DuplicateTrigram;
@@ -12,10 +14,10 @@ use crate::text::DuplicateTrigram;
 #[non_exhaustive]
 pub enum FileFault {
     /// No safetensors file: cut short, or something else.
-    #[error("expected a safetensors file, found another or a damaged one ({found}); was it written to its end?")]
+    #[error("expected a safetensors file, found {found}; was it written to its end?")]
     NotSafetensors {
-        /// What the parser said.
-        found: String,
+        /// What there is instead.
+        found: NotTensors,
     },
     /// A header larger than any that was ever written.
     #[error(
@@ -31,10 +33,10 @@ pub enum FileFault {
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,
     /// The settings are not JSON of the form that this kind of file has.
-    #[error("expected the settings of a clickvec file, found others ({found})")]
+    #[error("expected the settings of a clickvec file, found {found}; is it of another program?")]
     BadSettings {
-        /// What the parser said.
-        found: String,
+        /// Where they are others.
+        found: JsonFault,
     },
     /// A checkpoint between updates that its run never has.
     #[error(
@@ -173,6 +175,40 @@ pub enum FileFault {
         /// Of the numbers in it.
         found: String,
     },
+}
+
+/// What is in a file that is none of safetensors.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotTensors {
+    /// Fewer bytes than its header should have.
+    #[error("one that ends before its header does, or another kind of file")]
+    NoHeader,
+    /// A header that is not JSON, or JSON of another form.
+    #[error("a header that is not of this kind")]
+    OtherHeader,
+    /// More or fewer bytes than the header says.
+    #[error("one that is longer or shorter than its header says")]
+    Length,
+    /// A tensor that lies elsewhere, or is larger or smaller, than its shape and its neighbours say.
+    #[error("a tensor `{name}` of another place or size than its shape says")]
+    Tensor {
+        /// Its name, shortened.
+        name: String,
+    },
+}
+
+impl From<SafeTensorError> for NotTensors {
+    fn from(error: SafeTensorError) -> NotTensors {
+        match error {
+            SafeTensorError::HeaderTooSmall
+            | SafeTensorError::HeaderTooLarge
+            | SafeTensorError::InvalidHeaderLength => NotTensors::NoHeader,
+            SafeTensorError::MetadataIncompleteBuffer => NotTensors::Length,
+            SafeTensorError::InvalidOffset(name) => NotTensors::Tensor { name: shortened(&name) },
+            _ => NotTensors::OtherHeader,
+        }
+    }
 }
 
 impl FileFault {

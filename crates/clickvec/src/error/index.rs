@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::VectorFault;
+use super::{JsonFault, VectorFault};
 
 /// What can be wrong with an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexFault {
     /// A file where a folder should be.
-    #[error("expected an index, which is a folder, found something else; make one with `clickvec index`")]
+    #[error("expected an index, which is a folder, found something else")]
     NotAFolder,
     /// A folder of something else.
-    #[error("expected an index, found a folder without `manifest.json`; make one with `clickvec index`")]
+    #[error("expected an index, found a folder without `manifest.json`")]
     NoManifest,
     /// A manifest larger than any that was ever written.
     #[error("expected a `manifest.json` of at most {limit} bytes, found a larger one; is this an index of clickvec?")]
@@ -21,12 +21,10 @@ pub enum IndexFault {
         limit: u64,
     },
     /// The manifest is no manifest.
-    #[error(
-        "expected the manifest of an index in `manifest.json`, found something else ({found}); make the index anew"
-    )]
+    #[error("expected the manifest of an index in `manifest.json`, found {found}; make the index anew")]
     BadManifest {
-        /// What the parser said.
-        found: String,
+        /// Where it is another.
+        found: JsonFault,
     },
     /// Written by a version with another format.
     #[error("expected an index of format version {expected}, found {found}; make it anew with this clickvec")]
@@ -66,6 +64,51 @@ pub enum IndexFault {
     /// An index is to be finished although a title could not be added.
     #[error("expected an index to which every title was added, found one that was given up; begin it anew")]
     GivenUp,
+    /// The file that says which shard an index is says something else.
+    #[error("expected a shard's number and how many there are in `shard.json`, found {found}; make the shard anew")]
+    BadShard {
+        /// What it says.
+        found: BadShard,
+    },
+    /// Not all shards of a collection are to be joined.
+    #[error(
+        "expected all {of} shards of this collection to join, found none with the number {}; name them too",
+        numbers(missing)
+    )]
+    MissingShards {
+        /// How many there are.
+        of: u64,
+        /// The first of those that are missing.
+        missing: Vec<u64>,
+    },
+    /// A shard is to be joined twice.
+    #[error("expected each shard once, found {number} of {of} again, which is in `{}` too; leave one out", other.display())]
+    RepeatedShard {
+        /// Which shard.
+        number: u64,
+        /// How many there are.
+        of: u64,
+        /// The other index.
+        other: PathBuf,
+    },
+    /// Shards of two collections, or of one that was cut in two ways.
+    #[error(
+        "expected one of {of} shards of {titles} titles, as `{}` is, found one of {found_of} of {found_titles} titles; join the \
+         shards of one collection",
+        other.display()
+    )]
+    OtherShards {
+        /// How many shards the other index says there are.
+        of: u64,
+        /// How many titles in all.
+        titles: u64,
+        /// How many shards this one says there are.
+        found_of: u64,
+        /// How many titles in all.
+        found_titles: u64,
+        /// The other index.
+        other: PathBuf,
+    },
     /// The same id in two of the indexes that are to be joined.
     #[error("expected ids that no other index to join has, found `{id}`, which stands in `{}` too", other.display())]
     DuplicateId {
@@ -161,4 +204,25 @@ pub enum IndexFault {
         /// What there is.
         found: usize,
     },
+}
+
+/// What is wrong with what an index says of which shard it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadShard {
+    /// No JSON, or another.
+    #[error(transparent)]
+    Json(#[from] JsonFault),
+    /// A number that no shard has.
+    #[error("{number} of {of}")]
+    Number {
+        /// Which shard it says it is.
+        number: u64,
+        /// How many it says there are.
+        of: u64,
+    },
+}
+
+fn numbers(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -2,6 +2,7 @@
 
 mod file;
 mod index;
+mod json;
 mod plan;
 pub(crate) mod shown;
 mod system;
@@ -9,11 +10,12 @@ mod table;
 mod test_set;
 mod vector_file;
 
-pub use file::{FileFault, InitFault, ResumeFault};
-pub use index::IndexFault;
+pub use file::{FileFault, InitFault, NotTensors, ResumeFault};
+pub use index::{BadShard, IndexFault};
+pub use json::{JsonFault, JsonProblem};
 pub use plan::PlanFault;
 use shown::told;
-pub(crate) use shown::{listed, said, shortened, shown};
+pub(crate) use shown::{listed, shortened, shown};
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::TestSetFault;
@@ -211,12 +213,6 @@ pub enum Error {
         /// The weight.
         found: f32,
     },
-    /// Memory ran out.
-    #[error("expected memory for {what}, found none left; take less of it, or close other programs")]
-    OutOfMemory {
-        /// What it was for.
-        what: &'static str,
-    },
     /// Training cannot begin with a model.
     #[error(transparent)]
     Init(#[from] InitFault),
@@ -248,60 +244,7 @@ pub enum Error {
     },
 }
 
-/// What kind of thing went wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// What was asked for cannot be: settings, names, sizes, values.
-    Request,
-    /// What a file or the data holds is not what it should be, or too little.
-    Data,
-    /// There was nothing to learn, or learning went astray.
-    Learning,
-    /// The place of an output is taken: by a folder, by another run or its remains.
-    Output,
-    /// The machine refused: to read, to write, to give memory.
-    System,
-    /// Nothing: the caller said to stop.
-    Cancelled,
-}
-
 impl Error {
-    /// What kind of thing went wrong: it says who can do something about it.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Error::Vectors(_)
-            | Error::Ranker(_)
-            | Error::Pairing(_)
-            | Error::NothingToClick { .. }
-            | Error::TooFewPairs { .. }
-            | Error::BadTitle { .. }
-            | Error::NothingToJoin
-            | Error::BadWeight { .. }
-            | Error::Plan(_)
-            | Error::Init(_)
-            | Error::Setting(_) => ErrorKind::Request,
-            Error::File { .. }
-            | Error::NotPlain { .. }
-            | Error::Index { .. }
-            | Error::PairSource { .. }
-            | Error::Log { .. }
-            | Error::Table { .. }
-            | Error::TestSet { .. } => ErrorKind::Data,
-            Error::Learn { .. } | Error::Diverged { .. } => ErrorKind::Learning,
-            Error::IsFolder { .. }
-            | Error::NotAFile { .. }
-            | Error::InUse { .. }
-            | Error::NotReplaceable { .. }
-            | Error::NoFolder { .. }
-            | Error::Resume { .. } => ErrorKind::Output,
-            Error::Io { .. } | Error::ReadAt { .. } | Error::OutOfMemory { .. } | Error::NoMemory { .. } => {
-                ErrorKind::System
-            }
-            Error::Cancelled => ErrorKind::Cancelled,
-        }
-    }
-
     /// An [`Error::Io`] for `path`.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         Error::Io { path: path.to_owned(), action, source }

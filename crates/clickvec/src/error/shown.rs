@@ -7,8 +7,6 @@ use std::path::Path;
 const FIELD_CHARACTERS: usize = 60;
 /// How many characters a fault may take: more than any has that is not made of hostile names.
 const FAULT_CHARACTERS: usize = 2000;
-/// How many characters of another program's message ours repeats.
-const MESSAGE_CHARACTERS: usize = 240;
 
 /// A text in which each character that a terminal would obey is U+FFFD: control characters, and those that turn the
 /// direction of writing.
@@ -19,11 +17,6 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// The beginning of a field, [`printable`]: a message repeats what it found, which may be hostile and megabytes long.
 pub fn shortened(text: &str) -> String {
     cut(text, FIELD_CHARACTERS)
-}
-
-/// The beginning of what a parser said, [`printable`]: it may repeat all that it read.
-pub(crate) fn said(error: &dyn std::error::Error) -> String {
-    cut(&error.to_string(), MESSAGE_CHARACTERS)
 }
 
 /// What is wrong, [`printable`] whatever was found.

@@ -68,7 +68,7 @@ pub enum SpecFault {
         found: String,
     },
     /// There is no ranker of this name.
-    #[error("expected one of the rankers {}, found `{found}`", known.join(", "))]
+    #[error("`{found}`: expected one of {}", known.join(", "))]
     UnknownRanker {
         /// The name, shortened.
         found: String,

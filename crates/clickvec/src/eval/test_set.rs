@@ -127,9 +127,9 @@ pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
     let path = files.judged;
     let (first, reader) = files::first_line(files::open(path)?, path)?;
     match kind(&first, files.topics.is_some()) {
-        Kind::Table => table(files, reader),
-        Kind::Trec => trec(files, reader),
-        Kind::Beir => {
+        FirstLine::Table => table(files, reader),
+        FirstLine::Trec => trec(files, reader),
+        FirstLine::Beir => {
             let table = TableReader::from_reader(path, reader)?;
             let folder = folder_of_qrels(path).ok_or_else(|| not_beir(path, QUERIES))?;
             beir(files, &folder, path.to_owned(), table)
@@ -137,21 +137,21 @@ pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
     }
 }
 
-enum Kind {
+enum FirstLine {
     Table,
     Trec,
     Beir,
 }
 
-fn kind(first: &str, topics: bool) -> Kind {
+fn kind(first: &str, topics: bool) -> FirstLine {
     let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
     let is_qrel = || matches!(first.split_ascii_whitespace().collect::<Vec<_>>()[..], [_, _, _, last] if last.parse::<i64>().is_ok());
     if has(BEIR_COLUMNS[0]) && has(BEIR_COLUMNS[1]) {
-        Kind::Beir
+        FirstLine::Beir
     } else if !has("query") && (topics || is_qrel()) {
-        Kind::Trec
+        FirstLine::Trec
     } else {
-        Kind::Table
+        FirstLine::Table
     }
 }
 

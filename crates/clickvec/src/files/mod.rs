@@ -15,8 +15,8 @@ pub(crate) use path::open_plain;
 pub use path::{Found, folder_of, resolved};
 pub(crate) use reading::first_line;
 pub use reading::open;
-pub(crate) use replace::check_replaceable;
 pub use replace::{Pending, Sealed, check_writable, publish, write_atomically, write_bytes_atomically};
+pub(crate) use replace::{check_replaceable, write_for};
 pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
 
 /// Large enough that system calls cost little compared with parsing, small enough to stay in L2.

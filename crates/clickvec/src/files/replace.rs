@@ -22,7 +22,21 @@ use crate::{Error, Result};
 /// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be made. The temporary file
 /// is then removed, and what was at `path` is untouched.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
-    let mut pending = Pending::new(path)?;
+    write_for(path, path, write)
+}
+
+/// [`write_atomically`] of a file that is on its way to `output`: who could read the file there can read this one, and
+/// nobody else. If there is none at `output`, what is at `path` says who may.
+///
+/// # Errors
+///
+/// Those of [`write_atomically`].
+pub(crate) fn write_for(
+    path: &Path,
+    output: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
+) -> Result<()> {
+    let mut pending = Pending::begin(path, output, new_temporary)?;
     write(pending.writer())?;
     pending.seal()?.publish()
 }
@@ -61,8 +75,10 @@ struct Place {
     path: PathBuf,
     /// Links followed.
     target: PathBuf,
-    /// What is replaced.
-    old: Option<Metadata>,
+    /// Whether a file is there, which is replaced.
+    is_taken: bool,
+    /// The file whose readers this one gets.
+    like: Option<Metadata>,
 }
 
 impl Place {
@@ -79,22 +95,35 @@ impl Pending {
     ///
     /// [`Error::IsFolder`], [`Error::Io`].
     pub fn new(path: &Path) -> Result<Pending> {
-        Pending::begin(path, new_temporary)
+        Pending::begin(path, path, new_temporary)
     }
 
-    fn begin(path: &Path, make: impl FnOnce(&Path, Readers) -> io::Result<(File, Temporary)>) -> Result<Pending> {
-        let mut place = Place { path: path.to_owned(), target: resolved(path), old: None };
+    fn begin(
+        path: &Path,
+        output: &Path,
+        make: impl FnOnce(&Path, Readers) -> io::Result<(File, Temporary)>,
+    ) -> Result<Pending> {
+        let mut place = Place { path: path.to_owned(), target: resolved(path), is_taken: false, like: None };
         let (file, temporary) = match Found::at(path).map_err(|source| place.failed(source))? {
             Found::Folder => return Err(Error::IsFolder { path: path.to_owned() }),
             Found::Special => {
                 let file = File::options().write(true).open(path).map_err(|source| place.failed(source))?;
                 (file, Temporary::Straight)
             }
-            Found::File(old) => {
-                place.old = Some(old);
-                make(&place.target, Readers::Owner).map_err(|source| place.failed(source))?
+            found @ (Found::File(_) | Found::Nothing) => {
+                place.is_taken = matches!(found, Found::File(_));
+                let at_output = if output == path {
+                    Found::Nothing
+                } else {
+                    Found::at(output).map_err(|source| place.failed(source))?
+                };
+                place.like = [at_output, found].into_iter().find_map(|found| match found {
+                    Found::File(metadata) => Some(metadata),
+                    _ => None,
+                });
+                let readers = if place.like.is_some() { Readers::Owner } else { Readers::Umask };
+                make(&place.target, readers).map_err(|source| place.failed(source))?
             }
-            Found::Nothing => make(&place.target, Readers::Umask).map_err(|source| place.failed(source))?,
         };
         Ok(Pending { place, file: BufWriter::with_capacity(BUFFER_BYTES, file), temporary })
     }
@@ -113,7 +142,7 @@ impl Pending {
         let Pending { place, file, temporary } = self;
         let file = file.into_inner().map_err(|error| place.failed(error.into_error()))?;
         if !matches!(temporary, Temporary::Straight) {
-            let kept = place.old.as_ref().map_or(Ok(()), |old| access::keep(&file, old));
+            let kept = place.like.as_ref().map_or(Ok(()), |old| access::keep(&file, old));
             kept.and_then(|()| file.sync_all()).map_err(|source| place.failed(source))?;
         }
         Ok(Sealed { place, file, temporary })
@@ -133,7 +162,7 @@ impl Sealed {
             Temporary::Named(temporary) => temporary,
             Temporary::Nameless => {
                 // Where there is nothing to replace, a kill leaves nothing at any moment.
-                if place.old.is_none() && link(&file, &place.target).is_ok() {
+                if !place.is_taken && link(&file, &place.target).is_ok() {
                     return sync_folder(&folder_of(&place.target)).map_err(|source| place.failed(source));
                 }
                 name(&mut file, &place.target).map_err(|source| place.failed(source))?
@@ -211,7 +240,7 @@ mod tests {
     use crate::files::{TEMPORARY_PREFIX, remove_abandoned};
 
     fn named(path: &Path) -> Pending {
-        Pending::begin(path, new_named).unwrap()
+        Pending::begin(path, path, new_named).unwrap()
     }
 
     #[test]

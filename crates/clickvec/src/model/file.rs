@@ -5,7 +5,7 @@ use crate::encoder::Encoder;
 use crate::error::{Error, FileFault, Result};
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
-use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write};
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write_for};
 use crate::text::{Dictionary, Trigram};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -45,6 +45,11 @@ impl Model {
     /// # Errors
     /// [`Error::Io`]; what was at `path` before is then untouched.
     pub fn save(&self, path: &Path) -> Result<()> {
+        self.save_for(path, path)
+    }
+
+    /// [`Model::save`] of a model that is on its way to `output`, so that it has the readers of what is there.
+    pub(crate) fn save_for(&self, path: &Path, output: &Path) -> Result<()> {
         let header = Header {
             format: FORMAT,
             kind: KIND.to_owned(),
@@ -52,7 +57,7 @@ impl Model {
             training: self.training.clone(),
         };
         let trigrams = triples(&self.dictionary);
-        write(path, &header, model_entries(&trigrams, &self.towers))
+        write_for(path, output, &header, model_entries(&trigrams, &self.towers))
     }
 }
 

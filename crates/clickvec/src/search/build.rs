@@ -1,12 +1,13 @@
 //! An index on disk, as it is written: title by title, or from other indexes.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::encode::{Sink, TitleEncoder};
 use super::folder::{
-    About, MODEL, MODEL_FILE, PARTS, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_model, load_titles, open_vectors,
+    About, MODEL, MODEL_FILE, PARTS, SHARD, SHARD_FILE, Shard, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_model,
+    load_shard, load_titles, open_vectors,
 };
 use super::titles;
 use crate::error::{Error, IndexFault, Result, VectorFault, shortened};
@@ -17,6 +18,8 @@ use crate::tables::{Title, UniqueIds};
 
 /// Numbers that are copied at once.
 const NUMBERS_AT_ONCE: usize = 64 * 1024;
+/// Missing shards that a message names.
+const SHOWN_SHARDS: usize = 10;
 
 /// Writes an index, a folder with a copy of the model, the titles and their vectors.
 ///
@@ -67,6 +70,13 @@ impl IndexBuilder {
         file::check_replaceable(path)
     }
 
+    /// Says that the titles to come are only a shard of a collection, so that it is noticed if others are missing when
+    /// they are joined.
+    pub fn of_shard(mut self, shard: Shard) -> IndexBuilder {
+        self.output.shard = Some(shard);
+        self
+    }
+
     /// Adds a title. One of which the model knows no word would have a vector that says nothing: it is left out.
     ///
     /// # Errors
@@ -95,15 +105,18 @@ impl IndexBuilder {
 }
 
 /// Joins indexes of one model into a new one at `path`: the index of all their titles, one index after the other, with
-/// the bytes that it has if all titles are encoded at once.
+/// the bytes that it has if all titles are encoded at once. Shards of a collection come in the order of their numbers, and
+/// each must be there once.
 ///
 /// # Errors
 ///
-/// Those of [`IndexBuilder::new`] and of reading an index; [`Error::Index`] with [`IndexFault::OtherModel`] or
-/// [`IndexFault::DuplicateId`].
+/// Those of [`IndexBuilder::new`] and of reading an index; [`Error::Index`] with [`IndexFault::OtherModel`],
+/// [`IndexFault::DuplicateId`], [`IndexFault::MissingShards`], [`IndexFault::RepeatedShard`] or
+/// [`IndexFault::OtherShards`]. Shards that were made before indexes said so are joined as they come.
 pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
     let open = |index: &PathBuf| Folder::<About>::open(index, &PARTS);
     let folders = indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
+    let order = order_of_shards(&folders, indexes)?;
     let [first, ..] = &folders[..] else { return Err(Error::NothingToJoin) };
     let About { model, dimension, .. } = first.about();
     for folder in &folders {
@@ -119,12 +132,51 @@ pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
     std::fs::copy(&model_file, output.folder.file(MODEL_FILE)).map_err(|source| output.folder.failed(source))?;
     let mut ids = UniqueIds::default();
     let mut left_out = 0;
-    for (number, folder) in (0..).zip(&folders) {
-        join_titles(folder, number, indexes, &mut ids, &mut output)?;
+    for place in order {
+        let folder = &folders[place];
+        join_titles(folder, place as u64, indexes, &mut ids, &mut output)?;
         join_vectors(folder, &mut output)?;
         left_out = u64::saturating_add(left_out, folder.about().left_out);
     }
     output.finish(left_out)
+}
+
+/// The places of the indexes in the order in which they are joined: shards by their numbers, whatever else there is where it
+/// was named.
+fn order_of_shards(folders: &[Folder<About>], indexes: &[PathBuf]) -> Result<Vec<usize>> {
+    let mut shards: Vec<(Shard, usize)> = Vec::new();
+    for (place, folder) in folders.iter().enumerate() {
+        let Some(shard) = load_shard(folder)? else { continue };
+        if let Some(&(first, other)) = shards.first()
+            && (first.of, first.titles) != (shard.of, shard.titles)
+        {
+            return Err(folder.fault(IndexFault::OtherShards {
+                of: first.of,
+                titles: first.titles,
+                found_of: shard.of,
+                found_titles: shard.titles,
+                other: indexes[other].clone(),
+            }));
+        }
+        if let Some(&(_, other)) = shards.iter().find(|(other, _)| other.number == shard.number) {
+            let Shard { number, of, .. } = shard;
+            return Err(folder.fault(IndexFault::RepeatedShard { number, of, other: indexes[other].clone() }));
+        }
+        shards.push((shard, place));
+    }
+    let mut order: Vec<usize> = (0..folders.len()).collect();
+    let Some(&(Shard { of, .. }, place)) = shards.first() else { return Ok(order) };
+    if (shards.len() as u64) < of {
+        let has = |number: &u64| shards.iter().any(|(shard, _)| shard.number == *number);
+        let missing = (1..=of).filter(|number| !has(number)).take(SHOWN_SHARDS).collect();
+        return Err(folders[place].fault(IndexFault::MissingShards { of, missing }));
+    }
+    let places: Vec<usize> = shards.iter().map(|&(_, place)| place).collect();
+    shards.sort_unstable_by_key(|(shard, _)| shard.number);
+    for (&place, &(_, of_shard)) in places.iter().zip(&shards) {
+        order[place] = of_shard;
+    }
+    Ok(order)
 }
 
 fn join_titles(
@@ -166,6 +218,7 @@ fn join_vectors(folder: &Folder<About>, output: &mut Output) -> Result<()> {
 struct Output {
     model: String,
     dimension: usize,
+    shard: Option<Shard>,
     line: String,
     titles: BufWriter<File>,
     vectors: npy::Appender<BufWriter<File>>,
@@ -179,7 +232,7 @@ impl Output {
         titles.write_all(titles::HEADER.as_bytes()).map_err(|source| folder.failed(source))?;
         let vectors = folder.create(VECTORS_FILE)?;
         let vectors = npy::Appender::new(vectors, dimension).map_err(|source| folder.failed(source))?;
-        Ok(Output { model: model.to_owned(), dimension, line: String::new(), titles, vectors, folder })
+        Ok(Output { model: model.to_owned(), dimension, shard: None, line: String::new(), titles, vectors, folder })
     }
 
     fn write_title(&mut self, id: &str, title: &str) -> Result<()> {
@@ -200,12 +253,18 @@ impl Output {
     }
 
     fn finish(self, left_out: u64) -> Result<BuiltIndex> {
-        let Output { model, dimension, mut titles, vectors, mut folder, .. } = self;
+        let Output { model, dimension, shard, mut titles, vectors, mut folder, .. } = self;
         let count = vectors.rows() as u64;
         titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
         folder.part(&MODEL, &[MODEL_FILE])?;
         folder.part(&TITLES, &[TITLES_FILE])?;
         folder.part(&VECTORS, &[VECTORS_FILE])?;
+        if let Some(shard) = shard {
+            let mut file = folder.create(SHARD_FILE)?;
+            let written = serde_json::to_writer(&mut file, &shard).map_err(io::Error::from);
+            written.and_then(|()| file.flush()).map_err(|source| folder.failed(source))?;
+            folder.optional_part(&SHARD, &[SHARD_FILE])?;
+        }
         let about = About { model: model.clone(), titles: count, left_out, dimension };
         let fingerprint = folder.finish(about)?;
         Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })

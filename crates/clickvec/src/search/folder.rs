@@ -1,12 +1,13 @@
 //! An index on disk, as it is read: the model, the titles and the vectors, and that they belong together.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::titles::Titles;
-use crate::error::{Error, IndexFault, Result};
+use crate::error::{BadShard, Error, IndexFault, Result};
 use crate::index::FlatIndex;
 use crate::index::file::{self, FileReader, Folder, PartKind};
 use crate::model::QueryModel;
@@ -15,6 +16,7 @@ use crate::npy;
 pub(super) const MODEL_FILE: &str = "model.safetensors";
 pub(super) const VECTORS_FILE: &str = "vectors.npy";
 pub(super) const TITLES_FILE: &str = "titles.tsv";
+pub(super) const SHARD_FILE: &str = "shard.json";
 
 /// The model that made the vectors.
 pub(super) const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first_file: MODEL_FILE };
@@ -23,8 +25,12 @@ pub(super) const TITLES: PartKind = PartKind { name: "titles", kind: "table", fi
 /// The vectors of the titles, by position.
 pub(super) const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
 
+/// Which shard of a collection it is; an index of a whole collection has no such part, and a version that does not know the
+/// part passes over it.
+pub(super) const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
+
 /// What this version can read.
-pub(super) const PARTS: [PartKind; 3] = [MODEL, TITLES, VECTORS];
+pub(super) const PARTS: [PartKind; 4] = [MODEL, TITLES, VECTORS, SHARD];
 
 /// What the manifest of an index says of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +43,23 @@ pub(super) struct About {
     pub(super) left_out: u64,
     /// Numbers of a vector.
     pub(super) dimension: usize,
+}
+
+/// A part of a collection's titles, which [`super::join_indexes`] joins with the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which part, counted from 1.
+    pub number: u64,
+    /// How many parts there are.
+    pub of: u64,
+    /// How many titles the collection has.
+    pub titles: u64,
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.number, self.of)
+    }
 }
 
 /// What an index says of itself.
@@ -55,6 +78,9 @@ pub struct IndexSummary {
     pub left_out: u64,
     /// Numbers of a vector.
     pub dimension: usize,
+    /// Which shard it is, if its titles are not the whole collection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The kind of each part, by name.
     pub parts: BTreeMap<String, String>,
     /// Length of each file in bytes, by name.
@@ -81,7 +107,8 @@ fn load(folder: &Folder<About>) -> Result<Opened> {
         Error::Vectors(fault) => folder.fault(IndexFault::Vectors(fault)),
         other => other,
     })?;
-    Ok(Opened { model, titles, vectors, summary: summary(folder) })
+    let summary = summary(folder, load_shard(folder)?);
+    Ok(Opened { model, titles, vectors, summary })
 }
 
 /// The model, which must be the one that made the vectors.
@@ -112,7 +139,22 @@ pub(super) fn load_titles(folder: &Folder<About>) -> Result<Titles> {
     Ok(titles)
 }
 
-fn summary(folder: &Folder<About>) -> IndexSummary {
+/// Which shard it is, if it is one.
+pub(super) fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
+    match folder.parts().get(SHARD.name) {
+        Some(part) if part.kind == SHARD.kind => {}
+        _ => return Ok(None),
+    }
+    let bad = |found| folder.fault(IndexFault::BadShard { found });
+    let shard: Shard =
+        serde_json::from_slice(&folder.read(&SHARD, SHARD_FILE)?).map_err(|error| bad(BadShard::Json(error.into())))?;
+    match (1..=shard.of).contains(&shard.number) {
+        true => Ok(Some(shard)),
+        false => Err(bad(BadShard::Number { number: shard.number, of: shard.of })),
+    }
+}
+
+fn summary(folder: &Folder<About>, shard: Option<Shard>) -> IndexSummary {
     let About { model, titles, left_out, dimension } = folder.about().clone();
     let files = folder.parts().values().flat_map(|part| &part.files);
     IndexSummary {
@@ -122,6 +164,7 @@ fn summary(folder: &Folder<About>) -> IndexSummary {
         titles,
         left_out,
         dimension,
+        shard,
         parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
         files: files.map(|(name, file)| (name.clone(), file.bytes)).collect(),
     }

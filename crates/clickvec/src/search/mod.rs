@@ -11,7 +11,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 pub use build::{BuiltIndex, IndexBuilder, join_indexes};
-pub use folder::IndexSummary;
+pub use folder::{IndexSummary, Shard};
 
 use crate::Result;
 use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
-use super::market::{BEST_SELLERS, Kind, Market, Rng};
+use super::market::{BEST_SELLERS, Market, QueryKind, Rng};
 use super::query::{self, SMALL_WORDS};
 use super::world::World;
 use crate::rng;
@@ -261,8 +261,8 @@ impl Market for WorldMarket<'_> {
         &self.titles
     }
 
-    fn kinds(&self) -> &[Kind] {
-        &Kind::ALL
+    fn kinds(&self) -> &[QueryKind] {
+        &QueryKind::ALL
     }
 
     fn draw(&self, rng: &mut Rng) -> Want {
@@ -274,15 +274,15 @@ impl Market for WorldMarket<'_> {
         }
     }
 
-    fn draw_for(&self, kind: Kind, rng: &mut Rng) -> Want {
+    fn draw_for(&self, kind: QueryKind, rng: &mut Rng) -> Want {
         loop {
             let want = self.draw(rng);
             let fits = match (kind, want) {
-                (Kind::Order, Want::Ordered { .. }) | (Kind::Navigational, Want::Site { .. }) => true,
-                (Kind::Sense, Want::Thing { thing, aspect, .. }) => {
+                (QueryKind::Order, Want::Ordered { .. }) | (QueryKind::Navigational, Want::Site { .. }) => true,
+                (QueryKind::Sense, Want::Thing { thing, aspect, .. }) => {
                     aspect > 0 && self.world.things[thing].namesakes.iter().any(|others| !others.is_empty())
                 }
-                (Kind::Plain | Kind::Misspelt | Kind::Synonym, Want::Thing { thing, aspect, .. }) => {
+                (QueryKind::Plain | QueryKind::Misspelt | QueryKind::Synonym, Want::Thing { thing, aspect, .. }) => {
                     aspect > 0 || self.world.things[thing].namesakes.iter().all(Vec::is_empty)
                 }
                 _ => false,
@@ -293,8 +293,8 @@ impl Market for WorldMarket<'_> {
         }
     }
 
-    fn is_fit(&self, kind: Kind, want: &Want, query: &str) -> bool {
-        let (Kind::Sense, Want::Thing { thing, .. }) = (kind, *want) else { return true };
+    fn is_fit(&self, kind: QueryKind, want: &Want, query: &str) -> bool {
+        let (QueryKind::Sense, Want::Thing { thing, .. }) = (kind, *want) else { return true };
         // The words next to the shared name must not be in the titles of either sense.
         let it = &self.world.things[thing];
         let shared = it.names.said.iter().zip(&it.namesakes).filter(|(_, others)| !others.is_empty());
@@ -318,11 +318,11 @@ impl Market for WorldMarket<'_> {
         }
     }
 
-    fn ask(&self, want: &Want, rng: &mut Rng, text: &mut String) -> Kind {
+    fn ask(&self, want: &Want, rng: &mut Rng, text: &mut String) -> QueryKind {
         query::ask(self.world, *want, None, rng, text)
     }
 
-    fn ask_for(&self, kind: Kind, want: &Want, rng: &mut Rng, text: &mut String) {
+    fn ask_for(&self, kind: QueryKind, want: &Want, rng: &mut Rng, text: &mut String) {
         query::ask(self.world, *want, Some(kind), rng, text);
     }
 

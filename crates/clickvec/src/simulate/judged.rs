@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rand::seq::SliceRandom as _;
 
 use super::SimulateConfig;
-use super::market::{Kind, Market, Rng};
+use super::market::{Market, QueryKind, Rng};
 use super::misspelling::misspell;
 use crate::rng;
 use crate::text::words;
@@ -23,7 +23,7 @@ const RELEVANT: u8 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judged<I> {
     pub(super) query: String,
-    pub(super) kind: Kind,
+    pub(super) kind: QueryKind,
     /// What is meant.
     pub(super) intent: I,
     /// Titles and their grades, in random order.
@@ -52,7 +52,7 @@ pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::I
 fn some<M: Market>(
     config: &SimulateConfig,
     market: &M,
-    kind: Kind,
+    kind: QueryKind,
     count: u32,
     known: &mut HashSet<String>,
     rng: &mut Rng,
@@ -64,7 +64,7 @@ fn some<M: Market>(
         let intent = market.draw_for(kind, rng);
         let mut query = String::new();
         market.ask_for(kind, &intent, rng, &mut query);
-        let spelt = kind != Kind::Misspelt || misspell(&mut query, rng);
+        let spelt = kind != QueryKind::Misspelt || misspell(&mut query, rng);
         if !spelt || query.is_empty() || known.contains(&query) || !market.is_fit(kind, &intent, &query) {
             continue;
         }
@@ -95,13 +95,13 @@ fn titles_of<M: Market>(config: &SimulateConfig, market: &M, intent: &M::Intent,
 }
 
 /// Whether there is something to find, and something else; and a synonym shares no word with what is to be found.
-fn is_fit<M: Market>(market: &M, kind: Kind, query: &str, titles: &[(u32, u8)]) -> bool {
+fn is_fit<M: Market>(market: &M, kind: QueryKind, query: &str, titles: &[(u32, u8)]) -> bool {
     let relevant = |&&(_, grade): &&(u32, u8)| grade >= RELEVANT;
     let good = titles.iter().filter(relevant).count();
     if good == 0 || good == titles.len() {
         return false;
     }
-    if kind != Kind::Synonym {
+    if kind != QueryKind::Synonym {
         return true;
     }
     let asked: HashSet<String> = words(query).into_iter().collect();

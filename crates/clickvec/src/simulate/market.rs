@@ -14,7 +14,7 @@ pub(super) const BEST_SELLERS: usize = 6;
 /// The difficulty of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum QueryKind {
     /// Nothing: it is made of words of its titles.
     Plain,
     /// No title that it means has one of its words.
@@ -29,20 +29,26 @@ pub enum Kind {
     Navigational,
 }
 
-impl Kind {
+impl QueryKind {
     /// All of them.
-    pub const ALL: [Kind; 6] =
-        [Kind::Plain, Kind::Synonym, Kind::Sense, Kind::Order, Kind::Misspelt, Kind::Navigational];
+    pub const ALL: [QueryKind; 6] = [
+        QueryKind::Plain,
+        QueryKind::Synonym,
+        QueryKind::Sense,
+        QueryKind::Order,
+        QueryKind::Misspelt,
+        QueryKind::Navigational,
+    ];
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Plain => "plain",
-            Kind::Synonym => "synonym",
-            Kind::Sense => "sense",
-            Kind::Order => "order",
-            Kind::Misspelt => "misspelt",
-            Kind::Navigational => "navigational",
+            QueryKind::Plain => "plain",
+            QueryKind::Synonym => "synonym",
+            QueryKind::Sense => "sense",
+            QueryKind::Order => "order",
+            QueryKind::Misspelt => "misspelt",
+            QueryKind::Navigational => "navigational",
         }
     }
 }
@@ -56,22 +62,22 @@ pub(super) trait Market: Sync {
     fn titles(&self) -> &[Title];
 
     /// The kinds of queries there are.
-    fn kinds(&self) -> &[Kind];
+    fn kinds(&self) -> &[QueryKind];
 
     /// The want of the next user.
     fn draw(&self, rng: &mut Rng) -> Self::Intent;
 
     /// Something that is wanted, and can be asked for by a query of this kind.
-    fn draw_for(&self, kind: Kind, rng: &mut Rng) -> Self::Intent;
+    fn draw_for(&self, kind: QueryKind, rng: &mut Rng) -> Self::Intent;
 
     /// One of the ways to ask for it, in lower case and spelt right; appended to `text`.
-    fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> Kind;
+    fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> QueryKind;
 
     /// A way to ask for it that is of this kind, spelt right.
-    fn ask_for(&self, kind: Kind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
+    fn ask_for(&self, kind: QueryKind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
 
     /// Whether a query that was asked so is of this kind, as far as words can tell.
-    fn is_fit(&self, _kind: Kind, _intent: &Self::Intent, _query: &str) -> bool {
+    fn is_fit(&self, _kind: QueryKind, _intent: &Self::Intent, _query: &str) -> bool {
         true
     }
 

@@ -24,8 +24,8 @@ use serde::Serialize;
 use crate::error::{Error, Result, shortened};
 use crate::tables::Title;
 pub use folder::check_output;
-pub use market::Kind;
 use market::Market as _;
+pub use market::QueryKind;
 
 /// The settings of a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,7 +106,7 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fewer {
     /// The kind.
-    pub kind: Kind,
+    pub kind: QueryKind,
     /// The number that was found; if 0, there is no table of this kind.
     pub found: u64,
 }

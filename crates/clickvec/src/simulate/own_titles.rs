@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 
-use super::market::{BEST_SELLERS, Kind, Market, Rng};
+use super::market::{BEST_SELLERS, Market, QueryKind, Rng};
 use crate::rng::Permutation;
 use crate::tables::Title;
 use crate::text::words;
@@ -165,8 +165,8 @@ impl Market for OwnMarket {
         &self.titles
     }
 
-    fn kinds(&self) -> &[Kind] {
-        &[Kind::Plain, Kind::Misspelt]
+    fn kinds(&self) -> &[QueryKind] {
+        &[QueryKind::Plain, QueryKind::Misspelt]
     }
 
     fn draw(&self, rng: &mut Rng) -> OwnWant {
@@ -178,7 +178,7 @@ impl Market for OwnMarket {
         OwnWant { title, words: self.choose(title, rng) }
     }
 
-    fn draw_for(&self, _: Kind, rng: &mut Rng) -> OwnWant {
+    fn draw_for(&self, _: QueryKind, rng: &mut Rng) -> OwnWant {
         self.draw(rng)
     }
 
@@ -186,7 +186,7 @@ impl Market for OwnMarket {
         OwnWant { title: want.title, words: self.choose(want.title, rng) }
     }
 
-    fn ask(&self, want: &OwnWant, rng: &mut Rng, text: &mut String) -> Kind {
+    fn ask(&self, want: &OwnWant, rng: &mut Rng, text: &mut String) -> QueryKind {
         let mut asked = want.words.clone();
         let in_a_row = |&word: &u32| self.words[word as usize].starts_with(is_ideograph);
         if rng.random_bool(SHUFFLED) && !asked.iter().any(in_a_row) {
@@ -201,10 +201,10 @@ impl Market for OwnMarket {
             let first = word.chars().next().filter(|&c| is_ideograph(c) && text.ends_with(c));
             text.push_str(first.map_or(word.as_str(), |c| &word[c.len_utf8()..]));
         }
-        Kind::Plain
+        QueryKind::Plain
     }
 
-    fn ask_for(&self, _: Kind, want: &OwnWant, rng: &mut Rng, text: &mut String) {
+    fn ask_for(&self, _: QueryKind, want: &OwnWant, rng: &mut Rng, text: &mut String) {
         self.ask(want, rng, text);
     }
 

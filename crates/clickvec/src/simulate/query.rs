@@ -3,7 +3,7 @@
 use rand::RngExt as _;
 
 use super::collection::{Want, pick};
-use super::market::{Kind, Rng};
+use super::market::{QueryKind, Rng};
 use super::world::{Pattern, Sayings, World};
 
 /// How often a part of a query is said in words that no title has.
@@ -18,21 +18,21 @@ pub(super) const SMALL_WORDS: [&str; 16] =
 pub(super) const LEFT_OUT: [&str; 6] = ["of", "a", "for", "the", "your", "with"];
 
 /// Appends a query for what is wanted, of this kind if one is given, and returns its kind.
-pub(super) fn ask(world: &World, want: Want, kind: Option<Kind>, rng: &mut Rng, text: &mut String) -> Kind {
+pub(super) fn ask(world: &World, want: Want, kind: Option<QueryKind>, rng: &mut Rng, text: &mut String) -> QueryKind {
     match want {
         Want::Thing { thing, aspect, quality } => ask_thing(world, (thing, aspect, quality), kind, rng, text),
         Want::Ordered { frame, a, b } => {
             let frame = &world.frames[frame];
             let said = pick(&frame.queries, rng).replace("{a}", &frame.values[a]).replace("{b}", &frame.values[b]);
             text.push_str(&said.to_lowercase());
-            Kind::Order
+            QueryKind::Order
         }
         Want::Site { site, page } => {
             let page = &world.pages[page];
             let said = pick(chosen(page, rng.random_bool(ASKED)), rng).around(&world.sites[site]);
             // Names of sites and pages stay whole.
             text.push_str(&said.to_lowercase());
-            Kind::Navigational
+            QueryKind::Navigational
         }
     }
 }
@@ -40,21 +40,21 @@ pub(super) fn ask(world: &World, want: Want, kind: Option<Kind>, rng: &mut Rng, 
 fn ask_thing(
     world: &World,
     (thing, aspect, quality): (usize, usize, usize),
-    kind: Option<Kind>,
+    kind: Option<QueryKind>,
     rng: &mut Rng,
     text: &mut String,
-) -> Kind {
+) -> QueryKind {
     let thing = &world.things[thing];
     let mut asked = [ASKED; 3].map(|share| rng.random_bool(share));
     match kind {
-        Some(Kind::Synonym) => asked = [true; 3],
-        Some(Kind::Sense) => asked = [false, true, true],
+        Some(QueryKind::Synonym) => asked = [true; 3],
+        Some(QueryKind::Sense) => asked = [false, true, true],
         Some(_) => asked = [false; 3],
         None => {}
     }
     let has_two_senses = |name: usize| !thing.namesakes[name].is_empty();
     let mut name = rng.random_range(0..thing.names.said.len());
-    if kind == Some(Kind::Sense) {
+    if kind == Some(QueryKind::Sense) {
         name = (0..thing.names.said.len()).find(|&name| has_two_senses(name)).unwrap_or(name);
     }
     // Alone, a name of two things would mean either.
@@ -74,9 +74,9 @@ fn ask_thing(
     push_query(&said, rng, text);
     let all_asked = asked[0] && (aspect == 0 || asked[1]) && (quality == 0 || asked[2]);
     match all_asked {
-        true => Kind::Synonym,
-        false if !asked[0] && has_two_senses(name) && asked[1] => Kind::Sense,
-        false => Kind::Plain,
+        true => QueryKind::Synonym,
+        false if !asked[0] && has_two_senses(name) && asked[1] => QueryKind::Sense,
+        false => QueryKind::Plain,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::eval::{
     self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, cross_validate,
     files_of_test_set, judge, read_test_set,
 };
-use crate::ranker::{self, Corpus};
+use crate::ranker::{self, Corpus, Ranker};
 use crate::text::words;
 
 /// Everything that rows are made of and judged by.
@@ -211,13 +211,25 @@ impl Maker<'_> {
 }
 
 /// What `work` returns, and the seconds that it took.
+impl Maker<'_> {
+    /// The point of a ranker: its scores of the judged titles, which are kept under `name`, and how it was trained, which is
+    /// under `key`.
+    pub(super) fn point(&mut self, name: &str, key: &str, parameters: String, ranker: &dyn Ranker) -> Result<Point> {
+        let (scores, score_seconds) = timed(|| eval::score(ranker, self.judgments));
+        let training = self.cache.training(key);
+        let point = Point { parameters, scores, training, score_seconds, bytes: size_of(&self.cache.model(key)) };
+        self.cache.put(name, &point)?;
+        Ok(point)
+    }
+}
+
 pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let began = std::time::Instant::now();
     let done = work();
     (done, began.elapsed().as_secs_f64())
 }
 
-pub(super) fn size_of(path: &Path) -> u64 {
+fn size_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use super::maker::{Maker, Points, Refused, named, size_of, timed};
+use super::maker::{Maker, Points, Refused, named};
 use super::memory::PeakMemory;
 use super::plan::Training;
-use super::{Event, Point, TrainingFacts, Watch};
+use super::{Event, TrainingFacts, Watch};
 use crate::clicks::ClickSource;
 use crate::error::{Error, PlanFault, Result, TestSetFault};
 use crate::eval::{self, EvaluateOptions, Form, Judgments, files_of_test_set, read_test_set};
@@ -57,16 +57,7 @@ impl Maker<'_> {
                 }
             };
             let ranker = Neural::new(String::new(), model);
-            let (scores, score_seconds) = timed(|| eval::score(&ranker, self.judgments));
-            let point = Point {
-                parameters: training.label.clone(),
-                scores,
-                training: self.cache.training(&key),
-                score_seconds,
-                bytes: size_of(&self.cache.model(&key)),
-            };
-            self.cache.put(&whole, &point)?;
-            points.push(point);
+            points.push(self.point(&whole, &key, training.label.clone(), &ranker)?);
         }
         refused.points(row, points, watch)
     }

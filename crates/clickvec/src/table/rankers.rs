@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::maker::{Maker, Points, Refused, named, size_of, timed};
+use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
-use super::{Event, Point, TrainingFacts, Watch, tell};
+use super::{Event, TrainingFacts, Watch, tell};
 use crate::error::{Error, Result};
-use crate::eval::{self, CorpusFiles, read_corpus};
+use crate::eval::{CorpusFiles, read_corpus};
 use crate::ranker::{RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
 
 /// What a ranker is made of besides its parameters.
@@ -75,16 +75,7 @@ impl Maker<'_> {
             }
             let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
-            let (scores, score_seconds) = timed(|| eval::score(ranker.as_ref(), self.judgments));
-            let point = Point {
-                parameters: spec.to_string(),
-                scores,
-                training: self.cache.training(&training),
-                score_seconds,
-                bytes: size_of(&self.cache.model(&training)),
-            };
-            self.cache.put(&whole, &point)?;
-            points.push(point);
+            points.push(self.point(&whole, &training, spec.to_string(), ranker.as_ref())?);
         }
         refused.points(row, points, watch)
     }

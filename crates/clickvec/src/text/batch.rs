@@ -25,7 +25,8 @@ pub trait WordFeatures: Sync {
     fn features(&self, word: WordId) -> &[Feature];
 }
 
-/// Lists of numbers, one after the other: list i is `items[start[i]..start[i + 1]]`.
+/// Lists of numbers, one after the other: list i is `items[start[i]..start[i + 1]]`. Not [`crate::ragged::Ragged`]: each
+/// minibatch fills them anew, in place, and numbers of 32 bits are half of what the loops read.
 #[derive(Debug, Clone)]
 pub(crate) struct Lists<T> {
     pub(crate) start: Vec<u32>,

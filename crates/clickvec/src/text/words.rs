@@ -79,21 +79,21 @@ fn unicode_words(text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)
     let mut after_ideograph = false;
     for c in normal.chars() {
         match kind(c) {
-            Kind::Mark => current.push(c),
-            Kind::Letter => {
+            CharacterClass::Mark => current.push(c),
+            CharacterClass::Letter => {
                 if after_ideograph {
                     flush(current, &mut word);
                     after_ideograph = false;
                 }
                 current.push(c);
             }
-            Kind::Ideograph => {
+            CharacterClass::Ideograph => {
                 flush(current, &mut word);
                 current.push(c);
                 after_ideograph = true;
             }
-            Kind::Deleted => {}
-            Kind::Separator => {
+            CharacterClass::Deleted => {}
+            CharacterClass::Separator => {
                 flush(current, &mut word);
                 after_ideograph = false;
             }
@@ -134,7 +134,7 @@ fn lower_case(text: &str, out: &mut String) {
     }
 }
 
-enum Kind {
+enum CharacterClass {
     /// A letter or a number.
     Letter,
     Mark,
@@ -143,25 +143,25 @@ enum Kind {
     Separator,
 }
 
-fn kind(c: char) -> Kind {
+fn kind(c: char) -> CharacterClass {
     if c.is_ascii() {
         return match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' => Kind::Letter,
-            '\'' => Kind::Deleted,
-            _ => Kind::Separator,
+            'a'..='z' | 'A'..='Z' | '0'..='9' => CharacterClass::Letter,
+            '\'' => CharacterClass::Deleted,
+            _ => CharacterClass::Separator,
         };
     }
     if is_deleted(c) {
-        return Kind::Deleted;
+        return CharacterClass::Deleted;
     }
     if is_ideograph(c) {
-        return Kind::Ideograph;
+        return CharacterClass::Ideograph;
     }
     match c.general_category_group() {
-        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => Kind::Letter,
-        GeneralCategoryGroup::Mark => Kind::Mark,
-        _ if c.general_category() == GeneralCategory::Format => Kind::Deleted,
-        _ => Kind::Separator,
+        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => CharacterClass::Letter,
+        GeneralCategoryGroup::Mark => CharacterClass::Mark,
+        _ if c.general_category() == GeneralCategory::Format => CharacterClass::Deleted,
+        _ => CharacterClass::Separator,
     }
 }
 

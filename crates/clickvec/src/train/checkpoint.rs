@@ -9,7 +9,7 @@ use crate::error::{Error, FileFault, Result, ResumeFault, shown};
 use crate::math::Matrix;
 use crate::model::{Model, prefixes};
 use crate::settings::TrainingRecord;
-use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, fingerprint, write};
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, fingerprint, write_for};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, lea
         progress: progress.clone(),
         run: run.clone(),
     };
-    write(&path(output), &header, all)
+    write_for(&path(output), output, &header, all)
 }
 
 /// Weights and optimiser states of all towers.

@@ -282,7 +282,7 @@ impl<'a, 'v> Run<'a, 'v> {
             match self.output {
                 None => self.model = Some(model),
                 Some(output) => {
-                    model.save(&partial(output.path))?;
+                    model.save_for(&partial(output.path), output.path)?;
                     self.fingerprint = Some(model.fingerprint().to_owned());
                 }
             }

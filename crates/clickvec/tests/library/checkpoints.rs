@@ -264,6 +264,77 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
     assert!(place.model() == good);
 }
 
+/// A model of an earlier epoch than the checkpoint's would take the place of the one that the run was to keep.
+#[test]
+fn a_model_of_an_earlier_epoch_is_refused() {
+    let config = small(OptimizerKind::Nesterov);
+    let how = How { checkpoint_every: Some(4), ..resume(None) };
+    let place = Place::new(&log_rows(240, 1));
+    let partial = place.beside(".partial");
+    let mut earlier = Vec::new();
+    let outcome = place.train_watched(&config, how, &mut |event| match event {
+        Event::Epoch(report) if report.epoch == 1 => {
+            earlier = std::fs::read(&partial).expect("the first epoch's");
+            ControlFlow::Continue(())
+        }
+        Event::Epoch(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    assert_eq!(outcome.expect("no fault"), Ended::Cancelled);
+    std::fs::write(&partial, &earlier).expect("written");
+    match place.train(&config, how) {
+        Err(Error::Resume { path, fault }) => {
+            assert_eq!(fault, ResumeFault::OtherEpoch { expected: 2, found: 1 });
+            assert_eq!(path, partial);
+        }
+        other => panic!("{:?}", other.map(|events| events.len())),
+    }
+    assert!(!place.output().exists() && std::fs::read(&partial).expect("still there") == earlier);
+}
+
+/// What lies beside the output while a run lasts is as private as what it will replace.
+#[test]
+#[cfg(unix)]
+fn what_lies_beside_the_output_has_its_readers() {
+    use std::os::unix::fs::PermissionsExt;
+    let config = small(OptimizerKind::Nesterov);
+    let how = How { checkpoint_every: Some(4), ..resume(None) };
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    for private in [0o600, 0o640] {
+        let place = Place::new(&log_rows(240, 1));
+        let (partial, checkpoint) = (place.beside(".partial"), place.beside(".checkpoint"));
+        std::fs::write(place.output(), "what was here").expect("written");
+        std::fs::set_permissions(place.output(), PermissionsExt::from_mode(private)).expect("its owner may");
+        // One that an earlier run left for all to read.
+        std::fs::write(&partial, "left").expect("written");
+        std::fs::set_permissions(&partial, PermissionsExt::from_mode(0o644)).expect("its owner may");
+        let mut epochs = 0;
+        let outcome = place.train_watched(&config, how, &mut |event| {
+            if let Event::Epoch(_) = event {
+                assert_eq!((mode(&partial), mode(&checkpoint)), (private, private));
+                epochs += 1;
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(matches!(outcome, Ok(Ended::Finished(_))) && epochs > 0);
+        assert_eq!(mode(&place.output()), private);
+    }
+    // Without a model there, they are as the new model will be.
+    let place = Place::new(&log_rows(240, 1));
+    std::fs::write(place.beside(".new"), "").expect("written");
+    let usual = mode(&place.beside(".new"));
+    let mut modes = Vec::new();
+    let outcome = place.train_watched(&config, how, &mut |event| {
+        if let Event::Epoch(_) = event {
+            modes.extend([mode(&place.beside(".partial")), mode(&place.beside(".checkpoint"))]);
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(outcome, Ok(Ended::Finished(_))));
+    assert!(!modes.is_empty() && modes.iter().all(|&mode| mode == usual), "{modes:?}");
+    assert_eq!(mode(&place.output()), usual);
+}
+
 /// A row of a table that claims an update after the checkpoint's.
 #[test]
 fn a_row_of_a_later_update_is_named() {

@@ -2,10 +2,10 @@
 
 use super::support::*;
 use clickvec::Error;
-use clickvec::error::{FileFault, IndexFault, VectorFault};
+use clickvec::error::{BadShard, FileFault, IndexFault, VectorFault};
 use clickvec::internals::rng;
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder, Searcher, join_indexes};
+use clickvec::search::{BuiltIndex, IndexBuilder, Searcher, Shard, join_indexes};
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
@@ -202,6 +202,43 @@ fn what_cannot_be_joined() {
     assert!(matches!(fault(join(&[made.index()])), IndexFault::Checksum { .. }));
     assert!(!output.exists());
     assert_eq!(names(made.folder.path()), ["half", "index", "model", "other"], "nothing else is left");
+}
+
+#[test]
+fn shards_know_which_they_are() {
+    let made = make();
+    let shard = |name: &str, number: u64, of: u64, titles: u64| {
+        let path = made.folder.path().join(name);
+        let mut builder = IndexBuilder::new(&made.model, &path).expect("begun").of_shard(Shard { number, of, titles });
+        builder.add(Title { id: name.to_owned(), title: "red shoe".to_owned() }).expect("added");
+        builder.finish().expect("written");
+        path
+    };
+    let (first, second) = (shard("first", 1, 2, 2), shard("second", 2, 2, 2));
+    let output = made.folder.path().join("output");
+    let join =
+        |indexes: &[&PathBuf]| join_indexes(&indexes.iter().map(|&path| path.clone()).collect::<Vec<_>>(), &output);
+    let found = Searcher::open(&second).expect("a shard can be searched");
+    assert_eq!(found.summary().expect("it is on disk").shard, Some(Shard { number: 2, of: 2, titles: 2 }));
+    assert_eq!(join(&[&second, &made.index(), &first]).expect("joined").titles, 7);
+    let joined = Searcher::open(&output).expect("opened");
+    // By their numbers, each in the place of a shard.
+    let ids: Vec<&str> = (0..7).filter_map(|position| Some(joined.title(position)?.0)).collect();
+    assert_eq!((ids[0], ids[6], joined.summary().expect("it is on disk").shard), ("first", "second", None));
+    fs::remove_dir_all(&output).expect("removed");
+    assert_eq!(fault(join(&[&second])), IndexFault::MissingShards { of: 2, missing: vec![1] });
+    let many = shard("many", 3, u64::MAX, 9);
+    assert!(matches!(fault(join(&[&many])), IndexFault::MissingShards { missing, .. } if missing.len() == 10));
+    let twice = IndexFault::RepeatedShard { number: 1, of: 2, other: first.clone() };
+    assert_eq!(fault(join(&[&first, &second, &first])), twice);
+    for other in [shard("three", 2, 3, 2), shard("longer", 2, 2, 3)] {
+        assert!(matches!(fault(join(&[&first, &other])), IndexFault::OtherShards { of: 2, titles: 2, .. }));
+    }
+    for (number, of) in [(0, 2), (3, 2), (1, 0)] {
+        let found = BadShard::Number { number, of };
+        assert_eq!(fault(Searcher::open(&shard("bad", number, of, 2))), IndexFault::BadShard { found });
+    }
+    assert!(!output.exists());
 }
 
 #[test]

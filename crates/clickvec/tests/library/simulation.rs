@@ -9,7 +9,7 @@ use clickvec::error::Error;
 use clickvec::eval::{EvaluateOptions, Judgments, Metric, TestSetFiles, evaluate, read_test_set};
 use clickvec::internals::text::words;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
-use clickvec::simulate::{Kind, SimulateConfig, simulate, true_grades};
+use clickvec::simulate::{QueryKind, SimulateConfig, simulate, true_grades};
 use clickvec::tables::{TITLE, Title, read_titles};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, TrainConfig, TrainOptions, train};
@@ -119,8 +119,8 @@ fn kinds_are_what_they_are_called() {
     let folder = simulated(&SimulateConfig { titles: 20_000, ..small() }, None);
     let titles = read_titles(&folder.path().join("log/titles.tsv"), TITLE).unwrap().titles;
     let said: HashSet<String> = titles.iter().flat_map(|title| words(&title.title)).collect();
-    let path = |kind: Kind| folder.path().join(format!("log/judged-{}.tsv", kind.name()));
-    for kind in Kind::ALL {
+    let path = |kind: QueryKind| folder.path().join(format!("log/judged-{}.tsv", kind.name()));
+    for kind in QueryKind::ALL {
         let judged = judgments(&path(kind));
         assert_eq!(judged.queries.len(), 40, "{kind:?}");
         let (mut reversed, mut misspelt) = (0, 0);
@@ -128,8 +128,8 @@ fn kinds_are_what_they_are_called() {
             let own: HashSet<String> = words(&query.text).into_iter().collect();
             let unknown = own.iter().filter(|word| !said.contains(*word)).count();
             match kind {
-                Kind::Plain => assert_eq!(unknown, 0, "{}", query.text),
-                Kind::Misspelt => {
+                QueryKind::Plain => assert_eq!(unknown, 0, "{}", query.text),
+                QueryKind::Misspelt => {
                     assert!(unknown <= 1, "{}", query.text);
                     misspelt += unknown;
                 }
@@ -138,8 +138,13 @@ fn kinds_are_what_they_are_called() {
             let mut best = Vec::new();
             for title in &query.titles {
                 let shared = words(&title.text).iter().filter(|word| own.contains(*word)).count();
-                assert!(kind != Kind::Synonym || title.grade < 3 || shared == 0, "{}: {}", query.text, title.text);
-                assert!(kind != Kind::Navigational || title.grade < 4 || shared > 0, "{}: {}", query.text, title.text);
+                assert!(kind != QueryKind::Synonym || title.grade < 3 || shared == 0, "{}: {}", query.text, title.text);
+                assert!(
+                    kind != QueryKind::Navigational || title.grade < 4 || shared > 0,
+                    "{}: {}",
+                    query.text,
+                    title.text
+                );
                 if title.grade == 4 {
                     best.push(shared);
                 }
@@ -151,11 +156,11 @@ fn kinds_are_what_they_are_called() {
                 title.grade <= 1 && shared >= most
             }));
         }
-        if kind == Kind::Order {
+        if kind == QueryKind::Order {
             assert!(reversed >= 36, "{reversed}");
         }
         // An error can make another word of it.
-        assert!(kind != Kind::Misspelt || misspelt >= 37, "{misspelt}");
+        assert!(kind != QueryKind::Misspelt || misspelt >= 37, "{misspelt}");
     }
 }
 
@@ -267,12 +272,12 @@ fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
 }
 
 /// Mean NDCG@1 of queries of each kind.
-fn by_kind(ranker: &dyn Ranker, log: &Path) -> HashMap<Kind, f64> {
-    let of = |kind: Kind| {
+fn by_kind(ranker: &dyn Ranker, log: &Path) -> HashMap<QueryKind, f64> {
+    let of = |kind: QueryKind| {
         let judged = judgments(&log.join(format!("judged-{}.tsv", kind.name())));
         evaluate(ranker, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
     };
-    Kind::ALL.map(|kind| (kind, of(kind))).into_iter().collect()
+    QueryKind::ALL.map(|kind| (kind, of(kind))).into_iter().collect()
 }
 
 #[test]
@@ -297,10 +302,13 @@ fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_bot
     let bm25 = system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()).unwrap();
     let bm25 = by_kind(bm25.as_ref(), &log);
     let told = format!("bm25 {bm25:?}\ndssm {dssm:?}\nlstm {lstm:?}");
-    assert!(bm25[&Kind::Synonym] < 0.45 && bm25[&Kind::Sense] < 0.6 && bm25[&Kind::Plain] > 0.75, "{told}");
-    assert!(dssm[&Kind::Synonym] > 0.8 && dssm[&Kind::Sense] > 0.8, "{told}");
-    assert!(dssm[&Kind::Order] < 0.7 && bm25[&Kind::Order] < 0.7, "{told}");
-    assert!(lstm.values().all(|&ndcg| ndcg > 0.8) && lstm[&Kind::Order] > 0.85, "{told}");
+    assert!(
+        bm25[&QueryKind::Synonym] < 0.45 && bm25[&QueryKind::Sense] < 0.6 && bm25[&QueryKind::Plain] > 0.75,
+        "{told}"
+    );
+    assert!(dssm[&QueryKind::Synonym] > 0.8 && dssm[&QueryKind::Sense] > 0.8, "{told}");
+    assert!(dssm[&QueryKind::Order] < 0.7 && bm25[&QueryKind::Order] < 0.7, "{told}");
+    assert!(lstm.values().all(|&ndcg| ndcg > 0.8) && lstm[&QueryKind::Order] > 0.85, "{told}");
 }
 
 #[test]

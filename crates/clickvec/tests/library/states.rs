@@ -1,7 +1,7 @@
 //! The one reader of what happened inside an encoder: by text and word, in the text's own order.
 
 use super::support::*;
-use clickvec::encoder::{ClsmConfig, Direction, EncoderConfig, Peephole, Quantity, State, TextStates};
+use clickvec::encoder::{ClsmConfig, Direction, EncoderConfig, Peephole, Quantity, State, StateReader, TextStates};
 use clickvec::internals::encoder::{Encoder, Gradients, Trace};
 use clickvec::internals::text::WordId;
 use clickvec::internals::text::batch::Batch;
@@ -21,6 +21,16 @@ fn traced(encoder: &dyn Encoder, batch: &Batch) -> Trace {
     trace.keep_inputs = true;
     encoder.forward(batch, &mut trace);
     trace
+}
+
+/// Runs [`some_texts`] through every encoder that is wanted, and shows `check` what there is to read of them.
+fn each_encoder(wanted: impl Fn(&EncoderConfig) -> bool, mut check: impl FnMut(&EncoderConfig, StateReader<'_>)) {
+    let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
+    let batch = batch_of(&all, &words, FEATURES);
+    for config in all_encoders().iter().filter(|config| wanted(config)) {
+        let trace = traced(&*random_encoder(config, FEATURES, 0.5, 21), &batch);
+        check(config, trace.reader(&batch).expect("a forward pass"));
+    }
 }
 
 /// Everything that can be read of a text.
@@ -49,141 +59,139 @@ fn everything(text: TextStates<'_>) -> Vec<(Quantity, Vec<f32>)> {
 #[test]
 fn a_text_alone_has_the_states_it_has_among_many() {
     let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
-    for config in all_encoders() {
-        let encoder = random_encoder(&config, FEATURES, 0.5, 21);
-        let batch = batch_of(&all, &words, FEATURES);
-        let trace = traced(&*encoder, &batch);
-        let reader = trace.reader(&batch).expect("a forward pass");
-        assert_eq!(reader.texts(), all.len());
-        let one = |text: usize| {
-            let batch = batch_of(&all[text..=text], &words, FEATURES);
-            let trace = traced(&*encoder, &batch);
-            let text = trace.reader(&batch).expect("a forward pass").text(0);
-            (everything(text), text.embedding().to_vec())
-        };
-        for (number, words) in all.iter().enumerate() {
-            let text = reader.text(number);
-            assert_eq!(text.words(), words.len());
-            assert_eq!((everything(text), text.embedding().to_vec()), one(number), "{config}: text {number}");
-            let first = text.of_words().into_iter().chain(text.of_texts()).next().expect("some state");
-            assert!(
-                words.is_empty()
-                    || everything(text).iter().any(|(quantity, all)| *quantity == first && !all.is_empty())
-            );
-        }
-    }
+    each_encoder(
+        |_| true,
+        |config, reader| {
+            assert_eq!(reader.texts(), all.len());
+            let encoder = random_encoder(config, FEATURES, 0.5, 21);
+            let one = |text: usize| {
+                let batch = batch_of(&all[text..=text], &words, FEATURES);
+                let trace = traced(&*encoder, &batch);
+                let text = trace.reader(&batch).expect("a forward pass").text(0);
+                (everything(text), text.embedding().to_vec())
+            };
+            for (number, words) in all.iter().enumerate() {
+                let text = reader.text(number);
+                assert_eq!(text.words(), words.len());
+                assert_eq!((everything(text), text.embedding().to_vec()), one(number), "{config}: text {number}");
+                let first = text.of_words().into_iter().chain(text.of_texts()).next().expect("some state");
+                assert!(
+                    words.is_empty()
+                        || everything(text).iter().any(|(quantity, all)| *quantity == first && !all.is_empty())
+                );
+            }
+        },
+    );
 }
 
 /// A direction in which an encoder does not read has no states.
 #[test]
 fn only_a_bidirectional_encoder_reads_backward() {
-    let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
-    for config in all_encoders() {
-        let encoder = random_encoder(&config, FEATURES, 0.5, 21);
-        let batch = batch_of(&all, &words, FEATURES);
-        let trace = traced(&*encoder, &batch);
-        let reader = trace.reader(&batch).expect("a forward pass");
-        let number = (0..all.len()).find(|&number| !all[number].is_empty()).expect("a text with words");
-        let text = reader.text(number);
-        let known = text.of_words();
-        for state in [State::Cell, State::InputGate, State::Activation, State::Window] {
-            for direction in BOTH {
-                let quantity = state.read(direction);
-                assert_eq!(text.at(quantity, 0).is_some(), known.contains(&quantity), "{config}: {quantity:?}");
+    let all = some_texts();
+    each_encoder(
+        |_| true,
+        |config, reader| {
+            let number = (0..all.len()).find(|&number| !all[number].is_empty()).expect("a text with words");
+            let text = reader.text(number);
+            let known = text.of_words();
+            for state in [State::Cell, State::InputGate, State::Activation, State::Window] {
+                for direction in BOTH {
+                    let quantity = state.read(direction);
+                    assert_eq!(text.at(quantity, 0).is_some(), known.contains(&quantity), "{config}: {quantity:?}");
+                }
             }
-        }
-    }
+        },
+    );
 }
 
 /// The formulas of the papers hold between what is read, word by word.
 #[test]
 fn gates_make_cells_and_cells_the_embedding() {
-    let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
-    for config in all_encoders().into_iter().filter(|config| ["lstm", "bilstm"].contains(&config.kind())) {
-        let encoder = random_encoder(&config, FEATURES, 0.5, 21);
-        let batch = batch_of(&all, &words, FEATURES);
-        let trace = traced(&*encoder, &batch);
-        let reader = trace.reader(&batch).expect("a forward pass");
-        let directions = if config.kind() == "bilstm" { &BOTH[..] } else { &BOTH[..1] };
-        for number in (0..all.len()).filter(|&number| !all[number].is_empty()) {
-            let text = reader.text(number);
-            let last = text.words() - 1;
-            let mut embedding = Vec::new();
-            for &direction in directions {
-                let at = |state: State, word| text.at(state.read(direction), word).expect("a state of an LSTM");
-                let order: Vec<usize> = match direction {
-                    Direction::Forward => (0..=last).collect(),
-                    Direction::Backward => (0..=last).rev().collect(),
-                };
-                let mut before = vec![0.0; at(State::Cell, 0).len()];
-                for &word in &order {
-                    let [written, open, shown] =
-                        [State::CellInput, State::InputGate, State::OutputGate].map(|state| at(state, word));
-                    let kept = text.at(State::ForgetGate.read(direction), word);
-                    let (cell, activation) = (at(State::Cell, word), at(State::Activation, word));
-                    for unit in 0..cell.len() {
-                        let kept = kept.as_ref().map_or(1.0, |kept| kept[unit]);
-                        let expected = kept * before[unit] + open[unit] * written[unit];
-                        assert!((cell[unit] - expected).abs() < 1e-5, "{config}: c of {number} at {word}");
-                        let expected = shown[unit] * cell[unit].tanh();
-                        assert!((activation[unit] - expected).abs() < 1e-5, "{config}: y of {number} at {word}");
-                    }
-                    before = cell.into_owned();
-                    let inputs = |state: State| text.at(state.read(direction).before(), word).expect("they were kept");
-                    for (x, y) in inputs(State::CellInput).iter().zip(written.iter()) {
-                        assert!((x.tanh() - y).abs() < 1e-5, "{config}: y_g of {number} at {word}");
-                    }
-                    for state in text.of_words().into_iter().map(|quantity| quantity.state) {
-                        if matches!(state, State::InputGate | State::ForgetGate | State::OutputGate) {
-                            for (x, y) in inputs(state).iter().zip(at(state, word).iter()) {
-                                assert!((1.0 / (1.0 + (-x).exp()) - y).abs() < 1e-5, "{config}: {state} at {word}");
+    let all = some_texts();
+    each_encoder(
+        |config| ["lstm", "bilstm"].contains(&config.kind()),
+        |config, reader| {
+            let directions = if config.kind() == "bilstm" { &BOTH[..] } else { &BOTH[..1] };
+            for number in (0..all.len()).filter(|&number| !all[number].is_empty()) {
+                let text = reader.text(number);
+                let last = text.words() - 1;
+                let mut embedding = Vec::new();
+                for &direction in directions {
+                    let at = |state: State, word| text.at(state.read(direction), word).expect("a state of an LSTM");
+                    let order: Vec<usize> = match direction {
+                        Direction::Forward => (0..=last).collect(),
+                        Direction::Backward => (0..=last).rev().collect(),
+                    };
+                    let mut before = vec![0.0; at(State::Cell, 0).len()];
+                    for &word in &order {
+                        let [written, open, shown] =
+                            [State::CellInput, State::InputGate, State::OutputGate].map(|state| at(state, word));
+                        let kept = text.at(State::ForgetGate.read(direction), word);
+                        let (cell, activation) = (at(State::Cell, word), at(State::Activation, word));
+                        for unit in 0..cell.len() {
+                            let kept = kept.as_ref().map_or(1.0, |kept| kept[unit]);
+                            let expected = kept * before[unit] + open[unit] * written[unit];
+                            assert!((cell[unit] - expected).abs() < 1e-5, "{config}: c of {number} at {word}");
+                            let expected = shown[unit] * cell[unit].tanh();
+                            assert!((activation[unit] - expected).abs() < 1e-5, "{config}: y of {number} at {word}");
+                        }
+                        before = cell.into_owned();
+                        let inputs =
+                            |state: State| text.at(state.read(direction).before(), word).expect("they were kept");
+                        for (x, y) in inputs(State::CellInput).iter().zip(written.iter()) {
+                            assert!((x.tanh() - y).abs() < 1e-5, "{config}: y_g of {number} at {word}");
+                        }
+                        for state in text.of_words().into_iter().map(|quantity| quantity.state) {
+                            if matches!(state, State::InputGate | State::ForgetGate | State::OutputGate) {
+                                for (x, y) in inputs(state).iter().zip(at(state, word).iter()) {
+                                    assert!((1.0 / (1.0 + (-x).exp()) - y).abs() < 1e-5, "{config}: {state} at {word}");
+                                }
                             }
                         }
                     }
+                    embedding.extend_from_slice(&at(State::Activation, order[last]));
                 }
-                embedding.extend_from_slice(&at(State::Activation, order[last]));
-            }
-            if let EncoderConfig::Members(members) = &config {
-                // Each member's part has unit length.
-                for part in embedding.chunks_exact_mut(members.lstm.cells) {
-                    clickvec::internals::math::vector::normalize(part);
+                if let EncoderConfig::Members(members) = config {
+                    // Each member's part has unit length.
+                    for part in embedding.chunks_exact_mut(members.lstm.cells) {
+                        clickvec::internals::math::vector::normalize(part);
+                    }
                 }
+                assert_eq!(embedding, text.embedding(), "{config}: text {number}");
             }
-            assert_eq!(embedding, text.embedding(), "{config}: text {number}");
-        }
-    }
+        },
+    );
 }
 
 /// Without gates: the other encoders' embeddings follow from what is read.
 #[test]
 fn winners_layers_and_activations_agree_with_the_embedding() {
-    let (words, all) = (words(20, FEATURES as u32, 4), some_texts());
-    for config in all_encoders().into_iter().filter(|config| !config.has_cells()) {
-        let encoder = random_encoder(&config, FEATURES, 0.5, 21);
-        let batch = batch_of(&all, &words, FEATURES);
-        let trace = traced(&*encoder, &batch);
-        let reader = trace.reader(&batch).expect("a forward pass");
-        for number in (0..all.len()).filter(|&number| !all[number].is_empty()) {
-            let text = reader.text(number);
-            let last = match text.of_texts().last() {
-                Some(&layer) => text.whole(layer).expect("a layer"),
-                None => text.at(State::Activation, text.words() - 1).expect("an activation"),
-            };
-            assert_eq!(&last[..], text.embedding(), "{config}: text {number}");
-            for quantity in text.of_texts() {
-                let (before, after) =
-                    (text.whole(quantity.before()).expect("kept"), text.whole(quantity).expect("kept"));
-                assert!(before.iter().zip(after.iter()).all(|(x, y)| (x.tanh() - y).abs() < 1e-5), "{config}");
+    let all = some_texts();
+    each_encoder(
+        |config| !config.has_cells(),
+        |config, reader| {
+            for number in (0..all.len()).filter(|&number| !all[number].is_empty()) {
+                let text = reader.text(number);
+                let last = match text.of_texts().last() {
+                    Some(&layer) => text.whole(layer).expect("a layer"),
+                    None => text.at(State::Activation, text.words() - 1).expect("an activation"),
+                };
+                assert_eq!(&last[..], text.embedding(), "{config}: text {number}");
+                for quantity in text.of_texts() {
+                    let (before, after) =
+                        (text.whole(quantity.before()).expect("kept"), text.whole(quantity).expect("kept"));
+                    assert!(before.iter().zip(after.iter()).all(|(x, y)| (x.tanh() - y).abs() < 1e-5), "{config}");
+                }
+                let Some(winners) = text.winners() else { continue };
+                let maximum = text.whole(State::Maximum).expect("a CLSM");
+                for (unit, (&winner, &maximum)) in winners.iter().zip(maximum.iter()).enumerate() {
+                    let of = |word: usize| text.at(State::Window, word).expect("a window")[unit];
+                    assert_eq!(of(winner as usize), maximum, "{config}: unit {unit}");
+                    assert!((0..text.words()).all(|word| of(word) <= maximum), "{config}: unit {unit}");
+                }
             }
-            let Some(winners) = text.winners() else { continue };
-            let maximum = text.whole(State::Maximum).expect("a CLSM");
-            for (unit, (&winner, &maximum)) in winners.iter().zip(maximum.iter()).enumerate() {
-                let of = |word: usize| text.at(State::Window, word).expect("a window")[unit];
-                assert_eq!(of(winner as usize), maximum, "{config}: unit {unit}");
-                assert!((0..text.words()).all(|word| of(word) <= maximum), "{config}: unit {unit}");
-            }
-        }
-    }
+        },
+    );
 }
 
 #[test]

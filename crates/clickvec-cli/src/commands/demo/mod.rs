@@ -20,6 +20,7 @@ use clickvec::train::TrainConfig;
 use self::next::Next;
 use self::searches::Search;
 use crate::answer::Answer;
+use crate::interrupt::{Interrupt, remove_folder_on_signal};
 use crate::{output, progress};
 
 /// Show everything once: invent a search engine, learn from its clicks, judge what was learnt, and search.
@@ -87,7 +88,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
     output::note("clickvec demo: an invented search engine, what its clicks teach, and its worth\n");
-    let mut report = steps::run(&args, folder.path())?;
+    let report = steps::run(&args, folder.path());
+    if let Folder::Temporary { interrupt, .. } = &folder {
+        interrupt.give_way();
+    }
+    let mut report = report?;
     report.seconds = started.elapsed().as_secs_f64();
     let next = Next::new(args.keep.as_deref(), &report);
     let page = page::page(&report, &next);
@@ -117,6 +122,8 @@ enum Folder {
     /// A folder for as long as the program runs.
     Temporary {
         folder: tempfile::TempDir,
+        /// Which a signal removes.
+        interrupt: Interrupt,
         /// The sign that it is not abandoned.
         _lock: Option<File>,
     },
@@ -133,7 +140,8 @@ impl Folder {
             let folder = folder.context("cannot make a temporary folder")?;
             // The lock goes with the process; where there are no locks, there is none.
             let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
-            return Ok(Folder::Temporary { folder, _lock: lock });
+            let interrupt = remove_folder_on_signal(folder.path().to_owned())?;
+            return Ok(Folder::Temporary { folder, interrupt, _lock: lock });
         };
         let is_free = !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         ensure!(is_free, "{}: expected an empty folder, or nothing; name another one", path.display());

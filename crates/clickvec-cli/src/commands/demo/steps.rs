@@ -10,7 +10,7 @@ use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
 use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
-use clickvec::simulate::{self, Kind, SimulateConfig};
+use clickvec::simulate::{self, QueryKind, SimulateConfig};
 use clickvec::tables::{TITLE, Title};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
@@ -20,14 +20,14 @@ use super::{Args, OfKind, Report};
 use crate::{input, output, progress, test_set};
 
 /// What is hard about queries of each kind.
-fn about(kind: Kind) -> &'static str {
+fn about(kind: QueryKind) -> &'static str {
     match kind {
-        Kind::Plain => "words of the titles",
-        Kind::Synonym => "no word of its titles",
-        Kind::Sense => "a word with two senses",
-        Kind::Order => "the order of words",
-        Kind::Misspelt => "a typing error",
-        Kind::Navigational => "a web site, not a thing",
+        QueryKind::Plain => "words of the titles",
+        QueryKind::Synonym => "no word of its titles",
+        QueryKind::Sense => "a word with two senses",
+        QueryKind::Order => "the order of words",
+        QueryKind::Misspelt => "a typing error",
+        QueryKind::Navigational => "a web site, not a thing",
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let (systems, tests, kinds) = steps.step("judging them beside BM25", |_| {
         let (systems, tests) = judged(&rankers, &judgments)?;
         let mut kinds = Vec::new();
-        for kind in Kind::ALL {
+        for kind in QueryKind::ALL {
             let judgments = input::judgments(&log.join(format!("judged-{}.tsv", kind.name())), TITLE)?;
             let (systems, tests) = judged(&rankers, &judgments)?;
             let (queries, example) = (judgments.queries.len(), judgments.queries[0].text.clone());
@@ -68,8 +68,9 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let searches = steps.step("searching", |_| {
         let lstm = Model::load(&folder.join("lstm.safetensors"))?;
         let engines = Engines { model: &lstm, lstm: &searcher, bm25: rankers[0].as_ref(), titles: &texts };
-        let asked =
-            kinds.iter().filter(|kind| kind.name != Kind::Plain.name() && kind.name != Kind::Navigational.name());
+        let asked = kinds
+            .iter()
+            .filter(|kind| kind.name != QueryKind::Plain.name() && kind.name != QueryKind::Navigational.name());
         let asked: Vec<&OfKind> = asked.collect();
         let queries: Vec<&str> = asked.iter().map(|kind| kind.example.as_str()).collect();
         let grades = simulate::true_grades(&simulated_config(args), &queries);

@@ -2,7 +2,7 @@
 
 use clickvec_logs::Error;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::error::{Asked, Kind, Need, Reason, TableFault};
+use clickvec_logs::error::{Asked, InputTable, Need, Reason, TableFault};
 
 /// The error with what to do about it, if a flag can help.
 pub(super) fn with_advice(error: Error) -> anyhow::Error {
@@ -36,7 +36,7 @@ fn advice(error: &Error) -> Option<String> {
 
 fn of_table(fault: &TableFault) -> Option<String> {
     Some(match fault {
-        TableFault::MissingColumn { of: Kind::Titles | Kind::Queries, .. } => return None,
+        TableFault::MissingColumn { of: InputTable::Titles | InputTable::Queries, .. } => return None,
         TableFault::MissingColumn { role: Role::Title, .. } => {
             "name it with `--title-column`, or name the column of item ids with `--item-column` and the table of their \
              titles with `--titles`"

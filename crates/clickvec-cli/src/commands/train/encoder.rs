@@ -11,8 +11,8 @@ use clickvec::encoder::{
 #[command(next_help_heading = "Encoder")]
 pub(super) struct EncoderFlags {
     /// What turns a text into a vector.
-    #[arg(long, value_enum, default_value_t = Kind::Lstm)]
-    pub(super) encoder: Kind,
+    #[arg(long, value_enum, default_value_t = EncoderFlag::Lstm)]
+    pub(super) encoder: EncoderFlag,
 
     /// lstm, bilstm (in each direction), gru: cells [default: 96].
     #[arg(long, value_name = "N")]
@@ -51,7 +51,7 @@ pub(super) struct EncoderFlags {
 
 /// An encoder's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum EncoderFlag {
     /// Long short-term memory.
     Lstm,
     /// Two of them, one reads from the end.
@@ -76,22 +76,22 @@ enum PeepholeFlag {
     Full,
 }
 
-impl Kind {
-    const LSTMS: [Kind; 2] = [Kind::Lstm, Kind::Bilstm];
+impl EncoderFlag {
+    const LSTMS: [EncoderFlag; 2] = [EncoderFlag::Lstm, EncoderFlag::Bilstm];
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Lstm => "lstm",
-            Kind::Bilstm => "bilstm",
-            Kind::Gru => "gru",
-            Kind::Rnn => "rnn",
-            Kind::Clsm => "clsm",
-            Kind::Dssm => "dssm",
+            EncoderFlag::Lstm => "lstm",
+            EncoderFlag::Bilstm => "bilstm",
+            EncoderFlag::Gru => "gru",
+            EncoderFlag::Rnn => "rnn",
+            EncoderFlag::Clsm => "clsm",
+            EncoderFlag::Dssm => "dssm",
         }
     }
 
     /// Refuses a flag that this encoder has no use for.
-    fn refuse(self, flag: &str, given: bool, belongs_to: &[Kind]) -> Result<()> {
+    fn refuse(self, flag: &str, given: bool, belongs_to: &[EncoderFlag]) -> Result<()> {
         let owners: Vec<&str> = belongs_to.iter().map(|kind| kind.name()).collect();
         refuse(self.name(), flag, given, &owners)
     }
@@ -121,28 +121,30 @@ impl EncoderFlags {
     /// The encoder that the flags ask for; an LSTM has `members` unless they say.
     pub(super) fn config(&self, members: usize) -> Result<EncoderConfig> {
         let kind = self.encoder;
-        kind.refuse("--cells", self.cells.is_some(), &[Kind::Lstm, Kind::Bilstm, Kind::Gru])?;
-        kind.refuse("--members", self.members.is_some(), &[Kind::Lstm])?;
-        kind.refuse("--forget-gate", self.forget_gate, &Kind::LSTMS)?;
-        kind.refuse("--peephole", self.peephole.is_some(), &Kind::LSTMS)?;
-        kind.refuse("--hidden", self.hidden.is_some(), &[Kind::Rnn, Kind::Clsm, Kind::Dssm])?;
-        kind.refuse("--layers", self.layers.is_some(), &[Kind::Dssm])?;
-        kind.refuse("--window", self.window.is_some(), &[Kind::Clsm])?;
-        kind.refuse("--no-bias", self.no_bias, &[Kind::Clsm])?;
+        kind.refuse("--cells", self.cells.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru])?;
+        kind.refuse("--members", self.members.is_some(), &[EncoderFlag::Lstm])?;
+        kind.refuse("--forget-gate", self.forget_gate, &EncoderFlag::LSTMS)?;
+        kind.refuse("--peephole", self.peephole.is_some(), &EncoderFlag::LSTMS)?;
+        kind.refuse("--hidden", self.hidden.is_some(), &[EncoderFlag::Rnn, EncoderFlag::Clsm, EncoderFlag::Dssm])?;
+        kind.refuse("--layers", self.layers.is_some(), &[EncoderFlag::Dssm])?;
+        kind.refuse("--window", self.window.is_some(), &[EncoderFlag::Clsm])?;
+        kind.refuse("--no-bias", self.no_bias, &[EncoderFlag::Clsm])?;
         let config = match kind {
-            Kind::Lstm => match self.members.unwrap_or(members) {
+            EncoderFlag::Lstm => match self.members.unwrap_or(members) {
                 1 => EncoderConfig::Lstm(self.lstm()),
                 members => EncoderConfig::Members(MembersConfig { members, lstm: self.lstm() }),
             },
-            Kind::Bilstm => EncoderConfig::Bilstm(self.lstm()),
-            Kind::Gru => EncoderConfig::Gru(self.cells.map_or_else(GruConfig::default, |cells| GruConfig { cells })),
-            Kind::Rnn => match self.hidden.as_deref() {
+            EncoderFlag::Bilstm => EncoderConfig::Bilstm(self.lstm()),
+            EncoderFlag::Gru => {
+                EncoderConfig::Gru(self.cells.map_or_else(GruConfig::default, |cells| GruConfig { cells }))
+            }
+            EncoderFlag::Rnn => match self.hidden.as_deref() {
                 None => EncoderConfig::Rnn(RnnConfig::default()),
                 Some(&[hidden]) => EncoderConfig::Rnn(RnnConfig { hidden }),
                 Some(several) => bail!("expected one number in `--hidden` of an rnn, found {}", several.len()),
             },
-            Kind::Clsm => EncoderConfig::Clsm(self.clsm()?),
-            Kind::Dssm => EncoderConfig::Dssm(DssmConfig { layers: self.dssm_layers()? }),
+            EncoderFlag::Clsm => EncoderConfig::Clsm(self.clsm()?),
+            EncoderFlag::Dssm => EncoderConfig::Dssm(DssmConfig { layers: self.dssm_layers()? }),
         };
         if let Some(fault) = config.fault() {
             bail!("--encoder {}: {fault}", kind.name());

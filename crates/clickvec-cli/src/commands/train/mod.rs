@@ -6,15 +6,16 @@ mod report;
 mod settings;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Parser;
+use clickvec::Error;
 use clickvec::eval::TestSetFiles;
 use clickvec::internals::eval::files_of_test_set;
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
-use clickvec::tables::TITLE;
+use clickvec::tables::{TITLE, TableFault};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, Outcome, Output, TrainOptions, train_to_file};
 
@@ -171,7 +172,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     });
     reporter.close();
-    match outcome? {
+    match outcome.map_err(|fault| told_of_log(fault, args.clicks.as_deref()))? {
         Outcome::Finished(written) => reporter.done(&args.output, &written),
         Outcome::Cancelled => {
             let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
@@ -182,4 +183,16 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     reporter.result()?;
     Ok(Answer::Done)
+}
+
+/// A fault, and, where the log lacks what a click log has, the command that makes one.
+fn told_of_log(fault: Error, clicks: Option<&Path>) -> anyhow::Error {
+    let lacks_a_column = matches!(
+        &fault,
+        Error::Table { path, fault: TableFault::MissingColumn { .. }, .. } if clicks == Some(path.as_path())
+    );
+    match lacks_a_column {
+        true => anyhow!("{fault}; `clickvec prepare` makes a click log of a raw one"),
+        false => fault.into(),
+    }
 }

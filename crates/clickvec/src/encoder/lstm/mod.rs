@@ -10,7 +10,7 @@ pub(super) use backward::{EmbeddingGradient, backward};
 pub(super) use forward::forward;
 pub(super) use states::LstmStates;
 
-use super::config::{Kind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, place_embeddings};
 use super::trace::Direction;
 use super::{Bptt, Encoder, Gradients, Tensor, TensorKind, Trace};
@@ -60,7 +60,7 @@ impl Default for LstmConfig {
     }
 }
 
-impl Kind for LstmConfig {
+impl EncoderKind for LstmConfig {
     fn name(&self) -> &'static str {
         "lstm"
     }

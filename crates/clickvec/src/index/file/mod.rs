@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{IndexFault, said, shortened};
+use crate::error::{IndexFault, shortened};
 
 pub(crate) use read::{FileReader, Folder, read};
 pub(crate) use write::{FolderWriter, check_replaceable};
@@ -132,7 +132,7 @@ fn checked<C: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<(String, C),
 }
 
 fn bad(error: serde_json::Error) -> IndexFault {
-    IndexFault::BadManifest { found: said(&error) }
+    IndexFault::BadManifest { found: error.into() }
 }
 
 fn fingerprint(contents: &impl Serialize) -> String {

@@ -63,9 +63,18 @@ impl FolderWriter {
 
     /// Takes in a part of files that are written; they are synced and hashed.
     pub(crate) fn part(&mut self, part: &PartKind, files: &[&str]) -> Result<()> {
+        self.take_in(part, true, files)
+    }
+
+    /// Takes in a part that a reader which does not know it may pass over.
+    pub(crate) fn optional_part(&mut self, part: &PartKind, files: &[&str]) -> Result<()> {
+        self.take_in(part, false, files)
+    }
+
+    fn take_in(&mut self, part: &PartKind, required: bool, files: &[&str]) -> Result<()> {
         let entry = |name: &&str| Ok(((*name).to_owned(), sealed(&self.file(name)).map_err(|e| self.failed(e))?));
         let files = files.iter().map(entry).collect::<Result<_>>()?;
-        self.parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required: true, files });
+        self.parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required, files });
         Ok(())
     }
 

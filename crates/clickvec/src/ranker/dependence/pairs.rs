@@ -2,6 +2,7 @@
 
 use rayon::slice::ParallelSliceMut as _;
 
+use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
@@ -12,14 +13,10 @@ pub(super) const REACH: usize = 7;
 /// Keys that are sorted at a time, by default: 512 MiB.
 const CHUNK: usize = 1 << 26;
 
-/// A number for each pair of words that occurs: a row for each first word, in it the second words in their order.
+/// A number for each pair of words that occurs: a list for each first word, in it the second words in their order, each
+/// with its number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct PairCounts {
-    /// Where the row of each word ends.
-    ends: Vec<usize>,
-    seconds: Vec<WordId>,
-    counts: Vec<u32>,
-}
+pub(super) struct PairCounts(Ragged<(WordId, u32)>);
 
 impl PairCounts {
     /// Words side by side, the left one first.
@@ -44,10 +41,10 @@ impl PairCounts {
     ) -> PairCounts {
         let mut of_first = vec![0usize; words];
         titles.iter().for_each(|title| pairs(title, &mut |first, _| of_first[first as usize] += 1));
-        let mut table = PairCounts { ends: Vec::with_capacity(words), ..PairCounts::default() };
+        let mut lists = Ragged::default();
         let mut keys: Vec<u64> = Vec::new();
-        while table.ends.len() < words {
-            let start = table.ends.len();
+        while lists.len() < words {
+            let start = lists.len();
             let mut end = start;
             let mut size = 0;
             while end < words && (end == start || size + of_first[end] <= chunk) {
@@ -64,21 +61,21 @@ impl PairCounts {
                 });
             }
             keys.par_sort_unstable();
-            for run in keys.chunk_by(|a, b| a == b) {
-                table.ends.resize((run[0] >> 32) as usize, table.seconds.len());
-                table.seconds.push(run[0] as u32);
-                table.counts.push(u32::try_from(run.len()).unwrap_or(u32::MAX));
+            let mut rest = &keys[..];
+            for first in start..end {
+                let (of_this, others) = rest.split_at(rest.partition_point(|key| key >> 32 == first as u64));
+                let counted = of_this.chunk_by(|a, b| a == b);
+                lists.push(counted.map(|run| (run[0] as u32, u32::try_from(run.len()).unwrap_or(u32::MAX))));
+                rest = others;
             }
-            table.ends.resize(end, table.seconds.len());
         }
-        table
+        PairCounts(lists)
     }
 
     /// The number of times that the pair was found.
     pub(super) fn get(&self, first: WordId, second: WordId) -> u32 {
-        let start = if first == 0 { 0 } else { self.ends[first as usize - 1] };
-        let row = start..self.ends[first as usize];
-        self.seconds[row.clone()].binary_search(&second).map_or(0, |place| self.counts[row][place])
+        let of_first = self.0.get(first as usize);
+        of_first.binary_search_by_key(&second, |&(other, _)| other).map_or(0, |place| of_first[place].1)
     }
 }
 
@@ -112,7 +109,7 @@ mod tests {
         for ((first, second), count) in expected {
             assert_eq!(table.get(first, second), count, "{first} {second}");
         }
-        assert_eq!(table.seconds.len(), 3);
+        assert_eq!(table.0.items().len(), 3);
     }
 
     #[test]

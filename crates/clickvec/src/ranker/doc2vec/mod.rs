@@ -17,6 +17,7 @@ use super::{Ranker, SystemRanker};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
+use crate::memory::room_for_numbers;
 use crate::rng::{Permutation, stream};
 use crate::text::{Interner, WordId};
 
@@ -134,6 +135,9 @@ impl Doc2Vec {
         if texts.keys.len() < 2 {
             return Err(failed(LearnFault::TooFewTexts { least: 2, found: texts.keys.len() }));
         }
+        // Two tables of words; the texts' vectors, and those that are kept.
+        let (words, size) = (texts.frequencies.len(), options.size);
+        room_for_numbers::<f32>("vectors of words and texts", &[&[2, words, size], &[2, texts.keys.len(), size]])?;
         let mut network = Network::new(texts.frequencies, &options);
         let mut vectors = random_rows(texts.keys.len(), options.size, options.seed, "doc2vec texts");
         let mut scratch = Scratch::default();

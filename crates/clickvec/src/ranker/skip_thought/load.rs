@@ -14,6 +14,7 @@ use super::{PARTS, Part, SYSTEM, SkipThought, fault};
 use crate::error::{Error, LearnFault, Result};
 use crate::files::open_plain;
 use crate::math::Matrix;
+use crate::memory::room_for_numbers;
 use crate::tables::{FoundLine, Lines};
 use crate::text::{Interner, WordBuffer, for_each_word};
 
@@ -113,6 +114,7 @@ impl Dictionary {
                 return Err(bad(path, "a row for each line of dictionary.txt", found));
             }
         };
+        room_for_numbers::<f32>("vectors of words", &[&[self.vocabulary.len() + 1, columns]])?;
         let mut table = Matrix::zeros(self.vocabulary.len() + 1, columns);
         let mut row = vec![0.0; columns];
         for &word in &self.lines {

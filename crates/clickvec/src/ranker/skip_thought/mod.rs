@@ -21,6 +21,7 @@ use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
 use crate::math::{Buffer, Matrix};
+use crate::memory::room_for_numbers;
 use crate::text::Interner;
 use gru::{Gru, Scratch};
 use model::Model;
@@ -107,9 +108,21 @@ impl SkipThought {
             negatives: values.count("negatives"),
             seed: values.get(Parameter::SEED.name) as u64,
         };
+        let (words, inputs) = (sentences.vocabulary.len(), values.count("word-size"));
+        for &(name, encoders) in &wanted {
+            let (units, all) = (values.count(name), values.count(name) * encoders.len());
+            // Weights, Adam's two means of each, and a gradient: of words, of encoders, of two decoders, of the softmax.
+            let counts: [&[usize]; 4] = [
+                &[4, words + 1, inputs],
+                &[4, 3 * all, inputs + units + 1],
+                &[4, 2 * 3 * all, inputs + all + 1],
+                &[4, words + 2, all + 1],
+            ];
+            room_for_numbers::<f32>("a recurrent encoder and its decoders", &counts)?;
+        }
         let model = |&(name, encoders): &(&'static str, &[&str])| {
             let sizes = vec![values.count(name); encoders.len()];
-            Model::new(name, sentences.vocabulary.len(), values.count("word-size"), &sizes, settings.seed)
+            Model::new(name, words, inputs, &sizes, settings.seed)
         };
         let models = train::train(wanted.iter().map(model).collect(), &sentences, &settings, watch).map_err(learn)?;
         // The decoders have done their work.

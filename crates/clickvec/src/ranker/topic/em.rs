@@ -13,6 +13,7 @@ use super::pair::{Scratch, Tilt, pair, single};
 use super::side::Side;
 use crate::error::LearnFault;
 use crate::math::vector::{add_scaled, dot};
+use crate::memory::room_for_numbers;
 use crate::ranker::system::{Progress, Watch};
 use crate::rng::stream;
 
@@ -55,6 +56,17 @@ pub(super) fn train(
         probability: table.probability,
     };
     Ok(sides.iter().zip(em.tables).map(topics).collect())
+}
+
+/// That there is memory to train on `texts` texts or pairs of these sides.
+///
+/// # Errors
+/// [`crate::Error::NoMemory`].
+pub(super) fn room(sides: &[&Side], texts: usize, topics: usize) -> crate::Result<()> {
+    let words = sides.iter().map(|side| side.words()).sum();
+    // P(w|z) as it is and as it will be. θ the same; of pairs, λ and the two sides' θ besides.
+    let of_texts = if sides.len() == 2 { 5 } else { 2 };
+    room_for_numbers::<f32>("topics", &[&[2, words, topics], &[of_texts, texts, topics]])
 }
 
 /// P(w|z) of one side's words.

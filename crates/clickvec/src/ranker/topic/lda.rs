@@ -9,6 +9,7 @@ use super::fold::Inference;
 use super::side::Side;
 use super::{LAMBDA, TOPICS, TopicRanker, Topics, collection_side};
 use crate::error::{Error, Result};
+use crate::memory::room_for_numbers;
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
 use crate::ranker::ulm::MU;
 use crate::rng::stream;
@@ -47,6 +48,9 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     let titles =
         collection_side(resources.corpus, topics).map_err(|fault| Error::Learn { ranker: SYSTEM.name, fault })?;
     let (alpha, beta) = (values.get(ALPHA.name) / topics as f64, values.get(BETA.name));
+    let long = (0..titles.texts()).filter(|&text| titles.text(text).len() > topics).count();
+    // Of words: counts, their sums (of twice the size) and the probabilities that they become.
+    room_for_numbers::<u32>("topics", &[&[4, titles.words(), topics], &[long, topics]])?;
     let mut sampler = Sampler::new(&titles, topics, alpha, beta, values.count(Parameter::SEED.name) as u64);
     let sweeps = values.count(SWEEPS.name);
     let (mut sums, mut samples) = (vec![0u64; sampler.of_words.len()], 0);

@@ -25,13 +25,12 @@ pub(in crate::ranker) const SYSTEM: System = System {
 };
 
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
-    let mut learn = || {
-        let titles = collection_side(resources.corpus, values.count(TOPICS.name))?;
-        let weights = vec![1.0; titles.texts()];
-        em::train(&[&titles], &weights, &settings(values), watch)
-    };
+    let topics = values.count(TOPICS.name);
     let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
-    let topics = learn().map_err(fault)?.swap_remove(0);
+    let titles = collection_side(resources.corpus, topics).map_err(fault)?;
+    let (sides, weights) = ([&titles], vec![1.0; titles.texts()]);
+    em::room(&sides, weights.len(), topics)?;
+    let topics = em::train(&sides, &weights, &settings(values), watch).map_err(fault)?.swap_remove(0);
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
 }
 

@@ -4,7 +4,8 @@ use crate::error::FileFault;
 use crate::ranker::file::State;
 use crate::text::WordId;
 
-/// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry.
+/// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those
+/// of the file, which is why it is not [`crate::ragged::Ragged`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TranslationTable {
     /// The beginning of each q's entries.
