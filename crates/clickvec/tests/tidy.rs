@@ -114,6 +114,8 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "commands/table",
     "commands/demo",
     "commands",
+    "fuzzing",
+    "lib",
     "main",
 ];
 
