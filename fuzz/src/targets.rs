@@ -1,25 +1,26 @@
 //! One function for each way in.
 
+use std::cell::Cell;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clickvec::internals::clicks::ClickReader;
-use clickvec::train::{ClickSource, Weighting};
 use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
 use clickvec::eval::{TestSetFiles, read_test_set};
+use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::eval::read_topics;
+use clickvec::internals::files;
 use clickvec::internals::math::Level;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
 use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
+use clickvec::train::{ClickSource, Weighting};
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
 use clickvec::{Error, simulate};
-use clickvec::internals::files;
 use clickvec_logs::table::{Next, Options, Record, Table};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -181,7 +182,8 @@ fn index(data: &[u8]) {
     let (file, version) = (usize::from(*first) % names.len(), usize::from(*first) / names.len() % 2);
     static GOOD: OnceLock<[[Vec<u8>; 4]; 2]> = OnceLock::new();
     let good = GOOD.get_or_init(|| {
-        ["format-1", "format-2"].map(|form| names.map(|name| std::fs::read(frozen(form).join("index").join(name)).unwrap()))
+        ["format-1", "format-2"]
+            .map(|form| names.map(|name| std::fs::read(frozen(form).join("index").join(name)).unwrap()))
     });
     for (number, name) in names.iter().enumerate() {
         let bytes = if number == file { data } else { &good[version][number] };
@@ -215,12 +217,21 @@ fn checkpoint(data: &[u8]) {
     };
     let to = Output { path: &output, checkpoint_every: None, resume: true };
     let path = folder.join("stopped.checkpoint");
+    let resumed = Cell::new(false);
     repaired::file(&path, data, || {
-        // It is read, and nothing is trained after it.
-        let stop = &mut |_: &Event| ControlFlow::Break(());
+        // The log and the checkpoint are read, and nothing is trained after them.
+        let stop = &mut |event: &Event| match event {
+            Event::Reading { .. } | Event::Log { .. } => ControlFlow::Continue(()),
+            event => {
+                resumed.set(matches!(event, Event::Resumed { .. }));
+                ControlFlow::Break(())
+            }
+        };
         let source = ClickSource::file(clicks);
         train_to_file(&config, source, &to, TrainOptions::default(), stop).map(drop)
     });
+    // Otherwise this would only feed what comes before the checkpoint.
+    assert!(resumed.get() || data != include_bytes!("../corpus/checkpoint/stopped"));
 }
 
 fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {
@@ -289,7 +300,8 @@ fn text(data: &[u8]) {
 fn texts(data: &[u8]) {
     let path = file("texts", data);
     let Ok((texts, bad)) = clickvec_cli::fuzzing::texts(&path) else { return };
-    let compressed = data.starts_with(&[0x1f, 0x8b]) || data.get(1..4).is_some_and(|more| more[1..] == [0x4d, 0x18])
+    let compressed = data.starts_with(&[0x1f, 0x8b])
+        || data.get(1..4).is_some_and(|more| more[1..] == [0x4d, 0x18])
         || data.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
     if !compressed {
         let lines = data.split_inclusive(|&byte| byte == b'\n').count();
