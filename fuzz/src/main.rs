@@ -15,7 +15,7 @@ static TARGET: OnceLock<Target> = OnceLock::new();
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let target = TARGET.get_or_init(|| {
         let wanted = std::env::var("CLICKVEC_FUZZ").unwrap_or_default();
-        let known = || TARGETS.map(|(name, _)| name).join(", ");
+        let known = || TARGETS.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
         match TARGETS.iter().find(|(name, _)| *name == wanted) {
             Some(&(_, target)) => target,
             None => panic!("CLICKVEC_FUZZ: expected one of {}, found `{wanted}`", known()),

@@ -1,25 +1,28 @@
 //! One function for each way in.
 
+use std::cell::Cell;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clickvec::internals::clicks::ClickReader;
-use clickvec::train::{ClickSource, Weighting};
 use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
 use clickvec::eval::{TestSetFiles, read_test_set};
+use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::eval::read_topics;
+use clickvec::internals::files;
 use clickvec::internals::math::Level;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
+use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
+use clickvec::train::{ClickSource, Weighting};
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
-use clickvec::Error;
-use clickvec::internals::files;
+use clickvec::{Error, simulate};
 use clickvec_logs::table::{Next, Options, Record, Table};
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
 
@@ -27,8 +30,9 @@ use crate::repaired;
 pub type Target = fn(&[u8]);
 
 /// All of them, with the names of their corpora.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: &[(&str, Target)] = &[
     ("beir", beir),
+    ("cache", cache),
     ("checkpoint", checkpoint),
     ("clicks", clicks),
     ("compressed", compressed),
@@ -37,11 +41,15 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("judged", judged),
     ("log", log),
     ("model", model),
+    ("parquet", parquet),
     ("qrels", qrels),
     ("ranker", ranker),
     ("run", run),
+    ("simulation", simulation),
     ("skip-thought", skip_thought),
+    ("spec", spec),
     ("text", text),
+    ("texts", texts),
     ("titles", titles),
     ("topics", topics),
     ("vectors", vectors),
@@ -62,7 +70,7 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
 
 /// What the frozen files of the repository have.
 fn frozen(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/frozen/format-1").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/frozen").join(name)
 }
 
 /// A message is short, and no terminal obeys it.
@@ -155,7 +163,7 @@ fn fusion(data: &[u8]) {
     let folder = MEMBERS.get_or_init(|| {
         let folder = folder().join("fusion");
         std::fs::create_dir_all(&folder).unwrap();
-        for entry in std::fs::read_dir(frozen("rankers")).unwrap() {
+        for entry in std::fs::read_dir(frozen("format-1/rankers")).unwrap() {
             let path = entry.unwrap().path();
             std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
         }
@@ -165,17 +173,21 @@ fn fusion(data: &[u8]) {
     repaired::file(&path, data, || ranker::load(&path));
 }
 
-/// The first byte says which file of the folder it is.
+/// The first byte says which file of the folder it is, and of which version.
 fn index(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     let folder = folder().join("index");
     std::fs::create_dir_all(&folder).unwrap();
     let names = ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"];
+    let (file, version) = (usize::from(*first) % names.len(), usize::from(*first) / names.len() % 2);
+    static GOOD: OnceLock<[[Vec<u8>; 4]; 2]> = OnceLock::new();
+    let good = GOOD.get_or_init(|| {
+        ["format-1", "format-2"]
+            .map(|form| names.map(|name| std::fs::read(frozen(form).join("index").join(name)).unwrap()))
+    });
     for (number, name) in names.iter().enumerate() {
-        match number == usize::from(*first) % names.len() {
-            true => std::fs::write(folder.join(name), data).unwrap(),
-            false => drop(std::fs::copy(frozen("index").join(name), folder.join(name)).unwrap()),
-        }
+        let bytes = if number == file { data } else { &good[version][number] };
+        std::fs::write(folder.join(name), bytes).unwrap();
     }
     // Checksums and their own one are in the manifest.
     let manifest = folder.join("manifest.json");
@@ -192,7 +204,7 @@ fn checkpoint(data: &[u8]) {
     std::fs::copy(partial, folder.join("stopped.partial")).unwrap();
     // That of the run that was stopped.
     Level::limit(Level::Plain);
-    let clicks = &frozen("clicks.tsv");
+    let clicks = &frozen("format-1/clicks.tsv");
     let lstm = LstmConfig { cells: 4, ..LstmConfig::default() };
     let config = TrainConfig {
         encoder: EncoderConfig::Lstm(lstm),
@@ -205,12 +217,21 @@ fn checkpoint(data: &[u8]) {
     };
     let to = Output { path: &output, checkpoint_every: None, resume: true };
     let path = folder.join("stopped.checkpoint");
+    let resumed = Cell::new(false);
     repaired::file(&path, data, || {
-        // It is read, and nothing is trained after it.
-        let stop = &mut |_: &Event| ControlFlow::Break(());
+        // The log and the checkpoint are read, and nothing is trained after them.
+        let stop = &mut |event: &Event| match event {
+            Event::Reading { .. } | Event::Log { .. } => ControlFlow::Continue(()),
+            event => {
+                resumed.set(matches!(event, Event::Resumed { .. }));
+                ControlFlow::Break(())
+            }
+        };
         let source = ClickSource::file(clicks);
         train_to_file(&config, source, &to, TrainOptions::default(), stop).map(drop)
     });
+    // Otherwise this would only feed what comes before the checkpoint.
+    assert!(resumed.get() || data != include_bytes!("../corpus/checkpoint/stopped"));
 }
 
 fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {
@@ -246,7 +267,12 @@ fn skip_thought(data: &[u8]) {
 /// Raw logs in every form that is told by its bytes.
 fn log(data: &[u8]) {
     let path = file("log", data);
-    let Ok(mut table) = Table::open(&path, &Options::default()) else { return };
+    rows(&path, &Options::default());
+    rows(&path, &Options { judgments: true, short_rows: true, ..Options::default() });
+}
+
+fn rows(path: &Path, options: &Options) {
+    let Ok(mut table) = Table::open(path, options) else { return };
     let mut record = Record::default();
     for _ in 0..100_000 {
         match table.next(&mut record) {
@@ -256,11 +282,82 @@ fn log(data: &[u8]) {
     }
 }
 
+/// A log in Parquet.
+fn parquet(data: &[u8]) {
+    rows(&file("log.parquet", data), &Options::default());
+}
+
 /// What people type.
 fn text(data: &[u8]) {
     static MODEL: OnceLock<Model> = OnceLock::new();
-    let model = MODEL.get_or_init(|| Model::load(&frozen("clsm.safetensors")).unwrap());
+    let model = MODEL.get_or_init(|| Model::load(&frozen("format-1/clsm.safetensors")).unwrap());
     let text = String::from_utf8_lossy(data);
     let vector = model.embedder(Side::Query).embed(&[&text]).to_vec();
     assert!(vector.iter().all(|x| x.is_finite()));
+}
+
+/// Texts in a file, one a line, as commands read them: none is lost.
+fn texts(data: &[u8]) {
+    let path = file("texts", data);
+    let Ok((texts, bad)) = clickvec_cli::fuzzing::texts(&path) else { return };
+    let compressed = data.starts_with(&[0x1f, 0x8b])
+        || data.get(1..4).is_some_and(|more| more[1..] == [0x4d, 0x18])
+        || data.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    if !compressed {
+        let lines = data.split_inclusive(|&byte| byte == b'\n').count();
+        assert_eq!(texts + bad, lines);
+    }
+}
+
+/// What `clickvec table` is asked for.
+fn spec(data: &[u8]) {
+    if let Err(message) = clickvec_cli::fuzzing::spec(&file("spec.toml", data)) {
+        assert!(!message.is_empty() && message.len() < 20_000, "{message:?}");
+    }
+}
+
+/// The truth in a folder that a simulation might replace, next to a file that may not be lost unless the truth names it.
+fn simulation(data: &[u8]) {
+    let folder = &folder().join("simulation");
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join("truth.json"), data).unwrap();
+    std::fs::write(folder.join("clicks.tsv"), "query\ttitle\tcount\n").unwrap();
+    if told(simulate::check_output(folder)).is_some() {
+        assert!(data.windows(10).any(|window| window == b"clicks.tsv" || window.contains(&b'\\')));
+    }
+}
+
+/// A finished point in the folder that a table keeps. The first byte says which, and whether its checksum is mended.
+fn cache(data: &[u8]) {
+    static KEPT: OnceLock<(Plan, Vec<PathBuf>)> = OnceLock::new();
+    let Some((first, data)) = data.split_first() else { return };
+    let (kept, program) = (&folder().join("kept"), &file("program", b"clickvec"));
+    let options = &table::Options { cache: kept, program };
+    let go_on = &mut |_: table::Event<'_>| ControlFlow::Continue(());
+    let (plan, points) = KEPT.get_or_init(|| {
+        let judged = b"query\ttitle\tgrade\nred shoes\tshoes\t1\nred shoes\tred hat\t0\nsofa\tsofa\t2\nsofa\that\t0\n";
+        let points = ["bm25", "bm25:b=0"].map(|point| point.parse().unwrap()).to_vec();
+        let (topics, clicks, titles, contiguous) = (None, None, None, None);
+        let field = "title".to_owned();
+        let data = table::Data { judged: file("kept.tsv", judged), topics, clicks, titles, contiguous, field };
+        let source = table::Source::Ranker { points, load: None, vectors: None };
+        let entries = vec![table::Entry { name: "BM25".to_owned(), source }];
+        let plan = Plan { data, folds: 2, seed: 1, entries };
+        table::make(&plan, options, go_on).unwrap();
+        let files = std::fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
+        let mut points: Vec<PathBuf> =
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+        points.sort();
+        assert_eq!(points.len(), 2);
+        (plan, points)
+    });
+    let mut bytes = data.to_vec();
+    if first & 2 == 0 {
+        bytes = format!("{{\"checksum\":\"{:032x}\",\"value\":", xxh3_128(data)).into_bytes();
+        bytes.extend(data);
+        bytes.push(b'}');
+    }
+    std::fs::write(&points[usize::from(first & 1)], bytes).unwrap();
+    let made = told(table::make(plan, options, go_on)).expect("what is damaged is made again");
+    assert!(made.rows[0].outcome.is_ok());
 }

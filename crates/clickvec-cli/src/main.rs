@@ -1,39 +1,7 @@
-//! The program `clickvec`: reads the command line, calls the library, prints.
-
-mod advice;
-mod answer;
-mod commands;
-mod input;
-mod interrupt;
-mod metrics;
-mod output;
-mod page;
-mod progress;
-mod superscripts;
-mod table;
-mod test_set;
+//! The program `clickvec`; all of it is in `lib.rs`.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use answer::Answer;
-use commands::Cli;
-
 fn main() -> ExitCode {
-    let answer = match Cli::try_parse() {
-        Ok(cli) => commands::run(cli),
-        Err(usage) => output::usage(&usage),
-    };
-    match answer {
-        Ok(Answer::Done) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(1),
-        Ok(Answer::Misused) => ExitCode::from(2),
-        Ok(Answer::Stopped(status)) => ExitCode::from(status),
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::complain(&error);
-            ExitCode::from(2)
-        }
-    }
+    clickvec_cli::main()
 }

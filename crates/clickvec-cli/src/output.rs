@@ -61,8 +61,13 @@ fn is_printable(text: &str) -> bool {
     matches!(printable(text), Cow::Borrowed(_))
 }
 
-/// Says why a command could not be done: the error and those causes that it does not already repeat.
+/// Says why a command could not be done.
 pub(crate) fn complain(error: &anyhow::Error) {
+    note(format_args!("error: {}", reason(error)));
+}
+
+/// Why a command could not be done: the error and those causes that it does not already repeat.
+pub(crate) fn reason(error: &anyhow::Error) -> String {
     let told = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(error) => advice::told(error),
         None => cause.to_string(),
@@ -76,7 +81,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
             _ => {}
         }
     }
-    note(format_args!("error: {text}"));
+    text
 }
 
 /// Whether the reader of what was written has gone, as `head` does when it has enough.

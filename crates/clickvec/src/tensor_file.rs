@@ -413,3 +413,6 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, FileFault> {
         None => Ok(Array { shape: view.shape().to_vec(), numbers }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
+#[cfg(fuzzing)]
+pub(crate) use table::plan_of;
 
 /// Lowers the instruction level, to compare or to reproduce a result of another machine.
 const LEVEL_VARIABLE: &str = "CLICKVEC_LEVEL";

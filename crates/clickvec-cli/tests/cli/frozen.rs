@@ -9,12 +9,13 @@ use crate::harness::Folder;
 /// How far numbers may be apart: each instruction level rounds in its own way.
 const NEAR: f64 = 1e-4;
 
-fn formats() -> Vec<PathBuf> {
+/// The folders that have this file or folder: one for each version of its form.
+fn formats_of(name: &str) -> Vec<PathBuf> {
     let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen");
     let entries = std::fs::read_dir(frozen).expect("testdata/frozen").map(|entry| entry.unwrap().path());
-    let mut formats: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    let mut formats: Vec<PathBuf> = entries.filter(|path| path.join(name).exists()).collect();
     formats.sort();
-    assert!(!formats.is_empty());
+    assert!(formats[0].ends_with("format-1"), "{formats:?}");
     formats
 }
 
@@ -37,8 +38,8 @@ fn direction(line: &Value) -> Vec<f64> {
 #[test]
 fn models_of_every_encoder_embed_as_they_did() {
     let folder = Folder::new();
-    for format in formats() {
-        for encoder in ["dssm", "clsm", "rnn", "lstm", "bilstm"] {
+    for encoder in ["dssm", "clsm", "rnn", "lstm", "bilstm"] {
+        for format in formats_of(&format!("{encoder}.safetensors")) {
             let model = format.join(format!("{encoder}.safetensors"));
             let model = model.to_str().unwrap();
             let about = folder.run(&["inspect", "--json", model]).code(0).json_lines();
@@ -64,7 +65,12 @@ fn models_of_every_encoder_embed_as_they_did() {
 #[test]
 fn an_index_answers_as_it_did() {
     let folder = Folder::new();
-    for format in formats() {
+    let formats = formats_of("index");
+    assert!(formats.len() >= 2, "a manifest of files, and one of parts");
+    for (number, format) in formats.iter().enumerate() {
+        // Each of the form that its folder is named after.
+        let manifest: Value = serde_json::from_str(&text(&format.join("index/manifest.json"))).unwrap();
+        assert_eq!(manifest["format"], number + 1);
         let index = format.join("index");
         let index = index.to_str().unwrap();
         let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
@@ -89,7 +95,7 @@ fn an_index_answers_as_it_did() {
 #[test]
 fn rankers_judge_as_they_did() {
     let folder = Folder::new();
-    for format in formats() {
+    for format in formats_of("rankers") {
         let mut rankers: Vec<PathBuf> =
             std::fs::read_dir(format.join("rankers")).unwrap().map(|entry| entry.unwrap().path()).collect();
         rankers.sort();
@@ -118,7 +124,7 @@ fn rankers_judge_as_they_did() {
 
 #[test]
 fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
-    for format in formats() {
+    for format in formats_of("checkpoint") {
         let folder = Folder::new();
         for name in ["clicks.tsv", "judged.tsv", "checkpoint/stopped.checkpoint", "checkpoint/stopped.partial"] {
             let bytes = std::fs::read(format.join(name)).unwrap();

@@ -242,36 +242,39 @@ fn shards_know_which_they_are() {
 }
 
 #[test]
-fn an_index_of_the_first_version_is_read() {
-    let searcher = Searcher::open(&frozen()).expect("opened");
-    let found = searcher.search("leather sofa", 3).expect("an answer");
-    let found: Vec<_> = found.results().iter().map(|found| (found.id, found.score)).collect();
-    // As the program said that wrote it.
-    let said = fs::read_to_string(frozen().with_extension("search.jsonl")).expect("answers");
-    let said: serde_json::Value = serde_json::from_str(said.lines().nth(1).expect("a line")).expect("JSON");
-    assert_eq!(said["query"], "leather sofa");
-    let expected = said["results"].as_array().expect("results").iter();
-    let expected =
-        expected.map(|found| (found["id"].as_str().expect("an id"), found["score"].as_f64().expect("one") as f32));
-    assert_eq!(found.len(), 3);
-    for (found, expected) in found.iter().zip(expected) {
-        assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-5, "{found:?}");
+fn an_index_of_every_version_is_read() {
+    for (version, fingerprint) in [(1, "1c2c9e989574d08d09ad0abc071b0239"), (2, "323146d091fd38fdb8b8ccfb0f804c5f")] {
+        let frozen = frozen(version);
+        let searcher = Searcher::open(&frozen).expect("opened");
+        let found = searcher.search("leather sofa", 3).expect("an answer");
+        let found: Vec<_> = found.results().iter().map(|found| (found.id, found.score)).collect();
+        // As the program said that wrote it.
+        let said = fs::read_to_string(frozen.with_extension("search.jsonl")).expect("answers");
+        let said: serde_json::Value = serde_json::from_str(said.lines().nth(1).expect("a line")).expect("JSON");
+        assert_eq!(said["query"], "leather sofa");
+        let expected = said["results"].as_array().expect("results").iter();
+        let expected =
+            expected.map(|found| (found["id"].as_str().expect("an id"), found["score"].as_f64().expect("one") as f32));
+        assert_eq!(found.len(), 3);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-5, "{found:?}");
+        }
+        let summary = searcher.summary().expect("one");
+        assert_eq!((summary.fingerprint.as_str(), summary.titles), (fingerprint, 40));
+        // And replaced.
+        let made = make();
+        let old = made.folder.path().join("old");
+        fs::create_dir(&old).expect("made");
+        for (name, bytes) in bytes(&frozen) {
+            fs::write(old.join(name), bytes).expect("written");
+        }
+        made.save(titles(), &old).expect("replaced");
+        assert!(bytes(&old) == bytes(&made.index()));
     }
-    let summary = searcher.summary().expect("one");
-    assert_eq!((summary.fingerprint.as_str(), summary.titles), ("1c2c9e989574d08d09ad0abc071b0239", 40));
-    // And replaced.
-    let made = make();
-    let old = made.folder.path().join("old");
-    fs::create_dir(&old).expect("made");
-    for (name, bytes) in bytes(&frozen()) {
-        fs::write(old.join(name), bytes).expect("written");
-    }
-    made.save(titles(), &old).expect("replaced");
-    assert!(bytes(&old) == bytes(&made.index()));
 }
 
-fn frozen() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/index")
+fn frozen(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/frozen/format-{version}/index"))
 }
 
 #[test]

@@ -122,6 +122,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
 }
 
+/// The plan that a spec is; for fuzz targets.
+#[cfg(fuzzing)]
+pub(crate) fn plan_of(path: &std::path::Path) -> Result<Plan> {
+    spec::read(path)?.plan()
+}
+
 /// That each output could be written, and is nothing that is read, before hours of work.
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();

@@ -1,9 +1,11 @@
 //! What `clickvec table` is asked for: a file in TOML (docs/reference/spec.md).
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use clickvec::table::{self, Entry, Plan, Source};
 use clickvec::tables::{TITLE, titles_file};
@@ -12,8 +14,10 @@ use serde::Deserialize;
 use crate::commands::train;
 use crate::output;
 
-/// The most grid points of one system.
+/// The most grid points of all systems: each would be trained and judged.
 const MOST_POINTS: usize = 10_000;
+/// A spec has a few thousand bytes.
+const MAX_SPEC_BYTES: u64 = 1 << 20;
 
 /// A whole file.
 #[derive(Deserialize)]
@@ -143,7 +147,7 @@ impl Method {
 
 /// Reads and checks a spec; its relative paths become those from the working directory.
 pub(super) fn read(path: &Path) -> Result<Spec> {
-    let text = std::fs::read_to_string(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
+    let text = text(path)?;
     let mut spec: Spec =
         toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -182,9 +186,33 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     Ok(spec)
 }
 
+/// The text of a spec; `path` may be a device that never ends.
+fn text(path: &Path) -> Result<String> {
+    let file = File::open(path).map_err(|source| clickvec::Error::io(path, "open", source))?;
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_SPEC_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|source| clickvec::Error::io(path, "read", source))?;
+    ensure!(
+        bytes.len() as u64 <= MAX_SPEC_BYTES,
+        "{}: expected a table's spec of at most {MAX_SPEC_BYTES} bytes, found more; name a file in TOML",
+        path.display()
+    );
+    String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to() + 1;
+        anyhow!("{}: expected a table's spec in UTF-8, found something else at byte {byte}", path.display())
+    })
+}
+
 impl Spec {
     /// The table as the library takes it.
     pub(super) fn plan(&self) -> Result<Plan> {
+        let points =
+            |system: &System| system.grid.values().try_fold(1_usize, |points, values| points.checked_mul(values.len()));
+        let all = self.systems.iter().try_fold(0_usize, |all, system| all.checked_add(points(system)?));
+        ensure!(
+            all.is_some_and(|all| all <= MOST_POINTS),
+            "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, found more"
+        );
         let entries = (0..self.systems.len()).map(|place| self.entry(place)).collect::<Result<_>>()?;
         let Evaluation { folds, seed } = self.evaluation;
         Ok(Plan { data: self.data.planned()?, folds, seed, entries })
@@ -266,7 +294,6 @@ fn grid(values: &BTreeMap<String, Vec<toml::Value>>) -> Result<Vec<Vec<(String, 
     let mut points = vec![Vec::new()];
     for (name, values) in values {
         ensure!(!values.is_empty(), "expected values for `{}`, found none", output::printable(name));
-        ensure!(points.len() * values.len() <= MOST_POINTS, "expected at most {MOST_POINTS} combinations, found more");
         let with = |point: &Vec<(String, toml::Value)>, value: &toml::Value| {
             let mut point = point.clone();
             point.push((name.clone(), value.clone()));
@@ -327,6 +354,47 @@ mod tests {
         let [point] = points.try_into().unwrap();
         assert_eq!(point.label, "--encoder lstm --gamma=10 --optimizer=adam");
         assert_eq!((point.config.gamma, point.config.optimizer), (10.0, OptimizerKind::Adam));
+    }
+
+    #[test]
+    fn combinations_of_all_systems_have_a_bound() {
+        let values = |count: usize| (0..count).map(|value| format!("{value}, ")).collect::<String>();
+        let system = |name: usize, (b, k1): (usize, usize)| {
+            let (b, k1) = (values(b), values(k1));
+            format!(
+                "[[system]]\nname = \"{name}\"\nranker = \"lsa\"\ngrid = {{ dimensions = [{b}], weighting = [{k1}] }}\n"
+            )
+        };
+        let spec = |grids: &[(usize, usize)]| {
+            let systems: String = grids.iter().enumerate().map(|(name, &grid)| system(name, grid)).collect();
+            parse(&systems).plan().map_err(|error| error.to_string())
+        };
+        let refused = |grids: &[(usize, usize)]| spec(grids).unwrap_err().contains("at most 10000 combinations");
+        assert!(refused(&[(5_000, 3)]), "one");
+        assert!(refused(&[(100, 1); 101]), "many");
+        // One value more than there may be weightings is another fault, found once the number is.
+        assert!(!refused(&[(5_000, 2), (0, 1)]));
+    }
+
+    #[test]
+    fn a_spec_is_short_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spec.toml");
+        let fault = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            format!("{:#}", read(&path).map(drop).unwrap_err())
+        };
+        let long = "é".repeat(MAX_SPEC_BYTES as usize / 2);
+        assert!(fault(long.as_bytes()).contains("expected a table's spec"), "within the bound");
+        assert!(fault(format!("{long}é").as_bytes()).contains("at most 1048576 bytes, found more"));
+        assert!(
+            fault(format!("#{long}").as_bytes()).contains("at most 1048576 bytes, found more"),
+            "cut in a character"
+        );
+        assert!(fault(b"title = \"\xff\"").ends_with("in UTF-8, found something else at byte 10"));
+        assert!(format!("{:#}", read(folder.path()).map(drop).unwrap_err()).contains("cannot read"));
+        #[cfg(unix)]
+        assert!(format!("{:#}", read(Path::new("/dev/zero")).map(drop).unwrap_err()).contains("found more"));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! says in `about` whatever the owner of the parts wants to be told before they are read.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,39 @@
+//! What the program reads from outside and the library does not, for fuzz targets.
+
+use std::path::Path;
+
+use crate::commands::plan_of;
+use crate::input::Lines;
+use crate::output;
+
+/// As many lines as `search` takes at once.
+const LINES: usize = 256;
+
+/// Reads a table's spec and makes a plan of it.
+///
+/// # Errors
+///
+/// What the program would say.
+pub fn spec(path: &Path) -> Result<(), String> {
+    plan_of(path).map(drop).map_err(|error| output::reason(&error))
+}
+
+/// Reads texts, one a line, and returns their number and that of the lines that were none.
+///
+/// # Errors
+///
+/// What the program would say.
+pub fn texts(path: &Path) -> Result<(usize, usize), String> {
+    let told = |error: clickvec::Error| output::reason(&error.into());
+    let mut lines = Lines::open(path).map_err(told)?;
+    let (mut batch, mut texts, mut bad) = (Vec::new(), 0, 0);
+    loop {
+        match lines.next_batch(LINES, &mut batch) {
+            Ok(()) if batch.is_empty() => return Ok((texts, bad)),
+            Ok(()) => texts += batch.len(),
+            // There may be more lines after it.
+            Err(clickvec::Error::Table { .. }) => bad += 1,
+            Err(error) => return Err(told(error)),
+        }
+    }
+}

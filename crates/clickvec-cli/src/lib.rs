@@ -1,0 +1,43 @@
+//! The program `clickvec`: reads the command line, calls the library, prints. [`main`] is all that it offers; it is a library
+//! so that fuzz targets reach what it reads.
+
+mod advice;
+mod answer;
+mod commands;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod input;
+mod interrupt;
+mod metrics;
+mod output;
+mod page;
+mod progress;
+mod superscripts;
+mod table;
+mod test_set;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use answer::Answer;
+use commands::Cli;
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    let answer = match Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(usage) => output::usage(&usage),
+    };
+    match answer {
+        Ok(Answer::Done) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Misused) => ExitCode::from(2),
+        Ok(Answer::Stopped(status)) => ExitCode::from(status),
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
