@@ -74,7 +74,7 @@ fn models_stand_side_by_side_with_the_grade() {
     let arguments = [&["explain", "match", "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
     let text = folder.run(&arguments).code(0).stdout();
     for part in
-        ["grade  4", "grade  0", "bilstm: bilstm, 8 cells in each direction", "unit of the maximum", "dssm: dssm"]
+        ["grade  4", "grade  0", "bilstm (bilstm, 8 cells in each direction)", "unit of the maximum", "dssm (dssm"]
     {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
@@ -83,11 +83,12 @@ fn models_stand_side_by_side_with_the_grade() {
     assert_eq!((&lines[0]["grade"], lines[0]["models"].as_array().unwrap().len()), (&4.into(), 5));
     folder.run(&[&arguments[..], &["--html", "page.html"]].concat()).code(0);
     let page = folder.read("page.html");
-    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
-    for outside in ["http:", "https:", "<script", "src=", "@import", "url("] {
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "a page needs nothing from outside, found `{outside}`");
     }
-    for part in ["input gate", "read from the end", "Units of the maximum", "grade 4", "prefers-color-scheme:dark"] {
+    for part in ["input gate", "read from the end", "Units of the maximum", ">grade</th>", "prefers-color-scheme: dark"]
+    {
         assert!(page.contains(part), "no `{part}` on the page");
     }
     folder.write("pairs.tsv", "query\ttitle\nred hammer\thammer in red\nbroken\n");
@@ -108,7 +109,7 @@ fn keywords_of_every_encoder() {
     assert!(text.contains("*hammer*") && text.contains("cells of 8, left to right"), "{text}");
     assert!(text.contains("mean input gate") && text.contains("changed by more than 0"), "{text}");
     let line = text.lines().find(|line| line.starts_with("cells of 8")).unwrap();
-    assert_eq!(line.split_whitespace().skip(6).collect::<Vec<_>>(), ["-", "8", "8", "8", "8", "8"]);
+    assert_eq!(line.split_whitespace().skip(6).collect::<Vec<_>>(), ["-", "*8", "*8", "*8", "*8", "*8"]);
     let text = run("bilstm", &[]).code(0).stdout();
     assert!(text.contains("left to right") && text.contains("right to left"), "{text}");
     let lines = run("clsm", &["--json"]).code(0).json_lines();
@@ -221,10 +222,156 @@ fn errors_are_grouped_by_what_is_hard() {
     let mut lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
     lines.sort_by_key(|line| line["query"].to_string());
     let difficulties = |line: &serde_json::Value| line["difficulties"].to_string();
-    assert_eq!(difficulties(&lines[0]), r#"["unseen word","number"]"#);
+    assert_eq!(difficulties(&lines[0]), r#"["unseen word","number or unit"]"#);
     assert_eq!(difficulties(&lines[1]), r#"["misspelt"]"#);
     assert_eq!((&lines[1]["best"]["title"], &lines[1]["best"]["grade"]), (&"hammer in red".into(), &4.into()));
     let text = folder.run(&[&arguments[..], &["--html", "errors.html"]].concat()).code(0).stdout();
     assert!(text.contains("behind bm25") && text.contains("Mean NDCG@10"), "{text}");
     assert!(folder.read("errors.html").contains("Where model is behind BM25"));
+}
+
+#[test]
+fn a_model_shows_no_column_that_it_has_nothing_for() {
+    let folder = with_models();
+    let header = |kind: &str| {
+        let model = format!("{kind}.safetensors");
+        let arguments = ["explain", "match", "--model", &model, "red hammer", "hammer in red"];
+        let text = folder.run(&arguments).code(0).stdout();
+        text.lines().find(|line| line.contains("along")).map(str::to_owned).unwrap()
+    };
+    let words = |kind: &str| header(kind).split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    assert_eq!(words("model"), "word keyword cells input gate along without");
+    assert_eq!(words("rnn"), "word keyword cells along without");
+    assert_eq!(words("clsm"), "word keyword units won along without");
+    assert_eq!(words("dssm"), "word along without");
+}
+
+#[test]
+fn queries_are_shown_with_the_title_that_comes_first() {
+    let folder = with_models();
+    let table_8 = ["explain", "keywords", "--search", "--model", "clsm.safetensors", "--titles", "titles.tsv"];
+    let run = |more: &[&str]| folder.run(&[&table_8[..], more].concat());
+    let text = run(&["red hammer", "", "北"]).code(0).stdout();
+    assert!(text.contains("the title that a search ranks first") && text.contains('*'), "{text}");
+    assert!(text.contains("nothing: the query has no word") && text.contains("knows no word of the query"), "{text}");
+    let [line] = run(&["red hammer", "--json"]).code(0).json_lines().try_into().unwrap();
+    let search = ["search", "--model", "clsm.safetensors", "--titles", "titles.tsv", "--json", "-k", "1", "red hammer"];
+    let found = folder.run(&search).code(0).json_lines();
+    let first = &found[0]["results"][0];
+    assert_eq!((&line["first"]["id"], &line["first"]["score"]), (&first["id"], &first["score"]));
+    for side in [&line["query"], &line["first"]["title"]] {
+        assert_eq!(side["winners"].as_array().unwrap().len(), 5);
+    }
+    run(&["red hammer", "--html", "first.html"]).code(0);
+    assert!(folder.read("first.html").contains("<b class=\"key\">"));
+    run(&["北"]).code(1);
+    folder
+        .run(&["explain", "keywords", "--search", "--model", "clsm.safetensors", "red"])
+        .code(2)
+        .says("--titles FILE");
+    folder.run(&["index", "--model", "clsm.safetensors", "--titles", "titles.tsv", "--output", "c.index"]).code(0);
+    let of_index = folder.run(&["explain", "keywords", "--search", "--index", "c.index", "red hammer", "--json"]);
+    assert_eq!(of_index.code(0).json_lines()[0]["first"], line["first"]);
+}
+
+#[test]
+fn a_text_without_words_is_said_to_have_none() {
+    let folder = Folder::with_model();
+    let run = |text: &str| folder.run(&["explain", "keywords", "--model", "model.safetensors", text]);
+    run("").code(1).prints("no keywords: the text has no word");
+    run("?!").code(1).prints("no keywords: the text has no word");
+    run(&"hammer ".repeat(10_000)).code(0).prints("more words, which the model leaves out");
+    run("hammer").code(0).prints("-");
+    folder.run(&["explain", "keywords", "--model", ".", "red"]).code(2).says("for an index there is `--index`");
+}
+
+#[test]
+fn what_is_said_of_keywords_is_tested() {
+    let folder = with_models();
+    let judged = folder.read("judged.tsv");
+    let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
+    folder.write("texts.txt", queries.join("\n"));
+    let claims = ["explain", "keywords", "--claims", "--threshold", "0.2", "--file", "texts.txt", "--model"];
+    let text = folder.run(&[&claims[..], &["model.safetensors"]].concat()).code(0).stdout();
+    assert!(text.contains("the vector turns without it") && text.contains("mean input gate"), "{text}");
+    let [line] =
+        folder.run(&[&claims[..], &["rnn.safetensors", "--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    let p = line["removal"]["p"].as_f64().unwrap();
+    assert!((0.0..=1.0).contains(&p) && line["texts"].as_u64().unwrap() > 1, "{line}");
+    assert!(line.get("input_gate").is_none(), "an RNN has no gates");
+    folder.run(&[&claims[..], &["dssm.safetensors"]].concat()).code(1).says("no two texts with a keyword");
+}
+
+#[test]
+fn topics_are_printed_as_the_paper_does() {
+    let folder = Folder::with_model();
+    folder.write("queries.txt", "red hammer\nblue paint for kitchens\nwhite shelf\n");
+    let topics = ["explain", "topics", "--model", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
+    let text = folder.run(&[&topics[..], &["--table"]].concat()).code(0).stdout();
+    let header = text.lines().next().unwrap();
+    assert!(header.starts_with("query") && header.contains("cell "), "{text}");
+    assert!(text.contains("red hammer") && text.contains("hammer"), "{text}");
+    let rows = folder.run(&[&topics[..], &["--table", "--json"]].concat()).code(0).json_lines();
+    assert_eq!((rows.len(), rows[0]["cells"].as_array().unwrap().len()), (3, 5));
+    // At a threshold of zero each of the five cells collects every word but the first.
+    assert_eq!(rows[1]["cells"][0]["words"], serde_json::json!(["paint", "for", "kitchens"]));
+    let short = folder.run(&[&topics[..], &["--table", "--rows", "1"]].concat()).code(0).stdout();
+    assert!(short.contains("The first 1 of 3 queries."), "{short}");
+    folder.run(&[&topics[..], &["--html", "topics.html"]].concat()).code(0);
+    let page = folder.read("topics.html");
+    for part in ["id=\"cells\"", "id=\"words\"", "id=\"queries\"", "data-w=\"hammer\"", "blue paint for kitchens"] {
+        assert!(page.contains(part), "no `{part}` on the page");
+    }
+}
+
+#[test]
+fn a_rankers_own_words_have_neighbours() {
+    let folder = Folder::with_model();
+    let rankers = ["--ranker", "doc2vec:epochs=2", "--ranker", "lsa:dimensions=4", "--ranker", "bm25"];
+    let train = ["evaluate", "--judged", "judged.tsv", "--titles", "titles.tsv", "--save-rankers", "rankers"];
+    folder.run(&[&train[..], &rankers].concat()).code(0);
+    let files: Vec<String> = fs::read_dir(folder.path("rankers"))
+        .unwrap()
+        .map(|entry| format!("rankers/{}", entry.unwrap().file_name().to_str().unwrap()))
+        .collect();
+    let file =
+        |name: &str| files.iter().find(|file| file.contains(name)).unwrap_or_else(|| panic!("{files:?}")).clone();
+    let near = |name: &str, word: &str, more: &[&str]| {
+        folder.run(&[&["explain", "neighbours", "--model", &file(name), word][..], more].concat())
+    };
+    for name in ["doc2vec", "lsa"] {
+        let [line] = near(name, "hammer", &["--json", "-k", "3"]).code(0).json_lines().try_into().unwrap();
+        let found = line["neighbours"].as_array().unwrap();
+        assert_eq!(found.len(), 3, "{line}");
+        assert!(found.iter().all(|near| near["cosine"].as_f64().unwrap() <= 1.0 + 1e-6 && near["word"] != "hammer"));
+    }
+    folder.write("some.txt", "red hammer\n");
+    let [line] = near("lsa", "hammer", &["--json", "--words", "some.txt"]).code(0).json_lines().try_into().unwrap();
+    assert_eq!(line["neighbours"].as_array().unwrap().len(), 1);
+    near("doc2vec", "plutonium", &[]).code(2).says("expected a word that doc2vec knows");
+    near("bm25", "hammer", &[]).code(2).says("which has none");
+    folder
+        .run(&["explain", "neighbours", "--model", "model.safetensors", "red"])
+        .code(2)
+        .says("expected `--words FILE`");
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "n.index"]).code(0);
+    folder.run(&["explain", "neighbours", "--index", "n.index", "hamer"]).code(0).prints("hammer");
+}
+
+#[test]
+fn titles_are_compared_by_their_ids() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "r.index"]).code(0);
+    let all = ["explain", "rank", "--index", "r.index", "red hammer", "--json", "-k", "10000"];
+    let all = folder.run(&all).code(0).json_lines();
+    let (third, last) = (&all[2], all.last().unwrap());
+    let ids = format!("{},{}", last["id"].as_str().unwrap(), third["id"].as_str().unwrap());
+    let two = ["explain", "rank", "--index", "r.index", "red hammer", "--ids", &ids];
+    let lines = folder.run(&[&two[..], &["--json"]].concat()).code(0).json_lines();
+    assert_eq!((&lines[0], &lines[1], lines.len()), (third, last, 2));
+    let text = folder.run(&two).code(0).stdout();
+    assert!(text.contains(&format!("3 above {} by", all.len())), "{text}");
+    folder.run(&["explain", "rank", "--index", "r.index", "red", "--ids", "nobody"]).code(2).says("none for `nobody`");
+    // Words that the model does not know leave only BM25.
+    folder.run(&["explain", "rank", "--index", "r.index", "北"]).code(0).says("only BM25 says anything");
 }

@@ -20,6 +20,8 @@ const COMMANDS: [&str; 13] = [
     "man",
 ];
 
+const EXPLAINED: [&str; 7] = ["match", "keywords", "topics", "context", "neighbours", "rank", "errors"];
+
 #[test]
 fn alone_it_shows_what_to_do_first() {
     let run = Folder::new().run(&[]).code(0);
@@ -193,6 +195,9 @@ What `clickvec help COMMAND` prints, for every command. After a change of an opt
     add("clickvec", &["--help"]);
     for command in COMMANDS {
         add(&format!("clickvec {command}"), &["help", command]);
+        if command == "explain" {
+            EXPLAINED.iter().for_each(|what| add(&format!("clickvec explain {what}"), &["help", "explain", what]));
+        }
     }
     page
 }

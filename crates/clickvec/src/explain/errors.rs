@@ -1,7 +1,8 @@
 //! A model's worst queries, grouped by what is hard about them.
 
+use super::quantity::has_number_or_unit;
 use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
-use crate::text::{Interner, words};
+use crate::text::{Interner, WordId, words};
 
 /// What is hard about a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,7 +13,7 @@ pub enum Difficulty {
     Misspelt,
     /// Six words or more.
     Long,
-    /// A word with a digit: a size, a model, a price.
+    /// A number or a unit: a size, a model, a price.
     Number,
     /// A word that stands in a good title and in the bad title that the model puts first: it has two senses, or says
     /// too little.
@@ -38,7 +39,7 @@ impl Difficulty {
             Difficulty::UnseenWord => "unseen word",
             Difficulty::Misspelt => "misspelt",
             Difficulty::Long => "long",
-            Difficulty::Number => "number",
+            Difficulty::Number => "number or unit",
             Difficulty::Sense => "sense",
             Difficulty::Other => "other",
         }
@@ -59,6 +60,10 @@ pub struct Outcome {
     pub query: usize,
     /// What is hard about it; never empty.
     pub difficulties: Vec<Difficulty>,
+    /// Its words that stand in no known text and are no misspelling.
+    pub unseen: Vec<String>,
+    /// Its misspelt words, each with the known word that it is one edit away from.
+    pub misspelt: Vec<(String, String)>,
     /// The model's metric.
     pub model: f64,
     /// The other system's.
@@ -97,9 +102,12 @@ pub fn outcomes(
         let first = largest(&|title| model[place][title]);
         let best = largest(&|title| f64::from(query.titles[title].grade));
         let told = [first, best].map(|title| (words(&query.titles[title].text), query.titles[title].grade));
+        let (unseen, misspelt) = unknown_words(&query.text, vocabulary);
         outcomes.push(Outcome {
             query: place,
-            difficulties: difficulties(&words(&query.text), &told[0], &told[1], vocabulary),
+            difficulties: difficulties(&query.text, (&unseen, &misspelt), &told[0], &told[1]),
+            unseen,
+            misspelt,
             model: model_values[place],
             other: other_values[place],
             first,
@@ -112,19 +120,38 @@ pub fn outcomes(
 
 type Title = (Vec<String>, u8);
 
-fn difficulties(query: &[String], first: &Title, best: &Title, vocabulary: &Interner) -> Vec<Difficulty> {
+/// Words that no known text has: those that are one edit away from a word that one has, with that word, and the others.
+type Unknown = (Vec<String>, Vec<(String, String)>);
+
+fn unknown_words(text: &str, vocabulary: &Interner) -> Unknown {
+    let (mut unseen, mut misspelt) = (Vec::new(), Vec::new());
+    for word in words(text).into_iter().filter(|word| vocabulary.get(word).is_none()) {
+        match correction(&word, vocabulary) {
+            Some(known) => misspelt.push((word, known)),
+            None => unseen.push(word),
+        }
+    }
+    (unseen, misspelt)
+}
+
+fn difficulties(
+    text: &str,
+    (unseen, misspelt): (&[String], &[(String, String)]),
+    first: &Title,
+    best: &Title,
+) -> Vec<Difficulty> {
+    let query = words(text);
     let mut found = Vec::new();
-    let unseen: Vec<&String> = query.iter().filter(|word| vocabulary.get(word).is_none()).collect();
-    if unseen.iter().any(|word| !is_misspelt(word, vocabulary)) {
+    if !unseen.is_empty() {
         found.push(Difficulty::UnseenWord);
     }
-    if unseen.iter().any(|word| is_misspelt(word, vocabulary)) {
+    if !misspelt.is_empty() {
         found.push(Difficulty::Misspelt);
     }
     if query.len() >= LONG {
         found.push(Difficulty::Long);
     }
-    if query.iter().any(|word| word.chars().any(char::is_numeric)) {
+    if has_number_or_unit(text) {
         found.push(Difficulty::Number);
     }
     let in_both = |word: &String| first.0.contains(word) && best.0.contains(word);
@@ -137,24 +164,31 @@ fn difficulties(query: &[String], first: &Title, best: &Title, vocabulary: &Inte
     found
 }
 
-/// Whether one letter more, less, other or two exchanged make a known word of it. A word with a digit is none.
-fn is_misspelt(word: &str, vocabulary: &Interner) -> bool {
+/// The known word that one letter more, less, other or two exchanged make of it; of several the one that was known first:
+/// titles come before clicks, which have misspellings of their own. A word with a digit has none.
+fn correction(word: &str, vocabulary: &Interner) -> Option<String> {
     let letters: Vec<char> = word.chars().collect();
     if letters.len() < SPELT || letters.iter().any(|c| c.is_numeric()) {
-        return false;
+        return None;
     }
     let alphabet: Vec<char> = ('a'..='z').chain(letters.iter().copied().filter(|c| !c.is_ascii())).collect();
-    let known = |letters: &[char]| vocabulary.get(&letters.iter().collect::<String>()).is_some();
-    (0..=letters.len()).any(|at| {
+    let mut best: Option<WordId> = None;
+    let mut edit = |parts: [&[char]; 3]| {
+        let known = vocabulary.get(&parts.concat().iter().collect::<String>());
+        best = best.into_iter().chain(known).min();
+    };
+    for at in 0..=letters.len() {
         let (before, after) = letters.split_at(at);
-        let shorter = || !after.is_empty() && known(&[before, &after[1..]].concat());
-        let exchanged = || after.len() > 1 && known(&[before, &[after[1], after[0]], &after[2..]].concat());
-        let changed = |c: &char| {
-            known(&[before, &[*c], after].concat())
-                || (!after.is_empty() && known(&[before, &[*c], &after[1..]].concat()))
-        };
-        shorter() || exchanged() || alphabet.iter().any(changed)
-    })
+        if let [first, rest @ ..] = after {
+            edit([before, &[], rest]);
+            alphabet.iter().for_each(|&c| edit([before, &[c], rest]));
+            if let [second, rest @ ..] = rest {
+                edit([before, &[*second, *first], rest]);
+            }
+        }
+        alphabet.iter().for_each(|&c| edit([before, &[c], after]));
+    }
+    best.map(|word| vocabulary.word(word).to_owned())
 }
 
 #[cfg(test)]
@@ -183,20 +217,25 @@ mod tests {
             ("hammer2", false),
             ("zzzzzz", false),
         ] {
-            assert_eq!(is_misspelt(word, &vocabulary), expected, "{word}");
+            assert_eq!(correction(word, &vocabulary).is_some(), expected, "{word}");
         }
+        assert_eq!(correction("lether", &vocabulary).as_deref(), Some("leather"));
     }
 
     #[test]
     fn what_is_hard_is_told() {
         let vocabulary = vocabulary();
         let title = |text: &str, grade| (words(text), grade);
-        let told = |query: &str, first, best| difficulties(&words(query), &first, &best, &vocabulary);
+        let told = |query: &str, first, best| {
+            let (unseen, misspelt) = unknown_words(query, &vocabulary);
+            difficulties(query, (&unseen, &misspelt), &first, &best)
+        };
         let (good, bad) = (title("office chair", 4), title("office suite", 0));
         assert_eq!(told("office chair", good.clone(), good.clone()), [Difficulty::Other]);
         assert_eq!(told("office", bad.clone(), good.clone()), [Difficulty::Sense]);
         assert_eq!(told("lether couch", good.clone(), good.clone()), [Difficulty::Misspelt]);
         assert_eq!(told("plutonium couch 12", bad, good), [Difficulty::UnseenWord, Difficulty::Number]);
+        assert_eq!(told("office chair 3/8 in.", good.clone(), good.clone())[1..], [Difficulty::Number]);
         let long = "oak couch oak couch oak couch";
         assert_eq!(told(long, title("a", 0), title("b", 0)), [Difficulty::Long]);
     }

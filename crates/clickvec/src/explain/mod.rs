@@ -3,19 +3,23 @@
 //! All numbers come from the states of the pass that scores, through [`crate::encoder::StateReader`]; no
 //! formula of an encoder is repeated here. The score that is explained is the score of a search, bit for bit.
 
+mod claims;
 mod context;
 mod errors;
 mod keywords;
 mod matching;
 mod neighbours;
+mod quantity;
 mod text;
 mod topics;
 
+pub use claims::{Contrast, KeywordClaims};
 pub use context::{Context, contexts};
 pub use errors::{Difficulty, Outcome, outcomes};
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
 pub use matching::{Match, SharedUnit, WordPair, WordShares};
 pub use neighbours::{Neighbour, Neighbours, Space};
+pub use quantity::{Quantity, quantities};
 pub use text::{Panel, TextView, Word};
 pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
 

@@ -3,7 +3,9 @@
 use super::text::unit;
 use super::{Explainer, keywords::largest};
 use crate::math::score::score;
+use crate::math::vector::scale_to_unit;
 use crate::model::Side;
+use crate::ranker::{Ranker, WordTable};
 use crate::text::Feature;
 
 /// Where words are compared.
@@ -27,7 +29,9 @@ pub struct Neighbour {
 /// The vectors of a vocabulary, in which neighbours are looked for.
 pub struct Neighbours {
     words: Vec<String>,
-    vectors: Vec<Vec<f32>>,
+    /// Of unit length, [words, dimension].
+    vectors: Vec<f32>,
+    dimension: usize,
 }
 
 impl Neighbours {
@@ -35,16 +39,34 @@ impl Neighbours {
     pub fn new(explainer: &Explainer<'_>, side: Side, space: Space, words: Vec<String>) -> Neighbours {
         let words: Vec<String> = words.into_iter().filter(|word| explainer.knows(word)).collect();
         let vectors = match space {
-            Space::Embedding => explainer.unit_vectors(side, &words),
-            Space::Input => words.iter().map(|word| explainer.input(side, word)).collect(),
+            Space::Embedding => explainer.unit_vectors(side, &words).concat(),
+            Space::Input => words.iter().flat_map(|word| explainer.input(side, word)).collect(),
         };
-        Neighbours { words, vectors }
+        let dimension = vectors.len() / words.len().max(1);
+        Neighbours { words, vectors, dimension }
+    }
+
+    /// The vectors of words that a ranker has, as Doc2Vec (LSTM paper, Appendix F); of `wanted` words, if there are any.
+    /// `None` if it has none.
+    pub fn of_ranker(ranker: &dyn Ranker, wanted: Option<&[String]>) -> Option<Neighbours> {
+        let WordTable { words: vocabulary, vectors: table, dimension } = ranker.word_vectors()?;
+        let all = || (0..vocabulary.len()).collect::<Vec<usize>>();
+        let known = |words: &[String]| words.iter().filter_map(|word| Some(vocabulary.get(word)? as usize)).collect();
+        let numbers: Vec<usize> = wanted.map_or_else(all, known);
+        let mut vectors = Vec::with_capacity(numbers.len() * dimension);
+        for &number in &numbers {
+            vectors.extend_from_slice(&table[number * dimension..][..dimension]);
+        }
+        vectors.chunks_exact_mut(dimension.max(1)).for_each(scale_to_unit);
+        let words = numbers.iter().map(|&number| vocabulary.word(number as u32).to_owned()).collect();
+        Some(Neighbours { words, vectors, dimension })
     }
 
     /// The `n` words most similar to `word`, most similar first, itself left out. `None` if it is not among the words.
     pub fn nearest(&self, word: &str, n: usize) -> Option<Vec<Neighbour>> {
         let own = self.words.iter().position(|each| each == word)?;
-        let cosines: Vec<f32> = self.vectors.iter().map(|vector| score(&self.vectors[own], vector)).collect();
+        let vector = |place: usize| &self.vectors[place * self.dimension..][..self.dimension];
+        let cosines: Vec<f32> = (0..self.words.len()).map(|place| score(vector(own), vector(place))).collect();
         let nearest = largest(&cosines, n.saturating_add(1), |cosine| cosine).into_iter().filter(|&other| other != own);
         let neighbour = |other: usize| Neighbour { word: self.words[other].clone(), cosine: cosines[other] };
         Some(nearest.take(n).map(neighbour).collect())

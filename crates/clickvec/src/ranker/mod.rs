@@ -52,6 +52,7 @@ mod topic;
 mod translation;
 mod trigram;
 mod ulm;
+mod word_table;
 mod word_vectors;
 
 use crate::error::Result;
@@ -64,6 +65,7 @@ pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use stored::{FileKind, load};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use word_table::WordTable;
 
 /// Every system that is not an encoder, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 14] = [
@@ -90,6 +92,11 @@ pub trait Ranker: Send + Sync {
 
     /// One score a title, larger is better; only their order within one query means anything. Finite for every text.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64>;
+
+    /// The vectors of words that it has inside; `None` if it has none.
+    fn word_vectors(&self) -> Option<WordTable<'_>> {
+        None
+    }
 }
 
 /// A ranker that is one of [`SYSTEMS`], trained.

@@ -126,6 +126,24 @@ pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<
     queries.iter().map(grades).collect()
 }
 
+/// The topic of each of these queries, as its number in the invented world; nothing for a query that is neither judged nor
+/// of the validation set, or that asks for no thing of a topic, but for an ordered pair or a site.
+///
+/// They are computed again from the configuration that the simulation was made with.
+pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usize>> {
+    let world = world::World::new();
+    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+    let (judged, validation) = judged::judge(config, &market);
+    let topic = |query: &&str| {
+        let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
+        match known.intent {
+            collection::Want::Thing { thing, .. } => Some(world.things[thing].topic),
+            _ => None,
+        }
+    };
+    queries.iter().map(topic).collect()
+}
+
 /// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
 ///
 /// Users look for what is in the world of this program, or, if there are `titles`, for these.

@@ -6,6 +6,7 @@ use clickvec::explain::{Evidence, Explainer, KeywordOptions, Neighbours, Space, 
 use clickvec::internals::rng;
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
+use clickvec::ranker::{self, Corpus};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
@@ -243,32 +244,75 @@ fn cells_stand_for_topics_better_than_by_chance() {
     assert!(Topics::new(&Explainer::new(&dssm), Side::Query, &queries, 5, &KeywordOptions::default()).is_none());
 }
 
-/// Table 2 of the CLSM paper: `office` is software beside one word and a room beside another.
+/// Table 2 of the CLSM paper: `office` is software beside one word and a room beside another, `body` is of a car or of a
+/// person.
 #[test]
 fn a_window_tells_the_senses_of_a_word_apart() {
-    let software = ["microsoft office software", "office download", "excel office suite", "office word excel"];
-    let rooms = ["office chair", "small office desk", "office furniture chair", "rent an office room"];
-    let titles =
-        [["excel and word suite", "software download microsoft"], ["desk and chair furniture", "room to rent"]];
+    let senses = [
+        [
+            ["microsoft office software", "free office 2000", "download office excel", "word office online"],
+            ["apartment office hours", "massachusetts office location", "rent office room", "small office desk"],
+        ],
+        [
+            ["car body shop", "car body kits", "auto body repair", "auto body parts"],
+            ["wave body language", "calculate body fat", "forcefield body armour", "healthy body weight"],
+        ],
+    ];
+    let titles = [
+        ["excel and word suite", "desk and chair for rent"],
+        ["dent repair for your auto", "exercise and diet of people"],
+    ];
     let mut rows = String::from("query\ttitle\n");
     for round in 0..200 {
-        for (queries, titles) in [(software, titles[0]), (rooms, titles[1])] {
-            rows.push_str(&format!("{}\t{} {}\n", queries[round % 4], titles[round / 4 % 2], round % 30));
+        for (senses, titles) in senses.iter().zip(titles) {
+            for (queries, title) in senses.iter().zip(titles) {
+                rows.push_str(&format!("{}\t{title} {}\n", queries[round % 4], round % 30));
+            }
         }
     }
     let clsm = ClsmConfig { window: 3, convolution: 24, semantic: 12, bias: true };
     let model = model_of(EncoderConfig::Clsm(clsm), &rows, 8, false);
     let explainer = Explainer::new(&model);
-    let texts: Vec<String> = software.iter().chain(&rooms).map(|&text| text.to_owned()).collect();
-    let found = contexts(&explainer, Side::Query, "office", &texts).expect("windows");
-    assert_eq!(found.len(), 8);
-    assert!((found[0].cosine - 1.0).abs() < 1e-6);
     let mean = |some: &[clickvec::explain::Context]| some.iter().map(|c| c.cosine).sum::<f32>() / some.len() as f32;
-    assert!(mean(&found[1..4]) > mean(&found[4..]) + 0.1, "{found:?}");
+    let texts_of = |senses: &[[&str; 4]; 2]| senses.concat().into_iter().map(str::to_owned).collect::<Vec<String>>();
+    for (word, senses) in ["office", "body"].into_iter().zip(&senses) {
+        let found = contexts(&explainer, Side::Query, word, &texts_of(senses)).expect("windows");
+        assert_eq!(found.len(), 8);
+        assert!((found[0].cosine - 1.0).abs() < 1e-6);
+        assert!(mean(&found[1..4]) > mean(&found[4..]) + 0.1, "{found:?}");
+    }
     let none = vec!["no such word".to_owned()];
     assert_eq!(contexts(&explainer, Side::Query, "office", &none), Some(vec![]));
     let lstm = model_of(EncoderConfig::Lstm(lstm(6, false, Peephole::None)), &rows, 1, false);
-    assert_eq!(contexts(&Explainer::new(&lstm), Side::Query, "office", &texts), None);
+    assert_eq!(contexts(&Explainer::new(&lstm), Side::Query, "office", &texts_of(&senses[0])), None);
+}
+
+/// Appendix F of the LSTM paper.
+#[test]
+fn the_words_of_a_ranker_have_neighbours_in_its_own_vectors() {
+    let titles: Vec<String> =
+        log_rows(600, 1).lines().skip(1).filter_map(|row| row.split('\t').nth(1)).map(str::to_owned).collect();
+    let corpus = Corpus::from_iter(titles.iter().map(String::as_str));
+    let doc2vec = ranker::train("doc2vec:size=24,epochs=40,sample=0", &corpus).expect("trained");
+    let lsa = ranker::train("lsa:dimensions=6", &corpus).expect("trained");
+    for ranker in [&doc2vec, &lsa] {
+        let near = Neighbours::of_ranker(ranker.as_ref(), None).expect("vectors of words");
+        let nearest = near.nearest("drill", 3).expect("known");
+        let of_topic = nearest.iter().filter(|near| TOPICS[2].contains(&near.word.as_str())).count();
+        assert!(of_topic >= 2, "{}: {nearest:?}", ranker.name());
+        assert!(near.nearest("plutonium", 3).is_none());
+        let some = ["drill", "lamp", "plutonium"].map(str::to_owned);
+        let near = Neighbours::of_ranker(ranker.as_ref(), Some(&some)).expect("vectors of words");
+        assert_eq!(near.nearest("drill", 5).expect("known").len(), 1);
+    }
+    // The cosine of two words is that of two texts of one word each.
+    let near = Neighbours::of_ranker(lsa.as_ref(), None).expect("vectors of words");
+    for near in near.nearest("drill", 5).expect("known") {
+        assert!((lsa.score("drill", &[&near.word])[0] - f64::from(near.cosine)).abs() < 1e-5, "{near:?}");
+    }
+    let bags = ranker::train("doc2vec:dm=0,epochs=1", &corpus).expect("trained");
+    let bm25 = ranker::train("bm25", &corpus).expect("trained");
+    assert!([&bags, &bm25].into_iter().all(|ranker| Neighbours::of_ranker(ranker.as_ref(), None).is_none()));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod batches;
 mod checkpoints;
+mod claims;
 mod embedding;
 mod explanations;
 mod files;

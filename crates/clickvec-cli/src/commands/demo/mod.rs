@@ -1,6 +1,5 @@
 //! `clickvec demo`: everything once, on an invented search engine.
 
-mod matches;
 mod next;
 mod page;
 mod searches;

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use clickvec::explain::Explainer;
+use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::ranker::Ranker;
 use clickvec::search::Searcher;
-
-use super::matches::Match;
 
 /// Results that are shown.
 const TOP: usize = 3;
@@ -59,6 +58,14 @@ fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
     format!("score {:.2}: {}", found.score, shown.collect::<Vec<_>>().join(", "))
 }
 
+/// What each word of the query adds to a title's BM25.
+fn by_word(bm25: &dyn Ranker, query: &str, title: &str) -> String {
+    let score = |text: &str| bm25.score(text, &[title])[0];
+    let words = words(query).into_iter().map(|word| (score(&word), word)).filter(|(share, _)| *share > 0.0);
+    let words: Vec<String> = words.map(|(share, word)| format!("{word} {share:.2}")).collect();
+    format!("score {:.2}: {}", score(query), words.join(", "))
+}
+
 /// Asks both engines; `grades` are the true ones, in the order of the titles.
 pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, grades: &[u8]) -> Result<Search> {
     let grade_of: HashMap<&str, u8> = engines.titles.iter().copied().zip(grades.iter().copied()).collect();
@@ -79,7 +86,7 @@ pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, gra
         order.first().map_or(0, |&best| order.iter().filter(|&&title| scores[title] == scores[best]).count());
     let bm25 = order.iter().take(TOP).map(|&title| {
         let title = engines.titles[title];
-        found(title, Match::new(query, title).explanation())
+        found(title, by_word(engines.bm25, query, title))
     });
     let bm25 = bm25.collect();
     Ok(Search { kind, query: query.to_owned(), lstm, bm25, bm25_equals })

@@ -33,7 +33,7 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     let titles = output::counted(report.titles, "title");
     let _ = writeln!(text, "Searches among all {titles}, the first judged query of four kinds, and");
     text.push_str("the true grade of each result with why it was found: for the lstm, the pairs of\n");
-    text.push_str("words that share most of its score; for bm25, the words in common:\n");
+    text.push_str("words that bring most of its score; for bm25, what each word brings:\n");
     report.searches.iter().for_each(|search| push_search(&mut text, search));
     let _ = writeln!(text, "\nThe same with pictures: {}\n", output::path(page));
     if !next.kept.is_empty() {

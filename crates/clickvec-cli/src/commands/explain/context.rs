@@ -57,15 +57,9 @@ struct Line<'a> {
 /// Shows the contexts; no, if there is only one.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.file))?;
-    let found = words(&args.word);
-    let [word] = &found[..] else {
-        bail!("expected one word, found {} in `{}`", found.len(), output::printable(&args.word));
-    };
+    let word = &super::one_word(&args.word)?;
     let model = args.model.load()?;
-    let mut texts = args.contexts.clone();
-    if let Some(file) = &args.file {
-        texts.extend(super::lines(file)?);
-    }
+    let texts = super::texts(&args.contexts, args.file.as_deref())?;
     let Some(mut found) = contexts(&Explainer::new(&model.model), args.side.side(), word, &texts) else {
         bail!(
             "expected a clsm, which reads windows of words, found a {}; train one with `--encoder clsm`",
@@ -83,10 +77,9 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         }
     } else {
         let mut rows = table::plain();
-        rows.set_header(["cosine", "context"]);
-        for (place, context) in found.iter().enumerate() {
-            let cosine = if place == 0 { String::new() } else { format!("{:.3}", context.cosine) };
-            rows.add_row([cosine, output::printable(&context.text).into_owned()]);
+        rows.set_header(["cosine".to_owned(), format!("with *{word}* in: {}", output::printable(&found[0].text))]);
+        for context in &found[1..] {
+            rows.add_row([format!("{:.3}", context.cosine), marked(context)]);
         }
         table::align_right(&mut rows, 0..1);
         output::written(writeln!(out, "{}", table::show(&mut rows)))?;
@@ -96,18 +89,35 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(if found.len() > 1 { Answer::Done } else { Answer::No })
 }
 
-fn page_of(word: &str, found: &[Context]) -> Markup {
+/// The words of a context, the word that is looked at between asterisks.
+fn marked(context: &Context) -> String {
+    let mark = |(place, word): (usize, String)| if place == context.place { format!("*{word}*") } else { word };
+    words(&context.text).into_iter().enumerate().map(mark).collect::<Vec<_>>().join(" ")
+}
+
+fn page_of(word: &str, found: &[Context]) -> String {
     let largest = found.iter().fold(0.0f64, |largest, context| largest.max(f64::from(context.cosine).abs()));
     let body = html! {
         p { "The features of the window around " b { (word) } " in " i.text { (found[0].text) } ", compared with those in:" }
         div.wide {
             table {
-                tr { th.n colspan="2" { "cosine" } th { "context" } }
+                tr { th.n { "cosine" } th {} th { "context" } }
                 @for context in &found[1..] {
-                    tr { (page::share(f64::from(context.cosine), largest)) td { (context.text) } }
+                    tr { (page::share(f64::from(context.cosine), largest)) td.long { (underlined(context)) } }
                 }
             }
         }
     };
-    page::page(&format!("{word} in contexts"), false, body)
+    page::page(&format!("{word} in contexts"), false, &body)
+}
+
+fn underlined(context: &Context) -> Markup {
+    html! {
+        span.text {
+            @for (place, word) in words(&context.text).iter().enumerate() {
+                @if place == context.place { b.key { (word) } } @else { (word) }
+                " "
+            }
+        }
+    }
 }

@@ -8,36 +8,26 @@ use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
 
-/// Steps of the colour scale.
+/// Steps of the colour scale, whose colours are in page.css.
 const LEVELS: usize = 17;
-/// Points on the scale cividis, from the smallest value to the largest.
-const SCALE: [[u8; 3]; 10] = [
-    [0x00, 0x22, 0x4e],
-    [0x12, 0x35, 0x70],
-    [0x3b, 0x49, 0x6c],
-    [0x57, 0x5d, 0x6d],
-    [0x70, 0x71, 0x73],
-    [0x8a, 0x86, 0x78],
-    [0xa5, 0x9c, 0x74],
-    [0xc3, 0xb3, 0x69],
-    [0xe1, 0xcc, 0x55],
-    [0xfe, 0xe8, 0x38],
-];
 /// Width of a word, in pixels.
-const WORD: usize = 26;
+const WORD: usize = 24;
 /// Characters of a word above its column.
 const LABEL: usize = 14;
-/// Room for words above the columns, and for the numbers of cells at the left.
+/// Room for words above the columns, for the numbers of cells at the left, for the last word's letters at the right.
 const HEAD: usize = 84;
-const LEFT: usize = 34;
+const LEFT: usize = 32;
+const RIGHT: usize = 44;
+/// Columns that a shorter text's picture has too, empty after its end, if the other text has so many words.
+pub(super) const COLUMNS: usize = 10;
 
 /// What one heat map shows.
 pub(super) struct Heat<'a> {
-    pub(super) words: &'a [String],
+    pub(super) words: &'a [&'a str],
     /// Columns, of which those beyond the words stay empty.
     pub(super) columns: usize,
-    /// The number of each row's unit.
-    pub(super) units: &'a [usize],
+    /// The number of each row's unit, from 1.
+    pub(super) units: Vec<usize>,
     /// Value of a row at a word.
     pub(super) value: &'a dyn Fn(usize, usize) -> f32,
     /// The range that all panels share.
@@ -56,27 +46,37 @@ impl Heat<'_> {
 
     /// The picture, once in the common range and once in its own; the page's switch shows one of them.
     pub(super) fn svg(&self, title: &str) -> Markup {
-        let row = if self.units.len() > 24 { 4 } else { 14 };
-        let (width, height) = (LEFT + self.columns * WORD + 60, HEAD + self.units.len() * row + 4);
+        let row = match self.units.len() {
+            ..=24 => 14,
+            25..=200 => 4,
+            _ => 3,
+        };
+        let (width, height) = (LEFT + self.columns * WORD + RIGHT, HEAD + self.units.len() * row + 4);
         let own = self.own();
-        let each = if row < 8 { 16 } else { 1 };
+        let (all, is_numbered) = (row > 8, |unit: usize| unit == 1 || unit.is_multiple_of(10));
+        let units: Vec<String> = self.units.iter().map(ToString::to_string).collect();
         html! {
-            svg.heat role="img" aria-label=(title) width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } {
-                @for (place, word) in self.words.iter().enumerate() {
-                    text.word transform={ "translate(" (LEFT + place * WORD + WORD / 2 + 4) " " (HEAD - 6) ") rotate(-55)" } {
-                        (shortened(word)) title { (word) }
+            div.wide {
+                svg.heat role="img" aria-label=(title) width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
+                    data-left=(LEFT) data-head=(HEAD) data-word=(WORD) data-row=(row) data-words=(self.words.len())
+                    data-units=(units.join(" ")) data-low=(own.0) data-high=(own.1) data-values=(self.values(own)) {
+                    @for (place, word) in self.words.iter().enumerate() {
+                        text.word transform={ "translate(" (LEFT + place * WORD + WORD / 2 + 4) " " (HEAD - 6) ") rotate(-55)" } {
+                            (shortened(word)) title { (word) }
+                        }
                     }
-                }
-                @for (place, unit) in self.units.iter().enumerate().step_by(each) {
-                    text.unit x=(LEFT - 4) y=(HEAD + place * row + if row < 8 { 7 } else { 11 }) { (unit + 1) }
-                }
-                rect.empty x=(LEFT) y=(HEAD) width=(self.columns * WORD) height=(self.units.len() * row) {}
-                @for (class, range) in [("common", self.common), ("own", own)] {
-                    g class=(class) transform={ "translate(" (LEFT) " " (HEAD) ") scale(" (WORD) " " (row) ")" } {
-                        (PreEscaped(self.paths(range)))
+                    @for (place, &unit) in self.units.iter().enumerate().filter(|&(_, &unit)| all || is_numbered(unit)) {
+                        text.unit x=(LEFT - 4) y=(HEAD + place * row + if all { 11 } else { 6 }) { (unit) }
+                    }
+                    rect.empty x=(LEFT) y=(HEAD) width=(self.columns * WORD) height=(self.units.len() * row) {}
+                    @for (class, range) in [("common", self.common), ("own", own)] {
+                        g class=(class) transform={ "translate(" (LEFT) " " (HEAD) ") scale(" (WORD) " " (row) ")" } {
+                            (PreEscaped(self.paths(range)))
+                        }
                     }
                 }
             }
+            div.own.legend { (scale(own)) }
         }
     }
 
@@ -93,6 +93,21 @@ impl Heat<'_> {
             let _ = write!(all, "<path class=\"l{level}\" d=\"{path}\"/>");
             all
         })
+    }
+
+    /// The values for the page's script: row by row, two digits each of base 64, from the smallest value to the largest.
+    fn values(&self, (low, high): (f32, f32)) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const MOST: f32 = 4095.0;
+        let mut text = String::with_capacity(2 * self.units.len() * self.words.len());
+        for row in 0..self.units.len() {
+            for word in 0..self.words.len() {
+                let part = if high > low { ((self.value)(row, word) - low) / (high - low) } else { 0.0 };
+                let step = (part * MOST).round() as usize;
+                text.extend([step / 64, step % 64].map(|digit| char::from(DIGITS[digit])));
+            }
+        }
+        text
     }
 }
 
@@ -112,50 +127,71 @@ fn shortened(word: &str) -> String {
     }
 }
 
-/// The styles of the levels.
-pub(super) fn styles() -> String {
-    (0..LEVELS).fold(String::new(), |mut css, level| {
-        let [r, g, b] = colour(level);
-        let _ = write!(css, ".l{level}{{fill:rgb({r} {g} {b})}}");
-        css
-    })
-}
-
-fn colour(level: usize) -> [u8; 3] {
-    let place = level as f64 * (SCALE.len() - 1) as f64 / (LEVELS - 1) as f64;
-    let (below, part) = ((place as usize).min(SCALE.len() - 2), place - (place as usize).min(SCALE.len() - 2) as f64);
-    std::array::from_fn(|i| {
-        let (a, b) = (f64::from(SCALE[below][i]), f64::from(SCALE[below + 1][i]));
-        (a + (b - a) * part).round() as u8
-    })
+/// The scale of the range that all heat maps share.
+pub(super) fn legend(range: (f32, f32)) -> Markup {
+    html! { div.common.legend { (scale(range)) } }
 }
 
 /// The scale with the ends of a range.
-pub(super) fn legend((low, high): (f32, f32)) -> Markup {
+fn scale((low, high): (f32, f32)) -> Markup {
     html! {
-        p.legend {
-            span { (format!("{low:.2}")) }
-            svg width="170" height="12" role="img" aria-label="colour scale" {
-                @for level in 0..LEVELS { rect class={ "l" (level) } x=(level * 10) y="0" width="10" height="12" {} }
-            }
-            span { (format!("{high:.2}")) }
+        span { (format!("{low:.2}")) }
+        svg width="136" height="10" role="img" aria-label="colour scale" {
+            @for level in 0..LEVELS { rect class={ "l" (level) } x=(level * 8) y="0" width="8" height="10" {} }
         }
+        span { (format!("{high:.2}")) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::page::STYLE;
     use super::*;
+
+    /// The colour of a level in page.css.
+    fn colour(level: usize) -> [f64; 3] {
+        let (_, rest) = STYLE.split_once(&format!(".l{level} {{ fill: rgb(")).expect("a colour for each level");
+        let (numbers, _) = rest.split_once(')').expect("an end");
+        let mut numbers = numbers.split(' ').map(|number| number.parse().expect("a number"));
+        std::array::from_fn(|_| numbers.next().expect("three numbers"))
+    }
 
     #[test]
     fn a_larger_value_is_lighter() {
-        let lightness =
-            |level| colour(level).map(f64::from).into_iter().zip([0.2, 0.7, 0.1]).map(|(x, w)| x * w).sum::<f64>();
+        let lightness = |level| colour(level).into_iter().zip([0.2, 0.7, 0.1]).map(|(x, w)| x * w).sum::<f64>();
         for level in 1..LEVELS {
-            assert!(lightness(level) > lightness(level - 1), "{level}");
+            assert!(lightness(level) > lightness(level - 1) + 4.0, "{level}");
         }
         assert_eq!((level(-1.0, (-1.0, 1.0)), level(0.0, (-1.0, 1.0)), level(1.0, (-1.0, 1.0))), (0, 8, 16));
         assert_eq!(level(9.0, (-1.0, 1.0)), 16);
         assert_eq!(level(0.5, (0.5, 0.5)), 8, "one value only");
+    }
+
+    /// Machado, Oliveira and Fernandes 2009: what a reader without the red or the green receptor sees, full severity.
+    #[test]
+    fn a_colour_blind_reader_sees_the_same_order() {
+        let kinds = [
+            [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+            [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+            [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+        ];
+        for kind in kinds {
+            let seen = |level: usize| {
+                let colour = colour(level);
+                let part = |row: [f64; 3]| row.into_iter().zip(colour).map(|(a, b)| a * b).sum::<f64>();
+                kind.map(part).into_iter().zip([0.2, 0.7, 0.1]).map(|(x, w)| x * w).sum::<f64>()
+            };
+            assert!((1..LEVELS).all(|level| seen(level) > seen(level - 1) + 3.0));
+        }
+    }
+
+    #[test]
+    fn nothing_is_drawn_after_the_end_and_the_script_gets_the_values() {
+        let value = |row: usize, word: usize| [[-1.0, 1.0], [0.0, 0.5]][row][word];
+        let heat = Heat { words: &["a", "<b>"], columns: 5, units: vec![3, 7], value: &value, common: (-2.0, 2.0) };
+        let svg = heat.svg("two words").into_string();
+        assert_eq!(svg.matches("h1v1h-1z").count(), 2 * 4, "two words of two units, in both ranges");
+        assert!(svg.contains("data-units=\"3 7\"") && svg.contains("data-values=\"AA//f/v/\""), "{svg}");
+        assert!(svg.contains("&lt;b&gt;") && !svg.contains("<b>"));
     }
 }

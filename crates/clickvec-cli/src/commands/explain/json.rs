@@ -1,7 +1,9 @@
 //! What programs read.
 
 use clickvec::encoder::Direction;
-use clickvec::explain::{DirectionCounts, Evidence, Keywords, Match, Panel, SharedUnit, TextView, WordShares};
+use clickvec::explain::{
+    DirectionCounts, Evidence, Keywords, Match, Panel, SharedUnit, TextView, WordPair, WordShares,
+};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -77,6 +79,16 @@ pub(super) struct JsonMatch<'a> {
     shared: Vec<JsonUnit>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     maximum: Vec<JsonUnit>,
+    /// The pairs of words through which the texts match; they sum to the score.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pairs: Vec<JsonPairOfWords>,
+}
+
+#[derive(Serialize)]
+struct JsonPairOfWords {
+    query_word: usize,
+    title_word: usize,
+    share: f64,
 }
 
 pub(super) fn direction(direction: Direction) -> &'static str {
@@ -152,6 +164,11 @@ pub(super) fn of_match<'a>(
         };
         units.iter().take(top).map(unit).collect()
     };
+    let pair = |pair: &WordPair| JsonPairOfWords {
+        query_word: pair.query_word,
+        title_word: pair.title_word,
+        share: pair.share,
+    };
     JsonMatch {
         model,
         encoder,
@@ -161,5 +178,6 @@ pub(super) fn of_match<'a>(
         units: &found.units,
         shared: units(&found.shared),
         maximum: units(&found.maximum),
+        pairs: found.word_pairs().iter().map(pair).collect(),
     }
 }

@@ -6,6 +6,7 @@ mod heat;
 mod json;
 mod keywords;
 mod matches;
+mod models;
 mod neighbours;
 mod page;
 mod rank;
@@ -14,17 +15,15 @@ mod topics;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::explain::KeywordOptions;
 use clickvec::internals::files;
-use clickvec::model::{Model, Side};
-use maud::Markup;
+use clickvec::internals::text::words;
+use clickvec::model::Side;
 
 use crate::answer::Answer;
 use crate::{input, output};
-
-/// The model's file in an index.
-const MODEL_OF_INDEX: &str = "model.safetensors";
+use models::{Models, Named, OneModel};
 
 /// Show what a model sees: why a title matches a query, which words are keywords, what a cell stands for.
 #[derive(clap::Args)]
@@ -42,30 +41,6 @@ enum What {
     Neighbours(neighbours::Args),
     Rank(rank::Args),
     Errors(errors::Args),
-}
-
-/// Which models look.
-#[derive(clap::Args)]
-struct Models {
-    /// The model that `clickvec train` wrote; several stand side by side.
-    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
-    model: Vec<PathBuf>,
-
-    /// The model of an index that `clickvec index` wrote.
-    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
-    index: Option<PathBuf>,
-}
-
-/// One model that looks.
-#[derive(clap::Args)]
-struct OneModel {
-    /// The model that `clickvec train` wrote.
-    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
-    model: Option<PathBuf>,
-
-    /// The model of an index that `clickvec index` wrote.
-    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
-    index: Option<PathBuf>,
 }
 
 /// What a keyword is.
@@ -91,7 +66,7 @@ struct Form {
     #[arg(long)]
     json: bool,
 
-    /// Write a page too: one file that needs no network and no script.
+    /// Write a page too: one file that needs no network, and can be read without its script.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -107,56 +82,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         What::Rank(args) => rank::run(&args),
         What::Errors(args) => errors::run(&args),
     }
-}
-
-/// A model and what it is called.
-struct Named {
-    name: String,
-    model: Model,
-}
-
-impl Models {
-    fn load(&self) -> Result<Vec<Named>> {
-        match &self.index {
-            Some(index) => Ok(vec![load_of_index(index)?]),
-            None => self.model.iter().map(|path| load(path)).collect(),
-        }
-    }
-
-    fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.model.iter().chain(&self.index)
-    }
-}
-
-impl OneModel {
-    fn load(&self) -> Result<Named> {
-        match (&self.index, &self.model) {
-            (Some(index), _) => load_of_index(index),
-            (None, Some(model)) => load(model),
-            (None, None) => unreachable!("one of them is required"),
-        }
-    }
-
-    fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.model.iter().chain(&self.index)
-    }
-}
-
-fn load(path: &Path) -> Result<Named> {
-    Ok(Named { name: name_of(path), model: Model::load(path)? })
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-fn load_of_index(index: &Path) -> Result<Named> {
-    ensure!(
-        index.is_dir(),
-        "{}: expected the folder of an index, which `clickvec index` writes; for a model's file there is `--model`",
-        index.display()
-    );
-    Ok(Named { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
 }
 
 impl KeywordFlags {
@@ -180,9 +105,9 @@ impl Form {
     }
 
     /// Writes the page, if one is wanted; it is made only then.
-    fn write_page(&self, page: impl FnOnce() -> Markup) -> Result<()> {
+    fn write_page(&self, page: impl FnOnce() -> String) -> Result<()> {
         let Some(html) = &self.html else { return Ok(()) };
-        files::write_bytes_atomically(html, page().into_string().as_bytes())?;
+        files::write_bytes_atomically(html, page().as_bytes())?;
         output::note(format_args!("{}: written", html.display()));
         Ok(())
     }
@@ -204,6 +129,23 @@ impl SideFlag {
             SideFlag::Title => Side::Title,
         }
     }
+}
+
+/// The one word of an argument.
+fn one_word(text: &str) -> Result<String> {
+    match &words(text)[..] {
+        [word] => Ok(word.clone()),
+        found => bail!("expected one word, found {} in `{}`", found.len(), output::printable(text)),
+    }
+}
+
+/// Texts of the command line, then those of a file.
+fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
+    let mut texts = given.to_vec();
+    if let Some(file) = file {
+        texts.extend(lines(file)?);
+    }
+    Ok(texts)
 }
 
 /// All lines of a file that are not empty, `-` for standard input.

@@ -2,22 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::explain::{Explainer, Neighbour, Neighbours, Space};
 use clickvec::internals::text::words;
-use maud::{Markup, html};
+use clickvec::ranker::{self, FileKind};
+use clickvec::tables::TITLE;
+use maud::html;
 use serde::Serialize;
 
+use super::models::name_of;
 use super::{Form, OneModel, SideFlag, page};
 use crate::answer::Answer;
-use crate::{output, table};
+use crate::{input, output, table};
+
+/// The titles' file in an index.
+const TITLES_OF_INDEX: &str = "titles.tsv";
 
 /// Show the words most similar to a word: in the input layer (what its spelling means) and in the embedding (what it
 /// means as a text of its own).
 ///
-/// A model knows letter trigrams and no list of words, so the words come from a file.
+/// A model knows letter trigrams and no list of words, so the words come from a file, or from the titles of an index. A
+/// ranker that `evaluate --save-rankers` wrote is asked for its own vectors of its own words, if it has some: doc2vec
+/// (`dm=1`), lsa, vectors, skip-thought.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -27,9 +35,9 @@ pub(super) struct Args {
     #[arg(value_name = "WORD")]
     word: String,
 
-    /// Texts whose words are compared, one a line; `-` for standard input.
+    /// Texts whose words are compared, one a line; `-` for standard input [default: an index's titles, a ranker's words].
     #[arg(long, value_name = "FILE")]
-    words: PathBuf,
+    words: Option<PathBuf>,
 
     /// Which half of the model reads them.
     #[arg(long, value_enum, default_value_t = SideFlag::Query)]
@@ -46,7 +54,7 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Line<'a> {
     word: &'a str,
-    space: &'static str,
+    space: &'a str,
     neighbours: Vec<JsonNeighbour<'a>>,
 }
 
@@ -58,27 +66,17 @@ struct JsonNeighbour<'a> {
 
 const SPACES: [(&str, Space); 2] = [("input layer", Space::Input), ("embedding", Space::Embedding)];
 
+/// A name, and the words that are near in it.
+type Near = (String, Vec<Neighbour>);
+
 /// Shows the neighbours; no, if there are none.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    args.form.check(args.model.files().chain([&args.words]))?;
-    let found = words(&args.word);
-    let [word] = &found[..] else {
-        bail!("expected one word, found {} in `{}`", found.len(), output::printable(&args.word));
+    args.form.check(args.model.files().chain(&args.words))?;
+    let word = &super::one_word(&args.word)?;
+    let spaces = match &args.model.model {
+        Some(path) if !path.is_dir() && FileKind::of(path)? != FileKind::Model => of_ranker(args, path, word)?,
+        _ => of_model(args, word)?,
     };
-    let model = args.model.load()?;
-    let mut vocabulary: BTreeSet<String> = super::lines(&args.words)?.iter().flat_map(|line| words(line)).collect();
-    vocabulary.insert(word.clone());
-    let vocabulary: Vec<String> = vocabulary.into_iter().collect();
-    let explainer = Explainer::new(&model.model);
-    let nearest =
-        |space| Neighbours::new(&explainer, args.side.side(), space, vocabulary.clone()).nearest(word, args.top);
-    let mut spaces: Vec<(&str, Vec<Neighbour>)> = Vec::new();
-    for (name, space) in SPACES {
-        let Some(nearest) = nearest(space) else {
-            bail!("expected a word of which the model knows a letter trigram, found `{}`", output::printable(word));
-        };
-        spaces.push((name, nearest));
-    }
     let mut out = output::stdout();
     if args.form.json {
         for (space, neighbours) in &spaces {
@@ -87,7 +85,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         }
     } else {
         let mut rows = table::plain();
-        rows.set_header(["input layer", "", "embedding", ""]);
+        rows.set_header(spaces.iter().flat_map(|(name, _)| [name.as_str(), ""]));
         for place in 0..spaces[0].1.len() {
             rows.add_row(spaces.iter().flat_map(|(_, nearest)| {
                 let near = &nearest[place];
@@ -101,20 +99,77 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(if spaces[0].1.is_empty() { Answer::No } else { Answer::Done })
 }
 
+fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
+    let texts = match (&args.words, &args.model.index) {
+        (Some(path), _) => super::lines(path)?,
+        (None, Some(index)) => {
+            let titles = input::titles(&index.join(TITLES_OF_INDEX), TITLE)?;
+            titles.into_iter().map(|title| title.title).collect()
+        }
+        (None, None) => bail!(
+            "expected `--words FILE`: a model knows letter trigrams and no list of words, so the words to compare come from \
+             a file of texts"
+        ),
+    };
+    let model = args.model.load()?;
+    let mut vocabulary: BTreeSet<String> = texts.iter().flat_map(|line| words(line)).collect();
+    vocabulary.insert(word.to_owned());
+    let vocabulary: Vec<String> = vocabulary.into_iter().collect();
+    let explainer = Explainer::new(&model.model);
+    let mut spaces = Vec::new();
+    for (name, space) in SPACES {
+        let near = Neighbours::new(&explainer, args.side.side(), space, vocabulary.clone());
+        let Some(nearest) = near.nearest(word, args.top) else {
+            bail!("expected a word of which the model knows a letter trigram, found `{}`", output::printable(word));
+        };
+        spaces.push((name.to_owned(), nearest));
+    }
+    Ok(spaces)
+}
+
+fn of_ranker(args: &Args, path: &Path, word: &str) -> Result<Vec<Near>> {
+    let wanted = args.words.as_deref().map(super::lines).transpose()?;
+    let wanted = wanted.map(|lines| {
+        let mut all: BTreeSet<String> = lines.iter().flat_map(|line| words(line)).collect();
+        all.insert(word.to_owned());
+        all.into_iter().collect::<Vec<_>>()
+    });
+    let ranker = ranker::load(path)?;
+    let Some(near) = Neighbours::of_ranker(ranker.as_ref(), wanted.as_deref()) else {
+        bail!(
+            "{}: expected a model, or a ranker with vectors of words (doc2vec with dm=1, lsa, vectors, skip-thought), found \
+             {}, which has none",
+            path.display(),
+            ranker.name()
+        );
+    };
+    let Some(nearest) = near.nearest(word, args.top) else {
+        bail!("expected a word that {} knows, found `{}`", ranker.name(), output::printable(word));
+    };
+    let name = name_of(path);
+    let name = if name == ranker.name() { name } else { format!("{name} ({})", ranker.name()) };
+    Ok(vec![(name, nearest)])
+}
+
 fn json_neighbour(neighbour: &Neighbour) -> JsonNeighbour<'_> {
     JsonNeighbour { word: &neighbour.word, cosine: neighbour.cosine }
 }
 
-fn page_of(word: &str, spaces: &[(&str, Vec<Neighbour>)]) -> Markup {
+fn page_of(word: &str, spaces: &[Near]) -> String {
     let body = html! {
-        @for (space, neighbours) in spaces {
-            h2 { (space) }
-            table {
-                @for near in neighbours {
-                    tr { td { (near.word) } (page::share(f64::from(near.cosine), 1.0)) }
+        @if spaces.len() > 1 {
+            p.note { "The input layer knows spelling; the embedding knows what was clicked." }
+        }
+        div.sides {
+            @for (space, neighbours) in spaces {
+                div {
+                    h3 { (space) }
+                    table {
+                        @for near in neighbours { tr { td { (near.word) } (page::share(f64::from(near.cosine), 1.0)) } }
+                    }
                 }
             }
         }
     };
-    page::page(&format!("Words near {word}"), false, body)
+    page::page(&format!("Words near {word}"), false, &body)
 }

@@ -1,29 +1,30 @@
 //! The parts of pages that several explanations have: a text with its keywords, its heat maps, its cells over time.
 
-use clickvec::encoder::{Direction, State};
+use clickvec::encoder::{Direction, Quantity, State};
 use clickvec::explain::{Evidence, Keywords, Panel, TextView};
 use maud::{Markup, html};
 
-use super::heat::{Heat, legend};
+use super::heat::{COLUMNS, Heat, legend};
+use super::page;
 
-/// The range of colours that all panels of some texts share: as far below zero as above.
-pub(super) fn common_range<'a>(texts: impl IntoIterator<Item = &'a TextView>) -> (f32, f32) {
-    range(texts.into_iter().flat_map(|text| &text.panels))
+/// A text of a page, with its keywords if it has any, and what the page calls it.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) name: &'a str,
+    pub(super) view: &'a TextView,
+    pub(super) keywords: Option<&'a Keywords>,
 }
 
-/// That of the activations alone.
-pub(super) fn activation_range<'a>(texts: impl IntoIterator<Item = &'a TextView>) -> (f32, f32) {
-    range(texts.into_iter().flat_map(TextView::activations))
-}
-
+/// The range of colours that panels share: as far below zero as above.
 fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> (f32, f32) {
     let values = panels.flat_map(|panel| &panel.values);
     let largest = values.fold(0.0f32, |largest, value| largest.max(value.abs()));
     (-largest, largest)
 }
 
+/// Whether there is a picture of a text's words.
 pub(super) fn has_heat(text: &TextView) -> bool {
-    !text.panels.is_empty()
+    text.panels.iter().any(|panel| panel.units > 0)
 }
 
 /// A text, its keywords underlined and bold.
@@ -41,93 +42,133 @@ pub(super) fn text(text: &TextView, keywords: Option<&Keywords>) -> Markup {
     }
 }
 
-/// Reads `input gate, backward`.
-fn name(panel: &Panel) -> String {
-    match panel.quantity.direction {
-        Direction::Forward => panel.quantity.state.to_string(),
-        Direction::Backward => format!("{}, read from the end", panel.quantity.state),
+/// Reads `input gate, read from the end`.
+fn name(quantity: Quantity) -> String {
+    match quantity.direction {
+        Direction::Forward => quantity.state.to_string(),
+        Direction::Backward => format!("{}, read from the end", quantity.state),
     }
 }
 
-/// All states over the words, as heat maps of so many columns.
-pub(super) fn heat_maps(text: &TextView, columns: usize, common: (f32, f32)) -> Markup {
-    let words: Vec<String> = text.words.iter().map(|word| word.text.clone()).collect();
+/// Everything inside, word by word: the most active cells over the words (LSTM paper, fig. 6, 11, 12), then all states
+/// (fig. 4, 5, 8–10), each state of all texts next to each other and in one range of colours.
+pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
+    if !texts.iter().any(|text| has_heat(text.view)) {
+        return html! {};
+    }
+    let all = range(texts.iter().flat_map(|text| &text.view.panels));
+    let active = range(texts.iter().flat_map(|text| text.view.activations()));
+    let mut states: Vec<Quantity> = Vec::new();
+    for panel in texts.iter().flat_map(|text| &text.view.panels) {
+        if !states.contains(&panel.quantity) {
+            states.push(panel.quantity);
+        }
+    }
+    // In the papers' pictures all texts have ten columns.
+    let most = texts.iter().map(|text| text.view.words.len()).max().unwrap_or(0);
+    let columns = |view: &TextView| view.words.len().max(most.min(COLUMNS));
+    let has_cells = texts.iter().any(|text| matches!(text.keywords.map(|k| &k.evidence), Some(Evidence::Changes(_))));
     html! {
-        div.panels {
-            @for panel in &text.panels {
-                @let units: Vec<usize> = (0..panel.units).collect();
-                @let value = |row: usize, word: usize| panel.at(word)[row];
-                @let heat = Heat { words: &words, columns, units: &units, value: &value, common };
+        h3 { "Inside, word by word" }
+        p.note { "A row is a cell, a column a word; light is high, dark is low, and nothing is drawn after a text’s end." }
+        p { (page::switch()) }
+        @if has_cells {
+            h4 { "The most active cells after the last word: their activation at each word" }
+            (legend(active))
+            div.maps { @for text in texts { (active_cells(text, columns(text.view), active)) } }
+        }
+        h4 { "All cells" }
+        (legend(all))
+        div.states {
+            @for &quantity in &states {
                 div {
-                    h3 { (name(panel)) }
-                    div.wide { (heat.svg(&format!("{} of {}", name(panel), text.text))) }
-                    @if panel.units > 0 { div.own-legend { (legend(own(panel))) } }
-                }
-            }
-        }
-    }
-}
-
-fn own(panel: &Panel) -> (f32, f32) {
-    panel.values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)))
-}
-
-/// The most active cells over the words (LSTM paper, fig. 6).
-pub(super) fn active_cells(text: &TextView, keywords: &Keywords, columns: usize, common: (f32, f32)) -> Markup {
-    let Evidence::Changes(counts) = &keywords.evidence else { return html! {} };
-    let words: Vec<String> = text.words.iter().map(|word| word.text.clone()).collect();
-    html! {
-        div.panels {
-            @for counts in counts {
-                @if let Some(panel) = text.panel(State::Activation.read(counts.direction)) {
-                    @let value = |row: usize, word: usize| panel.at(word)[counts.cells[row]];
-                    @let heat = Heat { words: &words, columns, units: &counts.cells, value: &value, common };
-                    div {
-                        h3 { "the most active cells, " (name(panel)) }
-                        div.wide { (heat.svg(&format!("most active cells of {}", text.text))) }
-                        div.common { (legend(common)) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The table of the papers: cells that each word changed, or units that it won.
-pub(super) fn counts_table(text: &TextView, keywords: &Keywords) -> Markup {
-    html! {
-        div.wide {
-            table {
-                tr { th {} @for word in &text.words { th { (word.text) } } }
-                @match &keywords.evidence {
-                    Evidence::Changes(directions) => @for counts in directions {
-                        tr {
-                            td { (super::keywords::row_name(counts)) }
-                            @for (place, count) in counts.counts().enumerate() {
-                                td.n {
-                                    @match count {
-                                        None => "-",
-                                        Some(count) if keywords.is_keyword[place] => b.key { (count) },
-                                        Some(count) => (count),
-                                    }
-                                }
+                    h4 { (name(quantity)) }
+                    div.maps {
+                        @for text in texts {
+                            @if let Some(panel) = text.view.panel(quantity).filter(|panel| panel.units > 0) {
+                                (heat_map(text, panel, columns(text.view), all))
                             }
                         }
-                    },
-                    Evidence::Winners(winners) => tr {
-                        td { "units won of the " (winners.len()) " most active" }
-                        @for place in 0..text.words.len() {
-                            td.n { (winners.iter().filter(|winner| winner.word == place).count()) }
-                        }
-                    },
-                }
-                @if !keywords.input_gate.is_empty() {
-                    tr {
-                        td { "mean input gate" }
-                        @for gate in &keywords.input_gate { td.n { (format!("{gate:.2}")) } }
                     }
                 }
             }
         }
     }
+}
+
+fn words_of(view: &TextView) -> Vec<&str> {
+    view.words.iter().map(|word| word.text.as_str()).collect()
+}
+
+fn heat_map(text: &Shown<'_>, panel: &Panel, columns: usize, common: (f32, f32)) -> Markup {
+    let words = words_of(text.view);
+    let value = |row: usize, word: usize| panel.at(word)[row];
+    let heat = Heat { words: &words, columns, units: (1..=panel.units).collect(), value: &value, common };
+    html! {
+        div {
+            span.note { (text.name) }
+            (heat.svg(&format!("{} of {}", name(panel.quantity), text.view.text)))
+        }
+    }
+}
+
+fn active_cells(text: &Shown<'_>, columns: usize, common: (f32, f32)) -> Markup {
+    let Some(Evidence::Changes(counts)) = text.keywords.map(|keywords| &keywords.evidence) else { return html! {} };
+    let words = words_of(text.view);
+    html! {
+        @for counts in counts {
+            @if let Some(panel) = text.view.panel(State::Activation.read(counts.direction)).filter(|panel| panel.units > 0) {
+                @let value = |row: usize, word: usize| panel.at(word)[counts.cells[row]];
+                @let units = counts.cells.iter().map(|cell| cell + 1).collect();
+                @let heat = Heat { words: &words, columns, units, value: &value, common };
+                div {
+                    span.note { (text.name) @if counts.direction == Direction::Backward { ", read from the end" } }
+                    (heat.svg(&format!("most active cells of {}", text.view.text)))
+                }
+            }
+        }
+    }
+}
+
+/// The table of the papers: cells that each word changed, or units that it won; words in columns, rows named after
+/// `head`. Counts of `at_least` are bold, as in the paper, those of keywords underlined too.
+pub(super) fn counts_rows(head: &str, text: &TextView, keywords: &Keywords, at_least: usize) -> Markup {
+    let named = |row: &str| if head.is_empty() { row.to_owned() } else { format!("{head}: {row}") };
+    html! {
+        @match &keywords.evidence {
+            Evidence::Changes(directions) => @for counts in directions {
+                tr {
+                    td { (named(&super::keywords::row_name(counts))) }
+                    @for (place, count) in counts.counts().enumerate() {
+                        td.n {
+                            @match count {
+                                None => "-",
+                                Some(count) if keywords.is_keyword[place] => b.key { (count) },
+                                Some(count) if count >= at_least => b { (count) },
+                                Some(count) => (count),
+                            }
+                        }
+                    }
+                }
+            },
+            Evidence::Winners(winners) => tr {
+                td { (named(&format!("units won of the {} most active", winners.len()))) }
+                @for place in 0..text.words.len() {
+                    @let won = winners.iter().filter(|winner| winner.word == place).count();
+                    td.n { @if keywords.is_keyword[place] { b.key { (won) } } @else { (won) } }
+                }
+            },
+        }
+        @if !keywords.input_gate.is_empty() {
+            tr {
+                td { (named("mean input gate")) }
+                @for gate in &keywords.input_gate { td.n { (format!("{gate:.2}")) } }
+            }
+        }
+    }
+}
+
+/// The words of a text over columns.
+pub(super) fn words_row(text: &TextView) -> Markup {
+    html! { tr { th {} @for word in &text.words { th.n { (word.text) } } } }
 }

@@ -13,7 +13,7 @@ use super::corpus::{Corpus, WordLists};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_table::{TextReader, TextTable};
-use super::{Ranker, SystemRanker};
+use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
@@ -239,6 +239,13 @@ impl Ranker for Doc2Vec {
         let query = self.vector(&mut reader, &mut scratch, query);
         let cosine = |title: &&str| f64::from(score(&query, &self.vector(&mut reader, &mut scratch, title)));
         titles.iter().map(cosine).collect()
+    }
+
+    /// Those that stand for a word in a context; a bag of words (`dm=0`) keeps none.
+    fn word_vectors(&self) -> Option<WordTable<'_>> {
+        let vectors = self.network.inputs.as_slice().into();
+        let table = WordTable { words: &self.vocabulary, vectors, dimension: self.options.size };
+        self.options.memory.then_some(table)
     }
 }
 

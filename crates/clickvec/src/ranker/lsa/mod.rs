@@ -8,7 +8,7 @@ use self::svd::{Singular, Sparse, singular_vectors};
 use super::corpus::{Corpus, UNKNOWN, WordLists, WordReader};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, System, Values, Watch};
-use super::{Ranker, SystemRanker};
+use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use crate::text::{Interner, WordId};
@@ -242,6 +242,13 @@ impl Ranker for Lsa {
             if length > 0.0 { f64::from(dot(&of_query, &of_title)) / length } else { 0.0 }
         };
         titles.iter().map(cosine).collect()
+    }
+
+    /// Σ_k⁻ʷ U_kᵀ of a text that is the word alone, up to its length.
+    fn word_vectors(&self) -> Option<WordTable<'_>> {
+        let scaled = |row: &[f32]| row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect::<Vec<f32>>();
+        let vectors = self.left.chunks_exact(self.dimensions().max(1)).flat_map(scaled).collect();
+        Some(WordTable { words: &self.vocabulary, vectors, dimension: self.dimensions() })
     }
 }
 

@@ -16,7 +16,7 @@ mod train;
 use super::corpus::{UNKNOWN, WordReader};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Resources, System, Values, Watch};
-use super::{Ranker, SystemRanker};
+use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
@@ -268,6 +268,14 @@ impl Ranker for SkipThought {
         // Each part has length 1.
         let parts = self.parts.len() as f64;
         (1..texts.len()).map(|title| f64::from(score(vectors.row(0), vectors.row(title))) / parts).collect()
+    }
+
+    /// The rows of all parts' tables, one after the other.
+    fn word_vectors(&self) -> Option<WordTable<'_>> {
+        let rows = |word: usize| self.parts.iter().flat_map(move |part| part.table.row(word).iter().copied());
+        let vectors = (0..self.vocabulary.len()).flat_map(rows).collect();
+        let dimension = self.parts.iter().map(|part| part.table.columns()).sum();
+        Some(WordTable { words: &self.vocabulary, vectors, dimension })
     }
 }
 

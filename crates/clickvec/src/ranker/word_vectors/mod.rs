@@ -10,7 +10,7 @@ use super::corpus::Corpus;
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_table::{TextReader, TextTable};
-use super::{Ranker, SystemRanker};
+use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::text::Interner;
 
@@ -150,6 +150,11 @@ impl Ranker for WordVectors {
             if product > 0.0 { dot(&query, &title) / product } else { 0.0 }
         };
         titles.iter().map(cosine).collect()
+    }
+
+    fn word_vectors(&self) -> Option<WordTable<'_>> {
+        let Vectors { dimension, vocabulary, words, .. } = &self.vectors;
+        Some(WordTable { words: vocabulary, vectors: words.as_slice().into(), dimension: *dimension })
     }
 }
 

@@ -1,24 +1,28 @@
 //! `clickvec explain topics`: what each cell stands for (LSTM paper, table III).
 
+mod page;
+
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clickvec::explain::{CellTopic, Explainer, KeywordOptions, Topics};
+use clickvec::explain::{CellTopic, Explainer, KeywordOptions, QueryTopics, Topics};
 use clickvec::model::Side;
-use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{Form, OneModel, page};
+use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::{output, table};
 
 /// Show what each cell stands for: the keywords that it collects over many queries.
 ///
 /// For each query, its most active cells collect the words that change them by more than the threshold (of a CLSM: the
-/// words that win them); the word that is read first is left out. A cell's purity is the mean of its words' pointwise mutual information with it, in bits: 0 if it
-/// collects words as they come.
+/// words that win them); the word that is read first is left out. A cell's purity is the mean of its words' pointwise
+/// mutual information with it, in bits: 0 if it collects words as they come.
+///
+/// `--table` shows queries in rows and cells in columns instead, as table III of the LSTM paper does.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -40,9 +44,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = super::at_least_one)]
     words: usize,
 
-    /// How many queries the page shows as the paper's table does.
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    rows: usize,
+    /// Show the paper's table: a row for each query, a column for each cell, and the words that the cell collects.
+    #[arg(long)]
+    table: bool,
+
+    /// How many queries that table shows, here and on the page [default: 20, on the page 200].
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    rows: Option<usize>,
 
     #[command(flatten)]
     form: Form,
@@ -65,6 +73,23 @@ struct JsonWord<'a> {
     information: f64,
 }
 
+/// A row of the paper's table.
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    query: &'a str,
+    cells: Vec<JsonCollected<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonCollected<'a> {
+    cell: usize,
+    words: &'a [String],
+}
+
+/// Rows of the paper's table, and columns that stand next to each other.
+const ROWS: usize = 20;
+const COLUMNS: usize = 6;
+
 /// Shows the cells; no, if none collects a word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain([&args.queries]))?;
@@ -80,14 +105,22 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     };
     let mut out = output::stdout();
     if args.form.json {
-        for cell in &topics.cells {
-            output::json_line(&mut out, &json(cell, &topics, args.words))?;
+        if args.table {
+            for row in topics.table.iter().take(args.rows.unwrap_or(usize::MAX)) {
+                output::json_line(&mut out, &json_row(row))?;
+            }
+        } else {
+            for cell in &topics.cells {
+                output::json_line(&mut out, &json(cell, &topics, args.words))?;
+            }
         }
     } else {
-        output::written(write!(out, "{}", shown(&topics, args)))?;
+        let rows = &topics.table[..args.rows.unwrap_or(ROWS).min(topics.table.len())];
+        let text = if args.table { paper_table(rows, topics.table.len()) } else { shown(&topics, args) };
+        output::written(write!(out, "{text}"))?;
     }
     output::written(out.flush())?;
-    args.form.write_page(|| page_of(&model.name, &topics, args))?;
+    args.form.write_page(|| page::page(&model, &topics, args))?;
     Ok(if topics.cells.is_empty() { Answer::No } else { Answer::Done })
 }
 
@@ -118,7 +151,7 @@ fn words_of(cell: &CellTopic, most: usize) -> String {
 
 fn shown(topics: &Topics, args: &Args) -> String {
     let mut cells = table::plain();
-    cells.set_header(["cell", "queries", "share", "purity", "words, with how often"]);
+    cells.set_header(["cell", "queries", "share", "purity", "words, most telling first, and how often"]);
     for cell in &topics.cells {
         cells.add_row([
             (cell.cell + 1).to_string(),
@@ -141,47 +174,41 @@ fn shown(topics: &Topics, args: &Args) -> String {
     text
 }
 
-fn page_of(model: &str, topics: &Topics, args: &Args) -> Markup {
-    let body = html! {
-        p {
-            (model) ", " (output::counted(topics.queries as u64, "query")) ". Of each query, its " (args.active)
-            " most active cells collect the words that change them by more than " (args.threshold) " of their mean activation. A cell's purity is the "
-            "mean information of its words about it, in bits: 0 if it collects words as they come."
-        }
-        h2 { "Cells" }
-        div.wide {
-            table {
-                tr { th.n { "cell" } th { "name" } th.n { "queries" } th.n { "share" } th.n { "purity" } th { "words" } }
-                @for cell in &topics.cells {
-                    tr id={ "cell" (cell.cell + 1) } {
-                        td.n { (cell.cell + 1) }
-                        td { (cell.name()) }
-                        td.n { (cell.queries) }
-                        td.n { (format!("{:.3}", share(cell, topics))) }
-                        td.n { (format!("{:.2}", cell.purity)) }
-                        td { (words_of(cell, args.words)) }
-                    }
-                }
+fn json_row(row: &QueryTopics) -> JsonRow<'_> {
+    let cells = row.cells.iter().map(|(cell, words)| JsonCollected { cell: *cell, words });
+    JsonRow { query: &row.query, cells: cells.collect() }
+}
+
+/// The cells that collect a word in these rows, in their order.
+fn columns(rows: &[QueryTopics]) -> Vec<usize> {
+    let collecting = rows.iter().flat_map(|row| &row.cells).filter(|(_, words)| !words.is_empty());
+    collecting.map(|&(cell, _)| cell).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// What a cell collects of a query.
+fn collects(row: &QueryTopics, cell: usize) -> &[String] {
+    row.cells.iter().find(|(each, _)| *each == cell).map_or(&[], |(_, words)| words)
+}
+
+/// Queries × cells, some columns at a time, as the paper prints it; a part has no row that would be empty.
+fn paper_table(rows: &[QueryTopics], all: usize) -> String {
+    let mut text = String::new();
+    for cells in columns(rows).chunks(COLUMNS) {
+        let mut part = table::plain();
+        part.set_header(["query".to_owned()].into_iter().chain(cells.iter().map(|cell| format!("cell {}", cell + 1))));
+        for row in rows {
+            if cells.iter().any(|&cell| !collects(row, cell).is_empty()) {
+                let words = |&cell: &usize| output::printable(&collects(row, cell).join(", ")).into_owned();
+                part.add_row([output::printable(&row.query).into_owned()].into_iter().chain(cells.iter().map(words)));
             }
         }
-        h2 { "Queries" }
-        p { "The paper's table, turned: for each query, the words that each of its most active cells collects." }
-        div.wide {
-            table {
-                tr { th { "query" } th { "cells and their words" } }
-                @for query in topics.table.iter().take(args.rows) {
-                    tr {
-                        td { (query.query) }
-                        td {
-                            @for (cell, words) in query.cells.iter().filter(|(_, words)| !words.is_empty()) {
-                                a href={ "#cell" (cell + 1) } { (cell + 1) } " " (words.join(", ")) "; "
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        @if topics.table.len() > args.rows { p.soft { "The first " (args.rows) " of " (topics.table.len()) " queries." } }
-    };
-    page::page("What the cells stand for", false, body)
+        let _ = writeln!(text, "{}\n", table::show(&mut part));
+    }
+    if text.is_empty() {
+        text.push_str("no cell collects a word of these queries\n");
+    }
+    if all > rows.len() {
+        let _ = writeln!(text, "The first {} of {}.", rows.len(), output::counted(all as u64, "query"));
+    }
+    text
 }

@@ -1,28 +1,33 @@
 //! `clickvec explain errors`: a model's worst queries against BM25, by what is hard about them.
 
-use std::fmt::Write as _;
+mod page;
+mod text;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clickvec::eval::{CorpusFiles, Judgments, Metric, read_corpus, score};
-use clickvec::explain::{Difficulty, Outcome, outcomes};
+use clickvec::eval::{
+    CorpusFiles, JudgedQuery, Judgments, LEAST_DIFFERING, Metric, differing_pairs, paired_t_test, read_corpus, score,
+};
+use clickvec::explain::{Difficulty, Outcome, Quantity, outcomes, quantities};
 use clickvec::ranker::{Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::tables::TITLE;
-use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{Form, OneModel, page};
+use super::{Form, OneModel};
 use crate::answer::Answer;
-use crate::{input, output, table};
+use crate::commands::evaluate::probability;
+use crate::{input, output};
 
 /// The metric by which a query is good or bad.
 const METRIC: Metric = Metric::Ndcg10;
 
 /// Show in which queries a model is behind BM25, grouped by what is hard about them, with examples.
 ///
-/// A query may belong to several groups: unseen word (in no title and no clicked query), misspelt (one letter from a
-/// known word), long (six words or more), number, sense (the bad title on top shares a word with a good one), other.
+/// A query may belong to several groups: unseen word (in no title and no click), misspelt (one letter from a known word),
+/// long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (the bad title on top shares a word with
+/// a good one), other.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -60,6 +65,22 @@ impl Group<'_> {
         self.outcomes.iter().filter(|outcome| outcome.model < outcome.other).count()
     }
 
+    /// Those in which the model is behind, worst first.
+    fn worst(&self, most: usize) -> impl Iterator<Item = &Outcome> {
+        self.outcomes.iter().copied().filter(|outcome| outcome.model < outcome.other).take(most)
+    }
+
+    /// The p-value of a paired t-test over the group's queries; nothing where too few differ to test.
+    fn p(&self) -> String {
+        let values =
+            |value: fn(&Outcome) -> f64| self.outcomes.iter().map(|outcome| value(outcome)).collect::<Vec<_>>();
+        let (model, other) = (values(|outcome| outcome.model), values(|outcome| outcome.other));
+        if differing_pairs(&model, &other).is_ok_and(|pairs| pairs < LEAST_DIFFERING) {
+            return String::new();
+        }
+        paired_t_test(&model, &other).map_or(String::new(), |test| probability(test.p))
+    }
+
     fn mean(&self, value: impl Fn(&Outcome) -> f64) -> f64 {
         self.outcomes.iter().map(|outcome| value(outcome)).sum::<f64>() / self.outcomes.len().max(1) as f64
     }
@@ -69,10 +90,19 @@ impl Group<'_> {
 struct Line<'a> {
     query: &'a str,
     difficulties: Vec<&'static str>,
+    unseen: &'a [String],
+    misspelt: Vec<JsonMisspelt<'a>>,
+    numbers: Vec<String>,
     model: f64,
     bm25: f64,
     first: JsonTitle<'a>,
     best: JsonTitle<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonMisspelt<'a> {
+    word: &'a str,
+    known: &'a str,
 }
 
 #[derive(Serialize)]
@@ -107,10 +137,10 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             output::json_line(&mut out, &json(outcome, &judgments))?;
         }
     } else {
-        output::written(write!(out, "{}", shown(&name, &groups(&found), &judgments, args.examples)))?;
+        output::written(write!(out, "{}", text::text(&name, &groups(&found), &judgments, args.examples)))?;
     }
     output::written(out.flush())?;
-    args.form.write_page(|| page_of(&name, &groups(&found), &judgments, args.examples))?;
+    args.form.write_page(|| page::page(&name, &groups(&found), &judgments, args.examples))?;
     Ok(Answer::Done)
 }
 
@@ -131,12 +161,15 @@ fn groups(found: &[Outcome]) -> Vec<Group<'_>> {
     Difficulty::ALL.map(group).into_iter().filter(|group| !group.outcomes.is_empty()).collect()
 }
 
-fn json<'a>(outcome: &Outcome, judgments: &'a Judgments) -> Line<'a> {
+fn json<'a>(outcome: &'a Outcome, judgments: &'a Judgments) -> Line<'a> {
     let query = &judgments.queries[outcome.query];
     let title = |place: usize| JsonTitle { title: &query.titles[place].text, grade: query.titles[place].grade };
     Line {
         query: &query.text,
         difficulties: outcome.difficulties.iter().map(|difficulty| difficulty.name()).collect(),
+        unseen: &outcome.unseen,
+        misspelt: outcome.misspelt.iter().map(|(word, known)| JsonMisspelt { word, known }).collect(),
+        numbers: quantities(&query.text).iter().map(Quantity::to_string).collect(),
         model: outcome.model,
         bm25: outcome.other,
         first: title(outcome.first),
@@ -144,78 +177,39 @@ fn json<'a>(outcome: &Outcome, judgments: &'a Judgments) -> Line<'a> {
     }
 }
 
-fn shown(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> String {
-    let mut rows = table::plain();
-    rows.set_header(["queries that are", "number", name, "bm25", "behind bm25"]);
-    for group in groups {
-        rows.add_row([
-            group.difficulty.name().to_owned(),
-            output::count(group.outcomes.len() as u64),
-            format!("{:.3}", group.mean(|outcome| outcome.model)),
-            format!("{:.3}", group.mean(|outcome| outcome.other)),
-            output::count(group.behind() as u64),
-        ]);
-    }
-    table::align_right(&mut rows, 1..5);
-    let mut text = format!(
-        "{}\n\nMean {}; a query may be in several groups.\n",
-        table::show(&mut rows),
-        METRIC.name().to_uppercase()
-    );
-    for group in groups {
-        let worst = group.outcomes.iter().filter(|outcome| outcome.model < outcome.other).take(examples);
-        for (place, outcome) in worst.enumerate() {
-            if place == 0 {
-                let _ = writeln!(text, "\n{}", group.difficulty.name());
-            }
-            let query = &judgments.queries[outcome.query];
-            let (first, best) = (&query.titles[outcome.first], &query.titles[outcome.best]);
-            let _ = writeln!(
-                text,
-                "  {}  ({:.2}, bm25 {:.2})\n    first  grade {}  {}\n    best   grade {}  {}",
-                output::printable(&query.text),
-                outcome.model,
-                outcome.other,
-                first.grade,
-                output::printable(&first.text),
-                best.grade,
-                output::printable(&best.text)
-            );
+/// What could help with such queries.
+fn advice(difficulty: Difficulty) -> &'static str {
+    match difficulty {
+        Difficulty::UnseenWord => {
+            "no text taught the model these words: a longer log, or `train --titles` with the whole catalogue"
         }
+        Difficulty::Misspelt => "`train --titles` learns from misspelt words too",
+        Difficulty::Long => "BM25 counts every word: fuse both (`evaluate --fusion`), or try more cells",
+        Difficulty::Number => "BM25 tells 3/8 from 1/2, letter trigrams hardly do: fuse both (`evaluate --fusion`)",
+        Difficulty::Sense => "only clicks tell the senses apart: look at both titles with `explain match`",
+        Difficulty::Other => "look at the examples with `explain match` and `explain rank`",
     }
-    text
 }
 
-fn page_of(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> Markup {
-    let body = html! {
-        div.wide {
-            table {
-                tr { th { "queries that are" } th.n { "number" } th.n { (name) } th.n { "bm25" } th.n { "behind bm25" } }
-                @for group in groups {
-                    tr {
-                        td { (group.difficulty.name()) }
-                        td.n { (group.outcomes.len()) }
-                        td.n { (format!("{:.3}", group.mean(|outcome| outcome.model))) }
-                        td.n { (format!("{:.3}", group.mean(|outcome| outcome.other))) }
-                        td.n { (group.behind()) }
-                    }
-                }
+/// What is hard about a query in this group, in its own words; nothing where the group says it all.
+fn detail(difficulty: Difficulty, outcome: &Outcome, query: &JudgedQuery) -> String {
+    match difficulty {
+        Difficulty::UnseenWord => outcome.unseen.join(", "),
+        Difficulty::Misspelt => {
+            let pair = |(word, known): &(String, String)| format!("{word} for {known}?");
+            outcome.misspelt.iter().map(pair).collect::<Vec<_>>().join(", ")
+        }
+        Difficulty::Number => {
+            let of = |text: &str| quantities(text).iter().map(Quantity::to_string).collect::<Vec<_>>().join(", ");
+            let (asked, first) = (of(&query.text), of(&query.titles[outcome.first].text));
+            let best = of(&query.titles[outcome.best].text);
+            let said = |text: String| if text.is_empty() { "no number".to_owned() } else { text };
+            if asked.is_empty() {
+                String::new()
+            } else {
+                format!("asks {asked}; first has {}; best has {}", said(first), said(best))
             }
         }
-        p.soft { "Mean " (METRIC.name().to_uppercase()) "; a query may be in several groups." }
-        @for group in groups {
-            h2 { (group.difficulty.name()) }
-            @for outcome in group.outcomes.iter().filter(|outcome| outcome.model < outcome.other).take(examples) {
-                @let query = &judgments.queries[outcome.query];
-                p {
-                    b.text { (query.text) } " " span.soft { (format!("{:.2}, bm25 {:.2}", outcome.model, outcome.other)) }
-                    @for (what, place) in [("first", outcome.first), ("best", outcome.best)] {
-                        br; (what) ", grade " (query.titles[place].grade) ": " span.text { (query.titles[place].text) }
-                    }
-                }
-            }
-            @if group.behind() == 0 { p.soft { "The model is behind BM25 in none of them." } }
-        }
-    };
-    page::page(&format!("Where {name} is behind BM25"), false, body)
+        Difficulty::Long | Difficulty::Sense | Difficulty::Other => String::new(),
+    }
 }

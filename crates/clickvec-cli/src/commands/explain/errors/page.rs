@@ -1,0 +1,54 @@
+//! A model's worst queries as a page.
+
+use clickvec::eval::Judgments;
+use maud::html;
+
+use super::super::page as frame;
+use super::{Group, METRIC, advice, detail};
+
+/// The page.
+pub(super) fn page(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> String {
+    let body = html! {
+        div.wide {
+            table {
+                tr {
+                    th { "queries with" } th.n { "number" } th.n { (name) } th.n { "bm25" } th.n { "difference" } th.n { "p" }
+                    th.n { "behind bm25" }
+                }
+                @for group in groups {
+                    @let (model, other) = (group.mean(|outcome| outcome.model), group.mean(|outcome| outcome.other));
+                    tr {
+                        td { a href={ "#" (group.difficulty.name().replace(' ', "-")) } { (group.difficulty.name()) } }
+                        td.n { (group.outcomes.len()) }
+                        td.n { (format!("{model:.3}")) }
+                        td.n { (format!("{other:.3}")) }
+                        td.n { (format!("{:+.3}", model - other)) }
+                        td.n { (group.p()) }
+                        td.n { (group.behind()) }
+                    }
+                }
+            }
+        }
+        p.note {
+            "Mean " (METRIC.name().to_uppercase()) "; a query may be in several groups; p: paired t-test over a group’s queries, not corrected."
+        }
+        @for group in groups {
+            h2 id=(group.difficulty.name().replace(' ', "-")) { (group.difficulty.name()) }
+            @if group.behind() == 0 { p.soft { "The model is behind BM25 in none of them." } }
+            @else { p.note { (advice(group.difficulty)) } }
+            @for outcome in group.worst(examples) {
+                @let query = &judgments.queries[outcome.query];
+                @let detail = detail(group.difficulty, outcome, query);
+                h3.text { (query.text) " " span.soft { (format!("{:.2}, bm25 {:.2}", outcome.model, outcome.other)) } }
+                @if !detail.is_empty() { p { (detail) } }
+                @for (what, place) in [("first", outcome.first), ("best", outcome.best)] {
+                    p.pair {
+                        span.soft { (what) ", " (query.titles[place].grade) }
+                        span.text { (query.titles[place].text) }
+                    }
+                }
+            }
+        }
+    };
+    frame::page(&format!("Where {name} is behind BM25"), false, &body)
+}

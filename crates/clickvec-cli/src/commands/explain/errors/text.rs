@@ -1,0 +1,61 @@
+//! A model's worst queries for a terminal.
+
+use std::fmt::Write as _;
+
+use clickvec::eval::Judgments;
+
+use super::{Group, METRIC, advice, detail};
+use crate::{output, table};
+
+/// The groups, then the worst examples of each.
+pub(super) fn text(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> String {
+    let mut rows = table::plain();
+    rows.set_header(["queries with", "number", name, "bm25", "difference", "p", "behind bm25"]);
+    for group in groups {
+        let (model, other) = (group.mean(|outcome| outcome.model), group.mean(|outcome| outcome.other));
+        rows.add_row([
+            group.difficulty.name().to_owned(),
+            output::count(group.outcomes.len() as u64),
+            format!("{model:.3}"),
+            format!("{other:.3}"),
+            format!("{:+.3}", model - other),
+            group.p(),
+            output::count(group.behind() as u64),
+        ]);
+    }
+    table::align_right(&mut rows, 1..7);
+    let mut text = format!(
+        "{}\n\nMean {}; a query may be in several groups; p: paired t-test over a group's queries, not corrected\n",
+        table::show(&mut rows),
+        METRIC.name().to_uppercase()
+    );
+    for group in groups {
+        for (place, outcome) in group.worst(examples).enumerate() {
+            if place == 0 {
+                let _ = writeln!(text, "\n{}\n  ({})", group.difficulty.name(), advice(group.difficulty));
+            }
+            let query = &judgments.queries[outcome.query];
+            let (first, best) = (&query.titles[outcome.first], &query.titles[outcome.best]);
+            let detail = detail(group.difficulty, outcome, query);
+            let _ = writeln!(
+                text,
+                "\n  {}  ({:.2}, bm25 {:.2})",
+                output::printable(&query.text),
+                outcome.model,
+                outcome.other
+            );
+            if !detail.is_empty() {
+                let _ = writeln!(text, "    {}", output::printable(&detail));
+            }
+            let _ = writeln!(
+                text,
+                "    first  grade {}  {}\n    best   grade {}  {}",
+                first.grade,
+                output::printable(&first.text),
+                best.grade,
+                output::printable(&best.text)
+            );
+        }
+    }
+    text
+}

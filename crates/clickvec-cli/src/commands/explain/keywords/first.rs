@@ -1,0 +1,183 @@
+//! Queries next to the title that a search ranks first, with the keywords of both (CLSM paper, table 8).
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anyhow::Result;
+use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView};
+use clickvec::model::Side;
+use clickvec::search::Searcher;
+use clickvec::tables::{TITLE, Title};
+use maud::html;
+use serde::Serialize;
+
+use super::{Args, Named, Seen, what_is_counted};
+use crate::answer::Answer;
+use crate::commands::explain::json::{self, JsonText};
+use crate::commands::explain::{page, sections};
+use crate::{input, output, table};
+
+/// A query with the title that comes first.
+struct Row {
+    query: Seen,
+    /// `None` if nothing was found.
+    first: Option<First>,
+}
+
+struct First {
+    id: String,
+    score: f32,
+    title: Seen,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    model: &'a str,
+    encoder: String,
+    threshold: f32,
+    query: JsonText<'a>,
+    first: Option<JsonFirst<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFirst<'a> {
+    id: &'a str,
+    score: f32,
+    title: JsonText<'a>,
+}
+
+/// Shows the queries and their titles; no, if none was found.
+pub(super) fn run(args: &Args, models: &[Named], queries: &[String], options: &KeywordOptions) -> Result<Answer> {
+    let titles: Vec<Title> = match &args.titles {
+        Some(path) => input::titles(path, TITLE)?,
+        None => Vec::new(),
+    };
+    let mut out = output::stdout();
+    let mut all: Vec<Vec<Row>> = Vec::new();
+    for model in models {
+        let searcher = match &args.models.index {
+            Some(index) => Searcher::open(index)?,
+            None => Searcher::encode(&model.model, titles.iter().cloned())?,
+        };
+        let rows = rows(model, &searcher, queries, options)?;
+        if args.form.json {
+            for row in &rows {
+                output::json_line(&mut out, &json(model, row, options))?;
+            }
+        } else {
+            let gap = if all.is_empty() { "" } else { "\n" };
+            output::written(write!(out, "{gap}{}", shown(model, &rows, options)))?;
+        }
+        all.push(rows);
+    }
+    output::written(out.flush())?;
+    args.form.write_page(|| page_of(models, &all, options))?;
+    let any = all.iter().flatten().any(|row| row.first.is_some());
+    Ok(if any { Answer::Done } else { Answer::No })
+}
+
+fn rows(model: &Named, searcher: &Searcher, queries: &[String], options: &KeywordOptions) -> Result<Vec<Row>> {
+    let explainer = Explainer::new(&model.model);
+    let seen = |view: TextView| Seen { keywords: view.keywords(options), view };
+    let answers = searcher.search_batch(queries, 1)?;
+    let row = |(query, answer): (&String, &clickvec::search::Answer<'_>)| Row {
+        query: seen(explainer.text(Side::Query, query)),
+        first: answer.results().first().map(|found| First {
+            id: found.id.to_owned(),
+            score: found.score,
+            title: seen(explainer.text(Side::Title, found.title)),
+        }),
+    };
+    Ok(queries.iter().zip(&answers).map(row).collect())
+}
+
+fn json<'a>(model: &'a Named, row: &'a Row, options: &KeywordOptions) -> Line<'a> {
+    let text = |seen: &'a Seen| json::text(&seen.view, seen.keywords.as_ref(), None, false);
+    Line {
+        model: &model.name,
+        encoder: model.model.encoder_config().to_string(),
+        threshold: options.threshold,
+        query: text(&row.query),
+        first: row.first.as_ref().map(|first| JsonFirst {
+            id: &first.id,
+            score: first.score,
+            title: text(&first.title),
+        }),
+    }
+}
+
+/// The words of a text, keywords between asterisks.
+fn marked(seen: &Seen) -> String {
+    let is_keyword =
+        |place: usize| seen.keywords.as_ref().is_some_and(|keywords: &Keywords| keywords.is_keyword[place]);
+    let words = seen.view.words.iter().enumerate().map(|(place, word)| match is_keyword(place) {
+        true => format!("*{}*", word.text),
+        false => word.text.clone(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Why a search finds nothing.
+fn nothing(query: &Seen) -> &'static str {
+    if query.view.words.is_empty() {
+        "nothing: the query has no word"
+    } else {
+        "nothing: the model knows no word of the query"
+    }
+}
+
+fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
+    let mut lines = table::plain();
+    lines.set_header(["query", "score", "the title that a search ranks first"]);
+    for row in rows {
+        let (score, title) = match &row.first {
+            Some(first) => (format!("{:.3}", first.score), marked(&first.title)),
+            None => (String::new(), nothing(&row.query).to_owned()),
+        };
+        lines.add_row([marked(&row.query), score, title]);
+    }
+    table::align_right(&mut lines, 1..2);
+    let mut text = format!("{}\n\n{}\n", model.title(), table::show(&mut lines));
+    let config = model.model.encoder_config();
+    if config.is_recurrent() {
+        let _ = writeln!(
+            text,
+            "\n*keyword*: changes at least {} of the {} most active cells by more than {} of their mean activation",
+            options.at_least, options.cells, options.threshold
+        );
+    } else if config.kind() == "clsm" {
+        let _ = writeln!(text, "\n*keyword*: wins one of the {} most active units of the maximum", options.units);
+    } else {
+        let _ = writeln!(text, "\n{}", super::NO_STATES);
+    }
+    text
+}
+
+fn page_of(models: &[Named], all: &[Vec<Row>], options: &KeywordOptions) -> String {
+    let body = html! {
+        (what_is_counted(models, options))
+        @for (model, rows) in models.iter().zip(all) {
+            h2 { (model.title()) }
+            div.wide {
+                table {
+                    thead { tr { th { "query" } th.n { "score" } th { "the title that a search ranks first" } } }
+                    tbody {
+                        @for row in rows {
+                            tr {
+                                td.long { (sections::text(&row.query.view, row.query.keywords.as_ref())) }
+                                @match &row.first {
+                                    Some(first) => {
+                                        td.n { (format!("{:.3}", first.score)) }
+                                        td.long { (sections::text(&first.title.view, first.title.keywords.as_ref())) }
+                                    }
+                                    None => { td {} td.long.soft { (nothing(&row.query)) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    page::page("Queries and the titles that come first", false, &body)
+}

@@ -1,0 +1,311 @@
+//! `clickvec explain match`: why a title matches a query.
+
+mod page;
+mod text;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+use clickvec::explain::{Evidence, Explainer, Keywords, Match, SharedUnit, TextView, WordShares};
+use clickvec::internals::tables::{Line, TableReader};
+use clickvec::tables::{Skipped, TITLE};
+use serde::Serialize;
+
+use super::json::{self, JsonMatch};
+use super::{Form, KeywordFlags, Models, Named};
+use crate::answer::Answer;
+use crate::{input, output};
+
+/// Show why a title matches a query: what each word and each cell brings to the score, and the keywords of both.
+///
+/// Several models are shown next to each other, with the grade that a person gave.
+///
+/// The score is the cosine of the two vectors. Cells share it out exactly. A word's share has two definitions: `along` is
+/// how far the vector moves towards the other text while the word is read (sums to the score, depends on the order);
+/// `without` is how much the score falls when the word is left out (does not sum to the score).
+#[derive(clap::Args)]
+#[command(override_usage = "clickvec explain match --model MODEL [OPTIONS] QUERY TITLE\n       \
+    clickvec explain match --model MODEL [OPTIONS] --judged FILE\n       \
+    clickvec explain match --model MODEL [OPTIONS] --pairs FILE")]
+pub(super) struct Args {
+    #[command(flatten)]
+    models: Models,
+
+    /// The query.
+    #[arg(value_name = "QUERY", requires = "title")]
+    query: Option<String>,
+
+    /// The title.
+    #[arg(value_name = "TITLE")]
+    title: Option<String>,
+
+    /// Explain every pair of a test set, a table with the columns query, title and grade.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "pairs"])]
+    judged: Option<PathBuf>,
+
+    /// Explain every pair of a table with the columns query and title.
+    #[arg(long, value_name = "FILE", conflicts_with = "query")]
+    pairs: Option<PathBuf>,
+
+    /// What a person says of the pair, 0 to 4, to stand beside the scores; `--judged` has it.
+    #[arg(long, value_name = "GRADE", requires = "query", value_parser = clap::value_parser!(u8).range(0..=4))]
+    grade: Option<u8>,
+
+    /// How many pairs of a file to explain; 0 means all.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+
+    /// How many cells to show, those that bring most.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = super::at_least_one)]
+    top: usize,
+
+    /// JSON only: the states of every word as well.
+    #[arg(long, requires = "json")]
+    states: bool,
+
+    #[command(flatten)]
+    keywords: KeywordFlags,
+
+    #[command(flatten)]
+    form: Form,
+}
+
+/// A query and a title, and perhaps what a person says of them.
+struct Pair {
+    query: String,
+    title: String,
+    grade: Option<u8>,
+}
+
+/// A pair as a model sees it.
+struct Seen {
+    found: Match,
+    keywords: [Option<Keywords>; 2],
+}
+
+#[derive(Serialize)]
+struct JsonPair<'a> {
+    query: &'a str,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grade: Option<u8>,
+    threshold: f32,
+    models: Vec<JsonMatch<'a>>,
+}
+
+/// Explains the pairs.
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.form.check(args.models.files().chain(&args.judged).chain(&args.pairs))?;
+    let models = args.models.load()?;
+    let pairs = args.pairs()?;
+    let options = args.keywords.options();
+    let look = |model: &Named, pair: &Pair| -> Seen {
+        let found = Explainer::new(&model.model).explain(&pair.query, &pair.title);
+        let keywords = [found.query.keywords(&options), found.title.keywords(&options)];
+        Seen { found, keywords }
+    };
+    let mut out = output::stdout();
+    let mut explained = Vec::new();
+    for (number, pair) in pairs.iter().enumerate() {
+        let seen: Vec<Seen> = models.iter().map(|model| look(model, pair)).collect();
+        if args.form.json {
+            let models = models.iter().zip(&seen).map(|(model, seen)| {
+                let keywords = [seen.keywords[0].as_ref(), seen.keywords[1].as_ref()];
+                let encoder = model.model.encoder_config().to_string();
+                json::of_match(&model.name, encoder, &seen.found, keywords, args.states, args.top)
+            });
+            let line = JsonPair {
+                query: &pair.query,
+                title: &pair.title,
+                grade: pair.grade,
+                threshold: options.threshold,
+                models: models.collect(),
+            };
+            output::json_line(&mut out, &line)?;
+        } else {
+            let gap = if number > 0 { "\n" } else { "" };
+            output::written(write!(out, "{gap}{}", text::pair(pair, &models, &seen, args.top)))?;
+        }
+        if args.form.html.is_some() {
+            explained.push(seen);
+        }
+    }
+    if !args.form.json {
+        output::written(write!(out, "\n{}", text::legend(&models, &options)))?;
+    }
+    output::written(out.flush())?;
+    args.form.write_page(|| page::page(&pairs, &models, &explained, args.top, &options))?;
+    Ok(Answer::Done)
+}
+
+impl Args {
+    /// What to explain.
+    fn pairs(&self) -> Result<Vec<Pair>> {
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
+        let pairs: Vec<Pair> = match (&self.query, &self.title, &self.judged, &self.pairs) {
+            (Some(query), Some(title), None, None) => {
+                vec![Pair { query: query.clone(), title: title.clone(), grade: self.grade }]
+            }
+            (None, None, Some(judged), None) => {
+                let judgments = input::judgments(judged, TITLE)?;
+                let pairs = judgments.queries.iter().flat_map(|query| {
+                    let pair = |title: &clickvec::eval::JudgedTitle| Pair {
+                        query: query.text.clone(),
+                        title: title.text.clone(),
+                        grade: Some(title.grade),
+                    };
+                    query.titles.iter().map(pair).collect::<Vec<_>>()
+                });
+                pairs.take(limit).collect()
+            }
+            (None, None, None, Some(path)) => {
+                let mut rows = TableReader::open(path)?;
+                let (query, title) = (rows.require("query")?, rows.require(TITLE)?);
+                let (mut pairs, mut skipped) = (Vec::new(), Skipped::default());
+                while pairs.len() < limit
+                    && let Some(line) = rows.next()?
+                {
+                    match line {
+                        Line::Whole(row) => pairs.push(Pair {
+                            query: row.get(query).unwrap_or_default().to_owned(),
+                            title: row.get(title).unwrap_or_default().to_owned(),
+                            grade: None,
+                        }),
+                        Line::Broken { line, fault } => skipped.add(line, fault),
+                    }
+                }
+                input::note_skipped(path, &skipped);
+                ensure!(!pairs.is_empty(), "{}: expected pairs below the header, found none", path.display());
+                pairs
+            }
+            _ => bail!(
+                "expected a query and a title, or `--judged FILE`, or `--pairs FILE`, found none of them; see \
+                 `clickvec explain match --help`"
+            ),
+        };
+        Ok(pairs)
+    }
+}
+
+impl Seen {
+    /// The units that both texts activate and that bring something, most first: of a CLSM those of its maximum.
+    fn shared(&self, top: usize) -> Vec<&SharedUnit> {
+        let units = if self.found.maximum.is_empty() { &self.found.shared } else { &self.found.maximum };
+        units.iter().filter(|unit| unit.product > 0.0).take(top).collect()
+    }
+
+    /// Whether these units are those of a maximum.
+    fn is_maximum(&self) -> bool {
+        !self.found.maximum.is_empty()
+    }
+
+    /// The query and the title, each with what is known of its words.
+    fn sides(&self) -> [Half<'_>; 2] {
+        let [query, title] = &self.keywords;
+        [
+            Half { name: "query", view: &self.found.query, shares: &self.found.query_words, keywords: query.as_ref() },
+            Half { name: "title", view: &self.found.title, shares: &self.found.title_words, keywords: title.as_ref() },
+        ]
+    }
+}
+
+/// One text of a pair as a model sees it.
+#[derive(Clone, Copy)]
+struct Half<'a> {
+    name: &'static str,
+    view: &'a TextView,
+    shares: &'a WordShares,
+    /// `None` for a model that reads bags of words.
+    keywords: Option<&'a Keywords>,
+}
+
+impl Half<'_> {
+    fn is_keyword(&self, place: usize) -> bool {
+        self.keywords.is_some_and(|keywords| keywords.is_keyword[place])
+    }
+
+    fn has_gates(&self) -> bool {
+        self.keywords.is_some_and(|keywords| !keywords.input_gate.is_empty())
+    }
+
+    /// `7`, of a bidirectional model `7/-`; nothing for bags of words.
+    fn cells(&self, place: usize) -> String {
+        match self.keywords.map(|keywords| &keywords.evidence) {
+            Some(Evidence::Changes(directions)) => {
+                let count = |counts: &clickvec::explain::DirectionCounts| {
+                    counts.assigned[place].as_ref().map_or("-".to_owned(), |cells| cells.len().to_string())
+                };
+                directions.iter().map(count).collect::<Vec<_>>().join("/")
+            }
+            Some(Evidence::Winners(winners)) => {
+                winners.iter().filter(|winner| winner.word == place).count().to_string()
+            }
+            None => String::new(),
+        }
+    }
+
+    /// What [`Half::cells`] counts.
+    fn cells_title(&self) -> &'static str {
+        match self.keywords.map(|keywords| &keywords.evidence) {
+            Some(Evidence::Winners(_)) => "units won",
+            _ => "cells",
+        }
+    }
+
+    fn gate(&self, place: usize) -> String {
+        let gate = self.keywords.and_then(|keywords| keywords.input_gate.get(place));
+        gate.map_or(String::new(), |gate| format!("{gate:.2}"))
+    }
+}
+
+/// Why there is nothing to share out.
+fn nothing(found: &Match) -> Option<String> {
+    [("query", &found.query), ("title", &found.title)].into_iter().find_map(|(side, view)| {
+        if view.words.is_empty() {
+            Some(format!("the {side} has no word: its vector is zero, and so is the score"))
+        } else if view.words.iter().all(|word| !word.known) {
+            Some(format!("the model knows none of the {side}'s words: the score says nothing"))
+        } else {
+            None
+        }
+    })
+}
+
+/// Words beyond those that the model reads, of each text that has some.
+fn cut(found: &Match) -> impl Iterator<Item = String> {
+    let views = [("query", &found.query), ("title", &found.title)].into_iter().filter(|(_, view)| view.cut > 0);
+    views.map(|(side, view)| {
+        format!(
+            "the model reads the first {} words of the {side}; {} are left out",
+            output::count(view.words.len() as u64),
+            output::count(view.cut as u64)
+        )
+    })
+}
+
+/// The pairs of words through which the texts match: `chicago 0.42, hotels ↔ rooms 0.12`; the same words at other places
+/// are added up.
+fn through(found: &Match, most: usize) -> String {
+    let mut shares: Vec<(&str, &str, f64)> = Vec::new();
+    for pair in found.word_pairs() {
+        let (asked, said) = (&found.query.words[pair.query_word].text, &found.title.words[pair.title_word].text);
+        match shares.iter_mut().find(|(query, title, _)| query == asked && title == said) {
+            Some((_, _, share)) => *share += pair.share,
+            None => shares.push((asked, said, pair.share)),
+        }
+    }
+    shares.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let shown = shares.into_iter().filter(|(_, _, share)| *share >= 0.005).take(most);
+    let named =
+        shown.map(
+            |(asked, said, share)| {
+                if asked == said { format!("{asked} {share:.2}") } else { format!("{asked} ↔ {said} {share:.2}") }
+            },
+        );
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn word_at(view: &TextView, place: Option<usize>) -> String {
+    place.and_then(|place| view.words.get(place)).map_or(String::new(), |word| word.text.clone())
+}

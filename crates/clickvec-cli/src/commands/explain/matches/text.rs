@@ -1,0 +1,225 @@
+//! A match for a terminal.
+
+use std::fmt::Write as _;
+
+use clickvec::explain::{KeywordOptions, SharedUnit};
+
+use super::{Half, Named, Pair, Seen, cut, nothing, through, word_at};
+use crate::{output, table};
+
+/// Pairs of words that are named next to the score.
+const PAIRS: usize = 3;
+/// Characters of the longest bar.
+const BAR: f64 = 12.0;
+
+/// A pair as all models see it.
+pub(super) fn pair(pair: &Pair, models: &[Named], seen: &[Seen], top: usize) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "query  {}", output::printable(&pair.query));
+    let _ = writeln!(text, "title  {}", output::printable(&pair.title));
+    if let Some(grade) = pair.grade {
+        let _ = writeln!(text, "grade  {grade}");
+    }
+    match (models, seen) {
+        ([model], [seen]) => push_one(&mut text, model, seen, top),
+        _ => push_several(&mut text, models, seen, top),
+    }
+    text
+}
+
+fn push_one(text: &mut String, model: &Named, seen: &Seen, top: usize) {
+    let through = through(&seen.found, PAIRS);
+    let _ = writeln!(text, "model  {}", model.title());
+    let _ = write!(text, "score  {:.3}", seen.found.score);
+    let _ = if through.is_empty() { writeln!(text) } else { writeln!(text, "  through {through}") };
+    push_warnings(text, "", seen);
+    let _ = writeln!(text, "\n{}", words_of_one(seen));
+    push_units(text, seen, top);
+}
+
+/// Tables V–VIII of the LSTM paper: the models from left to right, here with the shares of the words too.
+fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) {
+    let mut scores = table::plain();
+    scores.set_header(["model", "score", "through", "encoder"]);
+    for (model, seen) in models.iter().zip(seen) {
+        scores.add_row([
+            model.name.clone(),
+            format!("{:.3}", seen.found.score),
+            through(&seen.found, PAIRS),
+            model.model.encoder_config().to_string(),
+        ]);
+    }
+    table::align_right(&mut scores, 1..2);
+    let _ = writeln!(text, "\n{}", table::show(&mut scores));
+    for (model, seen) in models.iter().zip(seen) {
+        push_warnings(text, &format!("{}: ", model.name), seen);
+    }
+    let parts: [(&str, &dyn Fn(&Half<'_>, usize) -> String); 3] = [
+        ("cells or units", &|half, place| {
+            format!("{}{}", if half.is_keyword(place) { "*" } else { "" }, half.cells(place))
+        }),
+        ("along", &|half, place| format!("{:+.3}", half.shares.along[place])),
+        ("without", &|half, place| format!("{:+.3}", half.shares.without[place])),
+    ];
+    for (name, value) in parts {
+        let mut words = table::plain();
+        words.set_header([name, ""].into_iter().chain(models.iter().map(|model| model.name.as_str())));
+        for side in 0..2 {
+            let halves: Vec<Half<'_>> = seen.iter().map(|seen| seen.sides()[side]).collect();
+            // One model may read fewer words than another.
+            let Some(longest) = halves.iter().max_by_key(|half| half.view.words.len()) else { continue };
+            for (place, word) in longest.view.words.iter().enumerate() {
+                let name = if place == 0 { longest.name } else { "" };
+                let cell = |half: &Half<'_>| match place < half.view.words.len() {
+                    true => value(half, place),
+                    false => String::new(),
+                };
+                let cells = halves.iter().map(cell);
+                words.add_row([name.to_owned(), word.text.clone()].into_iter().chain(cells));
+            }
+        }
+        table::align_right(&mut words, 2..2 + models.len());
+        let _ = writeln!(text, "\n{}", table::show(&mut words));
+    }
+    for (model, seen) in models.iter().zip(seen) {
+        if !seen.shared(top).is_empty() {
+            let _ = write!(text, "\n{}:", model.title());
+            push_units(text, seen, top);
+        }
+    }
+}
+
+fn push_warnings(text: &mut String, name: &str, seen: &Seen) {
+    for line in nothing(&seen.found).into_iter().chain(cut(&seen.found)) {
+        let _ = writeln!(text, "{name}{line}");
+    }
+}
+
+/// The words of both texts as one model sees them; no column that this model has nothing for.
+fn words_of_one(seen: &Seen) -> String {
+    let sides = seen.sides();
+    let has_states = sides.iter().any(|half| half.keywords.is_some());
+    let has_gates = sides.iter().any(Half::has_gates);
+    let largest = sides.iter().flat_map(|half| &half.shares.along).fold(0.0f64, |most, share| most.max(share.abs()));
+    let mut words = table::plain();
+    let mut header = vec!["", "word"];
+    if has_states {
+        header.extend(["keyword", sides[0].cells_title()]);
+    }
+    if has_gates {
+        header.push("input gate");
+    }
+    let numbers = if has_states { 3 } else { 2 };
+    let along = header.len();
+    header.extend(["along", "", "without"]);
+    words.set_header(header);
+    for half in &sides {
+        for (place, word) in half.view.words.iter().enumerate() {
+            let name = if word.known { word.text.clone() } else { format!("{} (unknown)", word.text) };
+            let mut row = vec![if place == 0 { half.name.to_owned() } else { String::new() }, name];
+            if has_states {
+                row.extend([if half.is_keyword(place) { "*" } else { "" }.to_owned(), half.cells(place)]);
+            }
+            if has_gates {
+                row.push(half.gate(place));
+            }
+            let share = half.shares.along[place];
+            row.extend([format!("{share:+.3}"), bar(share, largest), format!("{:+.3}", half.shares.without[place])]);
+            words.add_row(row);
+        }
+    }
+    table::align_right(&mut words, numbers..along + 1);
+    table::align_right(&mut words, along + 2..along + 3);
+    table::show(&mut words)
+}
+
+/// A share as a bar: full above zero, light below.
+fn bar(share: f64, largest: f64) -> String {
+    let length = if largest > 0.0 { (share.abs() / largest * BAR).round() as usize } else { 0 };
+    if share < 0.0 { "░" } else { "█" }.repeat(length)
+}
+
+fn push_units(text: &mut String, seen: &Seen, top: usize) {
+    let shared = seen.shared(top);
+    let found = &seen.found;
+    if !shared.is_empty() {
+        let _ = writeln!(text, "\n{}", units_table(seen, &shared));
+    }
+    let sum: f64 = found.units.iter().sum();
+    if seen.is_maximum() {
+        let mut largest: Vec<&SharedUnit> = found.shared.iter().filter(|unit| unit.product > 0.0).collect();
+        largest.truncate(PAIRS);
+        let largest: Vec<String> =
+            largest.iter().map(|unit| format!("{} {:+.3}", unit.unit + 1, unit.product)).collect();
+        let _ = writeln!(
+            text,
+            "These products do not sum to the score; what the {} numbers of the vectors bring does: {sum:.3}, most {}.",
+            found.units.len(),
+            if largest.is_empty() { "0".to_owned() } else { largest.join(", ") }
+        );
+    } else if !shared.is_empty() {
+        let shown: f64 = shared.iter().map(|unit| unit.product).sum();
+        let _ = writeln!(
+            text,
+            "{} of {} numbers of the vectors, together {shown:.3}; all sum to {sum:.3}.",
+            shared.len(),
+            found.units.len()
+        );
+    }
+}
+
+fn units_table(seen: &Seen, shared: &[&SharedUnit]) -> String {
+    let mut units = table::plain();
+    let (unit, product) = if seen.is_maximum() { ("unit of the maximum", "product") } else { ("cell", "share") };
+    let words = shared.iter().any(|unit| unit.query_word.is_some());
+    let mut header = vec![unit, product, "query", "title"];
+    if words {
+        header.extend(["query word", "title word"]);
+    }
+    units.set_header(header);
+    for unit in shared {
+        let mut row = vec![
+            (unit.unit + 1).to_string(),
+            format!("{:+.3}", unit.product),
+            format!("{:+.3}", unit.query),
+            format!("{:+.3}", unit.title),
+        ];
+        if words {
+            row.extend([word_at(&seen.found.query, unit.query_word), word_at(&seen.found.title, unit.title_word)]);
+        }
+        units.add_row(row);
+    }
+    table::align_right(&mut units, 1..4);
+    table::show(&mut units)
+}
+
+/// What the columns mean, once for all pairs.
+pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
+    let mut text = String::from(
+        "along: how far the vector moves towards the other text at the word; sums to the score\n\
+         without: how much the score falls without the word; does not sum to it\n",
+    );
+    let has = |kinds: &[&str]| models.iter().any(|named| kinds.contains(&named.model.encoder_config().kind()));
+    if models.iter().any(|named| named.model.encoder_config().is_recurrent()) {
+        let _ = writeln!(
+            text,
+            "*: a keyword, changes at least {} of the {} most active cells by more than {} of their mean activation;\n   \
+             the word that is read first changes them all and has no count (-)",
+            options.at_least, options.cells, options.threshold
+        );
+    }
+    if has(&["clsm"]) {
+        let _ = writeln!(
+            text,
+            "*: of a clsm, a word that wins one of the {} most active units of the maximum",
+            options.units
+        );
+    }
+    if has(&["rnn"]) {
+        text.push_str("An rnn has no gates: there is no input gate to show.\n");
+    }
+    if has(&["dssm"]) {
+        text.push_str("A dssm reads a bag of words: it has no cells, and no state at a word.\n");
+    }
+    text
+}

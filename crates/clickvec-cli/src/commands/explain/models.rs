@@ -1,0 +1,104 @@
+//! The models that look, and how they are named.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use clickvec::model::Model;
+
+/// The model's file in an index.
+const MODEL_OF_INDEX: &str = "model.safetensors";
+
+/// Which models look.
+#[derive(clap::Args)]
+pub(super) struct Models {
+    /// The model that `clickvec train` wrote; several are shown side by side.
+    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
+    pub(super) model: Vec<PathBuf>,
+
+    /// The model of an index that `clickvec index` wrote.
+    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
+    pub(super) index: Option<PathBuf>,
+}
+
+/// One model that looks.
+#[derive(clap::Args)]
+pub(super) struct OneModel {
+    /// The model that `clickvec train` wrote.
+    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
+    pub(super) model: Option<PathBuf>,
+
+    /// The model of an index that `clickvec index` wrote.
+    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
+    pub(super) index: Option<PathBuf>,
+}
+
+/// A model and what it is called.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) model: Model,
+}
+
+impl Named {
+    /// Reads `lstm (lstm, 96 cells)`.
+    pub(super) fn title(&self) -> String {
+        format!("{} ({})", self.name, self.model.encoder_config())
+    }
+}
+
+impl Models {
+    /// All of them. Two of the same name are told apart by their paths.
+    pub(super) fn load(&self) -> Result<Vec<Named>> {
+        let mut models = match &self.index {
+            Some(index) => vec![load_of_index(index)?],
+            None => self.model.iter().map(|path| load(path)).collect::<Result<_>>()?,
+        };
+        let names: Vec<String> = models.iter().map(|named| named.name.clone()).collect();
+        for (named, path) in models.iter_mut().zip(&self.model) {
+            if names.iter().filter(|&name| *name == named.name).count() > 1 {
+                named.name = path.display().to_string();
+            }
+        }
+        Ok(models)
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.model.iter().chain(&self.index)
+    }
+}
+
+impl OneModel {
+    pub(super) fn load(&self) -> Result<Named> {
+        match (&self.index, &self.model) {
+            (Some(index), _) => load_of_index(index),
+            (None, Some(model)) => load(model),
+            (None, None) => unreachable!("one of them is required"),
+        }
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.model.iter().chain(&self.index)
+    }
+}
+
+fn load(path: &Path) -> Result<Named> {
+    ensure!(
+        !path.is_dir(),
+        "{}: expected a model's file, found a folder; for an index there is `--index`",
+        path.display()
+    );
+    Ok(Named { name: name_of(path), model: Model::load(path)? })
+}
+
+/// A file's name without its ending.
+pub(super) fn name_of(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn load_of_index(index: &Path) -> Result<Named> {
+    ensure!(
+        index.is_dir(),
+        "{}: expected the folder of an index, which `clickvec index` writes; for a model's file there is `--model`",
+        index.display()
+    );
+    Ok(Named { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
+}

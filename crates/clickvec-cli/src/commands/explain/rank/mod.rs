@@ -1,0 +1,186 @@
+//! `clickvec explain rank`: why one title stands above another, by words and by vectors.
+
+mod page;
+mod place;
+mod text;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clickvec::explain::Match;
+use clickvec::internals::text::words;
+use clickvec::tables::Title;
+use serde::Serialize;
+
+use super::{Form, OneModel};
+use crate::answer::Answer;
+use crate::output;
+
+/// Show why one title stands above another: what each word of the query brings to BM25 and to the vectors' cosine, and
+/// what both bring to their sum.
+///
+/// The sum is the fusion `z-score` with equal weights: each score less its mean over all titles, divided by its standard
+/// deviation. An index's vectors are read; without one, all titles are encoded first.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: OneModel,
+
+    /// Without an index: the titles, a table with the columns id and title.
+    #[arg(long, value_name = "FILE", required_unless_present = "index", conflicts_with = "index")]
+    titles: Option<PathBuf>,
+
+    /// The query.
+    #[arg(value_name = "QUERY")]
+    query: String,
+
+    /// How many titles to show.
+    #[arg(long, short = 'k', value_name = "N", default_value_t = 5, value_parser = super::at_least_one)]
+    top: usize,
+
+    /// Compare these titles instead of the best ones, by their ids, separated by commas.
+    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "top")]
+    ids: Vec<String>,
+
+    #[command(flatten)]
+    form: Form,
+}
+
+/// A title with what its place is made of.
+struct Placed {
+    /// Its place by the sum, from 1.
+    rank: usize,
+    title: Title,
+    /// What words and vectors bring to the sum.
+    parts: [f64; 2],
+    bm25: f64,
+    /// What each word of the query brings to BM25.
+    lexical: Vec<f64>,
+    found: Match,
+}
+
+/// The titles that are shown, best first.
+struct Ranked {
+    query: String,
+    words: Vec<String>,
+    model: String,
+    titles: Vec<Placed>,
+    /// The number of all titles.
+    of: usize,
+    /// What one point of BM25 and of the cosine adds to the sum.
+    scales: [f64; 2],
+}
+
+impl Placed {
+    fn sum(&self) -> f64 {
+        self.parts.iter().sum()
+    }
+
+    /// What each word of the query brings to the cosine; a word that the model leaves out brings nothing.
+    fn along(&self, place: usize) -> f64 {
+        self.found.query_words.along.get(place).copied().unwrap_or(0.0)
+    }
+}
+
+/// Why a title stands above the next one: each difference as it is in the sum.
+struct Gap<'a> {
+    above: &'a Placed,
+    below: &'a Placed,
+    /// Of words and of vectors.
+    parts: [f64; 2],
+    /// Of each word of the query, the same two.
+    words: Vec<[f64; 2]>,
+}
+
+impl Ranked {
+    fn gaps(&self) -> Vec<Gap<'_>> {
+        let gap = |pair: &'_ [Placed]| -> ([f64; 2], Vec<[f64; 2]>) {
+            let (above, below) = (&pair[0], &pair[1]);
+            let word = |place: usize| {
+                [
+                    (above.lexical[place] - below.lexical[place]) * self.scales[0],
+                    (above.along(place) - below.along(place)) * self.scales[1],
+                ]
+            };
+            let parts = [0, 1].map(|part| above.parts[part] - below.parts[part]);
+            (parts, (0..self.words.len()).map(word).collect())
+        };
+        self.titles
+            .windows(2)
+            .map(|pair| {
+                let (parts, words) = gap(pair);
+                Gap { above: &pair[0], below: &pair[1], parts, words }
+            })
+            .collect()
+    }
+}
+
+impl Gap<'_> {
+    fn sum(&self) -> f64 {
+        self.parts.iter().sum()
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    rank: usize,
+    id: &'a str,
+    title: &'a str,
+    sum: f64,
+    words_part: f64,
+    vectors_part: f64,
+    bm25: f64,
+    cosine: f32,
+    query: Vec<JsonWord<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonWord<'a> {
+    word: &'a str,
+    bm25: f64,
+    along: f64,
+    without: f64,
+}
+
+/// Shows the titles; no, if the query has no word.
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.form.check(args.model.files().chain(&args.titles))?;
+    if words(&args.query).is_empty() {
+        output::note(format_args!("`{}`: expected words, found none", output::printable(&args.query)));
+        return Ok(Answer::No);
+    }
+    let ranked = place::place(args)?;
+    let mut out = output::stdout();
+    if args.form.json {
+        for placed in &ranked.titles {
+            output::json_line(&mut out, &json(placed, &ranked.words))?;
+        }
+    } else {
+        output::written(write!(out, "{}", text::text(&ranked)))?;
+    }
+    output::written(out.flush())?;
+    args.form.write_page(|| page::page(&ranked))?;
+    Ok(Answer::Done)
+}
+
+fn json<'a>(placed: &'a Placed, query: &'a [String]) -> Line<'a> {
+    let shares = &placed.found.query_words;
+    let word = |(place, word): (usize, &'a String)| JsonWord {
+        word,
+        bm25: placed.lexical[place],
+        along: placed.along(place),
+        without: shares.without.get(place).copied().unwrap_or(0.0),
+    };
+    Line {
+        rank: placed.rank,
+        id: &placed.title.id,
+        title: &placed.title.title,
+        sum: placed.sum(),
+        words_part: placed.parts[0],
+        vectors_part: placed.parts[1],
+        bm25: placed.bm25,
+        cosine: placed.found.score,
+        query: query.iter().enumerate().map(word).collect(),
+    }
+}

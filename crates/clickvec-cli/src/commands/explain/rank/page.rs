@@ -1,0 +1,57 @@
+//! The order of titles as a page.
+
+use maud::{Markup, html};
+
+use super::super::page as frame;
+use super::text::why;
+use super::{Placed, Ranked};
+use crate::output;
+
+/// The page.
+pub(super) fn page(ranked: &Ranked) -> String {
+    let titles = &ranked.titles;
+    let largest = titles.iter().flat_map(|placed| placed.parts).fold(0.0f64, |largest, part| largest.max(part.abs()));
+    let gaps = ranked.gaps();
+    let body = html! {
+        p.pair { span.soft { "query" } b.text { (ranked.query) } }
+        p.soft { (ranked.model) "; " (output::counted(ranked.of as u64, "title")) }
+        p.note {
+            "The sum has two parts of equal weight, words (BM25) and vectors (the cosine): each less its mean over all titles, divided by "
+            "its standard deviation. What a word brings to the cosine is its share " i { "along" } " the query. Bars below zero are hollow."
+        }
+        @for (place, placed) in titles.iter().enumerate() {
+            h2.text { (placed.rank) ". " (placed.title.title) }
+            p.soft { (placed.title.id) }
+            div.wide {
+                table {
+                    tr { th { "sum" } td.n { b { (format!("{:+.3}", placed.sum())) } } td {} }
+                    tr { td { "words" } (frame::share(placed.parts[0], largest)) }
+                    tr { td { "vectors" } (frame::share(placed.parts[1], largest)) }
+                }
+            }
+            (by_word(placed, &ranked.words))
+            @if let Some(gap) = gaps.get(place) { p { (why(ranked, gap)) } }
+        }
+    };
+    frame::page("Why this order", false, &body)
+}
+
+fn by_word(placed: &Placed, words: &[String]) -> Markup {
+    html! {
+        div.wide {
+            table {
+                tr { th { "word of the query" } @for word in words { th.n { (word) } } th.n { "together" } }
+                tr {
+                    td { "BM25" }
+                    @for part in &placed.lexical { td.n { (format!("{part:.2}")) } }
+                    td.n { (format!("{:.2}", placed.bm25)) }
+                }
+                tr {
+                    td { "cosine (along)" }
+                    @for place in 0..words.len() { td.n { (format!("{:+.3}", placed.along(place))) } }
+                    td.n { (format!("{:.3}", placed.found.score)) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The places of titles by the sum of words and vectors.
+
+use anyhow::{Result, ensure};
+use clickvec::explain::Explainer;
+use clickvec::internals::text::words;
+use clickvec::model::Model;
+use clickvec::ranker::{Corpus, FusionMethod, fuse};
+use clickvec::search::{Answer, Searcher};
+use clickvec::tables::{TITLE, Title};
+
+use super::super::errors::bm25;
+use super::{Args, Placed, Ranked};
+use crate::{input, output};
+
+/// How much words and vectors count in the sum.
+const WEIGHT: f64 = 0.5;
+
+/// The titles that are asked for, best first.
+pub(super) fn place(args: &Args) -> Result<Ranked> {
+    let named = args.model.load()?;
+    let (query, query_words) = (args.query.as_str(), words(&args.query));
+    let (titles, cosines) = match &args.model.index {
+        Some(index) => of_index(&Searcher::open(index)?, query)?,
+        None => of_titles(args, &named.model, query)?,
+    };
+    ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
+    if cosines.iter().all(|&cosine| cosine == 0.0) {
+        output::note("the model knows no word of the query: only BM25 says anything");
+    }
+    let mut corpus = Corpus::default();
+    titles.iter().for_each(|title| corpus.add_title(&title.title));
+    let lexical = bm25(&corpus)?;
+    let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
+    let by_words = lexical.score(query, &texts);
+    let part = |scores: &[f64]| fuse(&[scores], &[WEIGHT], FusionMethod::ZScore);
+    let parts = [part(&by_words), part(&cosines)];
+    let sum = |title: usize| parts[0][title] + parts[1][title];
+    let mut order: Vec<usize> = (0..titles.len()).collect();
+    order.sort_by(|&a, &b| sum(b).total_cmp(&sum(a)).then(a.cmp(&b)));
+    let wanted: Vec<(usize, usize)> =
+        (1..).zip(order).filter(|&(rank, title)| is_wanted(args, rank, &titles[title])).collect();
+    for id in &args.ids {
+        ensure!(
+            wanted.iter().any(|&(_, title)| titles[title].id == *id),
+            "expected ids of titles, found none for `{}`",
+            output::printable(id)
+        );
+    }
+    let explainer = Explainer::new(&named.model);
+    let shown: Vec<&str> = wanted.iter().map(|&(_, title)| texts[title]).collect();
+    // BM25 is a sum over the query's words.
+    let of_words: Vec<Vec<f64>> = query_words.iter().map(|word| lexical.score(word, &shown)).collect();
+    let placed = |(row, &(rank, title)): (usize, &(usize, usize))| Placed {
+        rank,
+        title: titles[title].clone(),
+        parts: [parts[0][title], parts[1][title]],
+        bm25: by_words[title],
+        lexical: of_words.iter().map(|scores| scores[row]).collect(),
+        found: explainer.explain(query, texts[title]),
+    };
+    Ok(Ranked {
+        query: query.to_owned(),
+        model: named.title(),
+        titles: wanted.iter().enumerate().map(placed).collect(),
+        of: titles.len(),
+        scales: [scale(&by_words, &parts[0]), scale(&cosines, &parts[1])],
+        words: query_words,
+    })
+}
+
+fn is_wanted(args: &Args, rank: usize, title: &Title) -> bool {
+    if args.ids.is_empty() { rank <= args.top } else { args.ids.contains(&title.id) }
+}
+
+/// The titles of an index with the cosines of its vectors.
+fn of_index(searcher: &Searcher, query: &str) -> Result<(Vec<Title>, Vec<f64>)> {
+    let title = |position: usize| searcher.title(position as u32);
+    let titles: Vec<Title> = (0..searcher.len())
+        .filter_map(title)
+        .map(|(id, title)| Title { id: id.to_owned(), title: title.to_owned() })
+        .collect();
+    let mut cosines = vec![0.0; titles.len()];
+    if let Answer::Found(found) = searcher.search(query, titles.len())? {
+        for found in found {
+            cosines[found.position as usize] = f64::from(found.score);
+        }
+    }
+    Ok((titles, cosines))
+}
+
+/// The titles of a table with the cosines of the vectors that the model gives them.
+fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec<f64>)> {
+    let path = args.titles.as_ref().expect("required without an index");
+    let titles = input::titles(path, TITLE)?;
+    let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
+    let known = model.dictionary().knows_a_word(query);
+    let scores = if known { Explainer::new(model).scores(query, &texts) } else { vec![0.0; titles.len()] };
+    Ok((titles, scores.into_iter().map(f64::from).collect()))
+}
+
+/// What one point of a score adds to the sum: the parts are the scores less their mean, times this.
+fn scale(scores: &[f64], parts: &[f64]) -> f64 {
+    let extreme = |best: fn(f64, f64) -> bool| {
+        (0..scores.len()).reduce(|a, b| if best(scores[b], scores[a]) { b } else { a }).unwrap_or(0)
+    };
+    let (most, least) = (extreme(|b, a| b > a), extreme(|b, a| b < a));
+    match (scores.get(most), scores.get(least)) {
+        (Some(high), Some(low)) if high > low => (parts[most] - parts[least]) / (high - low),
+        _ => 0.0,
+    }
+}

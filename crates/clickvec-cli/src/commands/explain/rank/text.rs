@@ -1,0 +1,85 @@
+//! The order of titles for a terminal.
+
+use std::fmt::Write as _;
+
+use super::{Gap, Placed, Ranked};
+use crate::{output, table};
+
+/// The titles, what each word brings, and why each stands above the next.
+pub(super) fn text(ranked: &Ranked) -> String {
+    let mut rows = table::plain();
+    rows.set_header(["", "sum", "words", "vectors", "bm25", "cosine", "title"]);
+    for placed in &ranked.titles {
+        rows.add_row([
+            placed.rank.to_string(),
+            format!("{:+.2}", placed.sum()),
+            format!("{:+.2}", placed.parts[0]),
+            format!("{:+.2}", placed.parts[1]),
+            format!("{:.2}", placed.bm25),
+            format!("{:.3}", placed.found.score),
+            output::printable(&placed.title.title).into_owned(),
+        ]);
+    }
+    table::align_right(&mut rows, 0..6);
+    let mut text = format!(
+        "query  {}\nmodel  {}; {}\n\n{}\n",
+        output::printable(&ranked.query),
+        ranked.model,
+        output::counted(ranked.of as u64, "title"),
+        table::show(&mut rows)
+    );
+    let parts: [(&str, &dyn Fn(&Placed, usize) -> String); 2] = [
+        ("to BM25", &|placed, place| format!("{:.2}", placed.lexical[place])),
+        ("to the cosine", &|placed, place| format!("{:+.3}", placed.along(place))),
+    ];
+    for (name, value) in parts {
+        let _ = writeln!(text, "\nWhat each word of the query brings {name}\n");
+        let mut by_word = table::plain();
+        let words = ranked.words.iter().map(|word| output::printable(word).into_owned());
+        by_word.set_header(std::iter::once(String::new()).chain(words));
+        for placed in &ranked.titles {
+            let cells = (0..ranked.words.len()).map(|place| value(placed, place));
+            by_word.add_row(std::iter::once(placed.rank.to_string()).chain(cells));
+        }
+        table::align_right(&mut by_word, 0..ranked.words.len() + 1);
+        let _ = writeln!(text, "{}", table::show(&mut by_word));
+    }
+    let gaps = ranked.gaps();
+    if !gaps.is_empty() {
+        text.push_str("\nWhy each stands above the next, as differences of the sum\n\n");
+    }
+    for gap in &gaps {
+        let _ = writeln!(text, "{}", why(ranked, gap));
+    }
+    text.push_str(
+        "\nsum: of words (BM25) and vectors (cosine), each less its mean over all titles, divided by its standard\n\
+         deviation, times a half\n",
+    );
+    text
+}
+
+/// Reads `1 above 2 by 0.37: words +0.20 (hotels +0.20), vectors +0.17 (hotels +0.20, in -0.03)`.
+pub(super) fn why(ranked: &Ranked, gap: &Gap<'_>) -> String {
+    let part = |part: usize| {
+        let mut words: Vec<(&String, f64)> = ranked
+            .words
+            .iter()
+            .zip(gap.words.iter().map(|word| word[part]))
+            .filter(|(_, x)| x.abs() >= 0.005)
+            .collect();
+        words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let words: Vec<String> =
+            words.iter().map(|(word, difference)| format!("{} {difference:+.2}", output::printable(word))).collect();
+        if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+    };
+    format!(
+        "{} above {} by {:.2}: words {:+.2}{}, vectors {:+.2}{}",
+        gap.above.rank,
+        gap.below.rank,
+        gap.sum(),
+        gap.parts[0],
+        part(0),
+        gap.parts[1],
+        part(1)
+    )
+}

@@ -1,0 +1,149 @@
+//! Cells, words and queries on a page, to browse.
+
+use std::collections::BTreeMap;
+
+use clickvec::explain::{CellTopic, Topics};
+use maud::{Markup, html};
+
+use super::super::{Named, page as frame};
+use super::{Args, collects, columns, share};
+use crate::output;
+
+/// Queries that the page shows as the paper's table does, if nobody says how many.
+const ROWS: usize = 200;
+/// Words that are listed with their cells, and queries that are listed with a cell.
+const WORDS: usize = 500;
+const EXAMPLES: usize = 8;
+
+/// The page.
+pub(super) fn page(model: &Named, topics: &Topics, args: &Args) -> String {
+    let rows = &topics.table[..args.rows.unwrap_or(ROWS).min(topics.table.len())];
+    let examples = examples(topics);
+    let body = html! {
+        p { (model.title()) ", " (output::counted(topics.queries as u64, "query")) "." }
+        p.note {
+            "Of each query, its " (args.active) " most active cells collect the words that change them by more than "
+            (args.threshold) " of their mean activation (of a CLSM: the words that win them); the word that is read first is left out. "
+            "A cell’s share is that of the queries in which it collects a word. Its purity is the mean pointwise mutual information of "
+            "its words and the cell, in bits: 0 if it collects words as they come. Its name are the words that say most about it: "
+            "read it as “among others”."
+        }
+        p.note { a href="#cells" { "Cells" } " · " a href="#words" { "Words" } " · " a href="#queries" { "Queries" } }
+        h2 #cells { "Cells" }
+        (filter("#cells-table tbody tr", "a word, a cell"))
+        div.wide {
+            table #cells-table {
+                thead { tr { th.n { "cell" } th { "name" } th.n { "queries" } th.n { "share" } th.n { "purity" } th { "words, and how often" } } }
+                tbody {
+                    @for cell in &topics.cells {
+                        tr id={ "cell" (cell.cell + 1) } {
+                            td.n { (cell.cell + 1) }
+                            td { (cell.name()) }
+                            td.n { (output::count(cell.queries as u64)) }
+                            td.n { (format!("{:.3}", share(cell, topics))) }
+                            td.n { (format!("{:.2}", cell.purity)) }
+                            td.long { (words(cell, args.words)) (queries_of(examples.get(&cell.cell))) }
+                        }
+                    }
+                }
+            }
+        }
+        (words_section(topics))
+        h2 #queries { "Queries" }
+        p.note { "Table III of the LSTM paper: what each cell (in columns) collects of each query." }
+        (filter("#queries-table tbody tr", "a word of a query"))
+        div.wide {
+            table.matrix #queries-table {
+                @let cells = columns(rows);
+                thead { tr { th { "query" } @for cell in &cells { th { a href={ "#cell" (cell + 1) } { "cell " (cell + 1) } } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            td.text { (row.query) }
+                            @for &cell in &cells {
+                                td { @for word in collects(row, cell) { span data-w=(word) { (word) } " " } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if topics.table.len() > rows.len() {
+            p.note { "The first " (rows.len()) " of " (output::counted(topics.table.len() as u64, "query")) "." }
+        }
+    };
+    frame::page("What the cells stand for", false, &body)
+}
+
+/// A field that leaves only some rows; only the script shows it.
+fn filter(rows: &str, what: &str) -> Markup {
+    html! { input.filter type="search" data-rows=(rows) placeholder=(what) aria-label=(what) hidden; }
+}
+
+fn words(cell: &CellTopic, most: usize) -> Markup {
+    html! {
+        @for word in cell.words.iter().take(most) { span data-w=(word.word) { (word.word) } " " span.soft { (word.count) } " " }
+        @if cell.words.len() > most { span.soft { "and " (cell.words.len() - most) " more" } }
+    }
+}
+
+fn queries_of(queries: Option<&Vec<&str>>) -> Markup {
+    html! {
+        @if let Some(queries) = queries {
+            details { summary.soft { "queries" } @for query in queries { div.text { (query) } } }
+        }
+    }
+}
+
+/// Some queries of which each cell collects a word.
+fn examples(topics: &Topics) -> BTreeMap<usize, Vec<&str>> {
+    let mut examples = BTreeMap::<usize, Vec<&str>>::new();
+    for query in &topics.table {
+        for (cell, _) in query.cells.iter().filter(|(_, words)| !words.is_empty()) {
+            let queries = examples.entry(*cell).or_default();
+            if queries.len() < EXAMPLES && queries.last() != Some(&query.query.as_str()) {
+                queries.push(&query.query);
+            }
+        }
+    }
+    examples
+}
+
+/// The words, most frequent first, each with the cells that collect it.
+fn words_section(topics: &Topics) -> Markup {
+    let mut of_word = BTreeMap::<&str, Vec<(usize, usize)>>::new();
+    for cell in &topics.cells {
+        for word in &cell.words {
+            of_word.entry(&word.word).or_default().push((word.count, cell.cell));
+        }
+    }
+    let total = |cells: &[(usize, usize)]| cells.iter().map(|(count, _)| count).sum::<usize>();
+    let mut words: Vec<(&str, Vec<(usize, usize)>)> = of_word.into_iter().collect();
+    words.iter_mut().for_each(|(_, cells)| cells.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1))));
+    words.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then(a.0.cmp(b.0)));
+    html! {
+        h2 #words { "Words" }
+        p.note { "How often each word is collected, and by which cells." }
+        (filter("#words-table tbody tr", "a word"))
+        div.wide {
+            table #words-table {
+                thead { tr { th { "word" } th.n { "collected" } th { "cells, and how often" } } }
+                tbody {
+                    @for (word, cells) in words.iter().take(WORDS) {
+                        tr {
+                            td { span data-w=(word) { (word) } }
+                            td.n { (output::count(total(cells) as u64)) }
+                            td.long {
+                                @for (count, cell) in cells.iter().take(12) {
+                                    a href={ "#cell" (cell + 1) } { (cell + 1) } " " span.soft { (count) } " "
+                                }
+                                @if cells.len() > 12 { span.soft { "and " (cells.len() - 12) " more" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if words.len() > WORDS { p.note { "The " (WORDS) " most frequent of " (output::counted(words.len() as u64, "word")) "." } }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the papers say of keywords, measured over many texts: that leaving one out changes the vector more than leaving
+//! out another word (LSTM paper, section V-A2), and that input gates close for the other words (section V-A1).
+
+use super::{Evidence, Explainer, KeywordOptions, Keywords, TextView};
+use crate::eval::paired_t_test;
+use crate::math::score::score;
+use crate::model::Side;
+
+/// A number at keywords and at other words, each the mean over texts of the mean over their words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contrast {
+    /// At keywords.
+    pub keywords: f64,
+    /// At other words.
+    pub others: f64,
+    /// The p-value of a paired t-test over the texts.
+    pub p: f64,
+}
+
+/// What is true of the keywords of many texts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeywordClaims {
+    /// Texts that have a keyword and another word, which are compared; a word that is read first has no count and is
+    /// neither.
+    pub texts: usize,
+    /// Keywords in all texts.
+    pub keywords: usize,
+    /// Other words in all texts.
+    pub others: usize,
+    /// How far the vector turns when a word is left out: 1 less the cosine with the vector of the whole text.
+    pub removal: Contrast,
+    /// The mean input gate at a word; `None` without gates.
+    pub input_gate: Option<Contrast>,
+}
+
+impl Explainer<'_> {
+    /// What is true of the keywords of `texts`. `None` if the encoder reads bags of words, or if fewer than two texts have
+    /// a keyword and another word.
+    pub fn keyword_claims<S: AsRef<str>>(
+        &self,
+        side: Side,
+        texts: &[S],
+        options: &KeywordOptions,
+    ) -> Option<KeywordClaims> {
+        let (mut keywords, mut others) = (0, 0);
+        let (mut removal, mut gates) = (Pairs::default(), Pairs::default());
+        for view in self.texts(side, texts) {
+            let found = view.keywords(options)?;
+            let [own, rest] = counted(&view, &found);
+            keywords += own.len();
+            others += rest.len();
+            if own.is_empty() || rest.is_empty() {
+                continue;
+            }
+            let shorter: Vec<String> = (0..view.words.len()).map(|word| view.without(word)).collect();
+            let vectors = self.unit_vectors(side, &shorter);
+            removal.push(&own, &rest, |word| 1.0 - f64::from(score(&view.vector, &vectors[word])));
+            if !found.input_gate.is_empty() {
+                gates.push(&own, &rest, |word| found.input_gate[word]);
+            }
+        }
+        let texts = removal.keywords.len();
+        Some(KeywordClaims { texts, keywords, others, removal: removal.contrast()?, input_gate: gates.contrast() })
+    }
+}
+
+/// The keywords and the other words among those that some direction counts.
+fn counted(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
+    let counts = &|word: usize| match &found.evidence {
+        Evidence::Changes(directions) => directions.iter().any(|counts| counts.assigned[word].is_some()),
+        Evidence::Winners(_) => true,
+    };
+    let of = |wanted: bool| (0..view.words.len()).filter(move |&word| counts(word) && found.is_keyword[word] == wanted);
+    [of(true).collect(), of(false).collect()]
+}
+
+/// A number at keywords and at other words, a pair for each text.
+#[derive(Default)]
+struct Pairs {
+    keywords: Vec<f64>,
+    others: Vec<f64>,
+}
+
+impl Pairs {
+    fn push(&mut self, keywords: &[usize], others: &[usize], value: impl Fn(usize) -> f64) {
+        let mean = |words: &[usize]| words.iter().map(|&word| value(word)).sum::<f64>() / words.len() as f64;
+        self.keywords.push(mean(keywords));
+        self.others.push(mean(others));
+    }
+
+    fn contrast(&self) -> Option<Contrast> {
+        if self.keywords.len() < 2 {
+            return None;
+        }
+        let test = paired_t_test(&self.keywords, &self.others).ok()?;
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        Some(Contrast { keywords: mean(&self.keywords), others: mean(&self.others), p: test.p })
+    }
+}
