@@ -12,5 +12,6 @@ mod searching;
 mod simulation;
 mod states;
 mod support;
+mod teaching;
 mod titles;
 mod training;
