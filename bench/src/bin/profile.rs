@@ -119,6 +119,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
         shared_tower: false,
         seed: 1,
         members: 1,
+        distillation: None,
     };
     let minibatches = Minibatches::new(log, minibatch_config, Storage::Folder(folder))?;
     let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };

@@ -3,7 +3,9 @@
 
 /// The click log and its minibatches.
 pub mod clicks {
-    pub use crate::clicks::{ClickLog, ClickReader, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
+    pub use crate::clicks::{
+        ClickLog, ClickReader, Distillation, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage,
+    };
 }
 
 /// Encoders, their weights and what they write.
@@ -37,7 +39,7 @@ pub mod files {
 
 /// The loss.
 pub mod loss {
-    pub use crate::loss::{Loss, NegativeRows, Pairs, TitleLists};
+    pub use crate::loss::{Loss, NegativeRows, Pairs, Targets, TitleLists};
 }
 
 /// Kernels.

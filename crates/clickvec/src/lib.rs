@@ -83,6 +83,7 @@ pub mod tables;
 mod tensor_file;
 mod text;
 pub mod train;
+mod vector_file;
 pub mod vectors;
 mod views;
 

@@ -1,6 +1,11 @@
 //! The loss of Palangi et al. 2015, eq. (3)–(5): for a pair r and its negatives j,
-//! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r.
+//! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r. A teacher has a share in it.
 
+mod divergence;
+
+pub use self::divergence::Targets;
+
+use self::divergence::Divergence;
 use crate::math::Buffer;
 use crate::math::activation::exp_slice;
 use crate::math::gemm::{Left, gemm};
@@ -21,6 +26,8 @@ pub struct Pairs {
     pub weight: Vec<f32>,
     /// The titles that are negatives.
     pub negatives: NegativeRows,
+    /// What a teacher says of them, if there is one; only with [`NegativeRows::AllBut`].
+    pub targets: Option<Targets>,
 }
 
 /// The negatives of each pair.
@@ -200,9 +207,16 @@ impl Loss {
             .for_each(|(chunk, (d_cosine, sums, queries, gradient))| {
                 let n = sums.len();
                 gemm((n, count, dimension), Left::rows(queries, dimension), (transposed, count), (d_cosine, count));
+                let mut divergence = Divergence::default();
                 for (i, (row, sum)) in d_cosine.chunks_exact_mut(count).zip(sums).enumerate() {
                     let r = chunk * CHUNK + i;
                     let positive = pairs.positive[r] as usize;
+                    let targets = pairs.targets.as_ref().filter(|targets| targets.shares[r] > 0.0);
+                    let share = targets.map_or(0.0, |targets| targets.shares[r]);
+                    let of_teacher = targets.map_or(0.0, |targets| {
+                        let weight = pairs.weight[r] * share;
+                        f64::from(weight) * divergence.compute(weight, row, targets, r)
+                    });
                     let cosine = row[positive];
                     for x in row.iter_mut() {
                         *x = gamma * (*x - cosine);
@@ -210,9 +224,13 @@ impl Loss {
                     for &title in exceptions.get(r) {
                         row[title as usize] = f32::NEG_INFINITY;
                     }
-                    let (loss, d_positive) = softplus_of_sum(row, gamma * pairs.weight[r]);
+                    let weight = pairs.weight[r] * (1.0 - share);
+                    let (loss, d_positive) = softplus_of_sum(row, gamma * weight);
                     row[positive] = d_positive;
-                    sum.loss = f64::from(pairs.weight[r]) * loss;
+                    sum.loss = f64::from(weight) * loss + of_teacher;
+                    if targets.is_some() {
+                        add_scaled(row, 1.0, &divergence.gradient);
+                    }
                     sum.without_negatives = u64::from(exceptions.get(r).len() >= count);
                 }
                 gemm((n, dimension, count), Left::rows(d_cosine, count), (titles, dimension), (gradient, dimension));
@@ -298,7 +316,7 @@ mod tests {
     }
 
     fn pairs(negatives: NegativeRows) -> Pairs {
-        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives }
+        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives, targets: None }
     }
 
     fn lists(lists: &[&[u32]]) -> TitleLists {
@@ -348,6 +366,104 @@ mod tests {
         assert!(sum.loss.is_finite());
         assert_eq!(loss.query_gradient[..5], [0.0; 5]);
         assert!(loss.query_gradient.iter().chain(&loss.title_gradient).all(|g| g.is_finite()));
+    }
+
+    /// The teacher's cosines of three pairs and some titles.
+    fn targets(shares: [f32; 3], known: &[bool]) -> Targets {
+        let cosines = (0..3 * known.len()).map(|i| (i as f32 * 0.9).cos()).collect();
+        Targets { gamma: 7.0, shares: shares.to_vec(), known: known.to_vec(), cosines, ..Targets::default() }
+    }
+
+    /// Σ of both losses, as the formulas say it, in 64 bits.
+    fn naive(gamma: f64, queries: &[f32], titles: &[f32], exceptions: &[&[u32]], pairs: &Pairs) -> f64 {
+        let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+        let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let cosine = |a: &[f32], b: &[f32]| {
+            let (a, b) = (wide(a), wide(b));
+            a.iter().zip(&b).map(|(a, b)| a * b).sum::<f64>() / (length(&a) * length(&b))
+        };
+        let targets = pairs.targets.as_ref().expect("a teacher");
+        let mut total = 0.0;
+        for (r, query) in queries.chunks_exact(5).enumerate() {
+            let cosines: Vec<f64> = titles.chunks_exact(5).map(|title| cosine(query, title)).collect();
+            let positive = cosines[pairs.positive[r] as usize];
+            let others = (0..cosines.len()).filter(|&title| !exceptions[r].contains(&(title as u32)));
+            let own = (1.0 + others.map(|title| (gamma * (cosines[title] - positive)).exp()).sum::<f64>()).ln();
+            let known: Vec<usize> = (0..cosines.len()).filter(|&title| targets.known[title]).collect();
+            let softmax = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
+                let all: Vec<f64> = known.iter().map(|&title| (f64::from(targets.gamma) * of(title)).exp()).collect();
+                all.iter().map(|x| x / all.iter().sum::<f64>()).collect()
+            };
+            let p = softmax(&|title| f64::from(targets.cosines[r * cosines.len() + title]));
+            let q = softmax(&|title| cosines[title]);
+            let divergence: f64 = p.iter().zip(&q).map(|(p, q)| p * (p / q).ln()).sum();
+            let share = f64::from(targets.shares[r]);
+            total += f64::from(pairs.weight[r]) * ((1.0 - share) * own + share * divergence);
+        }
+        total
+    }
+
+    #[test]
+    fn a_teachers_loss_is_the_formula_and_its_gradient_the_finite_difference() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        let exceptions: [&[u32]; 3] = [&[0], &[1, 2], &[2, 3]];
+        for (shares, known) in [
+            ([0.3, 0.0, 0.6], [true, true, false, true]),
+            ([1.0, 1.0, 1.0], [true; 4]),
+            ([1.0, 0.0, 0.5], [false, true, true, false]),
+        ] {
+            let mut pairs = pairs(NegativeRows::AllBut(lists(&exceptions)));
+            pairs.targets = Some(targets(shares, &known));
+            let mut loss = Loss::default();
+            let found = loss.compute(10.0, &queries, &titles, 5, &pairs).loss;
+            let formula = |queries: &[f32], titles: &[f32]| naive(10.0, queries, titles, &exceptions, &pairs);
+            let expected = formula(&queries, &titles);
+            assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
+            let step = 1e-3;
+            for side in 0..2 {
+                let gradient = [&loss.query_gradient, &loss.title_gradient][side];
+                for (i, &gradient) in gradient.iter().enumerate() {
+                    let at = |by: f32| {
+                        let mut both = [queries.clone(), titles.clone()];
+                        both[side][i] += by;
+                        formula(&both[0], &both[1])
+                    };
+                    let difference = (at(step) - at(-step)) / f64::from(2.0 * step);
+                    assert!((difference - f64::from(gradient)).abs() < 2e-3, "{side} {i}: {difference} {gradient}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_teacher_that_is_the_model_or_knows_nothing_adds_nothing() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        let mut pairs = pairs(NegativeRows::AllBut(lists(&[&[0], &[1], &[2]])));
+        let plain = Loss::default().compute(10.0, &queries, &titles, 5, &pairs);
+        pairs.targets = Some(targets([0.0; 3], &[true; 4]));
+        assert_eq!(Loss::default().compute(10.0, &queries, &titles, 5, &pairs), plain);
+        let unit = |vectors: &[f32]| {
+            let mut unit = Unit::default();
+            unit.fill(vectors, 5);
+            unit.vectors
+        };
+        let (of_queries, of_titles) = (unit(&queries), unit(&titles));
+        let rows = of_queries.chunks_exact(5);
+        let cosines = rows.flat_map(|query| of_titles.chunks_exact(5).map(|title| dot(query, title))).collect();
+        pairs.targets = Some(Targets { cosines, ..targets([1.0; 3], &[true; 4]) });
+        let mut loss = Loss::default();
+        let sum = loss.compute(10.0, &queries, &titles, 5, &pairs);
+        assert!(sum.loss.abs() < 1e-5, "{sum:?}");
+        assert!(loss.query_gradient.iter().chain(&loss.title_gradient).all(|g| g.abs() < 1e-4));
+    }
+
+    #[test]
+    fn nan_is_not_hidden_by_a_teacher() {
+        let (mut queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        queries[7] = f32::NAN;
+        let mut pairs = pairs(NegativeRows::AllBut(lists(&[&[0], &[1], &[2]])));
+        pairs.targets = Some(targets([1.0; 3], &[true, false, true, true]));
+        assert!(Loss::default().compute(10.0, &queries, &titles, 5, &pairs).loss.is_nan());
     }
 
     #[test]

@@ -61,6 +61,43 @@ pub struct TrainConfig {
     /// How titles are learnt from; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<TitleConfig>,
+    /// How a teacher counts; `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<TeacherConfig>,
+}
+
+/// How a model learns from the similarities that a teacher sees.
+///
+/// Of a text that the teacher knows, the loss is (1 − share) times its own and share times the divergence
+/// KL(teacher ‖ model) of the softmax of γ times the cosines with the minibatch's titles. Of any other it is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TeacherConfig {
+    /// What multiplies cosines, the teacher's and the model's.
+    pub gamma: f32,
+    /// The teacher's share of the loss of a title.
+    pub titles: f32,
+    /// Its share of the loss of a clicked pair.
+    pub clicks: f32,
+}
+
+impl Default for TeacherConfig {
+    /// What validation found best (docs/explanation/defaults.md).
+    fn default() -> TeacherConfig {
+        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3 }
+    }
+}
+
+impl TeacherConfig {
+    fn fault(&self) -> Option<SettingFault> {
+        let gamma = self.gamma;
+        let not_positive = SettingFault::NotPositive { name: "gamma of the teacher", value: gamma };
+        (!(gamma.is_finite() && gamma > 0.0)).then_some(not_positive).or_else(|| {
+            let shares =
+                [("share of the teacher in titles", self.titles), ("share of the teacher in clicks", self.clicks)];
+            let wrong = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share));
+            wrong.map(|(name, value)| SettingFault::Share { name, value })
+        })
+    }
 }
 
 /// How a model learns from titles, before clicks or without any.
@@ -149,6 +186,9 @@ pub struct TrainingRecord {
     /// The fingerprint of the model that training began with, if it began with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<String>,
+    /// Of the teacher's vectors of the log's texts, in hexadecimal, if there was a teacher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<String>,
 }
 
 fn as_they_are() -> Views {
@@ -193,6 +233,7 @@ impl Default for TrainConfig {
             precision: Precision::F32,
             augment: Views::NONE,
             titles: None,
+            teacher: None,
         }
     }
 }
@@ -262,6 +303,11 @@ impl TrainConfig {
             .or_else(|| at_least_one("patience", self.patience.unwrap_or(1) as usize))
             .or_else(|| chances(&self.augment))
             .or_else(|| self.titles.as_ref().and_then(TitleConfig::fault))
+            .or_else(|| self.teacher.as_ref().and_then(TeacherConfig::fault))
+            .or_else(|| {
+                let sampled = self.teacher.is_some() && self.negatives != Negatives::All;
+                sampled.then_some(SettingFault::TaughtSamples)
+            })
             .or_else(|| match self.negatives {
                 Negatives::Sampled(n) => at_least_one("negatives", n),
                 Negatives::All if self.negative_source == NegativeSource::Uniform => Some(SettingFault::AllUniform),
@@ -297,6 +343,7 @@ impl TrainConfig {
             map.insert("field".to_owned(), serde_json::json!(config.field));
             map.insert("augment".to_owned(), serde_json::json!(config.augment));
             map.insert("titles".to_owned(), serde_json::json!(config.titles));
+            map.insert("teacher".to_owned(), serde_json::json!(config.teacher));
             map
         };
         let (mine, theirs) = (as_map(self), as_map(other));
@@ -382,6 +429,23 @@ pub enum SettingFault {
         name: &'static str,
         /// Its value.
         value: f32,
+    },
+    /// A share that is none.
+    #[error("expected a {name} between 0 and 1, found {value}")]
+    Share {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        value: f32,
+    },
+    /// A teacher beside sampled negatives.
+    #[error("expected all titles of the minibatch as negatives with a teacher, which compares them all, found samples")]
+    TaughtSamples,
+    /// A teacher without settings for it, or settings without a teacher.
+    #[error("expected settings for a teacher if there is one, and none if not; found {teachers} teachers")]
+    Teacher {
+        /// How many there are.
+        teachers: usize,
     },
     /// Neither clicks nor titles.
     #[error("expected a click log, titles, or both to learn from, found neither")]

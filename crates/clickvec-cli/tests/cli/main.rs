@@ -24,5 +24,6 @@ mod simulate;
 mod table;
 mod table_inputs;
 mod table_stopped;
+mod teacher;
 mod titles;
 mod train;

@@ -4,7 +4,8 @@
 //! The files have no name: they vanish with the process, however it ends.
 
 use super::spool::{Spool, Spooled, Storage};
-use super::{ClickSource, Weighting};
+use super::taught::{Taught, TeacherCoverage};
+use super::{ClickSource, Teacher, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
 use crate::memory::bytes_of;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Words that are remembered while a log is read. Beyond, all are forgotten and numbered anew: a
 /// word then has several numbers, which costs a little speed and changes nothing else.
@@ -128,6 +129,7 @@ pub struct ClickLog {
     skipped: Skipped,
     skipped_titles: Vec<Skipped>,
     fingerprint: u64,
+    taught: Option<Taught>,
 }
 
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -238,6 +240,11 @@ impl ClickLog {
         std::str::from_utf8(&self.letters[start as usize..end as usize]).expect("written from a str")
     }
 
+    /// The words of a text, with spaces between them.
+    pub(crate) fn text(&self, words: &[WordId]) -> String {
+        words.iter().map(|&word| self.word(word)).collect::<Vec<_>>().join(" ")
+    }
+
     /// A pair by its number.
     pub fn pair(&self, number: usize) -> Pair<'_> {
         let record = &self.records[number];
@@ -309,7 +316,28 @@ impl ClickLog {
         &self.skipped_titles
     }
 
-    /// Of everything that training can see of the log.
+    /// Reads what `teachers` know of the log's texts, in which words beyond `max_words` were cut; kept in `storage`.
+    ///
+    /// # Errors
+    /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
+    /// [`Error::VectorSource`] of an iterator; [`Error::OutOfMemory`].
+    pub fn teach(
+        &mut self,
+        teachers: Vec<Teacher<'_>>,
+        max_words: usize,
+        storage: Storage<'_>,
+    ) -> Result<TeacherCoverage> {
+        let (taught, coverage) = Taught::read(self, teachers, max_words, storage)?;
+        self.taught = Some(taught);
+        Ok(coverage)
+    }
+
+    /// What its teacher knows, if it has one.
+    pub(crate) fn taught(&self) -> Option<&Taught> {
+        self.taught.as_ref()
+    }
+
+    /// Of everything that training can see of the log, but for its teacher.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
@@ -597,6 +625,7 @@ impl Building<'_> {
             skipped: self.skipped,
             skipped_titles: self.skipped_titles,
             fingerprint: self.fingerprint.digest(),
+            taught: None,
         })
     }
 }
@@ -619,6 +648,18 @@ fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
         starts[bucket + 1] += starts[bucket];
     }
     starts
+}
+
+/// The hash by which a log knows a text; words beyond `max_words` do not count.
+pub(super) fn text_hash(text: &str, max_words: usize, buffer: &mut WordBuffer) -> u64 {
+    let (mut hash, mut words) = (0, 0);
+    for_each_word(text, buffer, |word| {
+        if words < max_words {
+            hash = mix(hash ^ xxh3_64(word.as_bytes()));
+            words += 1;
+        }
+    });
+    hash
 }
 
 /// A 64-bit mixture in which every bit depends on every bit.
@@ -683,6 +724,14 @@ mod tests {
         assert_ne!(first.query, first.title, "order counts");
         assert_eq!(WordFeatures::features(&log, 1).len(), 4, "#sh sho hoe oe#");
         assert_eq!(log.clicked(0), [[first.query, first.title]]);
+    }
+
+    #[test]
+    fn a_text_alone_has_the_hash_that_the_log_has() {
+        let log = read("query\ttitle\nBig shoe\tShoe, big! a b c\n", CONFIG).expect("a log");
+        let hash = |text| text_hash(text, CONFIG.max_words, &mut WordBuffer::default());
+        assert_eq!((hash("BIG  shoe"), hash("shoe big a b d")), (log.pair(0).query, log.pair(0).title));
+        assert_ne!(hash("shoe big a c"), log.pair(0).title);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Minibatches: pairs in a random order, each distinct title once, and every pair's negatives.
 
 use super::viewed::ViewedQueries;
-use super::{ClickLog, Section, Spooled, Storage};
+use super::{ClickLog, Distillation, Section, Spooled, Storage};
 use crate::error::Result;
 use crate::loss::{NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
@@ -57,6 +57,8 @@ pub struct MinibatchConfig {
     pub seed: u64,
     /// Members that learn side by side, each from minibatches of its own.
     pub members: usize,
+    /// How much the log's teacher counts, if it has one.
+    pub distillation: Option<Distillation>,
 }
 
 /// Makes the minibatches of a log, any one at any time: nothing depends on those before it.
@@ -240,6 +242,7 @@ impl<'a> Minibatches<'a> {
             }
         };
 
+        self.ask_teacher(numbers, &rows.hashes, pairs);
         let title_texts = rows.pairs.iter().map(|&number| log.pair(number as usize).title_words);
         if self.is_plain() {
             let query_texts = numbers.iter().map(|&number| log.pair(number as usize).query_words);
@@ -258,6 +261,20 @@ impl<'a> Minibatches<'a> {
             views.push(log, log.pair(number as usize).query_words, how, &mut stream);
         }
         self.pack(views.texts(), title_texts, &views.words(log), queries, titles);
+    }
+
+    /// Fills what the teacher says of the pairs of these numbers and of titles, given by their hashes.
+    fn ask_teacher(&self, numbers: &[u64], titles: &[u64], pairs: &mut Pairs) {
+        let (Some(taught), Some(how)) = (self.log.taught(), self.config.distillation) else {
+            pairs.targets = None;
+            return;
+        };
+        let first_title = self.log.section(Section::Titles).start;
+        let of_pairs = numbers.iter().map(|&number| {
+            let share = if number < first_title { how.clicks } else { how.titles };
+            (self.log.pair(number as usize).query, share)
+        });
+        taught.fill(how.gamma, of_pairs, titles, pairs.targets.get_or_insert_default());
     }
 
     /// Packs the texts into one batch for each tower.
@@ -407,6 +424,7 @@ mod tests {
             shared_tower: false,
             seed: 3,
             members: 1,
+            distillation: None,
         }
     }
 

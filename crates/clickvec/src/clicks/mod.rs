@@ -6,6 +6,8 @@ mod minibatch;
 mod reader;
 mod source;
 mod spool;
+mod taught;
+mod teacher;
 mod viewed;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,9 @@ pub use reader::ClickReader;
 pub use source::ClickSource;
 pub(crate) use spool::Spooled;
 pub use spool::Storage;
+pub(crate) use taught::Taught;
+pub use taught::{Distillation, TeacherCoverage};
+pub use teacher::Teacher;
 
 /// What the `count` column of a click log is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

@@ -253,6 +253,9 @@ pub enum ResumeFault {
     /// The model that training began with is another one.
     #[error("cannot resume with another initial model than the interrupted run's; start anew instead of resuming")]
     Init,
+    /// The teacher changed.
+    #[error("cannot resume with another teacher than the interrupted run's; start the training anew")]
+    Teacher,
     /// The validation set changed.
     #[error("cannot resume with another validation set than the interrupted run's; start the training anew")]
     Validation,

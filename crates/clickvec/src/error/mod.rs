@@ -205,6 +205,14 @@ pub enum Error {
         /// What the iterator said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A text of an iterator, or its vector, could not be had.
+    #[error("vector {number}: {source}")]
+    VectorSource {
+        /// Counted from 1.
+        number: u64,
+        /// What the iterator said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A pair of an iterator has a weight that no loss can be multiplied by.
     #[error("pair {number}: expected a finite weight of 0 or more, found {found}")]
     BadWeight {

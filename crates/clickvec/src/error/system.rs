@@ -212,6 +212,20 @@ pub enum LearnFault {
         /// What is wrong.
         fault: super::VectorFileFault,
     },
+    /// Files of vectors that were to be compared with each other differ in dimension.
+    #[error("expected vectors of {expected} numbers, as the first file has, found {found}; take all from one program")]
+    Dimensions {
+        /// Numbers of the first vector.
+        expected: usize,
+        /// Numbers of this one.
+        found: usize,
+    },
+    /// None of the vectors is of a text that is learnt.
+    #[error("expected vectors of the texts that are learnt, found none of them among {found}")]
+    UnknownTexts {
+        /// How many vectors there are.
+        found: u64,
+    },
     /// Training did not stay finite.
     #[error("the objective became NaN or infinite in step {step}; {hint}")]
     Diverged {

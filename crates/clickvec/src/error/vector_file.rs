@@ -35,7 +35,7 @@ pub enum VectorFileFault {
     Empty,
     /// It is something else.
     #[error(
-        "expected vectors as word2vec, fastText or NumPy (.npy) write them, found `{found}`; see docs/reference/formats.md"
+        "expected vectors as word2vec, fastText or NumPy (.npy) write them, or JSON lines, found `{found}`; see docs/reference/formats.md"
     )]
     UnknownForm {
         /// How it begins, shortened.
@@ -56,6 +56,26 @@ pub enum VectorFileFault {
         expected: usize,
         /// How many there are.
         found: usize,
+    },
+    /// A vector has more or fewer numbers than the others.
+    #[error("expected a vector of {expected} numbers, as the others have, found {found}; mend or remove it")]
+    Numbers {
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A line is not the JSON that the first one was.
+    #[error("expected JSON with `text` and `vector`, a list of numbers, found another: {found}")]
+    NotJson {
+        /// What the parser says, shortened.
+        found: String,
+    },
+    /// A vector that has no direction.
+    #[error("expected a number other than 0 in the vector of `{word}`, found none; remove its vector")]
+    Zero {
+        /// The text, shortened.
+        word: String,
     },
     /// A number is none.
     #[error("expected a number, found `{found}`; mend or remove the line")]

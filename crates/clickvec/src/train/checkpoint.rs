@@ -186,6 +186,9 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
     if interrupted.init != run.init {
         return Some(ResumeFault::Init);
     }
+    if interrupted.teacher != run.teacher {
+        return Some(ResumeFault::Teacher);
+    }
     if interrupted.validation_fingerprint != run.validation_fingerprint {
         return Some(ResumeFault::Validation);
     }

@@ -1,7 +1,7 @@
 //! What a training run says while it runs: numbers, which the caller may show.
 
-use super::Score;
-use crate::clicks::{LogStatistics, Section};
+use super::{Agreement, Score};
+use crate::clicks::{LogStatistics, Section, TeacherCoverage};
 use crate::tables::Skipped;
 
 /// What a training run reports while it runs.
@@ -26,6 +26,8 @@ pub enum Event {
         /// Weights of both towers.
         parameters: u64,
     },
+    /// The teacher's vectors were read.
+    Teacher(TeacherCoverage),
     /// Training continues from a checkpoint.
     Resumed {
         /// What is learnt from.
@@ -87,6 +89,8 @@ pub struct EpochReport {
     pub without_negatives: u64,
     /// What the validation said.
     pub validation: Option<Score>,
+    /// How the model's similarities agree with the teacher's, if there is one.
+    pub agreement: Option<Agreement>,
     /// Whether the model of this epoch is the one to be kept so far.
     pub kept: bool,
 }

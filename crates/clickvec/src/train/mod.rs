@@ -12,6 +12,7 @@
 //! # Ok::<(), clickvec::Error>(())
 //! ```
 
+mod agreement;
 mod checkpoint;
 pub(crate) mod device;
 mod event;
@@ -20,13 +21,16 @@ mod run;
 mod stage;
 mod step;
 
+pub use self::agreement::Agreement;
 use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
-pub use crate::clicks::{ClickSource, LogStatistics, NegativeSource, Negatives, Section, Weighting};
+pub use crate::clicks::{
+    ClickSource, LogStatistics, NegativeSource, Negatives, Section, Teacher, TeacherCoverage, Weighting,
+};
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
-pub use crate::settings::{Keep, SettingFault, TitleConfig, TrainConfig, TrainingRecord};
+pub use crate::settings::{Keep, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord};
 pub use crate::views::Views;
 
 use crate::clicks::Storage;
@@ -59,6 +63,9 @@ pub struct TrainOptions<'a> {
     pub titles: &'a [PathBuf],
     /// A model to begin with, of the same encoder. Its weights stay where its dictionary grows.
     pub init: Option<&'a Model>,
+    /// Vectors of the same texts by another program, all comparable with each other, to learn similarities from;
+    /// [`TrainConfig::teacher`] says how.
+    pub teachers: Vec<Teacher<'a>>,
     /// Judges the model of every epoch.
     pub validation: Option<Validation<'a>>,
     /// A folder for the log's temporary files, so that memory does not grow with the log. Without it they lie beside the
@@ -134,13 +141,13 @@ pub struct Written {
 pub fn train(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
-    options: TrainOptions<'_>,
+    mut options: TrainOptions<'_>,
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<Outcome<Model>> {
     let started = Instant::now();
     check_settings(config, &clicks, &options)?;
     let storage = options.scratch.map_or(Storage::Memory, Storage::Folder);
-    let ControlFlow::Continue(log) = run::read(config, clicks, &options, storage, on_event)? else {
+    let ControlFlow::Continue(log) = run::read(config, clicks, &mut options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
     let mut run = Run::new(config, &log, storage, options, None)?;
@@ -166,7 +173,7 @@ pub fn train_to_file(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
     output: &Output<'_>,
-    options: TrainOptions<'_>,
+    mut options: TrainOptions<'_>,
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<Outcome<Written>> {
     let started = Instant::now();
@@ -184,7 +191,7 @@ pub fn train_to_file(
     }
     let beside = folder_of(output.path);
     let storage = Storage::Folder(options.scratch.unwrap_or(&beside));
-    let ControlFlow::Continue(log) = run::read(config, clicks, &options, storage, on_event)? else {
+    let ControlFlow::Continue(log) = run::read(config, clicks, &mut options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
     let record = run::record(config, &log, &options);
@@ -213,7 +220,7 @@ pub fn train_to_file(
 
 fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Result<()> {
     let of_device = || options.device.unwrap_or(&Cpu).fault(config);
-    let of_sources = || source_fault(config, clicks, options.titles);
+    let of_sources = || source_fault(config, clicks, options);
     let fault = config.fault().or_else(of_device).or_else(of_sources).or_else(|| validation_fault(config, options));
     if let Some(fault) = fault {
         return Err(Error::Setting(fault));
@@ -222,7 +229,11 @@ fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &Trai
     fault.map_or(Ok(()), |fault| Err(Error::Init(fault)))
 }
 
-fn source_fault(config: &TrainConfig, clicks: &ClickSource<'_>, titles: &[PathBuf]) -> Option<SettingFault> {
+fn source_fault(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Option<SettingFault> {
+    let (titles, teachers) = (options.titles, options.teachers.len());
+    if (teachers > 0) != config.teacher.is_some() {
+        return Some(SettingFault::Teacher { teachers });
+    }
     match (clicks.is_none(), titles, &config.titles) {
         (true, [], _) => Some(SettingFault::NothingToLearnFrom),
         (_, [_, ..], None) | (_, [], Some(_)) => Some(SettingFault::Titles { files: titles.len() }),

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use super::agreement::Probe;
 use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner};
 use super::members::begin;
@@ -18,11 +19,11 @@ use crate::model::{Model, prefixes};
 use crate::optimizer::OptimizerKind;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
-/// Reads the pairs that are learnt from, and reports what was found.
+/// Reads the pairs that are learnt from, and the teachers, and reports what was found.
 pub(super) fn read(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
-    options: &TrainOptions<'_>,
+    options: &mut TrainOptions<'_>,
     storage: Storage<'_>,
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), ClickLog>> {
@@ -35,7 +36,7 @@ pub(super) fn read(
         dictionary: options.init.map(Model::dictionary),
     };
     let progress = &mut |pairs| on_event(&Event::Reading { pairs });
-    let ControlFlow::Continue(log) = ClickLog::read_watched(clicks, storage, log_config, progress)? else {
+    let ControlFlow::Continue(mut log) = ClickLog::read_watched(clicks, storage, log_config, progress)? else {
         return Ok(ControlFlow::Break(()));
     };
     let trigrams = log.dictionary().len();
@@ -47,7 +48,12 @@ pub(super) fn read(
         trigrams,
         parameters: config.encoder.parameters(trigrams).unwrap_or(u64::MAX).saturating_mul(towers),
     });
-    Ok(flow.map_continue(|()| log))
+    if flow.is_break() || options.teachers.is_empty() {
+        return Ok(flow.map_continue(|()| log));
+    }
+    let teachers = std::mem::take(&mut options.teachers);
+    let coverage = log.teach(teachers, config.max_words, storage)?;
+    Ok(on_event(&Event::Teacher(coverage)).map_continue(|()| log))
 }
 
 /// What a model of this run says of it, but for the epoch.
@@ -65,6 +71,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         updates: 0,
         loss: 0.0,
         init: options.init.map(|model| model.fingerprint().to_owned()),
+        teacher: log.taught().map(|taught| format!("{:016x}", taught.fingerprint())),
     }
 }
 
@@ -80,6 +87,8 @@ pub(super) struct Run<'a, 'v> {
     progress: Progress,
     record: TrainingRecord,
     validation: Option<Validation<'v>>,
+    /// What the model is compared with, if it has a teacher.
+    probe: Option<Probe>,
     output: Option<&'a Output<'a>>,
     /// The model of the epoch to be kept, if there is no output.
     model: Option<Model>,
@@ -107,6 +116,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let towers = initial_towers(config, log, options.init);
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
+        let probe = log.taught().map(|taught| Probe::new(log, taught, config.seed));
         let progress = Progress::default();
         Ok(Run {
             config,
@@ -118,6 +128,7 @@ impl<'a, 'v> Run<'a, 'v> {
             progress,
             record,
             validation,
+            probe,
             output,
             model: None,
             fingerprint: None,
@@ -264,6 +275,7 @@ impl<'a, 'v> Run<'a, 'v> {
         self.record.loss = loss;
         let model = self.model_of(snapshot);
         let validation = self.validation.as_mut().map(|validation| (validation.judge)(&model));
+        let agreement = self.probe.as_ref().map(|probe| probe.agreement(&model));
         let progress = &mut self.progress;
         let mut kept = true;
         if let Some(score) = &validation {
@@ -297,6 +309,7 @@ impl<'a, 'v> Run<'a, 'v> {
             seconds,
             without_negatives: progress.without_negatives,
             validation,
+            agreement,
             kept,
         };
         progress.begin_epoch();

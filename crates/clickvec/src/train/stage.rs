@@ -1,6 +1,6 @@
 //! The stages of a run: titles first, then clicks. Each has settings, minibatches and an optimiser of its own.
 
-use crate::clicks::{ClickLog, MinibatchConfig, Minibatches, Section, Storage};
+use crate::clicks::{ClickLog, Distillation, MinibatchConfig, Minibatches, Section, Storage};
 use crate::error::Result;
 use crate::optimizer::{MomentumSchedule, OptimizerConfig};
 use crate::settings::TrainConfig;
@@ -35,6 +35,11 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
             shared_tower: config.shared_towers,
             seed: config.seed,
             members: config.encoder.members(),
+            distillation: config.teacher.map(|teacher| Distillation {
+                gamma: teacher.gamma,
+                clicks: teacher.clicks,
+                titles: teacher.titles,
+            }),
         };
         let minibatches = Minibatches::new(log, minibatches, storage)?;
         let before = stages.last().map_or(0, |stage| stage.before + stage.config.epochs);

@@ -13,5 +13,6 @@ mod searching;
 mod simulation;
 mod states;
 mod support;
+mod teaching;
 mod titles;
 mod training;

@@ -17,7 +17,8 @@ use clickvec::ranker::Neural;
 use clickvec::train::OptimizerKind;
 use clickvec::train::{ClickSource, NegativeSource, Negatives};
 use clickvec::train::{
-    Event, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, Written, train_to_file,
+    Event, Keep, Outcome as Ended, Output, Score, Teacher, TrainConfig, TrainOptions, Validation, Written,
+    train_to_file,
 };
 use rand::RngExt as _;
 use std::ops::ControlFlow;
@@ -139,7 +140,12 @@ impl Setting {
         Setting {
             towers: [11, 12].map(|seed| random_encoder(config, FEATURES, 0.6, seed)),
             batches: [&queries, &titles].map(|texts| batch_of(texts, &words, FEATURES)),
-            pairs: Pairs { positive: vec![0, 1, 2, 5, 5, 6], weight: vec![1.0, 0.5, 1.0, 2.0, 1.0, 1.0], negatives },
+            pairs: Pairs {
+                positive: vec![0, 1, 2, 5, 5, 6],
+                weight: vec![1.0, 0.5, 1.0, 2.0, 1.0, 1.0],
+                negatives,
+                targets: None,
+            },
             gamma: 2.0,
             bptt: Bptt::default(),
         }
@@ -287,6 +293,11 @@ impl Place {
         self.folder.path().join("init.safetensors")
     }
 
+    /// A teacher's vectors, if this file is there.
+    pub(crate) fn teacher(&self) -> PathBuf {
+        self.folder.path().join("teacher.jsonl")
+    }
+
     pub(crate) fn output(&self) -> PathBuf {
         self.folder.path().join("model.safetensors")
     }
@@ -332,7 +343,10 @@ impl Place {
             .validation
             .zip(judge.as_mut())
             .map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
-        let options = TrainOptions { validation, titles: &titles, init: init.as_ref(), ..TrainOptions::default() };
+        let teacher = self.teacher();
+        let teachers = if teacher.exists() { vec![Teacher::file(&teacher)] } else { Vec::new() };
+        let options =
+            TrainOptions { validation, titles: &titles, init: init.as_ref(), teachers, ..TrainOptions::default() };
         let no_clicks = !clicks.exists() && !titles.is_empty();
         let clicks = if no_clicks { ClickSource::none() } else { ClickSource::file(&clicks) };
         train_to_file(config, clicks, &output, options, on_event)

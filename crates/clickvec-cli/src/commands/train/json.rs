@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clickvec::train::{EpochReport, Event, Section, Written};
+use clickvec::train::{Agreement, EpochReport, Event, Section, TeacherCoverage, Written};
 use serde::Serialize;
 
 use crate::metrics::ByKey;
@@ -21,6 +21,14 @@ pub(super) enum JsonEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         titles: Option<u64>,
     },
+    Teacher {
+        vectors: u64,
+        dimension: usize,
+        queries: u64,
+        known_queries: u64,
+        titles: u64,
+        known_titles: u64,
+    },
     Resumed {
         section: Section,
         epoch: u32,
@@ -35,6 +43,8 @@ pub(super) enum JsonEvent<'a> {
         without_negatives: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         validation: Option<ByKey<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        teacher: Option<Agreed>,
     },
     Stopped {
         epoch: u32,
@@ -48,6 +58,22 @@ pub(super) enum JsonEvent<'a> {
         epoch: u32,
     },
     Cancelled,
+}
+
+/// How a model agrees with its teacher.
+#[derive(Serialize)]
+pub(super) struct Agreed {
+    spearman: f64,
+    overlap_of_10: f64,
+    queries: usize,
+    titles: usize,
+}
+
+impl From<Agreement> for Agreed {
+    fn from(agreement: Agreement) -> Agreed {
+        let Agreement { spearman, overlap, queries, titles } = agreement;
+        Agreed { spearman, overlap_of_10: overlap, queries, titles }
+    }
 }
 
 impl JsonEvent<'_> {
@@ -73,6 +99,7 @@ impl JsonEvent<'_> {
                 seconds,
                 without_negatives,
                 validation,
+                agreement,
                 kept: _,
             }) => JsonEvent::Epoch {
                 section: *section,
@@ -82,7 +109,11 @@ impl JsonEvent<'_> {
                 seconds: *seconds,
                 without_negatives: *without_negatives,
                 validation: validation.as_ref().and_then(|score| score.metrics.as_ref()).map(ByKey),
+                teacher: agreement.map(Agreed::from),
             },
+            &Event::Teacher(TeacherCoverage { queries, known_queries, titles, known_titles, dimension, vectors }) => {
+                JsonEvent::Teacher { vectors, dimension, queries, known_queries, titles, known_titles }
+            }
             &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
             _ => return None,
         })

@@ -2,8 +2,11 @@
 
 mod encoder;
 mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod report;
 mod settings;
+mod teacher;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -42,15 +45,20 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             "`train {label}`: expected settings of a training, found `{option}`, which a table sees to; leave it out"
         );
     }
-    if let Some(option) =
-        [("--titles", !args.titles.is_empty()), ("--init", args.init.is_some())].iter().find(|(_, given)| *given)
+    if let Some(option) = [
+        ("--titles", !args.titles.is_empty()),
+        ("--init", args.init.is_some()),
+        ("--teacher", !args.teacher.is_empty()),
+    ]
+    .iter()
+    .find(|(_, given)| *given)
     {
         bail!(
             "`train {label}`: expected settings of a training on clicks, found `{}`; train it before, and give the model",
             option.0
         );
     }
-    let config = args.settings.config(&args.encoder, args.validation.is_some(), false, None);
+    let config = args.settings.config(&args.encoder, args.validation.is_some(), false, false, None);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
     let (topics, titles) = (args.validation_topics, args.validation_titles);
     let validation = args.validation.map(|judged| Validation { judged, topics, titles });
@@ -89,6 +97,13 @@ pub(crate) struct Args {
     /// trained; trigrams that it lacks are added.
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
+
+    /// Vectors of the same texts by another program, as a transformer's, whose similarities are learnt: `.npy` with a `.txt`
+    /// next to it that has the texts, one a line, JSON lines of text and vector, or Parquet with these columns (in a program
+    /// built with `--features parquet`). May be given several times, as for
+    /// queries and for titles.
+    #[arg(long, value_name = "VECTORS")]
+    teacher: Vec<PathBuf>,
 
     /// Where the model goes: one safetensors file.
     #[arg(long, short, value_name = "MODEL")]
@@ -142,19 +157,26 @@ impl Args {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let init = args.init.as_deref().map(Model::load).transpose()?;
     let members = init.as_ref().map(|init| init.encoder_config().members());
-    let config = args.settings.config(&args.encoder, args.validation.is_some(), !args.titles.is_empty(), members)?;
+    let (titles, teacher) = (!args.titles.is_empty(), !args.teacher.is_empty());
+    let config = args.settings.config(&args.encoder, args.validation.is_some(), titles, teacher, members)?;
     let validation = args.validation_files();
     for beside in clickvec::train::written_paths(&args.output) {
         input::refuse_overwriting(
             &beside,
-            validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init),
+            validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init).chain(&args.teacher),
         )?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
     let validation =
         judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
-    let options = TrainOptions { validation, titles: &args.titles, init: init.as_ref(), ..TrainOptions::default() };
+    let options = TrainOptions {
+        validation,
+        titles: &args.titles,
+        init: init.as_ref(),
+        teachers: args.teacher.iter().map(|path| teacher::open(path)).collect::<Result<_>>()?,
+        ..TrainOptions::default()
+    };
     let output = Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume };
     let mut reporter = report::Reporter::new(&config, args.clicks.as_deref(), &args.titles, args.json);
     // Until the log is read there is nothing to lose: a signal ends the program at once, as it would end any other.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clickvec::eval::Metric;
 use clickvec::train::LogStatistics;
-use clickvec::train::{EpochReport, Event, Keep, Section, TrainConfig, Written, written_paths};
+use clickvec::train::{
+    Agreement, EpochReport, Event, Keep, Section, TeacherCoverage, TrainConfig, Written, written_paths,
+};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -163,6 +165,7 @@ impl Reporter {
                 let named = self.named(section);
                 output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
             }
+            Event::Teacher(coverage) => say_teacher(coverage),
             Event::Epoch(report) => self.say_epoch(report),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
                 output::note(format_args!(
@@ -220,6 +223,9 @@ impl Reporter {
             let best = if self.keeps_best && report.kept { "  best" } else { "" };
             let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}{best}");
         }
+        if let Some(Agreement { spearman, overlap, .. }) = report.agreement {
+            let _ = write!(line, "  teacher: rank correlation {spearman:.3}, of its ten best {:.0} %", 100.0 * overlap);
+        }
         output::note(line);
         if report.epoch == 1 && report.without_negatives > 0 {
             let alone = output::counted(report.without_negatives, "pair");
@@ -234,5 +240,20 @@ impl Reporter {
         let mut out = output::stdout();
         let printed = output::json_line(&mut out, line).and_then(|()| output::written(out.flush()));
         self.failed = printed.err();
+    }
+}
+
+/// What of the log the teacher knows; what it lacks is learnt without it.
+fn say_teacher(coverage: &TeacherCoverage) {
+    let &TeacherCoverage { queries, known_queries, titles, known_titles, dimension, .. } = coverage;
+    let known = [(known_queries, queries, "query"), (known_titles, titles, "title")];
+    let known = known.into_iter().filter(|&(_, all, _)| all > 0);
+    let known: Vec<String> =
+        known.map(|(known, all, noun)| format!("{} of {}", output::count(known), output::counted(all, noun))).collect();
+    output::note(format_args!("teacher: vectors of {dimension} numbers for {}", known.join(" and ")));
+    let missing = (queries - known_queries) + (titles - known_titles);
+    if missing > 0 {
+        let missing = output::counted(missing, "text");
+        output::note(format_args!("teacher: {missing} without a vector, learnt without the teacher"));
     }
 }

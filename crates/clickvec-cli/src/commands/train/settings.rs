@@ -9,7 +9,7 @@ use clickvec::encoder::{EncoderConfig, InitRange, Signals};
 use clickvec::train::OptimizerKind;
 use clickvec::train::Precision;
 use clickvec::train::Views;
-use clickvec::train::{Keep, TitleConfig, TrainConfig};
+use clickvec::train::{Keep, TeacherConfig, TitleConfig, TrainConfig};
 use clickvec::train::{NegativeSource, Negatives, Weighting};
 
 use super::encoder::{EncoderFlags, refuse_unless};
@@ -102,6 +102,15 @@ pub(super) struct Settings {
 
     #[arg(long, value_name = "R", help = title_help("Titles among the pairs of an epoch of clicks, for every clicked pair", |t| t.among_clicks))]
     titles_among_clicks: Option<f32>,
+
+    #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of a clicked pair's loss, from 0 to 1; the click has the rest", |t| t.clicks))]
+    teacher_share: Option<f32>,
+
+    #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of a title's loss", |t| t.titles))]
+    teacher_title_share: Option<f32>,
+
+    #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ for the teacher's similarities and for the model's that are to be like them", |t| t.gamma))]
+    teacher_gamma: Option<f32>,
 
     #[arg(long, value_enum, help = help("What the factors of recurrent products are rounded to; sums and weights are f32. bf16 needs a processor with AMX, is for lstm, bilstm and rnn, takes up to a fifth less time", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
@@ -278,6 +287,11 @@ fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) -> T) -> Stri
     format!("{text} [default: {}]", value(&TitleConfig::default()))
 }
 
+/// A help text with the live default, for training with a teacher.
+fn teacher_help<T: Display>(text: &str, value: impl Fn(&TeacherConfig) -> T) -> String {
+    format!("{text} [default: {}]", value(&TeacherConfig::default()))
+}
+
 fn shown_negatives(negatives: Negatives) -> String {
     match negatives {
         Negatives::All => "all".to_owned(),
@@ -341,6 +355,7 @@ impl Settings {
         encoder: &EncoderFlags,
         validation: bool,
         titles: bool,
+        teacher: bool,
         members: Option<usize>,
     ) -> Result<TrainConfig> {
         let defaults = match self.preset {
@@ -388,6 +403,7 @@ impl Settings {
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;
+        config.teacher = self.teacher_config(teacher)?;
         self.set_kinds(&mut config);
         Ok(config)
     }
@@ -414,6 +430,26 @@ impl Settings {
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((flag, _)) => bail!("`{flag}` needs `--titles FILE`, which it is about"),
+            None => Ok(None),
+        }
+    }
+
+    /// The settings for a teacher, if there is one.
+    fn teacher_config(&self, teacher: bool) -> Result<Option<TeacherConfig>> {
+        if teacher {
+            let mut config = TeacherConfig::default();
+            set(&mut config.clicks, self.teacher_share);
+            set(&mut config.titles, self.teacher_title_share);
+            set(&mut config.gamma, self.teacher_gamma);
+            return Ok(Some(config));
+        }
+        let given = [
+            ("--teacher-share", self.teacher_share.is_some()),
+            ("--teacher-title-share", self.teacher_title_share.is_some()),
+            ("--teacher-gamma", self.teacher_gamma.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => bail!("`{flag}` needs `--teacher FILE`, which it is about"),
             None => Ok(None),
         }
     }

@@ -1,11 +1,10 @@
 //! Off-the-shelf vectors: those of words, averaged, or those of whole texts, that another program trained.
 
-mod npy;
-mod reader;
+mod builder;
 #[cfg(test)]
 mod tests;
 
-use self::reader::{MAX_DIMENSION, Vectors};
+use self::builder::Vectors;
 use super::corpus::Corpus;
 use super::file::{Numbers, State};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
@@ -13,6 +12,7 @@ use super::text_table::{TextReader, TextTable};
 use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::text::Interner;
+use crate::vector_file::MAX_DIMENSION;
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
@@ -53,7 +53,7 @@ impl WordVectors {
             let fault = LearnFault::NoFile { what };
             return Err(Error::Learn { ranker: SYSTEM.name, fault });
         };
-        let vectors = reader::read(path)?;
+        let vectors = builder::read(path)?;
         watch(Progress { done: 1, of: 1, objective: None });
         let document_frequency = document_frequency(resources.corpus, &vectors.vocabulary);
         Ok(WordVectors::new(vectors, document_frequency, resources.corpus.titles.len() as u64, values))

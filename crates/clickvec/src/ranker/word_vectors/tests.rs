@@ -27,11 +27,11 @@ fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
 }
 
 fn read(bytes: &[u8]) -> Vectors {
-    reader::read(&file_of(bytes).1).unwrap_or_else(|error| panic!("{error}"))
+    builder::read(&file_of(bytes).1).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn fault_of(path: &Path) -> (Place, Fault) {
-    match reader::read(path) {
+    match builder::read(path) {
         Err(Error::Learn { ranker: "vectors", fault: LearnFault::Vectors { place, fault, .. } }) => (place, fault),
         Err(other) => panic!("{other}"),
         Ok(read) => panic!("{read:?}"),
@@ -105,7 +105,7 @@ fn every_form_has_the_same_numbers() {
     let wide: Vec<u8> = [1.0f64, 0.5, -2.0, 1e-3].iter().flat_map(|number| number.to_le_bytes()).collect();
     for (kind, bytes) in [("<f4", floats(&[1.0, 0.5, -2.0, 1e-3])), ("<f8", wide)] {
         let (_folder, path) = npy(&header(kind, "(2, 2)"), &bytes, b"red\nA red door!\n");
-        let vectors = reader::read(&path).unwrap();
+        let vectors = builder::read(&path).unwrap();
         assert_eq!((numbers(&vectors, "red"), vectors.vocabulary.len()), (Some(&[1.0, 0.5][..]), 1));
         let key = TextReader::default().read(&vectors.vocabulary, "a RED door").0;
         assert_eq!((vectors.texts.get(key), vectors.texts.len()), (Some(&[-2.0, 1e-3][..]), 1));
@@ -119,7 +119,7 @@ fn a_compressed_file_is_read_as_what_it_contains() {
     let (_other, plain) = npy(&header("<f4", "(1, 2)"), &floats(&[1.0, 2.0]), b"red\n");
     fs::write(&path, zstd::encode_all(fs::File::open(plain).unwrap(), 1).unwrap()).unwrap();
     fs::write(folder.path().join("titles.txt"), "red\n").unwrap();
-    assert_eq!(numbers(&reader::read(&path).unwrap(), "red"), Some(&[1.0, 2.0][..]));
+    assert_eq!(numbers(&builder::read(&path).unwrap(), "red"), Some(&[1.0, 2.0][..]));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn what_is_wrong_with_a_npy_file_is_said() {
     assert_eq!(of(&two, &[1.0, f32::NAN], b"a\nb\n"), (Place::Line(2), Fault::NotFinite { word: "b".to_owned() }));
     let (_folder, path) = npy(&two, &floats(&[1.0, 2.0]), b"");
     fs::remove_file(path.with_extension("txt")).unwrap();
-    let message = reader::read(&path).unwrap_err().to_string();
+    let message = builder::read(&path).unwrap_err().to_string();
     assert!(message.contains("titles.txt"), "{message}");
 }
 
@@ -221,7 +221,7 @@ fn messages_say_where_and_what_to_do() {
         "vectors: {}:3: expected a word and 2 numbers, found 1 numbers; mend or remove the line",
         path.display()
     );
-    assert_eq!(reader::read(&path).unwrap_err().to_string(), expected);
+    assert_eq!(builder::read(&path).unwrap_err().to_string(), expected);
     let corpus = Corpus::default();
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
@@ -242,7 +242,7 @@ fn no_bytes_make_it_panic() {
                     *byte ^= change;
                 }
                 fs::write(&path, bytes).unwrap();
-                if let Ok(vectors) = reader::read(&path) {
+                if let Ok(vectors) = builder::read(&path) {
                     assert_eq!(vectors.words.len(), vectors.vocabulary.len() * vectors.dimension);
                 }
             }

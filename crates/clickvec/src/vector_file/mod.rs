@@ -1,44 +1,42 @@
-//! Reads files of vectors: the text and binary forms of word2vec (fastText's `.vec` is the former), the same text
-//! without a header (as GloVe writes it), and `.npy` with texts next to it. Nothing in a file is trusted: memory grows
-//! with what was read, not with what a header promises.
+//! Files of vectors that another program wrote: the text and binary forms of word2vec (fastText's `.vec` is the former), the
+//! same text without a header (as GloVe writes it), JSON lines, and `.npy` with texts next to it. Nothing in a file is
+//! trusted: memory grows with what was read, not with what a header promises.
 
-use std::collections::HashMap;
+mod json;
+mod npy;
+
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use super::super::text_table::{TextReader, TextTable};
-use super::SYSTEM;
-use super::npy;
 use crate::error::{Error, LearnFault, Result, VectorFileFault, VectorPlace, shortened};
 use crate::files;
 use crate::tables::{FoundLine, Lines};
-use crate::text::{Interner, WordBuffer, for_each_word};
 
 /// The largest dimension that is read.
-pub(super) const MAX_DIMENSION: usize = 1 << 16;
+pub(crate) const MAX_DIMENSION: usize = 1 << 16;
 /// By how much of a file its form is recognised.
 const PREFIX: usize = 1 << 16;
 /// The longest word of a binary file, and of a text file next to its numbers.
 const MAX_WORD: usize = 1 << 16;
 /// The longest number of a text file, with the space before it.
 const MAX_NUMBER: usize = 64;
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 1 << 20;
 
-/// What a file has.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Vectors {
-    pub(super) dimension: usize,
-    /// Words as [`for_each_word`] makes them.
-    pub(super) vocabulary: Interner,
-    /// [words, dimension]
-    pub(super) words: Vec<f32>,
-    /// Texts of several words, of `.npy` files only.
-    pub(super) texts: TextTable,
+/// Takes what a file has, entry by entry.
+pub(crate) trait Entries {
+    /// Every vector that follows has `dimension` numbers.
+    fn begin(&mut self, dimension: usize);
+
+    /// Takes a word or, where the form knows `texts`, a text.
+    fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop>;
+
+    /// Takes no more.
+    fn end(&mut self) -> Result<(), VectorFileFault>;
 }
 
 /// Why a file could not be read.
-pub(super) enum Stop {
+pub(crate) enum Stop {
     Fault(VectorPlace, VectorFileFault),
     Io(io::Error),
 }
@@ -49,7 +47,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-pub(super) fn at_line<T>(line: u64, fault: VectorFileFault) -> Result<T, Stop> {
+fn at_line<T>(line: u64, fault: VectorFileFault) -> Result<T, Stop> {
     Err(Stop::Fault(VectorPlace::Line(line), fault))
 }
 
@@ -57,35 +55,32 @@ fn in_file<T>(fault: VectorFileFault) -> Result<T, Stop> {
     Err(Stop::Fault(VectorPlace::File, fault))
 }
 
-/// Reads a file, whose form is told by its content; `-` is standard input.
-pub(super) fn read(path: &Path) -> Result<Vectors> {
-    let mut source = files::open(path)?;
-    let mut prefix = Vec::new();
-    let found = read_up_to(&mut source, PREFIX, &mut prefix).map_err(Stop::from);
-    let mut builder = Builder::default();
-    let read = found.and_then(|()| {
-        let whole = Cursor::new(prefix.clone()).chain(source);
-        match Form::of(&prefix)? {
-            Form::Npy => npy::read(whole, &mut builder),
-            Form::Text { header } => read_text(whole, header, &mut builder).map(|()| None),
-            Form::Binary(header) => read_binary(whole, header, &mut builder).map(|()| None),
-        }
-    });
-    let read = read.map_err(|stop| error(path, stop))?;
-    if let Some(rows) = read {
-        let texts = texts_path(path);
-        npy::read_texts(files::open(&texts)?, &rows, &mut builder).map_err(|stop| error(&texts, stop))?;
-    }
-    builder.finish().or_else(in_file).map_err(|stop| error(path, stop))
-}
-
-fn error(path: &Path, stop: Stop) -> Error {
-    match stop {
+/// Hands over what a file has, whose form is told by its content; `-` is standard input. Messages begin with `reader`.
+pub(crate) fn read(path: &Path, reader: &'static str, entries: &mut impl Entries) -> Result<()> {
+    let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
         Stop::Fault(place, fault) => {
-            Error::Learn { ranker: SYSTEM.name, fault: LearnFault::Vectors { path: path.to_owned(), place, fault } }
+            Error::Learn { ranker: reader, fault: LearnFault::Vectors { path: path.to_owned(), place, fault } }
         }
+    };
+    let mut source = files::open(path)?;
+    let mut prefix = Vec::new();
+    read_up_to(&mut source, PREFIX, &mut prefix).map_err(|error| failed(path, error.into()))?;
+    let whole = Cursor::new(prefix.clone()).chain(source);
+    match Form::of(&prefix).map_err(|stop| failed(path, stop))? {
+        Form::Npy => {
+            let texts = texts_path(path);
+            let mut rows = npy::Rows::open(whole).map_err(|stop| failed(path, stop))?;
+            rows.read(files::open(&texts)?, entries).map_err(|(of_texts, stop)| match of_texts {
+                true => failed(&texts, stop),
+                false => failed(path, stop),
+            })?;
+        }
+        Form::Json => json::read(whole, entries).map_err(|stop| failed(path, stop))?,
+        Form::Text { header } => read_text(whole, header, entries).map_err(|stop| failed(path, stop))?,
+        Form::Binary(header) => read_binary(whole, header, entries).map_err(|stop| failed(path, stop))?,
     }
+    entries.end().or_else(in_file).map_err(|stop| failed(path, stop))
 }
 
 /// `titles.txt` of `titles.npy`, also where that is compressed.
@@ -104,6 +99,7 @@ struct Header {
 #[derive(Debug, PartialEq, Eq)]
 enum Form {
     Npy,
+    Json,
     Text { header: Result<Header, usize> },
     Binary(Header),
 }
@@ -116,6 +112,9 @@ impl Form {
         }
         if prefix.starts_with(crate::npy::MAGIC) {
             return Ok(Form::Npy);
+        }
+        if prefix.trim_ascii_start().starts_with(b"{\"") {
+            return Ok(Form::Json);
         }
         let end = prefix.iter().position(|&byte| byte == b'\n').unwrap_or(prefix.len());
         let line = String::from_utf8_lossy(&prefix[..end]);
@@ -152,9 +151,9 @@ fn is_text(rest: &[u8], dimension: usize) -> bool {
     numbers.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n'))
 }
 
-fn read_text(source: impl BufRead, header: Result<Header, usize>, builder: &mut Builder) -> Result<(), Stop> {
+fn read_text(source: impl BufRead, header: Result<Header, usize>, entries: &mut impl Entries) -> Result<(), Stop> {
     let dimension = header.map_or_else(|dimension| dimension, |header| header.dimension);
-    builder.begin(dimension);
+    entries.begin(dimension);
     let limit = MAX_WORD + MAX_NUMBER * dimension;
     let (mut bytes, mut numbers, mut found) = (Vec::new(), Vec::with_capacity(dimension), 0);
     let mut lines = Lines::new(source, limit);
@@ -176,7 +175,7 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, builder: &mut 
             return at_line(line, VectorFileFault::TooMany { expected: vectors });
         }
         let word = parse(&text, dimension, &mut numbers).or_else(|fault| at_line(line, fault))?;
-        builder.add(&word, &numbers, VectorPlace::Line(line), false)?;
+        entries.add(&word, &numbers, VectorPlace::Line(line), false)?;
     }
     match header {
         Ok(Header { vectors, .. }) if found < vectors => in_file(VectorFileFault::TooFew { expected: vectors, found }),
@@ -200,9 +199,9 @@ fn parse(line: &str, dimension: usize, numbers: &mut Vec<f32>) -> Result<String,
     Ok(word.join(" "))
 }
 
-fn read_binary(mut source: impl BufRead, header: Header, builder: &mut Builder) -> Result<(), Stop> {
+fn read_binary(mut source: impl BufRead, header: Header, entries: &mut impl Entries) -> Result<(), Stop> {
     let Header { vectors, dimension } = header;
-    builder.begin(dimension);
+    entries.begin(dimension);
     let (mut word, mut bytes, mut numbers) = (Vec::new(), Vec::new(), Vec::with_capacity(dimension));
     read_up_to_line_end(&mut source)?;
     for vector in 1..=vectors {
@@ -224,7 +223,7 @@ fn read_binary(mut source: impl BufRead, header: Header, builder: &mut Builder) 
         }
         numbers.clear();
         numbers.extend(bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
-        builder.add(&String::from_utf8_lossy(&word), &numbers, VectorPlace::Vector(vector), false)?;
+        entries.add(&String::from_utf8_lossy(&word), &numbers, VectorPlace::Vector(vector), false)?;
     }
     skip_line_ends(&mut source)?;
     match source.fill_buf()?.is_empty() {
@@ -234,7 +233,7 @@ fn read_binary(mut source: impl BufRead, header: Header, builder: &mut Builder) 
 }
 
 /// Appends the next bytes, fewer than `most` only at the end.
-pub(super) fn read_up_to(source: &mut impl Read, most: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+fn read_up_to(source: &mut impl Read, most: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
     source.by_ref().take(most as u64).read_to_end(bytes).map(drop)
 }
 
@@ -251,77 +250,6 @@ fn skip_line_ends(source: &mut impl BufRead) -> io::Result<()> {
         source.consume(line_ends);
         if done {
             return Ok(());
-        }
-    }
-}
-
-/// Collects entries.
-#[derive(Default)]
-pub(super) struct Builder {
-    vectors: Vectors,
-    /// Of each word: whether an entry was spelt just so.
-    spelt: Vec<bool>,
-    /// Hash of an entry → where it stands first, and the hash of its numbers.
-    seen: HashMap<u64, (VectorPlace, u64)>,
-    entries: u64,
-    buffer: WordBuffer,
-    reader: TextReader,
-}
-
-impl Builder {
-    pub(super) fn begin(&mut self, dimension: usize) {
-        self.vectors.dimension = dimension;
-        self.vectors.texts = TextTable::new(dimension);
-    }
-
-    /// Adds an entry: a word or, with `texts`, a text.
-    ///
-    /// An entry stands for the word that it becomes as part of a text: `Don't` for `dont`. The one that is spelt just so
-    /// comes first, then the first in the file. One that becomes no word or several is left out, like `<s>` and such
-    /// marks, unless texts are wanted.
-    pub(super) fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
-        self.entries += 1;
-        if !numbers.iter().all(|number| number.is_finite()) {
-            return Err(Stop::Fault(place, VectorFileFault::NotFinite { word: shortened(entry) }));
-        }
-        let hash = xxh3_64(bytemuck::cast_slice(numbers));
-        let (first, first_hash) = *self.seen.entry(xxh3_64(entry.as_bytes())).or_insert((place, hash));
-        let broken = entry.contains(char::REPLACEMENT_CHARACTER);
-        if first_hash != hash && !broken {
-            return Err(Stop::Fault(place, VectorFileFault::Repeated { word: shortened(entry), first }));
-        }
-        let is_mark = !texts && entry.starts_with('<') && entry.ends_with('>');
-        if first != place || broken || is_mark {
-            return Ok(());
-        }
-        let Vectors { vocabulary, words, texts: table, .. } = &mut self.vectors;
-        let (mut count, mut last) = (0u64, String::new());
-        for_each_word(entry, &mut self.buffer, |word| {
-            count += 1;
-            if count == 1 {
-                last.push_str(word);
-            }
-        });
-        if count == 1 {
-            let (word, _, new) = vocabulary.intern(&last);
-            let spelt = entry == last;
-            if new {
-                words.extend_from_slice(numbers);
-                self.spelt.push(spelt);
-            } else if spelt && !self.spelt[word as usize] {
-                words[word as usize * numbers.len()..][..numbers.len()].copy_from_slice(numbers);
-                self.spelt[word as usize] = true;
-            }
-        } else if count > 1 && texts {
-            table.insert(self.reader.read(vocabulary, entry).0, numbers);
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Vectors, VectorFileFault> {
-        match self.vectors.vocabulary.is_empty() && self.vectors.texts.len() == 0 {
-            true => Err(VectorFileFault::NoWords { found: self.entries }),
-            false => Ok(self.vectors),
         }
     }
 }

@@ -1,0 +1,116 @@
+//! `clickvec train --teacher`.
+
+use crate::harness::{Folder, Run, SMALL};
+
+/// A folder with data, and the vectors of its titles and queries by another model in `teacher.FORM`.
+fn folder(form: &str) -> Folder {
+    let folder = Folder::with_model();
+    let column = |name: &str, column: usize| -> Vec<String> {
+        let table = std::fs::read_to_string(folder.path(name)).unwrap();
+        table.lines().skip(1).map(|line| line.split('\t').nth(column).unwrap().to_owned()).collect()
+    };
+    let mut texts = [column("titles.tsv", 1), column("clicks.tsv", 0)].concat();
+    texts.sort();
+    texts.dedup();
+    folder.write("teacher.txt", texts.join("\n") + "\n");
+    let output = format!("teacher.{form}");
+    folder
+        .run(&[
+            "embed",
+            "--model",
+            "model.safetensors",
+            "--side",
+            "title",
+            "--format",
+            form,
+            "-o",
+            &output,
+            "teacher.txt",
+        ])
+        .code(0);
+    folder
+}
+
+fn train(folder: &Folder, output: &str, more: &[&str]) -> Run {
+    folder.run(&[&["train", "--output", output, "--clicks", "clicks.tsv"], &SMALL[..], more].concat())
+}
+
+#[test]
+fn a_model_teaches_another() {
+    let folder = folder("npy");
+    let taught = ["--teacher", "teacher.npy", "--teacher-share", "0.7"];
+    train(&folder, "m", &taught)
+        .code(0)
+        .says("teacher: vectors of 8 numbers for 48 of 48 queries and 144 of 144 titles")
+        .says("  teacher: rank correlation 0.");
+    let events =
+        train(&folder, "m", &[&taught[..], &["--titles", "titles.tsv", "--json"]].concat()).code(0).json_lines();
+    let teacher = events.iter().find(|event| event["event"] == "teacher").unwrap();
+    assert_eq!((&teacher["known_queries"], &teacher["vectors"]), (&48.into(), &192.into()), "{teacher}");
+    let agreed: Vec<f64> = events.iter().filter_map(|event| event["teacher"]["spearman"].as_f64()).collect();
+    assert_eq!(agreed.len(), 6, "{events:?}");
+    assert!(events.iter().any(|event| event["teacher"]["overlap_of_10"].is_f64()));
+    folder.run(&["inspect", "m"]).code(0).prints("teacher.clicks").prints("0.7");
+    folder.run(&["search", "--model", "m", "--titles", "titles.tsv", "red ladder"]).code(0);
+}
+
+#[test]
+fn json_lines_are_the_same_teacher() {
+    let (npy, json) = (folder("npy"), folder("jsonl"));
+    train(&npy, "m", &["--teacher", "teacher.npy"]).code(0);
+    train(&json, "m", &["--teacher", "teacher.jsonl"]).code(0);
+    assert!(std::fs::read(npy.path("m")).unwrap() == std::fs::read(json.path("m")).unwrap());
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_is_the_same_teacher() {
+    let (json, parquet) = (folder("jsonl"), folder("parquet"));
+    train(&json, "m", &["--teacher", "teacher.jsonl"]).code(0);
+    train(&parquet, "m", &["--teacher", "teacher.parquet"]).code(0);
+    assert!(std::fs::read(json.path("m")).unwrap() == std::fs::read(parquet.path("m")).unwrap());
+    parquet.write("cut.parquet", &std::fs::read(parquet.path("teacher.parquet")).unwrap()[..900]);
+    train(&parquet, "no", &["--teacher", "cut.parquet"]).code(2).says("cut.parquet");
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_is_told_how_to_be_had() {
+    let folder = Folder::with_data();
+    folder.write("t.parquet", b"PAR1 and so on");
+    train(&folder, "m", &["--teacher", "t.parquet"]).code(2).says("t.parquet: this program was built without Parquet");
+}
+
+#[test]
+fn what_it_lacks_is_counted_once() {
+    let folder = folder("jsonl");
+    let lines = std::fs::read_to_string(folder.path("teacher.jsonl")).unwrap();
+    let half: String = lines.lines().take(100).map(|line| format!("{line}\n")).collect();
+    folder.write("half.jsonl", half);
+    let half = ["--teacher", "half.jsonl"];
+    train(&folder, "m", &half).code(0).says("teacher: 92 texts without a vector, learnt without the teacher");
+    // The rest in a second file.
+    let rest: String = lines.lines().skip(100).map(|line| format!("{line}\n")).collect();
+    folder.write("rest.jsonl", rest);
+    let both = train(&folder, "both", &["--teacher", "half.jsonl", "--teacher", "rest.jsonl"]).code(0);
+    assert!(!both.stderr().contains("without a vector"), "{}", both.stderr());
+    train(&folder, "whole", &["--teacher", "teacher.jsonl"]).code(0);
+    assert!(std::fs::read(folder.path("both")).unwrap() == std::fs::read(folder.path("whole")).unwrap());
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let folder = Folder::with_data();
+    train(&folder, "m", &["--teacher-share", "0.5"]).code(2).says("`--teacher-share` needs `--teacher FILE`");
+    train(&folder, "m", &["--teacher", "none.npy"]).code(2).says("none.npy");
+    folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[1,2]}\n{\"text\":\"b\",\"vector\":[1]}\n");
+    let with = |more: &[&str]| train(&folder, "m", &[&["--teacher", "t.jsonl"], more].concat());
+    with(&[]).code(2).says("teacher: t.jsonl:2: expected a vector of 2 numbers, as the others have, found 1");
+    folder.write("t.jsonl", "{\"text\":\"zebra\",\"vector\":[1,2]}\n");
+    with(&[]).code(2).says("teacher: expected vectors of the texts that are learnt, found none of them among 1");
+    folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[0,0]}\n");
+    with(&[]).code(2).says("t.jsonl:1: expected a number other than 0 in the vector of `red hammer`");
+    with(&["--teacher-share", "2"]).code(2).says("--teacher-share and --teacher-title-share set them");
+    with(&["--negatives", "4"]).code(2).says("--negatives all takes them all");
+    assert!(!folder.path("m").exists());
+}

@@ -1,0 +1,173 @@
+//! What a teacher knows of a log: the vectors of its texts, found by the texts' hashes.
+
+use std::collections::HashMap;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::log::{ClickLog, text_hash};
+use super::spool::{Spool, Spooled};
+use super::{Section, Storage, Teacher, teacher};
+use crate::error::{Error, LearnFault, Result};
+use crate::loss::Targets;
+use crate::math::gemm::{Left, gemm};
+use crate::math::matrix::transpose;
+use crate::math::vector::scale_to_unit;
+use crate::text::WordBuffer;
+
+/// How much a teacher counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Distillation {
+    /// What multiplies cosines before the softmax.
+    pub gamma: f32,
+    /// The teacher's share of the loss of a clicked pair.
+    pub clicks: f32,
+    /// Its share of the loss of a title that is its own query.
+    pub titles: f32,
+}
+
+/// What of a log a teacher knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TeacherCoverage {
+    /// Distinct queries of the log.
+    pub queries: u64,
+    /// Those of them that the teacher has a vector of.
+    pub known_queries: u64,
+    /// Distinct titles of the log, clicked or not.
+    pub titles: u64,
+    /// Those of them that the teacher has a vector of.
+    pub known_titles: u64,
+    /// Numbers of a vector.
+    pub dimension: usize,
+    /// Vectors that were read.
+    pub vectors: u64,
+}
+
+/// A teacher's vectors of the texts of a log, at length 1. What the log lacks is not kept.
+#[derive(Debug)]
+pub(crate) struct Taught {
+    dimension: usize,
+    /// Hash of a text → its row.
+    rows: HashMap<u64, u32>,
+    /// [rows, dimension]
+    vectors: Spooled<f32>,
+    fingerprint: u64,
+}
+
+/// The row of a text that no vector was found of.
+const NONE: u32 = u32::MAX;
+
+impl Taught {
+    /// Reads what `teachers` know of the texts of `log`, in which words beyond `max_words` were cut.
+    pub(super) fn read(
+        log: &ClickLog,
+        teachers: Vec<Teacher<'_>>,
+        max_words: usize,
+        storage: Storage<'_>,
+    ) -> Result<(Taught, TeacherCoverage)> {
+        let mut rows: HashMap<u64, u32> = HashMap::new();
+        let all = log.section(Section::Clicks).chain(log.section(Section::Titles));
+        for pair in all.map(|number| log.pair(number as usize)) {
+            rows.try_reserve(2).map_err(|_| Error::OutOfMemory { what: "the teacher's texts" })?;
+            rows.insert(pair.query, NONE);
+            rows.insert(pair.title, NONE);
+        }
+        let (mut vectors, mut fingerprint) = (Spool::new(storage)?, Xxh3::new());
+        let (mut dimension, mut known, mut read) = (None, 0, 0);
+        let (mut buffer, mut unit) = (WordBuffer::default(), Vec::new());
+        for teacher in teachers {
+            teacher.read(&mut |text, vector| {
+                let expected = *dimension.get_or_insert(vector.len());
+                if vector.len() != expected {
+                    let fault = LearnFault::Dimensions { expected, found: vector.len() };
+                    return Err(Error::Learn { ranker: teacher::NAME, fault });
+                }
+                read += 1;
+                let hash = text_hash(text, max_words, &mut buffer);
+                let Some(row) = rows.get_mut(&hash).filter(|row| **row == NONE) else { return Ok(()) };
+                unit.clear();
+                unit.extend_from_slice(vector);
+                scale_to_unit(&mut unit);
+                *row = known;
+                known += 1;
+                fingerprint.update(&hash.to_le_bytes());
+                fingerprint.update(bytemuck::cast_slice(&unit));
+                vectors.extend(&unit)
+            })?;
+        }
+        rows.retain(|_, row| *row != NONE);
+        if rows.is_empty() {
+            return Err(Error::Learn { ranker: teacher::NAME, fault: LearnFault::UnknownTexts { found: read } });
+        }
+        let dimension = dimension.unwrap_or_default();
+        let taught = Taught { dimension, rows, vectors: vectors.finish()?, fingerprint: fingerprint.digest() };
+        let coverage = TeacherCoverage { dimension, vectors: read, ..taught.coverage(log) };
+        Ok((taught, coverage))
+    }
+
+    fn coverage(&self, log: &ClickLog) -> TeacherCoverage {
+        let mut seen: [HashMap<u64, bool>; 2] = Default::default();
+        for number in log.section(Section::Clicks) {
+            let pair = log.pair(number as usize);
+            seen[0].entry(pair.query).or_insert_with(|| self.rows.contains_key(&pair.query));
+            seen[1].entry(pair.title).or_insert_with(|| self.rows.contains_key(&pair.title));
+        }
+        for number in log.section(Section::Titles) {
+            let title = log.pair(number as usize).title;
+            seen[1].entry(title).or_insert_with(|| self.rows.contains_key(&title));
+        }
+        let known = |of: &HashMap<u64, bool>| of.values().filter(|known| **known).count() as u64;
+        TeacherCoverage {
+            queries: seen[0].len() as u64,
+            known_queries: known(&seen[0]),
+            titles: seen[1].len() as u64,
+            known_titles: known(&seen[1]),
+            ..TeacherCoverage::default()
+        }
+    }
+
+    /// Of all vectors, from their bits: runs of equal fingerprints learn from equal teachers.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// The vector of the text of this hash, if the teacher has one.
+    pub(crate) fn vector(&self, hash: u64) -> Option<&[f32]> {
+        let &row = self.rows.get(&hash)?;
+        Some(&self.vectors[row as usize * self.dimension..][..self.dimension])
+    }
+
+    /// Replaces `targets` by what the teacher says of pairs, each by the hash of its text and the teacher's share in it, and
+    /// of titles, given by their hashes.
+    pub(super) fn fill(
+        &self,
+        gamma: f32,
+        pairs: impl Iterator<Item = (u64, f32)>,
+        titles: &[u64],
+        targets: &mut Targets,
+    ) {
+        let d = self.dimension;
+        let gather = |hash: u64, vectors: &mut Vec<f32>| {
+            let vector = self.vector(hash);
+            match vector {
+                Some(vector) => vectors.extend_from_slice(vector),
+                None => vectors.resize(vectors.len() + d, 0.0),
+            }
+            vector.is_some()
+        };
+        let Targets { shares, known, cosines, pair_vectors, title_vectors, transposed, .. } = targets;
+        pair_vectors.clear();
+        title_vectors.clear();
+        known.clear();
+        shares.clear();
+        known.extend(titles.iter().map(|&hash| gather(hash, title_vectors)));
+        // Of one title there is nothing to say.
+        let has_titles = known.iter().filter(|known| **known).count() > 1;
+        shares.extend(pairs.map(|(hash, share)| if gather(hash, pair_vectors) && has_titles { share } else { 0.0 }));
+        let (n, m) = (shares.len(), known.len());
+        cosines.clear();
+        cosines.resize(n * m, 0.0);
+        transpose(title_vectors, d, transposed);
+        gemm((n, m, d), Left::rows(pair_vectors, d), (&transposed[..], m), (cosines, m));
+        targets.gamma = gamma;
+    }
+}

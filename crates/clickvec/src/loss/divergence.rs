@@ -1,0 +1,81 @@
+//! What a teacher adds to the loss: for a pair r, share · weight · KL(p ‖ q), where p and q are the softmax over the titles
+//! of γ times the teacher's and the model's cosines.
+
+use crate::math::Buffer;
+use crate::math::activation::exp_slice;
+
+/// What a teacher says of a minibatch.
+#[derive(Debug, Default, Clone)]
+pub struct Targets {
+    /// What multiplies cosines, the teacher's and the model's, before the softmax.
+    pub gamma: f32,
+    /// Of each pair, the share of its loss that is the teacher's; 0 where the teacher does not know its text.
+    pub shares: Vec<f32>,
+    /// For each title, whether the teacher knows it.
+    pub known: Vec<bool>,
+    /// [pairs, titles]: how alike each pair's text and each title are to the teacher.
+    pub cosines: Vec<f32>,
+    /// Working memory: the teacher's vectors of the pairs' texts and of the titles.
+    pub(crate) pair_vectors: Vec<f32>,
+    pub(crate) title_vectors: Vec<f32>,
+    pub(crate) transposed: Buffer,
+}
+
+/// KL(p ‖ q) of one pair, and its gradient.
+#[derive(Debug, Default)]
+pub(super) struct Divergence {
+    /// ∂/∂cosine of each title, times the weight.
+    pub(super) gradient: Vec<f32>,
+    teacher: Vec<f32>,
+}
+
+impl Targets {
+    /// The teacher's cosines of a pair's text.
+    fn of(&self, pair: usize) -> &[f32] {
+        &self.cosines[pair * self.known.len()..][..self.known.len()]
+    }
+}
+
+impl Divergence {
+    /// Fills the gradient of `weight` · KL, and returns KL, for a pair whose model has these `cosines`.
+    pub(super) fn compute(&mut self, weight: f32, cosines: &[f32], targets: &Targets, pair: usize) -> f64 {
+        let Targets { gamma, known, .. } = targets;
+        let teachers = targets.of(pair);
+        let of_model = softmax(*gamma, cosines, known, &mut self.gradient);
+        let of_teacher = softmax(*gamma, teachers, known, &mut self.teacher);
+        // ln p − ln q = γ (teacher's − model's cosine) − (ln of one sum − ln of the other).
+        let mut mean = 0.0;
+        let both = self.gradient.iter_mut().zip(&self.teacher);
+        for ((q, &p), (&ours, &theirs)) in both.zip(cosines.iter().zip(teachers)) {
+            mean += f64::from(p) * f64::from(theirs - ours);
+            *q = gamma * weight * (*q - p);
+        }
+        f64::from(*gamma) * mean - of_teacher + of_model
+    }
+}
+
+/// Fills `out` with the softmax of γ · `cosines` over the known titles, 0 for the others; returns the logarithm of the sum.
+/// NaN survives.
+fn softmax(gamma: f32, cosines: &[f32], known: &[bool], out: &mut Vec<f32>) -> f64 {
+    let mut largest = f32::NEG_INFINITY;
+    for (&x, &known) in cosines.iter().zip(known) {
+        if known && (x > largest || x.is_nan()) {
+            largest = x;
+        }
+    }
+    out.clear();
+    // An unknown title's exponential is some finite number, and then 0.
+    out.extend(cosines.iter().zip(known).map(|(&x, &known)| if known { gamma * (x - largest) } else { 0.0 }));
+    exp_slice(out);
+    let mut lanes = [0.0f64; 8];
+    for (chunk, known) in out.chunks_mut(8).zip(known.chunks(8)) {
+        for ((lane, x), &known) in lanes.iter_mut().zip(chunk).zip(known) {
+            *x = if known { *x } else { 0.0 };
+            *lane += f64::from(*x);
+        }
+    }
+    let sum = lanes.iter().sum::<f64>();
+    let scale = (1.0 / sum) as f32;
+    out.iter_mut().for_each(|x| *x *= scale);
+    f64::from(gamma * largest) + sum.ln()
+}

@@ -1,0 +1,102 @@
+//! Collects the vectors of words and of texts that a file has.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::super::text_table::{TextReader, TextTable};
+use super::SYSTEM;
+use crate::error::{Result, VectorFileFault, VectorPlace, shortened};
+use crate::text::{Interner, WordBuffer, for_each_word};
+use crate::vector_file::{self, Entries, Stop};
+
+/// What a file has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Vectors {
+    pub(super) dimension: usize,
+    /// Words as [`for_each_word`] makes them.
+    pub(super) vocabulary: Interner,
+    /// [words, dimension]
+    pub(super) words: Vec<f32>,
+    /// Texts of several words, of `.npy` files only.
+    pub(super) texts: TextTable,
+}
+
+/// Reads a file, whose form is told by its content; `-` is standard input.
+pub(super) fn read(path: &Path) -> Result<Vectors> {
+    let mut builder = Builder::default();
+    vector_file::read(path, SYSTEM.name, &mut builder)?;
+    Ok(builder.vectors)
+}
+
+/// Collects entries.
+#[derive(Default)]
+struct Builder {
+    vectors: Vectors,
+    /// Of each word: whether an entry was spelt just so.
+    spelt: Vec<bool>,
+    /// Hash of an entry → where it stands first, and the hash of its numbers.
+    seen: HashMap<u64, (VectorPlace, u64)>,
+    entries: u64,
+    buffer: WordBuffer,
+    reader: TextReader,
+}
+
+impl Entries for Builder {
+    fn begin(&mut self, dimension: usize) {
+        self.vectors.dimension = dimension;
+        self.vectors.texts = TextTable::new(dimension);
+    }
+
+    /// Adds an entry: a word or, with `texts`, a text.
+    ///
+    /// An entry stands for the word that it becomes as part of a text: `Don't` for `dont`. The one that is spelt just so
+    /// comes first, then the first in the file. One that becomes no word or several is left out, like `<s>` and such
+    /// marks, unless texts are wanted.
+    fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
+        self.entries += 1;
+        if !numbers.iter().all(|number| number.is_finite()) {
+            return Err(Stop::Fault(place, VectorFileFault::NotFinite { word: shortened(entry) }));
+        }
+        let hash = xxh3_64(bytemuck::cast_slice(numbers));
+        let (first, first_hash) = *self.seen.entry(xxh3_64(entry.as_bytes())).or_insert((place, hash));
+        let broken = entry.contains(char::REPLACEMENT_CHARACTER);
+        if first_hash != hash && !broken {
+            return Err(Stop::Fault(place, VectorFileFault::Repeated { word: shortened(entry), first }));
+        }
+        let is_mark = !texts && entry.starts_with('<') && entry.ends_with('>');
+        if first != place || broken || is_mark {
+            return Ok(());
+        }
+        let Vectors { vocabulary, words, texts: table, .. } = &mut self.vectors;
+        let (mut count, mut last) = (0u64, String::new());
+        for_each_word(entry, &mut self.buffer, |word| {
+            count += 1;
+            if count == 1 {
+                last.push_str(word);
+            }
+        });
+        if count == 1 {
+            let (word, _, new) = vocabulary.intern(&last);
+            let spelt = entry == last;
+            if new {
+                words.extend_from_slice(numbers);
+                self.spelt.push(spelt);
+            } else if spelt && !self.spelt[word as usize] {
+                words[word as usize * numbers.len()..][..numbers.len()].copy_from_slice(numbers);
+                self.spelt[word as usize] = true;
+            }
+        } else if count > 1 && texts {
+            table.insert(self.reader.read(vocabulary, entry).0, numbers);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), VectorFileFault> {
+        match self.vectors.vocabulary.is_empty() && self.vectors.texts.len() == 0 {
+            true => Err(VectorFileFault::NoWords { found: self.entries }),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Vectors as NumPy writes them, and the texts next to them.
+
+use std::io::BufRead;
+
+use super::{Entries, MAX_DIMENSION, MAX_TEXT, Stop, at_line, in_file};
+use crate::error::{VectorFileFault, VectorPlace, shortened};
+use crate::npy::{Fault, Reader};
+use crate::tables::{FoundLine, Lines};
+
+/// The rows of a file, of which the header was read.
+pub(super) struct Rows<R> {
+    array: Reader<R>,
+    rows: u64,
+    dimension: usize,
+}
+
+impl<R: BufRead> Rows<R> {
+    /// Reads the header.
+    pub(super) fn open(source: R) -> Result<Rows<R>, Stop> {
+        let array = Reader::open(source).or_else(|error| match error {
+            Fault::Io(error) => Err(Stop::Io(error)),
+            Fault::Type(found) => in_file(VectorFileFault::NpyType { found }),
+            Fault::NotNpy => in_file(VectorFileFault::NpyHeader { found: "none".to_owned() }),
+            Fault::Version(version) => {
+                in_file(VectorFileFault::NpyHeader { found: format!("one of version {version}") })
+            }
+            Fault::HeaderLength(length) => {
+                in_file(VectorFileFault::NpyHeader { found: format!("one of {length} bytes") })
+            }
+            Fault::Header(text) => in_file(VectorFileFault::NpyHeader { found: format!("`{text}`") }),
+            Fault::Cut => in_file(VectorFileFault::NpyHeader { found: "one that ends too soon".to_owned() }),
+        })?;
+        if !array.is_by_rows() {
+            return in_file(VectorFileFault::NpyOrder);
+        }
+        let (rows, dimension) = match *array.shape() {
+            [rows, dimension] if (1..=MAX_DIMENSION).contains(&dimension) => (rows as u64, dimension),
+            [_, found] => {
+                return in_file(VectorFileFault::Dimension { most: MAX_DIMENSION, found: found as u64 });
+            }
+            ref shape => {
+                let found: Vec<String> = shape.iter().map(usize::to_string).collect();
+                let comma = if shape.len() == 1 { "," } else { "" };
+                return in_file(VectorFileFault::NpyShape { found: shortened(&(found.join(", ") + comma)) });
+            }
+        };
+        Ok(Rows { array, rows, dimension })
+    }
+
+    /// Hands over each row with its text, a line of `texts`. An error says whether it is one of the texts.
+    pub(super) fn read(&mut self, texts: impl BufRead, entries: &mut impl Entries) -> Result<(), (bool, Stop)> {
+        let Rows { array, rows, dimension } = self;
+        let of_rows = |stop: Stop| (false, stop);
+        let of_texts = |stop: Stop| (true, stop);
+        entries.begin(*dimension);
+        let (mut lines, mut bytes) = (Lines::new(texts, MAX_TEXT), Vec::new());
+        let mut vector = vec![0.0; *dimension];
+        let whole = *dimension * array.width();
+        for row in 1..=*rows {
+            match array.read(&mut vector).map_err(|error| of_rows(error.into()))? {
+                found if found == whole => {}
+                0 => {
+                    let fault = VectorFileFault::TooFew { expected: *rows, found: row - 1 };
+                    return in_file(fault).map_err(of_rows);
+                }
+                found => {
+                    let cut = VectorFileFault::Cut { expected: whole, found };
+                    return Err(of_rows(Stop::Fault(VectorPlace::Vector(row), cut)));
+                }
+            }
+            let text = text_of(&mut lines, &mut bytes, row, *rows).map_err(of_texts)?;
+            entries.add(text, &vector, VectorPlace::Line(row), true).map_err(of_texts)?;
+        }
+        if !array.source().fill_buf().map_err(|error| of_rows(error.into()))?.is_empty() {
+            return in_file(VectorFileFault::TooMany { expected: *rows }).map_err(of_rows);
+        }
+        match lines.next(&mut bytes).map_err(|error| of_texts(error.into()))? {
+            FoundLine::End => Ok(()),
+            _ => in_file(VectorFileFault::Texts { expected: *rows, found: *rows + 1 }).map_err(of_texts),
+        }
+    }
+}
+
+/// The text of a row.
+fn text_of<'b>(lines: &mut Lines<impl BufRead>, bytes: &'b mut Vec<u8>, row: u64, rows: u64) -> Result<&'b str, Stop> {
+    match lines.next(bytes)? {
+        FoundLine::End => return in_file(VectorFileFault::Texts { expected: rows, found: row - 1 }),
+        FoundLine::TooLong => return at_line(row, VectorFileFault::LineTooLong { limit: MAX_TEXT }),
+        FoundLine::Whole => {}
+    }
+    std::str::from_utf8(bytes).map(str::trim).or_else(|_| at_line(row, VectorFileFault::NotUtf8))
+}

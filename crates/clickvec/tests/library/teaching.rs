@@ -1,0 +1,263 @@
+//! Training with a teacher: vectors of the same texts that another program made.
+
+use super::support::*;
+use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
+use clickvec::error::{LearnFault, ResumeFault, VectorFileFault, VectorPlace};
+use clickvec::model::{Model, Side};
+use clickvec::train::{
+    Agreement, ClickSource, Event, Negatives, OptimizerKind, Outcome, SettingFault, Teacher, TeacherConfig,
+    TitleConfig, TrainConfig, TrainOptions, Views, train,
+};
+use clickvec::{Error, Result};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// How alike texts are: the angle tells the topic of the first word that has one, and a little more.
+fn vector(text: &str) -> [f32; 3] {
+    let topic = text.split(' ').find_map(|word| TOPICS.iter().position(|topic| topic.contains(&word)));
+    let angle = topic.map_or(0.0, |topic| topic as f32) + 0.1 * (text.len() as f32).sin();
+    [3.0 * angle.cos(), 3.0 * angle.sin(), 0.5]
+}
+
+/// The texts of a table.
+fn texts(path: &Path, column: usize) -> Vec<String> {
+    let rows = std::fs::read_to_string(path).expect("a table");
+    rows.lines().skip(1).map(|line| line.split('\t').nth(column).expect("a column").to_owned()).collect()
+}
+
+/// 120 titles and a log of `pairs`, and a teacher that knows all texts but every `skip`th.
+fn place(pairs: usize, skip: usize) -> Place {
+    let place = Place::new(&log_rows(pairs, 1));
+    std::fs::write(place.titles(), title_rows(120, 1)).expect("written");
+    let mut all = [texts(&place.clicks(), 0), texts(&place.clicks(), 1), texts(&place.titles(), 1)].concat();
+    all.sort();
+    all.dedup();
+    let known = all.iter().enumerate().filter(|(number, _)| (number + 1) % skip != 0);
+    let lines: String = known
+        .map(|(_, text)| {
+            let [a, b, c] = vector(text);
+            format!("{{\"text\": \"{}\", \"vector\": [{a}, {b}, {c}]}}\n", text.to_uppercase())
+        })
+        .collect();
+    std::fs::write(place.teacher(), lines).expect("written");
+    if pairs == 0 {
+        std::fs::remove_file(place.clicks()).expect("removed");
+    }
+    place
+}
+
+fn config(optimizer: OptimizerKind, teacher: TeacherConfig) -> TrainConfig {
+    let views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };
+    let titles = TitleConfig { epochs: 2, minibatch: 25, gamma: 8.0, learning_rate: 0.01, views, among_clicks: 0.3 };
+    TrainConfig { titles: Some(titles), teacher: Some(teacher), negatives: Negatives::All, ..small(optimizer) }
+}
+
+const HALF: TeacherConfig = TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5 };
+
+fn agreements(events: &[Event]) -> Vec<Agreement> {
+    let epoch = |event: &Event| match event {
+        Event::Epoch(report) => report.agreement,
+        _ => None,
+    };
+    events.iter().filter_map(epoch).collect()
+}
+
+#[test]
+fn similarities_are_learnt_without_a_click() {
+    let alone = TeacherConfig { titles: 1.0, ..HALF };
+    let mut config = config(OptimizerKind::Adam, alone);
+    config.titles.as_mut().expect("titles").epochs = 20;
+    let place = place(0, usize::MAX);
+    let events = place.train(&config, How::default()).expect("trained");
+    let found = agreements(&events);
+    let (first, last) = (found[0], found[found.len() - 1]);
+    assert_eq!((found.len(), last.queries, last.titles), (20, 24, 96), "each text is on one side");
+    assert!(last.spearman > 0.6 && last.spearman > first.spearman + 0.1, "{first:?} {last:?}");
+    assert!(last.overlap > first.overlap, "{first:?} {last:?}");
+}
+
+#[test]
+fn what_it_knows_is_counted_and_what_it_lacks_is_learnt_without_it() {
+    let place = place(240, 3);
+    let events = place.train(&config(OptimizerKind::Adam, HALF), How::default()).expect("trained");
+    let coverage = events.iter().find_map(|event| match event {
+        Event::Teacher(coverage) => Some(coverage.clone()),
+        _ => None,
+    });
+    let coverage = coverage.expect("a report");
+    assert_eq!(coverage.dimension, 3);
+    assert!(0 < coverage.known_queries && coverage.known_queries < coverage.queries, "{coverage:?}");
+    assert!(0 < coverage.known_titles && coverage.known_titles < coverage.titles, "{coverage:?}");
+}
+
+#[test]
+fn a_teacher_without_a_share_changes_no_weight() {
+    let place = place(240, usize::MAX);
+    let tensors = |config: &TrainConfig| {
+        place.train(config, How::default()).expect("trained");
+        Model::load(&place.output()).expect("a model").encoder(Side::Title).tensors().to_vec()
+    };
+    let none = TeacherConfig { titles: 0.0, clicks: 0.0, ..HALF };
+    let taught = tensors(&config(OptimizerKind::Adam, none));
+    assert_ne!(taught, tensors(&config(OptimizerKind::Adam, HALF)));
+    std::fs::remove_file(place.teacher()).expect("removed");
+    let alone = TrainConfig { teacher: None, ..config(OptimizerKind::Adam, none) };
+    assert_eq!(taught, tensors(&alone));
+}
+
+#[test]
+fn the_same_bytes_at_any_number_of_threads_and_through_kills() {
+    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None) });
+    for (config, pairs) in [
+        (config(OptimizerKind::Adam, HALF), 0),
+        (config(OptimizerKind::Nesterov, HALF), 240),
+        (TrainConfig { shared_towers: true, encoder, ..config(OptimizerKind::Adam, HALF) }, 240),
+    ] {
+        let how = How { checkpoint_every: Some(3), resume: true, ..How::default() };
+        let run = |threads: usize| {
+            let place = place(pairs, 3);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| place.train(&config, how).map(drop)).expect("trained");
+            place.model()
+        };
+        let whole = run(1);
+        assert!(whole == run(3), "{config:?}: three threads");
+        for after in [2, 4, 5, 6, 14, 20].into_iter().filter(|&after| pairs > 0 || after < 10) {
+            let place = place(pairs, 3);
+            place.interrupt(&config, how, after);
+            place.train(&config, how).expect("resumed");
+            assert!(whole == place.model(), "{config:?}: interrupted after {after}");
+        }
+    }
+}
+
+#[test]
+fn a_run_with_another_teacher_does_not_resume() {
+    let place = place(240, 3);
+    let config = config(OptimizerKind::Adam, HALF);
+    let how = How { checkpoint_every: Some(2), resume: true, ..How::default() };
+    place.interrupt(&config, how, 5);
+    let vectors = std::fs::read_to_string(place.teacher()).expect("a teacher");
+    std::fs::write(place.teacher(), vectors.replacen("0.5]", "0.6]", 1)).expect("written");
+    let found = place.train(&config, how);
+    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Teacher, .. })), "{found:?}");
+    let other = TrainConfig { teacher: Some(TeacherConfig { clicks: 0.4, ..HALF }), ..config };
+    let found = place.train(&other, how).map_err(|error| error.to_string());
+    assert!(found.as_ref().is_err_and(|error| error.contains("teacher")), "{found:?}");
+}
+
+/// Trains on a few pairs with these teachers, in memory.
+fn taught(teachers: Vec<Teacher<'_>>) -> Result<Model> {
+    let pairs = (0..60).map(|i| {
+        let topic = TOPICS[i % 6];
+        (topic[i % 5].to_owned(), format!("{} {} {}", topic[i % 5], topic[(i + 1) % 5], i % 20), 1.0)
+    });
+    let config =
+        TrainConfig { teacher: Some(HALF), epochs: 2, negatives: Negatives::All, ..small(OptimizerKind::Adam) };
+    let options = TrainOptions { teachers, ..TrainOptions::default() };
+    let outcome = train(&config, ClickSource::pairs(pairs), options, &mut |_| ControlFlow::Continue(()))?;
+    let Outcome::Finished(model) = outcome else { unreachable!("nobody breaks off") };
+    Ok(model)
+}
+
+#[test]
+fn a_teacher_from_memory_is_that_of_a_file() {
+    let words: Vec<&str> = TOPICS.concat();
+    let vectors = || words.iter().map(|word| (*word, vector(word)));
+    let model = taught(vec![Teacher::vectors(vectors())]).expect("trained");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (npy, json) = (folder.path().join("words.npy"), folder.path().join("words.jsonl"));
+    let description = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 3), }}\n", words.len());
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend_from_slice(&(description.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(description.as_bytes());
+    vectors().for_each(|(_, vector)| vector.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes())));
+    std::fs::write(&npy, bytes).expect("written");
+    std::fs::write(npy.with_extension("txt"), words.join("\n")).expect("written");
+    let lines = vectors().map(|(text, [a, b, c])| format!("{{\"text\":\"{text}\",\"vector\":[{a},{b},{c}]}}\n"));
+    std::fs::write(&json, lines.collect::<String>()).expect("written");
+    for path in [&npy, &json] {
+        let same = taught(vec![Teacher::file(path)]).expect("trained");
+        assert_eq!(same.fingerprint(), model.fingerprint(), "{}", path.display());
+    }
+    // Two files, and a length of vectors, change nothing either.
+    let (first, second): (Vec<_>, Vec<_>) = vectors().partition(|(word, _)| words[..7].contains(word));
+    let longer = second.into_iter().map(|(word, vector)| (word, vector.map(|x| 4.0 * x)));
+    let both = taught(vec![Teacher::vectors(first), Teacher::vectors(longer)]).expect("trained");
+    assert_eq!(both.fingerprint(), model.fingerprint());
+    assert!(taught(vec![Teacher::vectors(vectors().take(9))]).expect("trained").fingerprint() != model.fingerprint());
+}
+
+#[test]
+fn what_is_wrong_with_a_teacher_is_said() {
+    let fault = |teachers| match taught(teachers).map(drop) {
+        Err(Error::Learn { ranker: "teacher", fault }) => fault,
+        other => panic!("{other:?}"),
+    };
+    let in_memory = |vectors: Vec<(&'static str, Vec<f32>)>| match fault(vec![Teacher::vectors(vectors)]) {
+        LearnFault::Vectors { place, fault, .. } => (place, fault),
+        other => panic!("{other}"),
+    };
+    let word = || "shoe".to_owned();
+    let second = |vector| in_memory(vec![("red", vec![1.0, 2.0]), ("shoe", vector)]);
+    assert_eq!(second(vec![1.0]), (VectorPlace::Vector(2), VectorFileFault::Numbers { expected: 2, found: 1 }));
+    assert_eq!(second(vec![1.0, f32::NAN]).1, VectorFileFault::NotFinite { word: word() });
+    assert_eq!(second(vec![1.0, f32::INFINITY]).1, VectorFileFault::NotFinite { word: word() });
+    assert_eq!(second(vec![0.0, -0.0]).1, VectorFileFault::Zero { word: word() });
+    assert!(matches!(in_memory(vec![("red", vec![])]).1, VectorFileFault::Dimension { found: 0, .. }));
+    let unknown = fault(vec![Teacher::vectors([("zebra", [1.0])])]);
+    assert!(matches!(unknown, LearnFault::UnknownTexts { found: 1 }), "{unknown}");
+    let two = fault(vec![Teacher::vectors([("red", vec![1.0])]), Teacher::vectors([("shoe", vec![1.0, 2.0])])]);
+    assert!(matches!(two, LearnFault::Dimensions { expected: 1, found: 2 }), "{two}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.jsonl");
+    let in_file = |lines: &str| {
+        std::fs::write(&path, lines).expect("written");
+        match fault(vec![Teacher::file(&path)]) {
+            LearnFault::Vectors { place: VectorPlace::Line(line), fault, .. } => (line, fault),
+            other => panic!("{other}"),
+        }
+    };
+    let one = "{\"text\":\"red\",\"vector\":[1,2]}\n";
+    assert_eq!(
+        in_file(&format!("{one}\n{{\"text\":\"shoe\",\"vector\":[0,0]}}")),
+        (3, VectorFileFault::Zero { word: word() })
+    );
+    let numbers = VectorFileFault::Numbers { expected: 2, found: 3 };
+    assert_eq!(in_file(&format!("{one}{{\"text\":\"shoe\",\"vector\":[0,0,1]}}")), (2, numbers));
+    assert!(matches!(in_file("{\"text\":\"shoe\",\"vector\":[1e40]}"), (1, VectorFileFault::NotJson { .. })));
+    assert_eq!(in_file("shoe inf 1\n"), (1, VectorFileFault::NotFinite { word: word() }));
+    assert!(matches!(in_file(&format!("{one}{{\"text\":1}}")), (2, VectorFileFault::NotJson { .. })));
+    assert!(matches!(
+        in_file(&format!("{one}{{\"text\":\"shoe\",\"vector\":[NaN,1]}}")),
+        (2, VectorFileFault::NotJson { .. })
+    ));
+    let failing = Teacher::results([Ok(("red", [1.0])), Err("gone")]);
+    assert_eq!(taught(vec![failing]).map(drop).map_err(|error| error.to_string()), Err("vector 2: gone".to_owned()));
+}
+
+#[test]
+fn a_teacher_and_its_settings_agree() {
+    let fault = |config: &TrainConfig, place: &Place| match place.train(config, How::default()) {
+        Err(Error::Setting(fault)) => Some(fault),
+        _ => None,
+    };
+    let (with, without) = (place(240, 3), place(240, 3));
+    std::fs::remove_file(without.teacher()).expect("removed");
+    let taught = config(OptimizerKind::Adam, HALF);
+    assert_eq!(fault(&taught, &without), Some(SettingFault::Teacher { teachers: 0 }));
+    assert_eq!(
+        fault(&TrainConfig { teacher: None, ..taught.clone() }, &with),
+        Some(SettingFault::Teacher { teachers: 1 })
+    );
+    let sampled = TrainConfig { negatives: Negatives::Sampled(4), ..taught.clone() };
+    assert_eq!(fault(&sampled, &with), Some(SettingFault::TaughtSamples));
+    for wrong in [-0.1, 1.1, f32::NAN] {
+        let teacher = Some(TeacherConfig { clicks: wrong, ..HALF });
+        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
+        let teacher = Some(TeacherConfig { titles: wrong, ..HALF });
+        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
+    }
+    let teacher = Some(TeacherConfig { gamma: 0.0, ..HALF });
+    assert!(matches!(fault(&TrainConfig { teacher, ..taught }, &with), Some(SettingFault::NotPositive { .. })));
+}
