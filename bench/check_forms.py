@@ -6,7 +6,7 @@ python3 bench/check_forms.py CLICKVEC [--without-parquet]
 Needs numpy, pytrec_eval (or pytrec-eval-terrier), gensim and, unless CLICKVEC was built without it, pyarrow. Makes the
 shop of testdata a table with ids, TREC qrels with topics, and a BEIR folder; evaluates a model and BM25 on each; and
 compares every query's numbers with pytrec_eval's, read from the run that was written and the qrels that were given, for
-both gains. Then embeds texts, and compares the vectors that numpy, gensim and pyarrow read with the JSON lines, bit for
+both gains; the same where all titles are searched. Then embeds texts, and compares the vectors that numpy, gensim and pyarrow read with the JSON lines, bit for
 bit. Exits with 1 on a difference.
 """
 import argparse
@@ -32,6 +32,16 @@ MEASURES = {
     "map": "map",
     "precision@10": "P_10",
     "recall@10": "recall_10",
+}
+SEARCH_MEASURES = {
+    "ndcg@1": "ndcg_cut_1",
+    "ndcg@10": "ndcg_cut_10",
+    "recall@5": "recall_5",
+    "recall@100": "recall_100",
+    "precision@5": "P_5",
+    "map": "map",
+    "mrr@1000": "recip_rank",
+    "bpref": "bpref",
 }
 SYSTEMS = ["bm25", "model"]
 TEXTS = ["leather couch", "", "Hartwell 6 ft. Aluminum Ladder", "  grüne\tSofas  ", "leather_couch", "leather couch", "白い靴", "zzqqx"]
@@ -115,6 +125,38 @@ def check_judging(program, folder, forms):
     return worst
 
 
+def check_searching(program, folder, forms):
+    """The largest difference between our numbers and pytrec_eval's where all titles are searched."""
+    worst = 0.0
+    names = {"bm25": "bm25", "trigram": "trigram", "model": "model", "fusion:reciprocal-rank": "fusion_reciprocal-rank"}
+    for form, flags in forms.items():
+        for gain in ["linear", "exponential"]:
+            run(program, folder, "evaluate", "--full", *flags, "--ranker", "bm25", "--ranker", "trigram", "--model", "model",
+                "--fusion", "reciprocal-rank", "--gain", gain, "--ties", "trec", "--measures", ",".join(SEARCH_MEASURES),
+                "--run-out", "runs", "--qrels-out", "out.txt", "--per-query", "queries.tsv", "--json")
+            with open(folder / "out.txt", encoding="utf-8") as lines:
+                given = pytrec_eval.parse_qrel(lines)
+            worth = (lambda grade: grade) if gain == "linear" else (lambda grade: 2**grade - 1)
+            qrels = {query: {title: worth(grade) for title, grade in of.items()} for query, of in given.items()}
+            asked = {"ndcg_cut.1,10", "recip_rank", "map", "P.5", "recall.5,100", "bpref"}
+            evaluator = pytrec_eval.RelevanceEvaluator(qrels, asked)
+            with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
+                ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
+            for system, file in names.items():
+                with open(folder / "runs" / f"{file}.run", encoding="utf-8") as lines:
+                    theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
+                for row in (row for row in ours if row["system"] == system):
+                    for name, measure in SEARCH_MEASURES.items():
+                        # A query for which nothing was found is not in the run.
+                        expected = theirs.get(row["query_id"], {}).get(measure, 0.0)
+                        difference = abs(float(row[name]) - expected)
+                        if difference > TOLERANCE:
+                            sys.exit(f"{form}, gain {gain}, {system}, {row['query_id']}: {name} is {row[name]}, "
+                                     f"pytrec_eval's {expected}")
+                        worst = max(worst, difference)
+    return worst
+
+
 def check_vectors(program, folder, with_parquet):
     """Compares the vectors that each tool reads with the JSON lines."""
     text = "".join(line + "\n" for line in TEXTS)
@@ -182,6 +224,7 @@ def main():
         forms = make_forms(folder)
         for form, difference in check_judging(program, folder, forms).items():
             print(f"{form}: every query's numbers within {difference:.1e} of pytrec_eval's")
+        print(f"all titles: every query's numbers within {check_searching(program, folder, forms):.1e} of pytrec_eval's")
         check_vectors(program, folder, not arguments.without_parquet)
     print("vectors: the same bits in npy, word2vec" + ("" if arguments.without_parquet else ", parquet") + " and JSON lines")
     tools = [version_of("pytrec-eval-terrier", "pytrec_eval"), version_of("numpy"), version_of("gensim")]

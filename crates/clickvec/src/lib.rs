@@ -46,6 +46,7 @@
 //! | [`search`] | titles for a query, from memory or an index on disk |
 //! | [`ranker`] | BM25 and the other systems of the papers' tables, and a trait for one of your own |
 //! | [`eval`] | NDCG and the other metrics, and tests of differences |
+//! | [`update`] | a new model in the place of the old one, if it is not worse |
 //! | [`table`] | many systems compared by cross validation |
 //! | [`explain`] | why a title matches a query |
 //! | [`encoder`] | the kinds of encoder and their sizes; what happened inside one |
@@ -83,6 +84,7 @@ pub mod tables;
 mod tensor_file;
 mod text;
 pub mod train;
+pub mod update;
 mod vector_file;
 pub mod vectors;
 mod views;

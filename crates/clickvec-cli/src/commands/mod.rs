@@ -13,6 +13,7 @@ mod search;
 mod simulate;
 mod table;
 mod train;
+mod update;
 mod welcome;
 
 use anyhow::{Context, Result};
@@ -48,6 +49,7 @@ enum Command {
     Demo(demo::Args),
     Prepare(Box<prepare::Args>),
     Train(Box<train::Args>),
+    Update(update::Args),
     Evaluate(evaluate::Args),
     Table(table::Args),
     Embed(embed::Args),
@@ -69,6 +71,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Demo(args)) => demo::run(args),
         Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),
+        Some(Command::Update(args)) => update::run(args),
         Some(Command::Evaluate(args)) => evaluate::run(args),
         Some(Command::Table(args)) => table::run(args),
         Some(Command::Embed(args)) => embed::run(args),

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clickvec::Error;
 use clickvec::model::Model;
-use clickvec::search::{Answer, Found, Searcher};
+use clickvec::ranker::{self, FileKind};
+use clickvec::search::{self, Answer, Found, Searcher};
 use clickvec::tables::TITLE;
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
 
-    /// Without an index: the model that `clickvec train` wrote.
+    /// Without an index: the model that `clickvec train` wrote, or a ranker or fusion of `evaluate --save-rankers`.
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
@@ -55,8 +56,20 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Finds titles for queries.
+type Search<'s> = dyn Fn(&[String], usize) -> clickvec::Result<Vec<Answer<'s>>> + 's;
+
 /// Answers the queries; no, if not one of them has a result.
 pub(crate) fn run(args: Args) -> Result<Exit> {
+    if let (None, Some(model), Some(titles)) = (&args.index, &args.model, &args.titles)
+        && FileKind::of(model)? != FileKind::Model
+    {
+        let ranker = ranker::load(model)?;
+        let titles = input::titles(titles, &args.field)?;
+        let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
+        let candidates = ranker.candidates(&texts)?;
+        return answer(&args, &|queries, top| search::answers(candidates.as_ref(), &titles, queries, top));
+    }
     let searcher = match (&args.index, &args.model, &args.titles) {
         (Some(index), None, None) => Searcher::open(index)?,
         (None, Some(model), Some(titles)) => encode(model, titles, &args.field)?,
@@ -75,8 +88,13 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
             )
         }
     };
+    answer(&args, &|queries, top| searcher.search_batch(queries, top))
+}
+
+/// Answers the queries of the command line, or those of standard input.
+fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
     let printer = Printer { json: args.json, several: args.queries.len() != 1, first: true };
-    let mut session = Session { searcher: &searcher, printer, top: args.top as usize, answered: false };
+    let mut session = Session { search, printer, top: args.top as usize, answered: false };
     if args.queries.is_empty() {
         let bad = session.answer_standard_input()?;
         if bad > 0 {
@@ -102,7 +120,7 @@ fn encode(model: &Path, titles: &Path, field: &str) -> Result<Searcher> {
 }
 
 struct Session<'s> {
-    searcher: &'s Searcher,
+    search: &'s Search<'s>,
     printer: Printer,
     top: usize,
     answered: bool,
@@ -134,9 +152,12 @@ impl Session<'_> {
     }
 
     fn answer(&mut self, queries: &[String], out: &mut impl Write) -> Result<()> {
-        for (query, answer) in queries.iter().zip(self.searcher.search_batch(queries, self.top)?) {
+        for (query, answer) in queries.iter().zip((self.search)(queries, self.top)?) {
             let shown = output::printable(query);
             match &answer {
+                Answer::Found(found) if found.is_empty() => {
+                    output::note(format_args!("`{shown}`: no results: no title has anything of it"));
+                }
                 Answer::Found(_) => {}
                 Answer::NoWords => {
                     output::note(format_args!("`{shown}`: no results: expected words, found none"));

@@ -209,7 +209,10 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
     let fused = [&base[..], &["--run=part.run", "--fusion=rrf"]].concat();
     let [report] = folder.run(&fused).code(0).json_lines().try_into().unwrap();
     assert_eq!(report["systems"][2]["fusion"]["members"][1]["name"], "part", "{report}");
-    folder.run(&[&fused[..], &["--save-rankers=kept"]].concat()).code(2).says("found a run among its members");
+    folder
+        .run(&[&fused[..], &["--save-rankers=kept"]].concat())
+        .code(2)
+        .says("found a run or an index among its members");
     let fitted = [&fused[..], &["--fusion-judged=judged.tsv"]].concat();
     folder.run(&fitted).code(2).says("found a run, which knows the queries of `--judged` only");
 }

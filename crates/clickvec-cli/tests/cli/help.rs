@@ -4,10 +4,11 @@ use std::path::Path;
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "demo",
     "prepare",
     "train",
+    "update",
     "evaluate",
     "table",
     "embed",

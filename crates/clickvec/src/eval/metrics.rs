@@ -18,7 +18,7 @@ pub enum Gain {
 }
 
 impl Gain {
-    fn of(self, grade: u8) -> f64 {
+    pub(super) fn of(self, grade: u8) -> f64 {
         match self {
             Gain::Exponential => f64::from(grade).exp2() - 1.0,
             Gain::Linear => f64::from(grade),
@@ -83,6 +83,13 @@ impl Ranking {
         Ranking { grades: titles.iter().map(|title| title.grade).collect(), group_ends, judged }
     }
 
+    /// The discounted cumulative gain of the best ranking of the first `k` titles with these grades.
+    pub(super) fn ideal_dcg(grades: &[u8], k: usize, gain: Gain) -> f64 {
+        let mut grades = grades.to_vec();
+        grades.sort_unstable_by(|a, b| b.cmp(a));
+        ideal_dcg(&grades, k, gain)
+    }
+
     fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         let mut start = 0;
         self.group_ends.iter().map(move |&end| {
@@ -101,8 +108,7 @@ impl Ranking {
     /// log₂(rank + 1), the ideal ranking is that of the judged titles, and a query with no relevant
     /// title scores 0.
     pub fn ndcg(&self, k: usize, gain: Gain) -> f64 {
-        let ideal: f64 =
-            self.judged.iter().take(k).enumerate().map(|(place, &grade)| gain.of(grade) * discount(place)).sum();
+        let ideal = ideal_dcg(&self.judged, k, gain);
         if ideal == 0.0 {
             return 0.0;
         }
@@ -117,13 +123,18 @@ impl Ranking {
 
     /// 1 / rank of the first title with a grade of `relevant_from` or more, 0 if there is none.
     pub fn reciprocal_rank(&self, relevant_from: u8) -> f64 {
+        self.reciprocal_rank_of(self.grades.len(), relevant_from)
+    }
+
+    /// 1 / rank of the first title with a grade of `relevant_from` or more, 0 if there is none among the first `k`.
+    pub fn reciprocal_rank_of(&self, k: usize, relevant_from: u8) -> f64 {
         let Some(group) = self.groups().find(|group| group.relevant(relevant_from) > 0) else { return 0.0 };
         let (n, relevant) = (group.grades.len(), group.relevant(relevant_from));
         // The first of r relevant titles among n is at place j with probability
         // C(n−1−j, r−1) / C(n, r); from one place to the next that changes by the factor below.
         let mut probability = relevant as f64 / n as f64;
         let mut mean = 0.0;
-        for place in 0..=n - relevant {
+        for place in (0..=n - relevant).take_while(|place| group.start + place < k) {
             mean += probability / (group.start + place + 1) as f64;
             let after = (n - 1 - place) as f64;
             probability *= (after + 1.0 - relevant as f64) / after.max(1.0);
@@ -152,6 +163,29 @@ impl Ranking {
             before += relevant;
         }
         sum / total as f64
+    }
+
+    /// Over all judged titles with a grade of `relevant_from` or more, the mean of 1 less the share of the others before it,
+    /// as trec_eval computes it: of R such titles and N others, 1 − min(others before it, R) / min(N, R); 0 for a title that
+    /// was not retrieved. All titles of this ranking must have been judged.
+    pub fn bpref(&self, relevant_from: u8) -> f64 {
+        let total = self.judged_relevant(relevant_from);
+        let least = total.min(self.judged.len() - total);
+        let (mut sum, mut before) = (0.0, 0);
+        for group in self.groups() {
+            let relevant = group.relevant(relevant_from);
+            let others = group.grades.len() - relevant;
+            if relevant > 0 {
+                // As many of the group's others as not, 0 to all of them, come before each of its relevant titles.
+                let worth = |others: usize| match before + others {
+                    0 => 1.0,
+                    before => 1.0 - before.min(total) as f64 / least as f64,
+                };
+                sum += relevant as f64 * (0..=others).map(worth).sum::<f64>() / (others + 1) as f64;
+            }
+            before += others;
+        }
+        if total == 0 { 0.0 } else { sum / total as f64 }
     }
 
     /// The part of the first `k` ranks that a title with a grade of `relevant_from` or more holds;
@@ -183,6 +217,11 @@ impl Ranking {
     }
 }
 
+/// The discounted cumulative gain of the first `k` of these grades, best first.
+fn ideal_dcg(best_first: &[u8], k: usize, gain: Gain) -> f64 {
+    best_first.iter().take(k).enumerate().map(|(place, &grade)| gain.of(grade) * discount(place)).sum()
+}
+
 impl Group<'_> {
     /// The group's places, counted from 0, that are among the first `k` of the ranking.
     fn places(&self, k: usize) -> std::ops::Range<usize> {
@@ -200,7 +239,7 @@ fn order_key(score: f64) -> f64 {
 }
 
 /// 1 / log₂(rank + 1) for a place counted from 0.
-fn discount(place: usize) -> f64 {
+pub(super) fn discount(place: usize) -> f64 {
     1.0 / ((place + 2) as f64).log2()
 }
 

@@ -2,8 +2,10 @@
 
 mod corpus;
 mod folds;
+mod full;
 mod fusion;
 mod judgments;
+mod measure;
 mod metrics;
 mod significance;
 pub(crate) mod test_set;
@@ -14,8 +16,10 @@ use rayon::prelude::*;
 
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
 pub use folds::{CrossValidated, Folds, cross_validate};
-pub use fusion::{fit_fusion, fuse_scores};
+pub use full::{FullEvaluation, FullJudge, FullQuery, FullTestSet, compare_full, search_all};
+pub use fusion::{fit_fusion, fit_search_fusion, fuse_scores};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
+pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,

@@ -42,6 +42,8 @@ pub struct TestSet {
     pub judgments: Judgments,
     /// The form that it had.
     pub form: Form,
+    /// Whether titles have ids of their own; otherwise they are numbered, and known by their texts.
+    pub title_ids: bool,
     /// Judged queries whose text is not there: left out.
     pub queries_without_text: Ids,
     /// Judged titles whose text is not there: left out.
@@ -80,7 +82,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    fn add(&mut self, id: &str) {
+    pub(super) fn add(&mut self, id: &str) {
         self.count += 1;
         if self.first.len() < SHOWN_SKIPPED_LINES {
             self.first.push(shortened(id));
@@ -206,8 +208,10 @@ fn refuse_topics(files: &TestSetFiles<'_>, found: &'static str) -> Result<()> {
 fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
     refuse_topics(files, "a table")?;
     let mut builder = JudgmentsBuilder::new(files.judged);
-    judged_of(TableReader::from_reader(files.judged, reader)?, files.field, |row| builder.push(row))?;
-    Ok(TestSet::new(Form::Table, builder.finish()))
+    let table = TableReader::from_reader(files.judged, reader)?;
+    let title_ids = table.column("title_id").is_some();
+    judged_of(table, files.field, |row| builder.push(row))?;
+    Ok(TestSet { title_ids, ..TestSet::new(Form::Table, builder.finish()) })
 }
 
 fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
@@ -332,6 +336,7 @@ impl TestSet {
         TestSet {
             judgments,
             form,
+            title_ids: true,
             queries_without_text: Ids::default(),
             titles_without_text: Ids::default(),
             queries_without_titles: Ids::default(),

@@ -99,7 +99,17 @@ pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Resul
 /// [`Error::Io`], or [`Error::Table`] at the line whose score is NaN, or whose id, or the tag, is
 /// empty or has white space.
 pub fn write_run(mut output: impl Write, path: &Path, tag: &str, run: &[RunLine]) -> Result<()> {
-    for (line, RunLine { query_id, title_id, rank, score }) in (1..).zip(run) {
+    write_run_lines(&mut output, path, tag, 1, run)?;
+    output.flush().map_err(|source| Error::io(path, "write", source))
+}
+
+/// Writes the part of a run that begins at line `first`, as [`write_run`] does the whole.
+///
+/// # Errors
+///
+/// Those of [`write_run`].
+pub fn write_run_lines(mut output: impl Write, path: &Path, tag: &str, first: u64, run: &[RunLine]) -> Result<()> {
+    for (line, RunLine { query_id, title_id, rank, score }) in (first..).zip(run) {
         for field in [query_id, title_id, tag] {
             fit(field, path, line)?;
         }
@@ -109,7 +119,7 @@ pub fn write_run(mut output: impl Write, path: &Path, tag: &str, run: &[RunLine]
         writeln!(output, "{query_id} Q0 {title_id} {rank} {score} {tag}")
             .map_err(|source| Error::io(path, "write", source))?;
     }
-    output.flush().map_err(|source| Error::io(path, "write", source))
+    Ok(())
 }
 
 fn table(path: &Path, line: u64, fault: TableFault) -> Error {

@@ -1,11 +1,14 @@
 //! BM25: Okapi weighting (Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and
 //! beyond", 2009).
 
+use super::candidates::Sums;
 use super::corpus::Corpus;
 use super::file::State;
+use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
 use crate::error::{FileFault, Result};
+use crate::index::{Candidates, Hit, Query};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
 /// The system before training: name, parameters, how to train and restore it.
@@ -92,6 +95,19 @@ impl Bm25 {
         (1.0 + ((self.documents - titles) as f64 + 0.5) / (titles as f64 + 0.5)).ln()
     }
 
+    /// The query's distinct words in their order, so that sums are always taken alike, and the weight of each.
+    fn query_weights(&self, query: &str, buffer: &mut WordBuffer) -> (Interner, Vec<f64>) {
+        let (mut places, mut weights) = (Interner::default(), Vec::new());
+        for_each_word(query, buffer, |word| {
+            let weight = self.inverse_document_frequency(self.vocabulary.get(word)) * (self.k1 + 1.0);
+            match places.intern(word) {
+                (_, _, true) => weights.push(weight),
+                (place, ..) => weights[place as usize] += weight,
+            }
+        });
+        (places, weights)
+    }
+
     /// k₁ · (1 − b + b · |D| / mean length); in a collection without words every length is the mean.
     fn length_norm(&self, length: usize) -> f64 {
         let relative = if self.mean_length > 0.0 { length as f64 / self.mean_length } else { 1.0 };
@@ -105,17 +121,8 @@ impl Ranker for Bm25 {
     }
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        // The query's distinct words in their order, so that sums are always taken alike.
-        let mut places = Interner::default();
-        let mut weights: Vec<f64> = Vec::new();
         let mut buffer = WordBuffer::default();
-        for_each_word(query, &mut buffer, |word| {
-            let weight = self.inverse_document_frequency(self.vocabulary.get(word)) * (self.k1 + 1.0);
-            match places.intern(word) {
-                (_, _, true) => weights.push(weight),
-                (place, ..) => weights[place as usize] += weight,
-            }
-        });
+        let (places, weights) = self.query_weights(query, &mut buffer);
         let mut counts = vec![0u32; weights.len()];
         let score = |title: &&str| {
             counts.fill(0);
@@ -132,6 +139,46 @@ impl Ranker for Bm25 {
             present.fold(0.0, |sum, (weight, &tf)| sum + weight * f64::from(tf) / (f64::from(tf) + norm))
         };
         titles.iter().map(score).collect()
+    }
+
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
+        let Corpus { vocabulary, titles, .. } = Corpus::from_iter(titles.iter().copied());
+        let lists = InvertedLists::new(&titles, vocabulary.len());
+        Ok(Box::new(Bm25Candidates { bm25: self, vocabulary, lists, sums: Sums::new(titles.len()) }))
+    }
+}
+
+/// BM25 over inverted lists: the scores of [`Bm25::score`], rounded, of the titles that have a word of the query.
+struct Bm25Candidates<'a> {
+    bm25: &'a Bm25,
+    /// The words of the titles, which the ranker's collection may lack.
+    vocabulary: Interner,
+    lists: InvertedLists,
+    sums: Sums,
+}
+
+impl Candidates for Bm25Candidates<'_> {
+    fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+        let (words, weights) = self.bm25.query_weights(query.text, &mut WordBuffer::default());
+        let add = |sums: &mut [f64]| {
+            for (place, weight) in (0..).zip(&weights) {
+                let Some(word) = self.vocabulary.get(words.word(place)) else { continue };
+                let of_titles = self.lists.counts(word).iter().zip(self.lists.lengths(word));
+                for (&title, (&tf, &length)) in self.lists.get(word).iter().zip(of_titles) {
+                    let norm = self.bm25.length_norm(length as usize);
+                    sums[title as usize] += weight * f64::from(tf) / (f64::from(tf) + norm);
+                }
+            }
+        };
+        Ok(self.sums.best(k, add, |_, sum| sum))
     }
 }
 

@@ -9,9 +9,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Ranker;
+use super::candidates::best;
+use crate::Result;
+use crate::index::{Candidates, Hit, Query};
 
 /// k of reciprocal rank fusion, as published.
 pub const RECIPROCAL_RANK_K: f64 = 60.0;
+
+/// How many titles each ranker finds at least for a fusion that searches.
+pub const FUSED_DEPTH: usize = 1000;
 
 /// How far the first and the second round of [`fit_weights`] move a weight at a time, and how many such steps to each side.
 const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
@@ -67,6 +73,60 @@ impl Ranker for Fusion {
         }
         fused
     }
+
+    /// Members find titles by themselves, [`FUSED_DEPTH`] at least, and [`fuse_hits`] makes one list of them.
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
+        let members = self.members.iter().map(|member| member.candidates(titles)).collect::<Result<_>>()?;
+        Ok(Box::new(FusedCandidates { titles: titles.len(), members, weights: &self.weights, method: self.method }))
+    }
+}
+
+struct FusedCandidates<'a> {
+    titles: usize,
+    members: Vec<Box<dyn Candidates + 'a>>,
+    weights: &'a [f64],
+    method: FusionMethod,
+}
+
+impl Candidates for FusedCandidates<'_> {
+    fn len(&self) -> usize {
+        self.titles
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+        let found = |member: &Box<dyn Candidates + '_>| member.search(query, k.max(FUSED_DEPTH));
+        let lists = self.members.iter().map(found).collect::<Result<Vec<_>>>()?;
+        let lists: Vec<&[Hit]> = lists.iter().map(Vec::as_slice).collect();
+        Ok(best(fuse_hits(&lists, self.weights, self.method), k))
+    }
+}
+
+/// What several rankers, each with its weight, found for one query, as one list, best first.
+///
+/// Scores are made comparable within each list. A title that a ranker did not find gets nothing from it: the least score of
+/// that list, or no reciprocal rank. So the result depends on how long the lists are.
+///
+/// # Panics
+/// If there is not one weight for each list.
+pub fn fuse_hits(lists: &[&[Hit]], weights: &[f64], method: FusionMethod) -> Vec<Hit> {
+    assert_eq!(lists.len(), weights.len(), "one weight a ranker");
+    let mut shares: Vec<(u32, f64)> = Vec::with_capacity(lists.iter().map(|list| list.len()).sum());
+    for (list, &weight) in lists.iter().zip(weights) {
+        shares.extend(method.comparable(list).map(|(position, value)| (position, weight * value)));
+    }
+    // Stable: the sum of a title's shares is taken in the order of the rankers.
+    shares.sort_by_key(|&(position, _)| position);
+    let of_title = |shares: &[(u32, f64)]| {
+        let score: f64 = shares.iter().map(|&(_, share)| share).sum();
+        Hit { position: shares[0].0, score: score as f32 }
+    };
+    let mut fused: Vec<Hit> = shares.chunk_by(|a, b| a.0 == b.0).map(of_title).collect();
+    fused.sort_unstable_by(Hit::best_first);
+    fused
 }
 
 /// The scores that several rankers, each with its weight, gave the titles of one query, as one list; empty without
@@ -93,7 +153,7 @@ fn add(fused: &mut [f64], normalized: &[f64], weight: f64) {
 
 impl FusionMethod {
     /// The scores of one ranker for a query's titles as they are before weighting.
-    fn apply(self, scores: &[f64]) -> Vec<f64> {
+    pub(crate) fn apply(self, scores: &[f64]) -> Vec<f64> {
         let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
         match self {
             FusionMethod::MinMax => min_max(&mut scores),
@@ -101,6 +161,17 @@ impl FusionMethod {
             FusionMethod::ReciprocalRank { k } => reciprocal_ranks(&mut scores, k),
         }
         scores
+    }
+
+    /// What a ranker found, with scores that can be compared with those of other rankers: 0 is what it did not find.
+    pub(crate) fn comparable(self, hits: &[Hit]) -> impl Iterator<Item = (u32, f64)> {
+        let scores: Vec<f64> = hits.iter().map(|hit| f64::from(hit.score)).collect();
+        let values = self.apply(&scores);
+        let least = match self {
+            FusionMethod::MinMax | FusionMethod::ZScore => values.iter().copied().fold(f64::INFINITY, f64::min),
+            FusionMethod::ReciprocalRank { .. } => 0.0,
+        };
+        hits.iter().zip(values).map(move |(hit, value)| (hit.position, value - least))
     }
 }
 

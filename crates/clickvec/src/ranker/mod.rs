@@ -28,6 +28,7 @@
 //! ```
 
 mod bm25;
+mod candidates;
 mod corpus;
 mod dependence;
 mod doc2vec;
@@ -40,13 +41,13 @@ mod lsa;
 mod mrf;
 mod neural;
 #[cfg(test)]
-mod shop;
+pub(crate) mod shop;
 mod skip_thought;
 mod spec;
 pub(crate) mod stored;
 mod system;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod text_table;
 mod topic;
 mod translation;
@@ -56,11 +57,13 @@ mod word_table;
 mod word_vectors;
 
 use crate::error::Result;
+use crate::index::Candidates;
+use candidates::Scan;
 use file::State;
 
 pub use corpus::Corpus;
 pub(crate) use fusion::fit_weights;
-pub use fusion::{FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse};
+pub use fusion::{FUSED_DEPTH, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use stored::{FileKind, load};
@@ -96,6 +99,18 @@ pub trait Ranker: Send + Sync {
     /// The vectors of words that it has inside; `None` if it has none.
     fn word_vectors(&self) -> Option<WordTable<'_>> {
         None
+    }
+
+    /// What finds the best of all `titles` for a query by these scores, rounded to 32 bits; it needs no vector of the query.
+    ///
+    /// Unless a ranker knows a better way, every title is scored for every query. BM25 and the trigrams have inverted lists,
+    /// in which only titles with a score above 0 are found; a model has the titles' vectors, without those of whose words it
+    /// knows none.
+    ///
+    /// # Errors
+    /// [`crate::Error::Vectors`] where a model's vectors cannot be searched.
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
+        Ok(Box::new(Scan::new(self, titles)))
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::borrow::Borrow;
 
+use rayon::prelude::*;
+
 use super::Ranker;
+use crate::Result;
+use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
 use crate::math::score::scores;
 use crate::model::{Embedder, Model, Side};
 use crate::pool::Pool;
@@ -48,5 +52,63 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
             scores(of_query, of_titles, &mut found);
             found.into_iter().map(f64::from).collect()
         })
+    }
+
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
+        let dictionary = self.titles.dictionary();
+        // The vector of the others would say nothing.
+        let known = |&position: &u32| dictionary.knows_a_word(titles[position as usize]);
+        let positions: Vec<u32> = (0..titles.len() as u32).into_par_iter().filter(known).collect();
+        let texts: Vec<&str> = positions.iter().map(|&position| titles[position as usize]).collect();
+        let index = FlatIndex::from_unit(self.titles.dimension(), self.titles.embed(&texts))?;
+        Ok(Box::new(NeuralCandidates { queries: &self.queries, positions, index: ExactIndex::new(index) }))
+    }
+}
+
+/// The vectors of titles.
+struct NeuralCandidates<'a> {
+    queries: &'a Embedder,
+    /// Where the titles of the vectors are among all, ascending.
+    positions: Vec<u32>,
+    index: ExactIndex,
+}
+
+impl NeuralCandidates<'_> {
+    /// From places among the vectors to places among all titles; the order of equal scores stays.
+    fn of_all(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
+        hits.iter_mut().for_each(|hit| hit.position = self.positions[hit.position as usize]);
+        hits
+    }
+}
+
+impl Candidates for NeuralCandidates<'_> {
+    fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+        if !self.queries.dictionary().knows_a_word(query.text) {
+            return Ok(Vec::new());
+        }
+        let vector = self.queries.embed(&[query.text]);
+        Ok(self.of_all(self.index.search(&Query::new(query.text, Some(&vector)), k)?))
+    }
+
+    fn search_batch(&self, queries: &[Query<'_>], k: usize) -> Result<Vec<Vec<Hit>>> {
+        let is_known = |query: &Query<'_>| self.queries.dictionary().knows_a_word(query.text);
+        let known: Vec<bool> = queries.iter().map(is_known).collect();
+        let texts: Vec<&str> =
+            queries.iter().zip(&known).filter(|(_, known)| **known).map(|(query, _)| query.text).collect();
+        let vectors = self.queries.embed(&texts);
+        let vectors = vectors.chunks_exact(self.queries.dimension());
+        let asked: Vec<Query<'_>> =
+            texts.iter().zip(vectors).map(|(text, vector)| Query::new(text, Some(vector))).collect();
+        let mut hits = self.index.search_batch(&asked, k)?.into_iter();
+        let answer = |known: bool| if known { self.of_all(hits.next().unwrap_or_default()) } else { Vec::new() };
+        Ok(known.into_iter().map(answer).collect())
     }
 }

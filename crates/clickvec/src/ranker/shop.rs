@@ -17,12 +17,12 @@ const NAMES: u32 = 4;
 const COLOURS: u32 = 3;
 const BRANDS: u32 = 20;
 
-pub(super) struct Shop {
-    pub(super) corpus: Corpus,
+pub(crate) struct Shop {
+    pub(crate) corpus: Corpus,
     /// A title with both words of the query is perfect, one with its name alone excellent.
-    pub(super) judgments: Judgments,
+    pub(crate) judgments: Judgments,
     /// No title has the name that the query gives. One of the same kind and colour is perfect, one of the same kind good.
-    pub(super) renamed: Judgments,
+    pub(crate) renamed: Judgments,
 }
 
 /// Words of any letters, so that no trigram says what a word is.
@@ -51,7 +51,7 @@ type Wanted = (u32, u32, Option<(u32, bool)>, u8);
 
 impl Shop {
     /// 600 titles; queries of a colour and a name of a kind.
-    pub(super) fn new() -> Shop {
+    pub(crate) fn new() -> Shop {
         let mut random = stream(7, "shop", 0);
         let mut corpus = Corpus::default();
         for _ in 0..600 {
@@ -84,19 +84,19 @@ impl Shop {
 }
 
 /// NDCG@3.
-pub(super) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
+pub(crate) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
 }
 
 /// The ranker of another state.
-pub(super) fn restored(spec: &str, state: &State) -> Box<dyn SystemRanker> {
+pub(crate) fn restored(spec: &str, state: &State) -> Box<dyn SystemRanker> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state).unwrap()
 }
 
 /// The state in which each word has what another one learnt.
-pub(super) fn with_shuffled_words(state: &State) -> State {
+pub(crate) fn with_shuffled_words(state: &State) -> State {
     let vocabulary = state.words().unwrap();
     let mut words: Vec<&str> = (0..vocabulary.len() as u32).map(|id| vocabulary.word(id)).collect();
     words.shuffle(&mut stream(7, "shuffled words", 0));

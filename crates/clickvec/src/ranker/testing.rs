@@ -6,7 +6,7 @@ use super::{RankerSpec, SystemRanker, file};
 use crate::Error;
 
 /// A corpus of these titles and clicked pairs.
-pub(super) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {
+pub(crate) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {
     let mut corpus = Corpus::default();
     titles.iter().for_each(|title| corpus.add_title(title));
     clicks.iter().for_each(|(query, title)| corpus.add_click(query, title, 1.0));
@@ -14,16 +14,16 @@ pub(super) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {
 }
 
 /// The ranker of `spec`, trained on `corpus` alone.
-pub(super) fn train(spec: &str, corpus: &Corpus) -> Box<dyn SystemRanker> {
+pub(crate) fn train(spec: &str, corpus: &Corpus) -> Box<dyn SystemRanker> {
     try_train(spec, corpus).unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub(super) fn try_train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>, Error> {
+pub(crate) fn try_train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>, Error> {
     train_watched(spec, corpus).map(|(ranker, _)| ranker)
 }
 
 /// The ranker, and what its training said of its objective.
-pub(super) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn SystemRanker>, Vec<f64>), Error> {
+pub(crate) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn SystemRanker>, Vec<f64>), Error> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name)?;
     let mut objectives = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn Syst
     Ok((ranker, objectives))
 }
 
-pub(super) fn assert_close(found: &[f64], expected: &[f64]) {
+pub(crate) fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() < 1e-12 * expected.abs().max(1.0), "expected {expected}, found {found}");
@@ -41,7 +41,7 @@ pub(super) fn assert_close(found: &[f64], expected: &[f64]) {
 }
 
 /// A ranker that was saved and loaded scores as it did, bit for bit, and so does one trained again.
-pub(super) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
+pub(crate) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ranker.safetensors");
     let parsed: RankerSpec = spec.parse().unwrap();

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::candidates::Sums;
 use super::corpus::Corpus;
 use super::file::{Numbers, State};
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
 use crate::error::FileFault;
+use crate::index::{Candidates, Hit, Query};
+use crate::ragged::Ragged;
 use crate::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
 
 const TF_POWER: Parameter =
@@ -79,6 +82,13 @@ impl LetterTrigrams {
         ranker
     }
 
+    /// The weight of a trigram that a text has `count` times.
+    fn weight(&self, id: u32, count: u32) -> f64 {
+        let count = f64::from(count);
+        let tf = if self.tf_power == 1.0 || count == 1.0 { count } else { count.powf(self.tf_power) };
+        tf * self.weights[id as usize]
+    }
+
     fn restore(values: &Values, state: &State) -> Result<LetterTrigrams, FileFault> {
         let letters = state.u32s("trigrams", &[None, Some(3)])?;
         let document_frequency = state.u32s("document_frequency", &[Some(letters.len() / 3)])?.to_vec();
@@ -118,8 +128,8 @@ impl Vector {
         Vector { counts: vec![0; trigrams], present: Vec::new(), words: WordBuffer::default() }
     }
 
-    /// Calls `each` with every trigram of the text and its weight; gives back the length of the vector.
-    fn read(&mut self, ranker: &LetterTrigrams, text: &str, mut each: impl FnMut(u32, f64)) -> f64 {
+    /// Calls `each` with every trigram of the text, ascending, and how often it is there.
+    fn count(&mut self, ranker: &LetterTrigrams, text: &str, mut each: impl FnMut(u32, u32)) {
         let Vector { counts, present, words } = self;
         for_each_word(text, words, |word| {
             for_each_trigram(word, |trigram| {
@@ -132,14 +142,17 @@ impl Vector {
         });
         // The same sum for the same trigrams in any order of words.
         present.sort_unstable();
+        present.drain(..).for_each(|id| each(id, std::mem::take(&mut counts[id as usize])));
+    }
+
+    /// Calls `each` with every trigram of the text and its weight; gives back the length of the vector.
+    fn read(&mut self, ranker: &LetterTrigrams, text: &str, mut each: impl FnMut(u32, f64)) -> f64 {
         let mut squares = 0.0;
-        for id in present.drain(..) {
-            let count = f64::from(std::mem::take(&mut counts[id as usize]));
-            let tf = if ranker.tf_power == 1.0 || count == 1.0 { count } else { count.powf(ranker.tf_power) };
-            let weight = tf * ranker.weights[id as usize];
+        self.count(ranker, text, |id, count| {
+            let weight = ranker.weight(id, count);
             squares += weight * weight;
             each(id, weight);
-        }
+        });
         squares.sqrt()
     }
 }
@@ -160,6 +173,53 @@ impl Ranker for LetterTrigrams {
             if lengths > 0.0 { product / lengths } else { 0.0 }
         };
         titles.iter().map(cosine).collect()
+    }
+
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> crate::Result<Box<dyn Candidates + 'a>> {
+        let lists = Ragged::sorted(self.dictionary.len(), |each| {
+            let mut vector = Vector::new(self.dictionary.len());
+            for (number, title) in (0..).zip(titles) {
+                vector.count(self, title, |id, count| each(id as usize, (number, count)));
+            }
+        });
+        let mut vector = Vector::new(self.dictionary.len());
+        let lengths = titles.iter().map(|title| vector.read(self, title, |_, _| ())).collect();
+        Ok(Box::new(TrigramCandidates { ranker: self, lists, lengths, sums: Sums::new(titles.len()) }))
+    }
+}
+
+/// The cosine over inverted lists: the scores of [`LetterTrigrams::score`], rounded, of the titles that have a trigram of
+/// the query.
+struct TrigramCandidates<'a> {
+    ranker: &'a LetterTrigrams,
+    /// For each trigram the titles that have it, and how often.
+    lists: Ragged<(u32, u32)>,
+    /// The length of each title's vector.
+    lengths: Vec<f64>,
+    sums: Sums,
+}
+
+impl Candidates for TrigramCandidates<'_> {
+    fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> crate::Result<Vec<Hit>> {
+        let (ranker, mut of_query) = (self.ranker, Vec::new());
+        let mut vector = Vector::new(ranker.dictionary.len());
+        let length = vector.read(ranker, query.text, |id, weight| of_query.push((id, weight)));
+        let add = |sums: &mut [f64]| {
+            for &(id, weight) in &of_query {
+                for &(title, count) in self.lists.get(id as usize) {
+                    sums[title as usize] += ranker.weight(id, count) * weight;
+                }
+            }
+        };
+        Ok(self.sums.best(k, add, |title, product| product / (self.lengths[title] * length)))
     }
 }
 

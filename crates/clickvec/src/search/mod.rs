@@ -94,6 +94,32 @@ impl<'s> Answer<'s> {
     }
 }
 
+/// The answers of any candidates among `titles`, a ranker's for example, to many queries: none to a query without a word.
+///
+/// # Errors
+///
+/// Those of [`Candidates::search_batch`].
+pub fn answers<'s, S: AsRef<str>>(
+    candidates: &dyn Candidates,
+    titles: &'s [Title],
+    queries: &[S],
+    k: usize,
+) -> Result<Vec<Answer<'s>>> {
+    let has_words = |query: &&str| !text::words(query).is_empty();
+    let texts: Vec<&str> = queries.iter().map(AsRef::as_ref).collect();
+    let asked: Vec<Query<'_>> = texts.iter().copied().filter(has_words).map(|query| Query::new(query, None)).collect();
+    let mut hits = candidates.search_batch(&asked, k)?.into_iter();
+    let found = |(rank, hit): (usize, Hit)| {
+        let Title { id, title } = titles.get(hit.position as usize)?;
+        Some(Found { rank, id, title, score: hit.score, position: hit.position })
+    };
+    let answer = |query: &str| match has_words(&query) {
+        true => Answer::Found((1..).zip(hits.next().unwrap_or_default()).filter_map(found).collect()),
+        false => Answer::NoWords,
+    };
+    Ok(texts.into_iter().map(answer).collect())
+}
+
 impl Searcher {
     /// Reads an index that [`IndexBuilder`] wrote; nothing in the folder is trusted.
     ///

@@ -12,6 +12,7 @@ mod folder;
 mod judged;
 mod market;
 mod misspelling;
+mod new_words;
 mod own_titles;
 mod query;
 mod users;
@@ -26,6 +27,7 @@ use crate::tables::Title;
 pub use folder::check_output;
 use market::Market as _;
 pub use market::QueryKind;
+pub use new_words::in_new_words;
 
 /// The settings of a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]

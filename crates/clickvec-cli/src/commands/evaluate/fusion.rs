@@ -6,7 +6,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::eval::{EvaluateOptions, Evaluation, Judgments, Scores, TestSetFiles, fit_fusion, fuse_scores, judge};
+use clickvec::eval::{
+    EvaluateOptions, Evaluation, Judgments, Scores, TestSet, TestSetFiles, fit_fusion, fuse_scores, judge,
+};
 use clickvec::internals::files;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
@@ -30,7 +32,7 @@ pub(super) enum MethodFlag {
 }
 
 impl MethodFlag {
-    fn method(self) -> FusionMethod {
+    pub(super) fn method(self) -> FusionMethod {
         match self {
             MethodFlag::MinMax => FusionMethod::MinMax,
             MethodFlag::ZScore => FusionMethod::ZScore,
@@ -38,7 +40,7 @@ impl MethodFlag {
         }
     }
 
-    fn value(self) -> String {
+    pub(super) fn value(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
@@ -49,11 +51,39 @@ impl MethodFlag {
 }
 
 /// Where the weights come from.
-enum Weights {
+pub(super) enum Weights {
     Equal,
     Given(Vec<f64>),
     /// Those that are best on other queries than the judged ones.
-    Fitted(Judgments),
+    Fitted {
+        others: Judgments,
+        /// Whether their titles have ids of their own.
+        title_ids: bool,
+    },
+}
+
+impl Weights {
+    /// Checks, before anything is trained, that the systems can be fused as it is asked for.
+    pub(super) fn of(args: &Args, entries: &[Entry], judgments: &Judgments) -> Result<Weights> {
+        let members: Vec<&Entry> = entries.iter().filter(|entry| !entry.is_fusion()).collect();
+        if !args.fusion.is_empty() && members.len() < 2 {
+            let found = output::counted(members.len() as u64, "system");
+            bail!("expected two systems or more to fuse, found {found}; add `--ranker` or `--model`");
+        }
+        Ok(match (&args.fusion_weights[..], &args.fusion_judged) {
+            ([], None) => Weights::Equal,
+            (given, None) => Weights::Given(checked(given, &members)?),
+            (_, Some(path)) => others(path, args, judgments)?,
+        })
+    }
+
+    /// The queries that they are fitted on, if they are.
+    pub(super) fn fitted_on(&self) -> Option<&Judgments> {
+        match self {
+            Weights::Fitted { others, .. } => Some(others),
+            Weights::Equal | Weights::Given(_) => None,
+        }
+    }
 }
 
 /// A system that is fused.
@@ -92,26 +122,14 @@ pub(super) struct Fusions<'a> {
 impl<'a> Fusions<'a> {
     /// Checks, before anything is trained, that the systems can be fused as it is asked for.
     pub(super) fn new(args: &'a Args, entries: &[Entry], judgments: &Judgments) -> Result<Fusions<'a>> {
-        let members: Vec<&Entry> = entries.iter().filter(|entry| !entry.is_fusion()).collect();
         let folder = args.save_rankers.as_deref();
-        if !args.fusion.is_empty() && members.len() < 2 {
-            let found = output::counted(members.len() as u64, "system");
-            bail!("expected two systems or more to fuse, found {found}; add `--ranker` or `--model`");
-        }
-        let weights = match (&args.fusion_weights[..], &args.fusion_judged) {
-            ([], None) => Weights::Equal,
-            (given, None) => Weights::Given(checked(given, &members)?),
-            (_, Some(path)) => Weights::Fitted(others(path, args, judgments)?),
-        };
+        let weights = Weights::of(args, entries, judgments)?;
         Ok(Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None })
     }
 
     /// The queries that weights are fitted on, if they are.
     pub(super) fn fitted_on(&self) -> Option<&Judgments> {
-        match &self.weights {
-            Weights::Fitted(judgments) => Some(judgments),
-            Weights::Equal | Weights::Given(_) => None,
-        }
+        self.weights.fitted_on()
     }
 
     /// Takes over what a system makes of all queries, and keeps it next to the fusions if these are kept.
@@ -176,9 +194,9 @@ impl<'a> Fusions<'a> {
         match &self.weights {
             Weights::Equal => vec![1.0 / count as f64; count],
             Weights::Given(weights) => weights.clone(),
-            Weights::Fitted(judgments) => {
+            Weights::Fitted { others, .. } => {
                 let lists: Vec<&Scores> = self.members.iter().map(|member| &member.fitting).collect();
-                fit_fusion(&lists, judgments, method, options).weights
+                fit_fusion(&lists, others, method, options).weights
             }
         }
     }
@@ -204,10 +222,10 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
 }
 
 /// Queries to fit weights on, without those that are judged.
-fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Judgments> {
+fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
     let files = TestSetFiles { judged: path, topics, titles, field: &args.field };
-    let mut others = test_set::read(&files)?.judgments;
+    let TestSet { judgments: mut others, title_ids, .. } = test_set::read(&files)?;
     let judged: HashSet<String> = judgments.queries.iter().map(|query| query_key(&query.text)).collect();
     let before = others.queries.len();
     others.queries.retain(|query| !judged.contains(&query_key(&query.text)));
@@ -218,11 +236,11 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Judgments> 
         let left_out = output::counted((before - others.queries.len()) as u64, "query");
         output::note(format_args!("{}: weights are fitted without {left_out} that --judged has too", path.display()));
     }
-    Ok(others)
+    Ok(Weights::Fitted { others, title_ids })
 }
 
 /// Copies a model or a ranker into the folder of its fusion, unless it lies there.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     if input::same_file(from, to) {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use clickvec::eval::Comparison;
 use serde::Serialize;
 
 use super::Results;
+use super::fusion::Fused;
 use crate::metrics::{ByKey, PairJson};
 use crate::output;
 
@@ -29,7 +30,7 @@ struct System<'a> {
 }
 
 #[derive(Serialize)]
-struct Fusion<'a> {
+pub(super) struct Fusion<'a> {
     method: &'a str,
     members: Vec<Member<'a>>,
     /// How many queries the weights were fitted on; `null` if they were not.
@@ -42,17 +43,19 @@ struct Member<'a> {
     weight: f64,
 }
 
+/// What the system called `name` is made of, if it is a fusion.
+pub(super) fn fusion_of<'a>(fused: &'a [Fused], name: &str) -> Option<Fusion<'a>> {
+    let fused = fused.iter().find(|fused| fused.name == name)?;
+    let members = fused.members.iter().map(|(name, weight)| Member { name, weight: *weight }).collect();
+    Some(Fusion { method: &fused.method, members, fitted_on: fused.fitted_on })
+}
+
 /// Prints the report as one line.
 pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
-    let fusion = |name: &str| {
-        let fused = results.fused.iter().find(|fused| fused.name == name)?;
-        let members = fused.members.iter().map(|(name, weight)| Member { name, weight: *weight }).collect();
-        Some(Fusion { method: &fused.method, members, fitted_on: fused.fitted_on })
-    };
     let systems = results.evaluations.iter().map(|system| System {
         name: &system.name,
         mean: ByKey(&system.mean),
-        fusion: fusion(&system.name),
+        fusion: fusion_of(&results.fused, &system.name),
     });
     let report = Report {
         queries: results.queries.len(),

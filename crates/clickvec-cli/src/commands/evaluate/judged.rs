@@ -90,7 +90,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
 }
 
 /// That every file that will be written can be, and that no two are one, before anything is trained. The folders are made.
-fn check_outputs(args: &Args, entries: &[Entry]) -> Result<()> {
+pub(super) fn check_outputs(args: &Args, entries: &[Entry]) -> Result<()> {
     let mut outputs: Vec<PathBuf> = args.per_query.iter().chain(&args.qrels_out).cloned().collect();
     if let Some(folder) = &args.save_rankers {
         let files = systems::saved_files(folder, entries, &args.fusion)?;

@@ -1,5 +1,6 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether they differ.
 
+mod full;
 mod fusion;
 mod json;
 mod judged;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::eval::{self, EvaluateOptions, Gain, TestSetFiles, Ties};
+use clickvec::eval::{self, EvaluateOptions, Gain, Measure, TestSetFiles, Ties};
 use clickvec::internals::eval::files_of_test_set;
 use clickvec::tables::TITLE;
 
@@ -93,6 +94,29 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     save_rankers: Option<PathBuf>,
 
+    /// Search all titles with every system, instead of ranking the judged ones: what is found of the judged titles, and
+    /// where.
+    ///
+    /// The titles are those of `--titles` or of a BEIR corpus. A title that was not judged counts as not relevant. Judged
+    /// titles are known by their ids, or, where they have none, by their texts.
+    #[arg(long, requires = "judged")]
+    full: bool,
+
+    /// With `--full`: an index that `clickvec index` wrote, searched with its own model. Without `--titles` its titles are
+    /// those that all systems search. May be repeated.
+    #[arg(long, value_name = "INDEX", requires = "full")]
+    index: Vec<PathBuf>,
+
+    /// With `--full`: how many titles each system finds for a query, at most.
+    #[arg(long, value_name = "N", requires = "full", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    depth: u32,
+
+    /// With `--full`: what is measured: `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `map`, `bpref`, `judged@K` (the
+    /// share of the first K that was judged) and `condensed_ndcg@K` (without titles that were not judged), with commas
+    /// between [default: ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
+    #[arg(long, value_name = "MEASURES", requires = "full", value_delimiter = ',')]
+    measures: Vec<Measure>,
+
     /// What becomes of titles with equal scores.
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
     ties: TiesFlag,
@@ -153,6 +177,10 @@ impl Args {
         self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: &self.field })
     }
 
+    fn depth(&self) -> usize {
+        self.depth as usize
+    }
+
     fn options(&self) -> EvaluateOptions {
         let ties = match self.ties {
             TiesFlag::Expected => Ties::Expected,
@@ -178,6 +206,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
         let read = read.chain(&args.contiguous).chain(&args.vectors);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
+    }
+    if let (Some(files), true) = (args.test_set(), args.full) {
+        return full::run(&files, &args);
     }
     let results = match (args.test_set(), &args.qrels) {
         (Some(files), _) => judged::evaluate(&files, &args)?,

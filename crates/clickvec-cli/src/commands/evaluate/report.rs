@@ -11,11 +11,12 @@ use clickvec::internals::files;
 use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 
 use super::Results;
+use super::fusion::Fused;
 use crate::superscripts::{letter, marks};
 use crate::{metrics, output, table};
 
 /// The most systems whose tests are listed pair by pair: 28 pairs.
-const LISTED_SYSTEMS: usize = 8;
+pub(super) const LISTED_SYSTEMS: usize = 8;
 /// Column heads of the table.
 const COLUMNS: [(Metric, &str); 6] = [
     (Metric::Ndcg1, "NDCG@1"),
@@ -61,16 +62,7 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     if systems.len() < 2 {
         return text;
     }
-    for fused in &results.fused {
-        let fitted = match fused.fitted_on {
-            Some(on) => format!(" fitted on {}", output::counted(on as u64, "other query")),
-            None => String::new(),
-        };
-        let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
-        for (name, weight) in &fused.members {
-            let _ = writeln!(text, "  {weight:.2}  {}", output::printable(name));
-        }
-    }
+    text.push_str(&fusions_text(&results.fused));
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     if systems.len() > 2 {
         let _ = writeln!(text, "the tests are not corrected for their number, {}: `--json` has both", tests.len());
@@ -80,6 +72,22 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
         return text;
     }
     let _ = writeln!(text, "\n{}", tests_table(systems, tests));
+    text
+}
+
+/// The weights of each fusion.
+pub(super) fn fusions_text(fusions: &[Fused]) -> String {
+    let mut text = String::new();
+    for fused in fusions {
+        let fitted = match fused.fitted_on {
+            Some(on) => format!(" fitted on {}", output::counted(on as u64, "other query")),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
+        for (name, weight) in &fused.members {
+            let _ = writeln!(text, "  {weight:.2}  {}", output::printable(name));
+        }
+    }
     text
 }
 

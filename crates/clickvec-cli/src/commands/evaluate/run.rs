@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::eval::trec::read_run;
-use clickvec::eval::{Judgments, Scores};
+use clickvec::eval::{FullQuery, Judgments, Scores};
+use clickvec::index::Hit;
 use clickvec::internals::files;
+use clickvec::tables::Title;
 
 use crate::output;
 
@@ -32,6 +34,52 @@ impl Run {
             query.titles.iter().map(|title| score(&title.id)).collect()
         };
         judgments.queries.iter().map(of_query).collect()
+    }
+
+    /// What it found for each query among `titles`, at most `depth` titles, best first; equal scores in their order.
+    ///
+    /// Refuses a title that is not among them, and a run that has none of the queries.
+    pub(super) fn lists(
+        &self,
+        path: &Path,
+        queries: &[FullQuery],
+        titles: &[Title],
+        depth: usize,
+    ) -> Result<Vec<Vec<Hit>>> {
+        let path = path.display();
+        let positions: HashMap<&str, u32> = (0..).zip(titles).map(|(at, title)| (title.id.as_str(), at)).collect();
+        let mut lacking = 0;
+        let mut of_query = |query: &FullQuery| {
+            let Some(run) = self.0.get(&query.id) else {
+                lacking += 1;
+                return Ok(Vec::new());
+            };
+            let hit = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
+                Some(&position) => Ok(Hit { position, score: score as f32 }),
+                None => bail!(
+                    "{path}: expected titles of the collection, found `{}` for query `{}`; name the collection that was \
+                     searched, or judge the run by `--qrels`",
+                    output::printable(id),
+                    output::printable(&query.id)
+                ),
+            };
+            let mut hits = run.iter().map(hit).collect::<Result<Vec<Hit>>>()?;
+            hits.sort_unstable_by(Hit::best_first);
+            hits.truncate(depth);
+            Ok(hits)
+        };
+        let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
+        ensure!(
+            lacking < queries.len(),
+            "{path}: expected a run with ids of the judged queries, found none of them; `--qrels-out` writes these"
+        );
+        if lacking > 0 {
+            output::note(format_args!(
+                "{path}: lacks {}, which score 0",
+                output::counted(lacking as u64, "judged query")
+            ));
+        }
+        Ok(lists)
     }
 
     /// Says what it lacks; refuses one that has nothing that was judged, which would score as chance does.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::eval::{self, Judgments, Scores};
-use clickvec::ranker::{self, FileKind, RankerSpec, Resources, System, Values};
+use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
+use clickvec::search::Searcher;
 
 use super::Args;
 use super::fusion::MethodFlag;
@@ -27,6 +28,15 @@ enum Source {
     File { path: PathBuf, is_fusion: bool },
     /// What another program made of the queries.
     Run(PathBuf),
+    /// Titles with their vectors and the model.
+    Index(PathBuf),
+}
+
+/// A system that is ready.
+pub(super) enum Loaded {
+    Ranker(Box<dyn Ranker>),
+    Run(Run),
+    Index(Box<Searcher>),
 }
 
 /// Scores the judged titles of every query.
@@ -34,8 +44,8 @@ pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
 
 /// The rows that are asked for, checked before anything is read: rankers first, as what the models are compared with.
 pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
-    let Args { ranker: rankers, model: models, run: runs, .. } = args;
-    if rankers.is_empty() && models.is_empty() && runs.is_empty() {
+    let Args { ranker: rankers, model: models, run: runs, index: indexes, .. } = args;
+    if rankers.is_empty() && models.is_empty() && runs.is_empty() && indexes.is_empty() {
         bail!("expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`");
     }
     let mut entries = Vec::with_capacity(rankers.len() + models.len() + runs.len());
@@ -46,12 +56,13 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
         entries.push(Entry { name: spec.to_string(), source: Source::Ranker { system, values } });
     }
     let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let files: Vec<PathBuf> = models.iter().chain(runs).cloned().collect();
+    let files: Vec<PathBuf> = models.iter().chain(runs).chain(indexes).cloned().collect();
     let names = names_of(&files, &taken);
     for (place, (name, path)) in names.into_iter().zip(files).enumerate() {
         let source = match place < models.len() {
             true => Source::File { is_fusion: FileKind::of(&path)? == FileKind::Fusion, path },
-            false => Source::Run(path),
+            false if place < models.len() + runs.len() => Source::Run(path),
+            false => Source::Index(path),
         };
         entries.push(Entry { name, source });
     }
@@ -69,8 +80,9 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
          `--fusion-weights`, or leave `--run` out"
     );
     ensure!(
-        runs.is_empty() || args.fusion.is_empty() || args.save_rankers.is_none(),
-        "expected a fusion of rankers and models to save, found a run among its members; leave `--save-rankers` or `--run` out"
+        (runs.is_empty() && indexes.is_empty()) || args.fusion.is_empty() || args.save_rankers.is_none(),
+        "expected a fusion of rankers and models to save, found a run or an index among its members; leave `--save-rankers`, or \
+         `--run` and `--index`, out"
     );
     Ok(entries)
 }
@@ -83,9 +95,10 @@ impl Entry {
             (Source::Ranker { system, values }, Source::Ranker { system: other, values: others }) => {
                 system.name == other.name && values == others
             }
-            (Source::File { path, .. } | Source::Run(path), Source::File { path: other, .. } | Source::Run(other)) => {
-                input::same_file(path, other)
-            }
+            (
+                Source::File { path, .. } | Source::Run(path) | Source::Index(path),
+                Source::File { path: other, .. } | Source::Run(other) | Source::Index(other),
+            ) => input::same_file(path, other),
             _ => false,
         }
     }
@@ -99,7 +112,7 @@ impl Entry {
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.source {
             Source::File { path, .. } => Some(path),
-            Source::Ranker { .. } | Source::Run(_) => None,
+            Source::Ranker { .. } | Source::Run(_) | Source::Index(_) => None,
         }
     }
 
@@ -113,18 +126,38 @@ impl Entry {
         match self.source {
             Source::Ranker { .. } => true,
             Source::File { is_fusion, .. } => fused && !is_fusion,
-            Source::Run(_) => false,
+            Source::Run(_) | Source::Index(_) => false,
         }
     }
 
-    /// Trains a ranker, which is saved in `folder` if there is one, or reads what is there; what a run lacks of `judgments` is
-    /// said.
+    /// What scores judged titles; what a run lacks of `judgments` is said.
     pub(super) fn load(
         &self,
         resources: &Resources<'_>,
         folder: Option<&Path>,
         judgments: &Judgments,
     ) -> Result<Scorer> {
+        Ok(match self.ranker(resources, folder)? {
+            Loaded::Ranker(ranker) => Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)),
+            Loaded::Run(run) => {
+                run.say_coverage(&self.file_name(), judgments)?;
+                Box::new(move |judgments| run.scores(judgments))
+            }
+            // It may have other titles than the judged ones.
+            Loaded::Index(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
+        })
+    }
+
+    /// The file that it is read from, for messages; its name if there is none.
+    pub(super) fn file_name(&self) -> PathBuf {
+        match &self.source {
+            Source::File { path, .. } | Source::Run(path) | Source::Index(path) => path.clone(),
+            Source::Ranker { .. } => PathBuf::from(&self.name),
+        }
+    }
+
+    /// Trains a ranker, which is saved in `folder` if there is one, or reads what is there.
+    pub(super) fn ranker(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Loaded> {
         match &self.source {
             Source::Ranker { system, values } => {
                 let bar = progress::bar(1, &output::printable(&self.name), "steps");
@@ -136,17 +169,11 @@ impl Entry {
                 if let Some(folder) = folder {
                     system.save(&folder.join(file_of(&self.name)), values, ranker.as_ref())?;
                 }
-                Ok(Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)))
+                Ok(Loaded::Ranker(ranker))
             }
-            Source::File { path, .. } => {
-                let ranker = ranker::load(path)?;
-                Ok(Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)))
-            }
-            Source::Run(path) => {
-                let run = Run::read(path)?;
-                run.say_coverage(path, judgments)?;
-                Ok(Box::new(move |judgments| run.scores(judgments)))
-            }
+            Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load(path)?)),
+            Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
+            Source::Index(path) => Ok(Loaded::Index(Box::new(Searcher::open(path)?))),
         }
     }
 }

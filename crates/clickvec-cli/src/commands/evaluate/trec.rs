@@ -4,11 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::eval::trec::{Qrel, RunLine, read_qrels, read_run, write_qrels as write_qrel_lines, write_run};
-use clickvec::eval::{
-    EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking, Scored, Scores,
+use clickvec::eval::trec::{
+    Qrel, RunLine, read_qrels, read_run, write_qrels as write_qrel_lines, write_run, write_run_lines,
 };
+use clickvec::eval::{
+    EvaluateOptions, Evaluation, FullQuery, JudgedQuery, JudgedTitle, Judgments, Metrics, QueryMetrics, Ranking,
+    Scored, Scores,
+};
+use clickvec::index::Hit;
 use clickvec::internals::files;
+use clickvec::tables::Title;
 
 use super::Results;
 use super::systems::{again, names_of, refuse_repeated};
@@ -71,6 +76,47 @@ impl<'a> RunFolder<'a> {
         }
         let path = self.folder.join(format!("{tag}.run"));
         Ok(files::write_atomically(&path, |file| write_run(file, &path, &tag, &lines))?)
+    }
+}
+
+/// A run that is written as its queries come, and is there once all are.
+pub(super) struct RunWriter {
+    path: PathBuf,
+    tag: String,
+    pending: files::Pending,
+    lines: u64,
+}
+
+impl RunWriter {
+    /// A run of the system `name` in a folder, which is there.
+    pub(super) fn new(folder: &Path, name: &str) -> Result<RunWriter> {
+        let tag = file_name(name);
+        let path = folder.join(format!("{tag}.run"));
+        Ok(RunWriter { pending: files::Pending::new(&path)?, path, tag, lines: 0 })
+    }
+
+    /// Adds what was found for queries; equal scores in the order of trec_eval.
+    pub(super) fn add(&mut self, queries: &[FullQuery], lists: &[Vec<Hit>], titles: &[Title]) -> Result<()> {
+        for (query, hits) in queries.iter().zip(lists) {
+            let id = |hit: &Hit| titles[hit.position as usize].id.as_str();
+            let mut hits = hits.clone();
+            hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| id(b).cmp(id(a))));
+            let line = |(rank, hit): (u64, &Hit)| RunLine {
+                query_id: query.id.clone(),
+                title_id: id(hit).to_owned(),
+                rank,
+                score: f64::from(hit.score),
+            };
+            let lines: Vec<RunLine> = (1..).zip(&hits).map(line).collect();
+            write_run_lines(self.pending.writer(), &self.path, &self.tag, self.lines + 1, &lines)?;
+            self.lines += lines.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Puts the run in its place.
+    pub(super) fn finish(self) -> Result<()> {
+        Ok(self.pending.seal()?.publish()?)
     }
 }
 

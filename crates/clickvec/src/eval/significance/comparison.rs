@@ -13,13 +13,13 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// The paired t-test between two systems.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct Comparison<M = Metric> {
     /// The first system's name.
     pub a: String,
     /// The second's.
     pub b: String,
     /// The metric that is compared.
-    pub metric: Metric,
+    pub metric: M,
     /// The test of a − b over all queries.
     pub test: PairedTest,
     /// [`PairedTest::evidence`], corrected by Holm's method for all tests of this metric that were made together.
@@ -46,7 +46,7 @@ pub enum Verdict {
     NotShown,
 }
 
-impl Comparison {
+impl<M> Comparison<M> {
     /// The verdict about `a` compared with `b`.
     pub fn verdict(&self, correction: Correction) -> Verdict {
         let p = match correction {
@@ -173,8 +173,8 @@ fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison
 }
 
 /// Corrects tests that are made together.
-fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
-    let mut comparisons: Vec<&mut Comparison> = comparisons.collect();
+pub(in crate::eval) fn correct<'c, M: 'c>(comparisons: impl Iterator<Item = &'c mut Comparison<M>>) {
+    let mut comparisons: Vec<&mut Comparison<M>> = comparisons.collect();
     let p: Vec<f64> = comparisons.iter().map(|comparison| comparison.test.evidence()).collect();
     comparisons.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
 }

@@ -11,6 +11,7 @@ mod t_test;
 mod tests;
 
 pub use self::bootstrap::{Interval, bootstrap_difference, bootstrap_mean};
+pub(super) use self::comparison::correct;
 pub use self::comparison::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Verdict, beaten, compare_all, compare_with,
     confidence_intervals,

@@ -1,0 +1,127 @@
+//! Fusions of what the systems of one command line found.
+
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::eval::{FullEvaluation, FullJudge, fit_search_fusion};
+use clickvec::index::Hit;
+use clickvec::internals::ranker::save_fusion;
+use clickvec::ranker::{FusionMethod, fuse_hits};
+
+use super::super::fusion::{Fused, MethodFlag, Weights, copy};
+use super::super::systems::{Entry, file_of};
+use super::super::{Args, trec};
+use super::{Lists, Search};
+use crate::output;
+
+/// Queries whose lists are fused at once.
+const QUERIES_AT_ONCE: usize = 256;
+
+/// A system that is fused.
+struct Member {
+    name: String,
+    /// What the folder of `--save-rankers` calls it.
+    file: String,
+    lists: Lists,
+}
+
+/// The fusions that are asked for, and their members as they come.
+pub(super) struct Fusions<'a> {
+    methods: &'a [MethodFlag],
+    weights: Weights,
+    /// Where all are saved.
+    folder: Option<&'a Path>,
+    members: Vec<Member>,
+    /// The first member that could not be trained.
+    missing: Option<String>,
+}
+
+impl<'a> Fusions<'a> {
+    pub(super) fn new(args: &'a Args, weights: Weights) -> Fusions<'a> {
+        let folder = args.save_rankers.as_deref();
+        Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None }
+    }
+
+    /// Whether what a system finds has to be kept.
+    pub(super) fn wants(&self, system: &Entry) -> bool {
+        !self.methods.is_empty() && !system.is_fusion()
+    }
+
+    /// Takes over what a system found, and keeps it next to the fusions if these are kept.
+    pub(super) fn add(&mut self, system: &Entry, lists: Lists) -> Result<()> {
+        if self.wants(system) {
+            let file = file_of(&system.name);
+            if let (Some(folder), Some(from)) = (self.folder, system.file()) {
+                copy(from, &folder.join(&file))?;
+            }
+            self.members.push(Member { name: system.name.clone(), file, lists });
+        }
+        Ok(())
+    }
+
+    /// Takes note of a system that could not be trained.
+    pub(super) fn lacks(&mut self, system: &Entry) {
+        self.missing.get_or_insert_with(|| system.name.clone());
+    }
+
+    /// The fusions there are none of, since a member is missing, with the reason.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let Some(missing) = &self.missing else { return Vec::new() };
+        let why =
+            |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+        self.methods.iter().map(why).collect()
+    }
+
+    /// Every fusion judged, and saved or written as a run if that is asked for.
+    pub(super) fn judged(&self, search: &Search<'_>, runs: Option<&Path>) -> Result<Vec<(FullEvaluation, Fused)>> {
+        if self.missing.is_some() {
+            return Ok(Vec::new());
+        }
+        self.methods.iter().map(|flag| self.fused(flag, search, runs)).collect()
+    }
+
+    fn fused(&self, flag: &MethodFlag, search: &Search<'_>, runs: Option<&Path>) -> Result<(FullEvaluation, Fused)> {
+        let (method, name) = (flag.method(), flag.name());
+        let weights = self.weights(method, search);
+        if let Some(folder) = self.folder {
+            let files: Vec<(&str, f64)> =
+                self.members.iter().zip(&weights).map(|(member, &weight)| (member.file.as_str(), weight)).collect();
+            save_fusion(&folder.join(file_of(&name)), method, &files)?;
+        }
+        let mut judge = FullJudge::new(&search.set.titles, search.measures, &search.options);
+        let mut run = runs.map(|folder| trec::RunWriter::new(folder, &name)).transpose()?;
+        for (chunk, queries) in search.set.queries.chunks(QUERIES_AT_ONCE).enumerate() {
+            let of_query = |number: usize| -> Vec<Hit> {
+                let lists: Vec<&[Hit]> =
+                    self.members.iter().map(|member| member.lists.judged[number].as_slice()).collect();
+                let mut fused = fuse_hits(&lists, &weights, method);
+                fused.truncate(search.depth);
+                fused
+            };
+            let first = chunk * QUERIES_AT_ONCE;
+            let lists: Vec<Vec<Hit>> = (first..first + queries.len()).map(of_query).collect();
+            judge.add(queries, &lists);
+            if let Some(run) = &mut run {
+                run.add(queries, &lists, &search.set.titles)?;
+            }
+        }
+        if let Some(run) = run {
+            run.finish()?;
+        }
+        let fitted_on = self.weights.fitted_on().map(|judgments| judgments.queries.len());
+        let members = self.members.iter().zip(weights).map(|(member, weight)| (member.name.clone(), weight)).collect();
+        Ok((judge.finish(&name), Fused { name, method: flag.value(), members, fitted_on }))
+    }
+
+    fn weights(&self, method: FusionMethod, search: &Search<'_>) -> Vec<f64> {
+        let count = self.members.len();
+        match &self.weights {
+            Weights::Equal => vec![1.0 / count as f64; count],
+            Weights::Given(weights) => weights.clone(),
+            Weights::Fitted { .. } => {
+                let lists: Vec<&[Vec<Hit>]> = self.members.iter().map(|member| &member.lists.others[..]).collect();
+                fit_search_fusion(&lists, search.others, method, &search.options).weights
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Systems that search the whole collection for every judged query.
+
+mod fusion;
+mod report;
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use anyhow::{Result, bail, ensure};
+use clickvec::Error;
+use clickvec::eval::{
+    self, CorpusFiles, EvaluateOptions, FullEvaluation, FullJudge, FullQuery, FullTestSet, Judgments, Measure,
+    TestSetFiles, search_all,
+};
+use clickvec::index::{Candidates, Hit, Query};
+use clickvec::ranker::{Corpus, Resources};
+use clickvec::search::Searcher;
+use clickvec::tables::Title;
+
+use self::fusion::Fusions;
+use super::fusion::{Fused, Weights};
+use super::judged::check_outputs;
+use super::systems::{self, Entry, Loaded};
+use super::{Args, trec};
+use crate::answer::Answer;
+use crate::{advice, input, output, progress, test_set};
+
+/// What the report is made of.
+struct Results<'a> {
+    set: &'a FullTestSet,
+    measures: &'a [Measure],
+    options: EvaluateOptions,
+    depth: usize,
+    evaluations: Vec<FullEvaluation>,
+    /// Of the last evaluations, those that are fusions of the others.
+    fused: Vec<Fused>,
+}
+
+/// Searches with every system, judges what is found, and prints.
+pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
+    let measures = measures(args)?;
+    let entries = systems::entries(args)?;
+    check_outputs(args, &entries)?;
+    let set = test_set::read(files)?;
+    let collection = test_set::collection(&set, args.titles.as_deref());
+    if let Some(titles) = &collection {
+        ensure!(
+            !test_set::is_pipe(titles),
+            "{}: expected a file of titles, since they are read more than once, found a pipe; write them to a file first",
+            titles.display()
+        );
+    }
+    let titles = match (&collection, args.index.first()) {
+        (Some(titles), _) => input::titles(titles, &args.field)?,
+        (None, Some(index)) => titles_of(&Searcher::open(index)?),
+        (None, None) => bail!("expected the titles that are searched, found none; add `--titles FILE`"),
+    };
+    let (judgments, by_id) = (&set.judgments, set.title_ids);
+    if let Some(out) = &args.qrels_out {
+        trec::write_qrels(out, judgments)?;
+    }
+    let weights = Weights::of(args, &entries, judgments)?;
+    let mut searched = FullTestSet::new(judgments, by_id, titles);
+    say_coverage(files.judged, &searched, by_id)?;
+    let (missing, judged) = (searched.missing.clone(), searched.judged);
+    let others = match &weights {
+        Weights::Fitted { others, title_ids } => searched.others(others, *title_ids),
+        Weights::Equal | Weights::Given(_) => Vec::new(),
+    };
+    // The report is about the judged queries alone.
+    (searched.missing, searched.judged) = (missing, judged);
+    let corpus = match entries.iter().any(Entry::learns) {
+        true => corpus(args, collection.as_deref(), &searched, judgments, &weights)?,
+        false => Corpus::default(),
+    };
+    let resources = Resources {
+        corpus: &corpus,
+        contiguous: args.contiguous.as_deref(),
+        load: args.load.as_deref(),
+        vectors: args.vectors.as_deref(),
+    };
+    let search =
+        Search { set: &searched, others: &others, measures: &measures, options: args.options(), depth: args.depth() };
+    let mut fusions = Fusions::new(args, weights);
+    let mut evaluations = Vec::with_capacity(entries.len());
+    let mut left_out = 0;
+    let runs = args.run_out.as_deref();
+    for entry in &entries {
+        match entry.ranker(&resources, args.save_rankers.as_deref()) {
+            Ok(system) => {
+                let (evaluation, found) = search.with(entry, &system, runs, fusions.wants(entry))?;
+                evaluations.push(evaluation);
+                fusions.add(entry, found)?;
+            }
+            Err(error) => match error.downcast_ref::<Error>() {
+                Some(why @ Error::Learn { .. }) => {
+                    left_out += 1;
+                    fusions.lacks(entry);
+                    output::note(format_args!("left out {}", advice::told(why)));
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+    for why in fusions.left_out() {
+        left_out += 1;
+        output::note(format_args!("left out {why}"));
+    }
+    let (of_fusions, fused): (Vec<_>, Vec<_>) = fusions.judged(&search, runs)?.into_iter().unzip();
+    evaluations.extend(of_fusions);
+    let Search { options, depth, .. } = search;
+    let results = Results { set: &searched, measures: &measures, options, depth, evaluations, fused };
+    report::print(&results, args)?;
+    Ok(if left_out == 0 { Answer::Done } else { Answer::No })
+}
+
+/// The measures that are asked for, none of which looks further than the lists go.
+fn measures(args: &Args) -> Result<Vec<Measure>> {
+    let measures = match &args.measures[..] {
+        [] => Measure::USUAL.to_vec(),
+        given => given.to_vec(),
+    };
+    for (place, measure) in measures.iter().enumerate() {
+        ensure!(!measures[..place].contains(measure), "expected each measure once, found `{measure}` again");
+        if args.measures.is_empty() {
+            continue;
+        }
+        if let Some(k) = measure.depth().filter(|&k| k as usize > args.depth()) {
+            bail!("expected lists of at least {k} titles for `{measure}`, found {}; raise `--depth`", args.depth());
+        }
+    }
+    Ok(measures.into_iter().filter(|measure| measure.depth().is_none_or(|k| k as usize <= args.depth())).collect())
+}
+
+/// The titles of an index.
+fn titles_of(index: &Searcher) -> Vec<Title> {
+    let title = |(id, title): (&str, &str)| Title { id: id.to_owned(), title: title.to_owned() };
+    (0..index.len() as u32).filter_map(|position| index.title(position)).map(title).collect()
+}
+
+/// What rankers learn from; without a file of titles those of an index, if there are no clicks besides.
+fn corpus(
+    args: &Args,
+    titles: Option<&Path>,
+    searched: &FullTestSet,
+    judgments: &Judgments,
+    weights: &Weights,
+) -> Result<Corpus> {
+    if titles.is_none() {
+        ensure!(
+            args.clicks.is_none(),
+            "expected a file of titles for rankers that learn from clicks, found none; add `--titles FILE`"
+        );
+        return Ok(Corpus::from_iter(searched.texts()));
+    }
+    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: &args.field };
+    let all: Vec<_> = [judgments].into_iter().chain(weights.fitted_on()).collect();
+    let read = eval::read_corpus(&files, &all)?;
+    if let Some((path, skipped)) = &read.clicks {
+        input::note_skipped(path, skipped);
+    }
+    Ok(read.corpus)
+}
+
+/// Says what cannot be found; refuses a collection that has nothing of what was judged.
+fn say_coverage(path: &Path, set: &FullTestSet, by_id: bool) -> Result<()> {
+    let by = if by_id { "ids" } else { "texts" };
+    let path = path.display();
+    ensure!(
+        set.missing.count < set.judged,
+        "{path}: expected judged titles that are in the collection by their {by}, found none of them; are these its titles?"
+    );
+    if set.missing.count > 0 {
+        let judged = output::counted(set.judged, "judgment");
+        output::note(format_args!(
+            "{path}: {} of {judged} are of titles that the collection lacks by their {by}; nothing can find them",
+            output::count(set.missing.count)
+        ));
+    }
+    if set.repeated > 0 {
+        let repeated = output::counted(set.repeated, "title");
+        output::note(format_args!(
+            "left out {repeated} of the collection with the text of another: the judged titles have no ids"
+        ));
+    }
+    Ok(())
+}
+
+/// What every system is asked.
+struct Search<'a> {
+    set: &'a FullTestSet,
+    /// Queries that weights of fusions are fitted on.
+    others: &'a [FullQuery],
+    measures: &'a [Measure],
+    options: EvaluateOptions,
+    depth: usize,
+}
+
+/// What a member of a fusion found.
+#[derive(Default)]
+struct Lists {
+    judged: Vec<Vec<Hit>>,
+    others: Vec<Vec<Hit>>,
+}
+
+impl Search<'_> {
+    /// Searches with one system; what it found is kept if a fusion needs it.
+    fn with(&self, entry: &Entry, system: &Loaded, runs: Option<&Path>, keep: bool) -> Result<(FullEvaluation, Lists)> {
+        let name = output::printable(&entry.name);
+        let bar = progress::bar(
+            (self.set.queries.len() + self.others.len()) as u64,
+            &format!("{name}: searching"),
+            "queries",
+        );
+        let mut judge = FullJudge::new(&self.set.titles, self.measures, &self.options);
+        let mut lists = Lists::default();
+        let mut run = runs.map(|folder| trec::RunWriter::new(folder, &entry.name)).transpose()?;
+        let mut take = |queries: &[FullQuery], found: Vec<Vec<Hit>>| -> Result<()> {
+            judge.add(queries, &found);
+            if let Some(run) = &mut run {
+                run.add(queries, &found, &self.set.titles)?;
+            }
+            bar.inc(queries.len() as u64);
+            if keep {
+                lists.judged.extend(found);
+            }
+            Ok(())
+        };
+        match system {
+            Loaded::Ranker(ranker) => {
+                let texts = self.set.texts();
+                let candidates = ranker.candidates(&texts)?;
+                search_all(candidates.as_ref(), &self.set.queries, self.depth, &mut take)?;
+                if keep {
+                    search_all(candidates.as_ref(), self.others, self.depth, |queries, found| -> Result<()> {
+                        lists.others.extend(found);
+                        bar.inc(queries.len() as u64);
+                        Ok(())
+                    })?;
+                }
+            }
+            Loaded::Index(index) => {
+                let places = Places::new(&entry.file_name(), index, self.set)?;
+                search_all(&places, &self.set.queries, self.depth, &mut take)?;
+                if keep {
+                    search_all(&places, self.others, self.depth, |queries, found| -> Result<()> {
+                        lists.others.extend(found);
+                        bar.inc(queries.len() as u64);
+                        Ok(())
+                    })?;
+                }
+            }
+            Loaded::Run(run) => {
+                let path = entry.file_name();
+                let found = run.lists(&path, &self.set.queries, &self.set.titles, self.depth)?;
+                take(&self.set.queries, found)?;
+            }
+        }
+        bar.finish_and_clear();
+        if let Some(run) = run {
+            run.finish()?;
+        }
+        Ok((judge.finish(&entry.name), lists))
+    }
+}
+
+/// An index whose titles are among those that are searched.
+struct Places<'a> {
+    index: &'a Searcher,
+    /// Where each title of the index is among all.
+    positions: Vec<u32>,
+}
+
+impl<'a> Places<'a> {
+    /// Finds the titles by their ids, or, where titles of one text are one, by their texts.
+    fn new(path: &Path, index: &'a Searcher, set: &FullTestSet) -> Result<Places<'a>> {
+        let by_id: HashMap<&str, u32> = (0..).zip(&set.titles).map(|(at, title)| (title.id.as_str(), at)).collect();
+        let by_text: HashMap<&str, u32> = match set.repeated {
+            0 => HashMap::new(),
+            _ => (0..).zip(&set.titles).map(|(at, title)| (title.title.as_str(), at)).collect(),
+        };
+        let titles = (0..index.len() as u32).filter_map(|position| index.title(position));
+        let position = |(id, text): (&str, &str)| match by_id.get(id).or_else(|| by_text.get(text)) {
+            Some(&position) => Ok(position),
+            None => bail!(
+                "{}: expected titles of the collection, found `{}`; make the index anew, or leave `--titles` out",
+                path.display(),
+                output::printable(id)
+            ),
+        };
+        Ok(Places { index, positions: titles.map(position).collect::<Result<_>>()? })
+    }
+}
+
+impl Candidates for Places<'_> {
+    fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> clickvec::Result<Vec<Hit>> {
+        Ok(self.search_batch(&[*query], k)?.pop().unwrap_or_default())
+    }
+
+    fn search_batch(&self, queries: &[Query<'_>], k: usize) -> clickvec::Result<Vec<Vec<Hit>>> {
+        let texts: Vec<&str> = queries.iter().map(|query| query.text).collect();
+        let of_query = |answer: clickvec::search::Answer<'_>| {
+            let mut seen = HashSet::new();
+            let hit = |found: &clickvec::search::Found<'_>| Hit {
+                position: self.positions[found.position as usize],
+                score: found.score,
+            };
+            let mut hits: Vec<Hit> = answer.results().iter().map(hit).collect();
+            // Titles of one text have one score, so that the first is as good as any.
+            hits.retain(|hit| seen.insert(hit.position));
+            hits.sort_unstable_by(Hit::best_first);
+            hits
+        };
+        Ok(self.index.search_batch(&texts, k)?.into_iter().map(of_query).collect())
+    }
+}

@@ -1,0 +1,371 @@
+//! `clickvec update`: yesterday's model learns new clicks, and is replaced if the new one is not worse.
+
+mod report;
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use clickvec::eval::{FullQuery, FullTestSet, TestSet, TestSetFiles};
+use clickvec::internals::files::{self, Claim};
+use clickvec::model::Model;
+use clickvec::ranker::Neural;
+use clickvec::search::IndexBuilder;
+use clickvec::tables::{Title, for_each_title};
+use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
+use clickvec::update::{Drift, Models, Survey, Suspicion, Trial, Window, training_config};
+
+use crate::answer::Answer;
+use crate::interrupt::Interrupt;
+use crate::{input, output, progress, test_set};
+
+/// What the models are compared on.
+const NEWEST: &str = "clicks of the newest day";
+const EARLIER: &str = "clicks of days before";
+const JUDGED: &str = "judged titles";
+
+/// With fewer queries than this nothing can be said of a model.
+const LEAST_QUERIES: usize = 20;
+
+/// Learn new clicks, and replace the model if the new one is not shown to be worse.
+///
+/// The model learns the clicks of all files, where older days count less, and titles beside them if it has learnt from titles
+/// before. Some queries are held out, the same ones every day: the old and the new model search all titles for them, and a
+/// paired test over those of the newest day says whether the new one is worse. Then, and where the newest clicks look like no user's, the old model stays
+/// and the exit status is 1. Whenever it is stopped, the old model is whole.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The model, which is replaced unless `--output` names another place.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+
+    /// Click logs, one a day, the oldest first: tables with the columns query and title, as `clickvec prepare` writes them.
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    clicks: Vec<PathBuf>,
+
+    /// The titles that are searched, clicked or not: a table with the columns id and title, or a BEIR corpus.
+    #[arg(long, value_name = "FILE")]
+    titles: PathBuf,
+
+    /// Judged titles of other queries: the new model must not be worse for these either.
+    #[arg(long, value_name = "FILE")]
+    judged: Option<PathBuf>,
+
+    /// Where the new model goes [default: in the place of the old one].
+    #[arg(long, short, value_name = "MODEL")]
+    output: Option<PathBuf>,
+
+    /// Also replace this index by one of all titles with the new model.
+    #[arg(long, value_name = "INDEX")]
+    index: Option<PathBuf>,
+
+    /// After so many days, or files, a click is worth half.
+    #[arg(long, value_name = "DAYS", default_value_t = 7.0, value_parser = above_zero)]
+    half_life: f64,
+
+    /// The share of queries that are held out, from 0.01 to 0.5; keep it the same from day to day.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = held_out)]
+    held_out: f64,
+
+    /// Begin with random weights, as the model once did, instead of with the model's.
+    #[arg(long)]
+    fresh: bool,
+
+    /// Times that the clicks are gone through [default: 2, or with --fresh as many as the model did].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    epochs: Option<u32>,
+
+    /// Learn the newest clicks even if they look like no user's.
+    #[arg(long)]
+    trust_clicks: bool,
+
+    /// Print what came of it as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+fn held_out(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.01..=0.5).contains(number));
+    number.ok_or_else(|| "expected a number from 0.01 to 0.5".to_owned())
+}
+
+/// What became of the update.
+enum Verdict {
+    Promoted {
+        fingerprint: String,
+    },
+    /// The newest clicks look like no user's.
+    Suspicious(Suspicion),
+    /// The new model is worse, by these trials.
+    Worse(Vec<&'static str>),
+}
+
+/// How long each step took.
+#[derive(Default)]
+struct Seconds {
+    reading: Duration,
+    training: Duration,
+    testing: Duration,
+    writing: Duration,
+}
+
+/// What there is to report.
+struct Report<'a> {
+    args: &'a Args,
+    old: String,
+    titles: usize,
+    survey: Survey,
+    /// What both models found, by what it was judged on; none where nothing was learnt.
+    trials: Vec<(&'static str, Trial)>,
+    drift: Option<Drift>,
+    verdict: Verdict,
+    seconds: Seconds,
+}
+
+/// What the two models are asked.
+struct Questions {
+    newest: Vec<FullQuery>,
+    earlier: Vec<FullQuery>,
+    judged: Vec<FullQuery>,
+}
+
+/// Updates.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let started = Instant::now();
+    let target = args.output.as_ref().unwrap_or(&args.model);
+    check_outputs(&args, target)?;
+    let old = Model::load(&args.model)?;
+    let config = training_config(&old, args.fresh, args.epochs);
+    let _claim = Claim::new(target)?;
+    files::remove_abandoned(target);
+    let titles = input::titles(&args.titles, &config.field)?;
+    let window = Window {
+        files: &args.clicks,
+        field: &config.field,
+        weighting: config.weighting,
+        half_life: args.half_life,
+        held_out: args.held_out,
+    };
+    let survey = {
+        let texts: HashSet<&str> = titles.iter().map(|title| title.title.as_str()).collect();
+        window.survey(|text| texts.contains(text), old.dictionary())?
+    };
+    for day in &survey.days {
+        input::note_skipped(&day.file, &day.skipped);
+    }
+    let interrupt = Interrupt::watch()?;
+    let mut report = Report {
+        args: &args,
+        old: old.fingerprint().to_owned(),
+        titles: titles.len(),
+        verdict: Verdict::Worse(Vec::new()),
+        trials: Vec::new(),
+        drift: None,
+        survey,
+        seconds: Seconds { reading: started.elapsed(), ..Seconds::default() },
+    };
+    if let Some(suspicion) = report.survey.suspicion().filter(|_| !args.trust_clicks) {
+        report.verdict = Verdict::Suspicious(suspicion);
+        return finish(&report);
+    }
+    let (set, questions) = questions(&args, &config, &report.survey, titles)?;
+    let texts = set.texts();
+    // The old model alone, before anything is learnt from clicks that are not to be trusted.
+    let clock = Instant::now();
+    let old_ranker = Neural::new("old".to_owned(), &old);
+    if !args.trust_clicks {
+        let alone = Models::new(&set.titles, &texts, &old_ranker, &old_ranker)?;
+        let [newest, earlier] = [alone.trial(&questions.newest)?, alone.trial(&questions.earlier)?];
+        if let Some(suspicion) = newest.suspicion(&earlier) {
+            report.verdict = Verdict::Suspicious(suspicion);
+            report.seconds.testing = clock.elapsed();
+            return finish(&report);
+        }
+    }
+    report.seconds.testing = clock.elapsed();
+    let clock = Instant::now();
+    let Some(new) = learn(&args, &config, &old, &window, target, &interrupt)? else {
+        return stopped(&args, &interrupt);
+    };
+    report.seconds.training = clock.elapsed();
+    let clock = Instant::now();
+    let new_ranker = Neural::new("new".to_owned(), &new);
+    let models = Models::new(&set.titles, &texts, &old_ranker, &new_ranker)?;
+    let named = [(NEWEST, questions.newest), (EARLIER, questions.earlier), (JUDGED, questions.judged)];
+    for (name, queries) in named {
+        if !queries.is_empty() {
+            report.trials.push((name, models.trial(&queries)?));
+        }
+    }
+    let of_clicks = report.trials.iter().filter(|(name, _)| *name != JUDGED).map(|(_, trial)| trial);
+    report.drift = Some(models.drift(&of_clicks.collect::<Vec<_>>()));
+    report.seconds.testing += clock.elapsed();
+    // Not the days before: a first model that `train` made has learnt their held-out clicks too.
+    let decides = |name: &str| name != EARLIER;
+    let worse: Vec<&'static str> =
+        report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();
+    if !worse.is_empty() {
+        report.verdict = Verdict::Worse(worse);
+        return finish(&report);
+    }
+    let clock = Instant::now();
+    if interrupt.status().is_some() || !write(&args, &new, target, &interrupt)? {
+        return stopped(&args, &interrupt);
+    }
+    report.seconds.writing = clock.elapsed();
+    report.verdict = Verdict::Promoted { fingerprint: new.fingerprint().to_owned() };
+    finish(&report)
+}
+
+/// That what is written can be, and is nothing that is read.
+fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
+    let read = || args.clicks.iter().chain([&args.titles]).chain(&args.judged);
+    input::refuse_overwriting(target, read())?;
+    input::check_outputs([target])?;
+    if let Some(index) = &args.index {
+        IndexBuilder::check_output(index)?;
+        ensure!(
+            read()
+                .chain([target, &args.model])
+                .all(|file| !file.canonicalize().is_ok_and(|file| file.starts_with(index))),
+            "{}: expected an index that nothing is read from, found files of this command in it; name another",
+            index.display()
+        );
+    }
+    for file in read() {
+        let is_pipe = test_set::is_pipe(file);
+        ensure!(!is_pipe, "{}: expected a file, since it is read twice, found a pipe", file.display());
+    }
+    for (place, file) in args.clicks.iter().enumerate() {
+        ensure!(
+            !args.clicks[..place].iter().any(|other| input::same_file(other, file)),
+            "expected each day once, found `{}` again",
+            file.display()
+        );
+    }
+    Ok(())
+}
+
+/// The queries that decide; refuses too few of them.
+fn questions(
+    args: &Args,
+    config: &TrainConfig,
+    survey: &Survey,
+    titles: Vec<Title>,
+) -> Result<(FullTestSet, Questions)> {
+    let judged = match &args.judged {
+        None => None,
+        Some(judged) => {
+            let files = TestSetFiles { judged, topics: None, titles: Some(&args.titles), field: &config.field };
+            Some(test_set::read(&files)?)
+        }
+    };
+    // By text, and so with titles of one text as one: the ids of a repeated title would be lost.
+    let mut set = FullTestSet::new(&survey.newest, false, titles);
+    let mut questions = Questions {
+        newest: std::mem::take(&mut set.queries),
+        earlier: set.others(&survey.earlier, false),
+        judged: Vec::new(),
+    };
+    if let (Some(TestSet { judgments, .. }), Some(path)) = (judged, &args.judged) {
+        let before = (set.missing.count, set.judged);
+        questions.judged = set.others(&judgments, false);
+        let (missing, judged) = (set.missing.count - before.0, set.judged - before.1);
+        ensure!(
+            missing < judged,
+            "{}: expected judged titles that are among those of --titles by their texts, found none of them",
+            path.display()
+        );
+    }
+    let held_out = questions.newest.len();
+    ensure!(
+        held_out >= LEAST_QUERIES || questions.judged.len() >= LEAST_QUERIES,
+        "expected {LEAST_QUERIES} queries or more to compare the models on, found {held_out} held-out queries of the newest \
+         day with clicked titles of {}; give more clicks, a larger `--held-out`, or `--judged FILE`",
+        args.titles.display()
+    );
+    Ok((set, questions))
+}
+
+/// Trains the new model in memory; none if somebody asked to stop.
+fn learn(
+    args: &Args,
+    config: &TrainConfig,
+    old: &Model,
+    window: &Window<'_>,
+    target: &Path,
+    interrupt: &Interrupt,
+) -> Result<Option<Model>> {
+    let folder = files::folder_of(target);
+    let titles: &[PathBuf] = if config.titles.is_some() { std::slice::from_ref(&args.titles) } else { &[] };
+    let init = (!args.fresh).then_some(old);
+    let options = TrainOptions { titles, init, scratch: Some(&folder), ..TrainOptions::default() };
+    if !args.json {
+        let begin = if args.fresh { "from the beginning" } else { "from the old model on" };
+        output::note(format_args!("training: {}, {begin}", config.encoder));
+    }
+    let bar = progress::bar_with_message(0, "training", "pairs");
+    let outcome = train(config, ClickSource::results(window.pairs()), options, &mut |event| {
+        match event {
+            Event::Minibatch { pairs, of_pairs, minibatch: 1, .. } => {
+                bar.set_length(*of_pairs);
+                bar.set_position(*pairs);
+            }
+            Event::Minibatch { pairs, loss, .. } => {
+                bar.inc(*pairs);
+                bar.set_message(format!("loss {loss:.3}"));
+            }
+            _ => {}
+        }
+        if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    Ok(match outcome? {
+        Outcome::Finished(model) => Some(model),
+        Outcome::Cancelled => None,
+    })
+}
+
+/// Puts the new model, and the index if there is one, in their places; false if somebody asked to stop before.
+///
+/// The index first: it has a copy of its model. Killed between the two, it answers with the new model, and the next update
+/// begins with the old one, as if this one had not been.
+fn write(args: &Args, new: &Model, target: &Path, interrupt: &Interrupt) -> Result<bool> {
+    if let Some(index) = &args.index {
+        let mut builder = IndexBuilder::new(new, index)?;
+        let bar = progress::counter("encoding", "titles");
+        // Read again: the models were compared without titles that have the text of another.
+        for_each_title(&args.titles, &new.training().config.field, |title| {
+            bar.inc(1);
+            if interrupt.status().is_none() { builder.add(title) } else { Ok(()) }
+        })?;
+        bar.finish_and_clear();
+        if interrupt.status().is_some() {
+            return Ok(false);
+        }
+        let built = builder.finish()?;
+        input::note_left_out(built.left_out);
+    }
+    new.save(target)?;
+    Ok(true)
+}
+
+fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {
+    output::note(format_args!("{}: stopped, the old model stays", args.model.display()));
+    Ok(Answer::Stopped(interrupt.status().unwrap_or(2)))
+}
+
+fn finish(report: &Report<'_>) -> Result<Answer> {
+    report::print(report)?;
+    Ok(match report.verdict {
+        Verdict::Promoted { .. } => Answer::Done,
+        Verdict::Suspicious(_) | Verdict::Worse(_) => Answer::No,
+    })
+}

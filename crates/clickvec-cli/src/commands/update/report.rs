@@ -1,0 +1,187 @@
+//! The report of an update: for people, and as JSON.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::update::{Alignment, DayCount, Drift, Suspicion, Trial};
+use serde::Serialize;
+
+use super::{Report, Verdict};
+use crate::{output, progress, table};
+
+/// Prints it.
+pub(super) fn print(report: &Report<'_>) -> Result<()> {
+    match report.args.json {
+        true => json(report),
+        false => output::print(text(report)),
+    }
+}
+
+fn text(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    let [days, pairs] = [report.survey.days.len() as u64, report.survey.days.iter().map(|day| day.pairs).sum()];
+    let [days, pairs] = [(days, "day"), (pairs, "pair")].map(|(count, noun)| output::counted(count, noun));
+    let held_out: u64 = report.survey.days.iter().map(|day| day.held_out).sum();
+    let _ = writeln!(text, "clicks        {pairs} of {days}, {} held out", output::count(held_out));
+    if let Some(day) = report.survey.newest_day() {
+        let share = |part: u64, all: u64| format!("{:.1} %", 100.0 * part as f64 / all.max(1) as f64);
+        let _ = writeln!(
+            text,
+            "newest day    {}; {} by queries that no day before has, {} on titles of the collection",
+            output::counted(day.pairs, "pair"),
+            share(day.new_queries, day.pairs),
+            share(day.known, day.pairs)
+        );
+        let (unseen, all) = (report.survey.unseen_trigrams, report.survey.trigrams);
+        let _ =
+            writeln!(text, "new trigrams  {} of those that were typed are new to the old model", share(unseen, all));
+    }
+    if !report.trials.is_empty() {
+        text.push('\n');
+        text.push_str(&trials(&report.trials));
+        text.push('\n');
+    }
+    if let Some(drift) = &report.drift {
+        let Drift { other_first, changed_lists, new_titles, vectors, .. } = drift;
+        let _ = writeln!(
+            text,
+            "\nchanged       {:.1} % of the first titles, {:.1} % of the first tens, {:.1} % of the titles in them",
+            100.0 * other_first,
+            100.0 * changed_lists,
+            100.0 * new_titles
+        );
+        if let Some(Alignment { mean, fifth_percentile, least, .. }) = vectors {
+            let _ = writeln!(
+                text,
+                "vectors       cosine of a title's new vector and its old one, rotated to fit: {mean:.3}; a twentieth are below \
+                 {fifth_percentile:.3}, the lowest is {least:.3}"
+            );
+        }
+    }
+    let seconds = &report.seconds;
+    let [reading, training, testing, writing] =
+        [seconds.reading, seconds.training, seconds.testing, seconds.writing].map(progress::duration);
+    let _ =
+        writeln!(text, "time          reading {reading}, training {training}, testing {testing}, writing {writing}");
+    let model = report.args.output.as_ref().unwrap_or(&report.args.model).display();
+    let _ = match &report.verdict {
+        Verdict::Promoted { fingerprint } => {
+            writeln!(text, "\n{model}: replaced, fingerprint {fingerprint}: the new model is not shown to be worse")
+        }
+        Verdict::Worse(on) => writeln!(text, "\n{model}: kept: the new model is worse on {}", on.join(" and ")),
+        Verdict::Suspicious(suspicion) => {
+            writeln!(text, "\n{model}: kept: {suspicion}\n`--trust-clicks` learns them all the same")
+        }
+    };
+    text
+}
+
+/// One row a trial.
+fn trials(trials: &[(&str, Trial)]) -> String {
+    let mut table = table::plain();
+    table.set_header(["searching all titles", "queries", "nDCG@10 old", "new", "difference", "p"]);
+    for (name, trial) in trials {
+        let p = trial.test.evidence();
+        table.add_row([
+            (*name).to_owned(),
+            output::count(trial.queries as u64),
+            format!("{:.3}", trial.old),
+            format!("{:.3}", trial.new),
+            format!("{:+.3}", trial.test.difference),
+            if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") },
+        ]);
+    }
+    table::align_right(&mut table, 1..6);
+    format!("{}\n", table::show(&mut table))
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(serialize_with = "output::json_path")]
+    model: &'a Path,
+    promoted: bool,
+    /// Of the model that is there now.
+    fingerprint: &'a str,
+    old: &'a str,
+    /// The trials by which the new model is worse.
+    worse_on: &'a [&'static str],
+    suspicion: Option<&'a Suspicion>,
+    titles: usize,
+    days: Vec<Day<'a>>,
+    trigrams: u64,
+    unseen_trigrams: u64,
+    trials: Vec<NamedTrial<'a>>,
+    drift: Option<&'a Drift>,
+    seconds: Seconds,
+}
+
+#[derive(Serialize)]
+struct Day<'a> {
+    #[serde(serialize_with = "output::json_path")]
+    file: &'a Path,
+    pairs: u64,
+    on_titles: u64,
+    held_out: u64,
+    new_queries: u64,
+    skipped: u64,
+}
+
+impl<'a> From<&'a DayCount> for Day<'a> {
+    fn from(day: &'a DayCount) -> Day<'a> {
+        let DayCount { file, pairs, known, held_out, new_queries, skipped } = day;
+        Day {
+            file,
+            pairs: *pairs,
+            on_titles: *known,
+            held_out: *held_out,
+            new_queries: *new_queries,
+            skipped: skipped.count,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct NamedTrial<'a> {
+    on: &'a str,
+    #[serde(flatten)]
+    trial: &'a Trial,
+}
+
+#[derive(Serialize)]
+struct Seconds {
+    reading: f64,
+    training: f64,
+    testing: f64,
+    writing: f64,
+}
+
+fn json(report: &Report<'_>) -> Result<()> {
+    let (fingerprint, worse_on, suspicion) = match &report.verdict {
+        Verdict::Promoted { fingerprint } => (fingerprint, &[][..], None),
+        Verdict::Worse(on) => (&report.old, &on[..], None),
+        Verdict::Suspicious(suspicion) => (&report.old, &[][..], Some(suspicion)),
+    };
+    let seconds = &report.seconds;
+    let [reading, training, testing, writing] =
+        [seconds.reading, seconds.training, seconds.testing, seconds.writing].map(|time| time.as_secs_f64());
+    let report = Json {
+        model: report.args.output.as_ref().unwrap_or(&report.args.model),
+        promoted: matches!(report.verdict, Verdict::Promoted { .. }),
+        fingerprint,
+        old: &report.old,
+        worse_on,
+        suspicion,
+        titles: report.titles,
+        days: report.survey.days.iter().map(Day::from).collect(),
+        trigrams: report.survey.trigrams,
+        unseen_trigrams: report.survey.unseen_trigrams,
+        trials: report.trials.iter().map(|(on, trial)| NamedTrial { on, trial }).collect(),
+        drift: report.drift.as_ref(),
+        seconds: Seconds { reading, training, testing, writing },
+    };
+    let mut out = output::stdout();
+    output::json_line(&mut out, &report)?;
+    output::written(out.flush())
+}

@@ -1,0 +1,312 @@
+//! `clickvec evaluate --full`: every system searches all titles.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::harness::{Folder, Run};
+
+const THREE: [&str; 9] = [
+    "evaluate",
+    "--full",
+    "--judged=judged.tsv",
+    "--titles=titles.tsv",
+    "--ranker=bm25",
+    "--ranker=trigram",
+    "--model=model.safetensors",
+    "--measures=ndcg@1,ndcg@10,recall@5,recall@100,precision@10,mrr@10,map,bpref,judged@10,condensed_ndcg@3",
+    "--json",
+];
+const MEASURES: [&str; 10] = [
+    "ndcg@1",
+    "ndcg@10",
+    "recall@5",
+    "recall@100",
+    "precision@10",
+    "mrr@10",
+    "map",
+    "bpref",
+    "judged@10",
+    "condensed_ndcg@3",
+];
+
+#[track_caller]
+fn report(run: &Run) -> Value {
+    let [report] = run.json_lines().try_into().unwrap();
+    report
+}
+
+#[track_caller]
+fn row<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let rows = report["systems"].as_array().unwrap();
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no `{name}` in {report}"))
+}
+
+#[track_caller]
+fn assert_same(a: &Value, b: &Value) {
+    for measure in MEASURES {
+        assert!(a[measure].is_f64() && a[measure] == b[measure], "{measure}: {a} {b}");
+    }
+}
+
+/// Grades by query, then title.
+type Qrels = HashMap<String, HashMap<String, i32>>;
+
+fn qrels(text: &str) -> Qrels {
+    let mut qrels = Qrels::new();
+    for line in text.lines() {
+        let [query, _, title, grade] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        qrels.entry(query.to_owned()).or_default().insert(title.to_owned(), grade.parse().unwrap());
+    }
+    qrels
+}
+
+/// trec_eval's way through a run, written as plainly as it can be: scores, of equal ones the larger id.
+fn by_hand(run: &str, qrels: &Qrels) -> HashMap<&'static str, f64> {
+    let mut lists: HashMap<&str, Vec<(f32, &str)>> = HashMap::new();
+    for line in run.lines() {
+        let [query, _, title, _, score, _] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        lists.entry(query).or_default().push((score.parse().unwrap(), title));
+    }
+    let mut sums: HashMap<&str, f64> = HashMap::new();
+    for (query, grades) in qrels {
+        let mut list = lists.remove(query.as_str()).unwrap_or_default();
+        list.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(a.1)));
+        let found: Vec<Option<i32>> = list.iter().map(|(_, title)| grades.get(*title).copied()).collect();
+        let gain = |grade: i32| f64::from(grade.max(0));
+        let dcg = |grades: &[i32], k: usize| {
+            (0..).zip(grades).take(k).map(|(place, &g)| gain(g) / f64::from(place + 2).log2()).sum::<f64>()
+        };
+        let mut best: Vec<i32> = grades.values().copied().collect();
+        best.sort_unstable_by(|a, b| b.cmp(a));
+        let all: Vec<i32> = found.iter().map(|grade| grade.unwrap_or(0)).collect();
+        let condensed: Vec<i32> = found.iter().flatten().copied().collect();
+        let ndcg = |list: &[i32], k: usize| if dcg(&best, k) > 0.0 { dcg(list, k) / dcg(&best, k) } else { 0.0 };
+        let relevant = best.iter().filter(|&&grade| grade > 0).count() as f64;
+        let hits = |k: usize| all.iter().take(k).filter(|&&grade| grade > 0).count() as f64;
+        let first = all.iter().take(10).position(|&grade| grade > 0);
+        let precisions =
+            (0..all.len()).filter(|&place| all[place] > 0).map(|place| hits(place + 1) / (place + 1) as f64);
+        let others = best.len() as f64 - relevant;
+        let bpref = (0..condensed.len()).filter(|&place| condensed[place] > 0).map(|place| {
+            let before = condensed[..place].iter().filter(|&&grade| grade <= 0).count() as f64;
+            if before > 0.0 { 1.0 - before.min(relevant) / others.min(relevant) } else { 1.0 }
+        });
+        let shown = all.len().min(10);
+        let judged = found.iter().take(10).flatten().count() as f64 / shown.max(1) as f64;
+        let share = |sum: f64| if relevant > 0.0 { sum / relevant } else { 0.0 };
+        let values = [
+            ("ndcg@1", ndcg(&all, 1)),
+            ("ndcg@10", ndcg(&all, 10)),
+            ("recall@5", share(hits(5))),
+            ("recall@100", share(hits(100))),
+            ("precision@10", hits(10) / 10.0),
+            ("mrr@10", first.map_or(0.0, |place| 1.0 / (place + 1) as f64)),
+            ("map", share(precisions.sum())),
+            ("bpref", share(bpref.sum())),
+            ("judged@10", judged),
+            ("condensed_ndcg@3", ndcg(&condensed, 3)),
+        ];
+        for (measure, value) in values {
+            *sums.entry(measure).or_default() += value / qrels.len() as f64;
+        }
+    }
+    sums
+}
+
+/// The judged table with ids of titles: those of the collection where it has the text.
+fn with_ids(folder: &Folder) {
+    let titles = folder.read("titles.tsv");
+    let ids: HashMap<&str, &str> =
+        titles.lines().skip(1).map(|line| line.split_once('\t').unwrap()).map(|(id, text)| (text, id)).collect();
+    let judged = folder.read("judged.tsv");
+    let line = |line: &str| {
+        let [query, title, grade] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let id = ids.get(title).map_or_else(|| title.replace(' ', "-"), |id| (*id).to_owned());
+        format!("{query}\t{id}\t{title}\t{grade}\n")
+    };
+    let lines: String = judged.lines().skip(1).map(line).collect();
+    folder.write("with-ids.tsv", format!("query\ttitle_id\ttitle\tgrade\n{lines}"));
+}
+
+#[test]
+fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
+    let folder = Folder::with_model();
+    with_ids(&folder);
+    let more = [
+        "--run-out=runs",
+        "--qrels-out=qrels",
+        "--ties=trec",
+        "--gain=linear",
+        "--fusion=rrf",
+        "--judged=with-ids.tsv",
+    ];
+    let arguments: Vec<&str> = THREE.iter().copied().filter(|of| !of.starts_with("--judged=")).chain(more).collect();
+    let run =
+        folder.run(&arguments).code(0).says("48 of 144 judgments are of titles that the collection lacks by their ids");
+    let report = report(&run);
+    assert_eq!((&report["queries"], &report["titles"], &report["depth"]), (&48.into(), &144.into(), &1000.into()));
+    assert_eq!((&report["judged"], &report["judged_not_in_titles"]), (&144.into(), &48.into()));
+    let qrels = qrels(&folder.read("qrels"));
+    for name in ["bm25", "trigram", "model", "fusion:reciprocal-rank"] {
+        let text = folder.read(&format!("runs/{}.run", name.replace(':', "_")));
+        let expected = by_hand(&text, &qrels);
+        for measure in MEASURES {
+            let found = row(&report, name)[measure].as_f64().unwrap();
+            assert!((found - expected[measure]).abs() < 1e-12, "{name} {measure}: {found} {}", expected[measure]);
+        }
+    }
+    assert!(row(&report, "bm25")["recall@100"].as_f64() > Some(0.2));
+    assert!(row(&report, "bm25")["judged@10"].as_f64() < Some(0.5));
+    // The run of one system, judged beside the others, is that system.
+
+    let base = ["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25"];
+    let more = ["--run=runs/trigram.run", "--ties=trec", "--gain=linear"];
+    let again = folder.run(&[&base[..], &more, &THREE[7..]].concat()).code(0);
+    assert_same(row(&self::report(&again), "trigram"), row(&report, "trigram"));
+}
+
+#[test]
+fn titles_without_ids_are_known_by_their_texts() {
+    let folder = Folder::with_model();
+    with_ids(&folder);
+    let by_text = report(&folder.run(&THREE).code(0).says("lacks by their texts"));
+    let by_id: Vec<&str> =
+        THREE.iter().map(|of| if of.starts_with("--judged=") { "--judged=with-ids.tsv" } else { of }).collect();
+    let by_id = report(&folder.run(&by_id).code(0));
+    for name in ["bm25", "trigram", "model"] {
+        assert_same(row(&by_text, name), row(&by_id, name));
+    }
+    let metrics: Vec<&str> =
+        by_text["tests"].as_array().unwrap().iter().map(|test| test["metric"].as_str().unwrap()).collect();
+    assert!(!metrics.contains(&"judged@10") && metrics.contains(&"recall@5"), "{metrics:?}");
+    // An index is its model and its titles, and needs no other.
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
+    let index = ["evaluate", "--full", "--judged=with-ids.tsv", "--index=shop.index", "--ranker=bm25"];
+    let of_index = report(&folder.run(&[&index[..], &THREE[7..]].concat()).code(0));
+    assert_same(row(&of_index, "shop"), row(&by_id, "model"));
+    assert_same(row(&of_index, "bm25"), row(&by_id, "bm25"));
+    folder.write(
+        "fewer.tsv",
+        folder.read("titles.tsv").lines().take(9).map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    folder
+        .run(&[&index[..], &["--titles=fewer.tsv"]].concat())
+        .code(2)
+        .says("shop.index: expected titles of the collection");
+    // A title that stands in the collection twice is one.
+    let titles = folder.read("titles.tsv");
+    let again: String = titles.lines().skip(1).map(|line| format!("again-{line}\n")).collect();
+    folder.write("titles.tsv", titles.clone() + &again);
+    let twice =
+        report(&folder.run(&THREE).code(0).says("left out 144 titles of the collection with the text of another"));
+    assert_eq!(twice["titles"], 144);
+    assert_same(row(&twice, "model"), row(&by_text, "model"));
+}
+
+#[test]
+fn people_get_a_table_with_tests() {
+    let folder = Folder::with_model();
+    let base = [
+        "evaluate",
+        "--full",
+        "--judged=judged.tsv",
+        "--titles=titles.tsv",
+        "--ranker=bm25",
+        "--model=model.safetensors",
+    ];
+    let run = folder.run(&[&base[..], &["--fusion=rrf", "--per-query=q.tsv"]].concat()).code(0);
+    let table = run.stdout();
+    for part in [
+        "NDCG@10",
+        "R@100",
+        "MRR@10",
+        "judged@10",
+        "NDCG'@10",
+        "bpref",
+        "48 queries",
+        "144 titles",
+        "b − a",
+        "not relevant",
+    ] {
+        assert!(table.contains(part), "no `{part}` in\n{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    let rows = folder.read("q.tsv");
+    assert_eq!(rows.lines().count(), 1 + 3 * 48);
+    assert!(
+        rows.starts_with("system\tquery_id\tquery\tndcg@10\trecall@100\tmrr@10\tjudged@10\tcondensed_ndcg@10\tbpref\n")
+    );
+}
+
+#[test]
+fn a_fusion_is_fitted_kept_and_searched_again() {
+    let folder = Folder::with_model();
+    let line = |line: &str| {
+        let (query, rest) = line.split_once('\t').unwrap();
+        let (colour, thing) = query.split_once(' ').unwrap();
+        format!("{thing} {colour}\t{rest}\n")
+    };
+    let judged = folder.read("judged.tsv");
+    let (head, lines) = judged.split_once('\n').unwrap();
+    folder.write("other.tsv", format!("{head}\n{}", lines.lines().map(line).collect::<String>()));
+    let more = ["--fusion=min-max", "--fusion=rrf", "--fusion-judged=other.tsv", "--save-rankers=kept"];
+    let run = report(&folder.run(&[&THREE[..], &more].concat()).code(0));
+    for name in ["min-max", "reciprocal-rank"] {
+        let fused = row(&run, &format!("fusion:{name}"));
+        assert_eq!(fused["fusion"]["fitted_on"], 48);
+        let weights = fused["fusion"]["members"].as_array().unwrap().iter().map(|of| of["weight"].as_f64().unwrap());
+        assert!((weights.sum::<f64>() - 1.0).abs() < 1e-9);
+        let best = ["bm25", "trigram", "model"].map(|of| objective(row(&run, of))).into_iter().fold(0.0, f64::max);
+        assert!(objective(fused) > best - 0.02, "{fused} {best}");
+        let kept = format!("--model=kept/fusion_{name}.safetensors");
+        let again = folder.run(&[&THREE[..4], &[&kept], &THREE[7..]].concat()).code(0);
+        assert_same(row(&report(&again), &format!("fusion_{name}")), fused);
+    }
+    // The fusion searches, with its members beside it.
+    let search = ["search", "--model=kept/fusion_min-max.safetensors", "--titles=titles.tsv", "-k", "2"];
+    let found = folder.run(&[&search[..], &["red hammer"]].concat()).code(0).stdout();
+    assert!(found.lines().count() == 2 && found.lines().all(|line| line.contains("hammer in red")), "{found}");
+    folder.run(&["search", "--model=kept/bm25.safetensors", "--titles=titles.tsv", "red hammer"]).code(0);
+    let none = ["search", "--model=kept/bm25.safetensors", "--titles=titles.tsv", "zzz", "!"];
+    folder.run(&none).code(1).says("`zzz`: no results: no title has anything of it").says("expected words, found none");
+    // What the fit is for, on the queries that it saw.
+    let same = ["--fusion=rrf", "--fusion-judged=judged.tsv"];
+    folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not judged too, found none");
+}
+
+fn objective(row: &Value) -> f64 {
+    (row["ndcg@10"].as_f64().unwrap() + row["recall@100"].as_f64().unwrap()) / 2.0
+}
+
+#[test]
+fn what_cannot_be_searched_is_said() {
+    let folder = Folder::with_model();
+    let refused = |arguments: &[&str], message: &str| {
+        let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25"];
+        folder.run(&[&base[..], arguments].concat()).code(2).says(message).prints_nothing();
+    };
+    refused(&["--full"], "expected the titles that are searched, found none; add `--titles FILE`");
+    refused(&["--full", "--titles=titles.tsv", "--measures=ndcg@5,f1"], "found `f1`");
+    refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each measure once, found `map` again");
+    refused(
+        &["--full", "--titles=titles.tsv", "--measures=recall@100", "--depth=50"],
+        "expected lists of at least 100 titles for `recall@100`, found 50; raise `--depth`",
+    );
+    refused(&["--depth=50"], "--full");
+    folder.write("others.tsv", "id\ttitle\n1\tnothing of it\n");
+    refused(&["--full", "--titles=others.tsv"], "found none of them; are these its titles?");
+    folder.write("r.run", "q0000000 Q0 nobody 1 2.5 x\n");
+    refused(
+        &["--full", "--titles=titles.tsv", "--run=r.run"],
+        "r.run: expected titles of the collection, found `nobody`",
+    );
+    folder.write("empty.tsv", "id\ttitle\n");
+    refused(&["--full", "--titles=empty.tsv"], "empty.tsv: expected titles below the header, found none");
+    // Nothing is left of a run that failed.
+    let base = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv"];
+    folder.run(&[&base[..], &["--model=none.safetensors", "--run-out=runs"]].concat()).code(2);
+    // A ranker that cannot be trained: the others are judged, and the answer is no.
+    let run = folder.run(&[&base[..], &["--ranker=ptm", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"]].concat());
+    run.code(1).says("left out").says("fusion:reciprocal-rank: its member `ptm` was left out").prints("bm25");
+}

@@ -1,0 +1,265 @@
+//! `clickvec update`: new days are learnt, poisoned ones are refused, and the old model answers until the new one is there.
+
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use clickvec::simulate::in_new_words;
+use serde_json::Value;
+
+use crate::harness::{Folder, Run, program};
+
+/// Words give way to new ones with this seed.
+const SEED: u64 = 7;
+
+/// An invented web, its clicks cut into `days` days of `pairs` pairs as `day00.tsv` and so on, in which up to `shift` of all
+/// words give way to new ones; `titles.tsv`, `validation.tsv`, and `m`, trained on the first day.
+fn world(days: usize, pairs: usize, shift: f64, settings: &[&str]) -> Folder {
+    let folder = Folder::new();
+    let all = (days * pairs).to_string();
+    let simulate =
+        ["simulate", "--output=log", "--collection=1500", "--judged=100", "--validation=150", "--pairs", &all];
+    folder.run(&simulate).code(0);
+    let clicks = folder.read("log/clicks.tsv");
+    let (head, rows) = clicks.split_once('\n').unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    for (day, rows) in rows.chunks(pairs).enumerate() {
+        let share = shift * day as f64 / days as f64;
+        let row = |row: &&str| {
+            let (query, rest) = row.split_once('\t').unwrap();
+            format!("{}\t{rest}\n", in_new_words(query, share, SEED))
+        };
+        folder.write(&format!("day{day:02}.tsv"), format!("{head}\n{}", rows.iter().map(row).collect::<String>()));
+    }
+    std::fs::copy(folder.path("log/titles.tsv"), folder.path("titles.tsv")).unwrap();
+    let train = ["train", "--clicks=day00.tsv", "--output=m", "--encoder=dssm", "--hidden=48,24"];
+    folder.run(&[&train[..], settings].concat()).code(0);
+    folder
+}
+
+fn days(from: usize, to: usize) -> Vec<String> {
+    (from..=to).map(|day| format!("day{day:02}.tsv")).collect()
+}
+
+/// Updates `m` with these files and further arguments.
+fn update(folder: &Folder, files: &[String], more: &[&str]) -> Run {
+    let base = ["update", "--model=m", "--titles=titles.tsv", "--held-out=0.2", "--clicks"];
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    folder.run(&[&base[..], &files, more].concat())
+}
+
+#[track_caller]
+fn report(run: &Run) -> Value {
+    let [report] = run.json_lines().try_into().unwrap();
+    report
+}
+
+fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
+    std::fs::read(folder.path(name)).unwrap()
+}
+
+/// The day's rows with robots instead of users: any title for any query.
+fn robots(day: &str, titles: &str, times: usize) -> String {
+    let (head, rows) = day.split_once('\n').unwrap();
+    let titles: Vec<&str> = titles.lines().skip(1).map(|line| line.split_once('\t').unwrap().1).collect();
+    let mut clicks = format!("{head}\n");
+    for time in 0..times {
+        for (number, row) in rows.lines().enumerate() {
+            let (query, rest) = row.split_once('\t').unwrap();
+            let count = rest.rsplit_once('\t').unwrap().1;
+            let title = titles[(number * 7919 + time * 104_729 + 13) % titles.len()];
+            let _ = writeln!(clicks, "{query}\t{title}\t{count}");
+        }
+    }
+    clicks
+}
+
+#[test]
+fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
+    let folder = world(3, 2_000, 0.5, &["--minibatch=64", "--epochs=8"]);
+    let old = bytes(&folder, "m");
+    let run = update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0);
+    let good = report(&run);
+    assert_eq!((&good["promoted"], &good["suspicion"]), (&true.into(), &Value::Null));
+    assert_ne!(bytes(&folder, "m"), old);
+    let inspected = folder.run(&["inspect", "m", "--json"]).code(0).stdout();
+    assert!(inspected.contains(good["fingerprint"].as_str().unwrap()), "{inspected}");
+    let found = folder.run(&["search", "--index=index", "-k", "1", "charger"]).code(0).stdout();
+    assert!(!found.is_empty());
+    let days_of = good["days"].as_array().unwrap();
+    assert_eq!((days_of.len(), &days_of[1]["pairs"], &days_of[1]["on_titles"]), (2, &2000.into(), &2000.into()));
+    assert!(days_of[1]["new_queries"].as_u64() > Some(100));
+    assert!(good["unseen_trigrams"].as_u64() > Some(0));
+    let trial = &good["trials"][0];
+    assert_eq!((&trial["on"], &trial["worse"]), (&"clicks of the newest day".into(), &false.into()));
+    assert!(trial["queries"].as_u64() > Some(100) && trial["new"].as_f64() > Some(0.1), "{good}");
+    let drift = &good["drift"];
+    assert!(drift["changed_lists"].as_f64() > Some(0.1) && drift["vectors"]["mean"].as_f64() > Some(0.3), "{drift}");
+    assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");
+
+    let promoted = bytes(&folder, "m");
+    let index = std::fs::read_dir(folder.path("index")).unwrap().count();
+    // Title and query in each other's place.
+    let day = folder.read("day02.tsv");
+    let swapped = |row: &str| {
+        let [query, title, count] = row.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        format!("{title}\t{query}\t{count}\n")
+    };
+    let (head, rows) = day.split_once('\n').unwrap();
+    folder.write("swapped.tsv", format!("{head}\n{}", rows.lines().map(swapped).collect::<String>()));
+    let with = |last: &str| [days(0, 1), vec![last.to_owned()]].concat();
+    let run = update(&folder, &with("swapped.tsv"), &["--index=index"]).code(1);
+    run.prints("m: kept: 0 of 2,000 clicks of the newest day are on titles").prints("--trust-clicks");
+    folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 1));
+    let refused = report(&update(&folder, &with("robots.tsv"), &["--json"]).code(1));
+    assert_eq!((&refused["promoted"], &refused["fingerprint"]), (&false.into(), &good["fingerprint"]));
+    assert_eq!(refused["suspicion"]["suspicion"], "not-like-before");
+    // Learnt all the same, the test of both models refuses it: robots click far more than users.
+    folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 12));
+    let refused = report(
+        &update(
+            &folder,
+            &with("robots.tsv"),
+            &["--json", "--trust-clicks", "--epochs=8", "--judged=log/validation.tsv"],
+        )
+        .code(1),
+    );
+    assert_eq!((&refused["suspicion"], &refused["worse_on"]), (&Value::Null, &vec!["judged titles"].into()));
+    assert!(refused["trials"][2]["difference"].as_f64() < Some(0.0));
+    assert!(bytes(&folder, "m") == promoted);
+    assert_eq!(std::fs::read_dir(folder.path("index")).unwrap().count(), index);
+    // A good day goes on from there.
+    let run = update(&folder, &days(0, 2), &["--output=next", "--judged=log/validation.tsv"]).code(0);
+    run.prints("judged titles").prints("next: replaced").prints("rotated to fit");
+    assert!(bytes(&folder, "m") == promoted && folder.path("next").exists());
+    // The same again is the same, and a fresh training is another model.
+    update(&folder, &days(0, 2), &["--output=again", "--judged=log/validation.tsv", "--threads=1"]).code(0);
+    assert!(bytes(&folder, "next") == bytes(&folder, "again"));
+    update(&folder, &days(0, 2), &["--output=fresh", "--fresh"]).code(0).says("from the beginning");
+    assert!(bytes(&folder, "next") != bytes(&folder, "fresh"));
+}
+
+#[test]
+fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
+    let folder = world(2, 1_500, 0.2, &["--minibatch=64", "--epochs=2"]);
+    let old = bytes(&folder, "m");
+    update(&folder, &days(0, 1), &["--output=new"]).code(0);
+    let new = bytes(&folder, "new");
+    let mut kept = 0;
+    for (number, wait) in [1, 20, 60, 120, 200, 300, 450, 700].into_iter().enumerate() {
+        folder.write("m", &old);
+        let mut command = Command::new(program());
+        command.args(["update", "--model=m", "--titles=titles.tsv", "--held-out=0.2", "--index=index", "--clicks"]);
+        command.args(days(0, 1)).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        let signal = if number % 2 == 0 { "-KILL" } else { "-TERM" };
+        let _ = Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap();
+        let status = running.wait().unwrap();
+        let now = bytes(&folder, "m");
+        assert!(now == old || now == new, "{wait} ms: {} bytes", now.len());
+        assert!(!status.success() || now == new, "{wait} ms");
+        kept += usize::from(now == old);
+        if folder.path("index").exists() {
+            folder.run(&["search", "--index=index", "charger"]);
+            folder.run(&["inspect", "index"]).code(0);
+        }
+    }
+    assert!(kept > 0, "no run was stopped before its end");
+    // What killed runs left behind is no harm, and goes.
+    folder.write("m", &old);
+    update(&folder, &days(0, 1), &[]).code(0);
+    assert!(bytes(&folder, "m") == new);
+    let left =
+        std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.filter(|name| name.starts_with('.')).collect();
+    assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_changes_nothing() {
+    let folder = world(2, 300, 0.0, &["--minibatch=64", "--epochs=1"]);
+    let old = bytes(&folder, "m");
+    let refused = |arguments: &str, message: &str| {
+        folder.run(&arguments.split(' ').collect::<Vec<_>>()).code(2).says(message).prints_nothing();
+    };
+    let base = "update --model m --titles titles.tsv --clicks";
+    refused(&format!("{base} day01.tsv day00.tsv day01.tsv"), "expected each day once, found `day01.tsv` again");
+    refused(
+        &format!("{base} day01.tsv --held-out 0.01"),
+        "expected 20 queries or more to compare the models on, found ",
+    );
+    refused(&format!("{base} day01.tsv --half-life 0"), "expected a number above 0");
+    refused(&format!("{base} day01.tsv --output day01.tsv"), "expected an output of its own, found `day01.tsv`");
+    refused(&format!("{base} none.tsv"), "none.tsv");
+    refused(&format!("{base} day01.tsv --index log"), "log");
+    refused(&format!("{base} titles.tsv"), "titles.tsv: expected a column `query` in the header");
+    folder.write("j.tsv", "query\ttitle\tgrade\na\tnothing of it\t3\n");
+    refused(
+        &format!("{base} day00.tsv day01.tsv --held-out 0.5 --judged j.tsv"),
+        "j.tsv: expected judged titles that are among",
+    );
+    refused("update --model titles.tsv --titles titles.tsv --clicks day01.tsv", "titles.tsv");
+    assert!(bytes(&folder, "m") == old);
+}
+
+/// Thirty days in which half of the words give way to new ones. The model of the first day loses them; one that is updated
+/// every day keeps up; days of robots and of swapped columns change nothing.
+#[test]
+#[ignore = "a minute; .ci/run runs it"]
+fn thirty_days_with_a_shifting_vocabulary() {
+    const DAYS: usize = 30;
+    let folder = world(DAYS, 2_000, 0.6, &["--minibatch=64", "--epochs=8"]);
+    folder.write("frozen", bytes(&folder, "m"));
+    let (mut seconds, mut refused) = (Vec::new(), 0);
+    for day in 1..DAYS {
+        let mut files = days(day.saturating_sub(13), day);
+        let started = std::time::Instant::now();
+        if day % 10 == 5 {
+            let before = bytes(&folder, "m");
+            let good = folder.read(files.last().unwrap());
+            folder.write("robots.tsv", robots(&good, &folder.read("titles.tsv"), 1));
+            *files.last_mut().unwrap() = "robots.tsv".to_owned();
+            update(&folder, &files, &["--json"]).code(1);
+            assert!(bytes(&folder, "m") == before);
+            refused += 1;
+            continue;
+        }
+        let run = update(&folder, &files, &["--json"]);
+        let report = report(&run);
+        assert_eq!(report["promoted"], true, "day {day}: {report}");
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    // Judged queries in the words of the last day.
+    let row = |row: &str| {
+        let (query, rest) = row.split_once('\t').unwrap();
+        format!("{}\t{rest}\n", in_new_words(query, 0.6 * (DAYS - 1) as f64 / DAYS as f64, SEED))
+    };
+    let mut late = "query\ttitle\tgrade\tkind\n".to_owned();
+    for kind in ["plain", "synonym"] {
+        let judged = folder.read(&format!("log/judged-{kind}.tsv"));
+        assert!(judged.starts_with("query\ttitle\tgrade\tkind\n"), "{judged}");
+        late.push_str(&judged.lines().skip(1).map(row).collect::<String>());
+    }
+    folder.write("late.tsv", late);
+    let evaluate = [
+        "evaluate",
+        "--full",
+        "--judged=late.tsv",
+        "--titles=titles.tsv",
+        "--model=frozen",
+        "--model=m",
+        "--ranker=bm25",
+        "--json",
+    ];
+    let report = report(&folder.run(&evaluate).code(0));
+    let found = |name: &str| {
+        let systems = report["systems"].as_array().unwrap();
+        systems.iter().find(|system| system["name"] == name).unwrap()["ndcg@10"].as_f64().unwrap()
+    };
+    let (frozen, updated, bm25) = (found("frozen"), found("m"), found("bm25"));
+    let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+    println!("nDCG@10 on the last day: frozen {frozen:.3}, updated {updated:.3}, BM25 {bm25:.3}; {mean:.2} s a day");
+    assert_eq!(refused, 3);
+    assert!(updated > frozen + 0.1, "frozen {frozen}, updated {updated}");
+}

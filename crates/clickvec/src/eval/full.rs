@@ -1,0 +1,220 @@
+//! Judging a search of a whole collection, of which only a few titles were judged for each query.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::measure::{JudgedList, Measure};
+use super::significance::{correct, paired_t_test};
+use super::{Comparison, EvaluateOptions, Ids, Judgments};
+use crate::Result;
+use crate::error::PairingFault;
+use crate::index::{Candidates, Hit, Query};
+use crate::tables::Title;
+
+/// Queries that are searched for at once: their lists are all that is in memory of them.
+const QUERIES_AT_ONCE: usize = 256;
+
+/// A collection, and the queries that search it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullTestSet {
+    /// The collection, by position.
+    pub titles: Vec<Title>,
+    /// The queries.
+    pub queries: Vec<FullQuery>,
+    /// Titles that were left out, because they have the text of another and were judged by their texts.
+    pub repeated: u64,
+    /// Judged titles that the collection lacks: no system can find them.
+    pub missing: Ids,
+    /// The number of judgments.
+    pub judged: u64,
+}
+
+/// A query that searches a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullQuery {
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// Position and grade of each judged title that the collection has, by position.
+    judged: Vec<(u32, u8)>,
+    /// The grades of all judged titles.
+    pub(super) grades: Vec<u8>,
+}
+
+impl FullQuery {
+    /// The grade of the title at a position, if it was judged.
+    pub fn grade(&self, position: u32) -> Option<u8> {
+        let place = self.judged.binary_search_by_key(&position, |&(position, _)| position).ok()?;
+        Some(self.judged[place].1)
+    }
+
+    /// Position and grade of each judged title that the collection has, by position.
+    pub fn judged(&self) -> &[(u32, u8)] {
+        &self.judged
+    }
+}
+
+impl FullTestSet {
+    /// Finds the judged titles in a collection, by their ids or by their texts. By text, titles of one text are one title.
+    pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> FullTestSet {
+        let before = titles.len();
+        let mut positions: HashMap<String, u32> = HashMap::with_capacity(titles.len());
+        if by_id {
+            positions.extend((0..).zip(&titles).map(|(position, title)| (title.id.clone(), position)));
+        } else {
+            titles.retain(|title| {
+                let next = positions.len() as u32;
+                let is_new = !positions.contains_key(&title.title);
+                if is_new {
+                    positions.insert(title.title.clone(), next);
+                }
+                is_new
+            });
+        }
+        let repeated = (before - titles.len()) as u64;
+        let mut set = FullTestSet { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
+        set.queries = set.queries_of(judgments, |title| positions.get(title).copied(), by_id);
+        set
+    }
+
+    /// Other queries that search the same collection; what it lacks of them is counted with the rest.
+    pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Vec<FullQuery> {
+        let key = |title: &Title| if by_id { title.id.clone() } else { title.title.clone() };
+        let positions: HashMap<String, u32> = (0..).zip(&self.titles).map(|(at, title)| (key(title), at)).collect();
+        self.queries_of(judgments, |title| positions.get(title).copied(), by_id)
+    }
+
+    fn queries_of(
+        &mut self,
+        judgments: &Judgments,
+        position: impl Fn(&str) -> Option<u32>,
+        by_id: bool,
+    ) -> Vec<FullQuery> {
+        let mut queries = Vec::with_capacity(judgments.queries.len());
+        for query in &judgments.queries {
+            let mut judged = Vec::with_capacity(query.titles.len());
+            for title in &query.titles {
+                self.judged += 1;
+                match position(if by_id { &title.id } else { &title.text }) {
+                    Some(position) => judged.push((position, title.grade)),
+                    None => self.missing.add(if by_id { &title.id } else { &title.text }),
+                }
+            }
+            judged.sort_unstable();
+            let grades = query.titles.iter().map(|title| title.grade).collect();
+            queries.push(FullQuery { id: query.id.clone(), text: query.text.clone(), judged, grades });
+        }
+        queries
+    }
+
+    /// The texts of the collection.
+    pub fn texts(&self) -> Vec<&str> {
+        self.titles.iter().map(|title| title.title.as_str()).collect()
+    }
+}
+
+/// The evaluation of a system that searched a collection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FullEvaluation {
+    /// The system's name.
+    pub name: String,
+    /// For each query, in order, a value for each measure.
+    pub queries: Vec<Vec<f64>>,
+    /// The mean of each measure over all queries, those for which nothing was found included.
+    pub mean: Vec<f64>,
+    /// The number of queries for which nothing was found.
+    pub without_titles: usize,
+}
+
+/// Searches with `candidates` for each query and hands over what was found, at most `depth` titles each, a few hundred
+/// queries at once, in their order.
+///
+/// # Errors
+///
+/// Those of [`Candidates::search_batch`], and what `each` returns.
+pub fn search_all<E: From<crate::Error>>(
+    candidates: &dyn Candidates,
+    queries: &[FullQuery],
+    depth: usize,
+    mut each: impl FnMut(&[FullQuery], Vec<Vec<Hit>>) -> Result<(), E>,
+) -> Result<(), E> {
+    for some in queries.chunks(QUERIES_AT_ONCE) {
+        let asked: Vec<Query<'_>> = some.iter().map(|query| Query::new(&query.text, None)).collect();
+        each(some, candidates.search_batch(&asked, depth)?)?;
+    }
+    Ok(())
+}
+
+/// Judges, query by query, what a system found.
+#[derive(Debug)]
+pub struct FullJudge<'a> {
+    titles: &'a [Title],
+    measures: &'a [Measure],
+    options: &'a EvaluateOptions,
+    queries: Vec<Vec<f64>>,
+    without_titles: usize,
+}
+
+impl<'a> FullJudge<'a> {
+    /// A judge of a system that searches these titles.
+    pub fn new(titles: &'a [Title], measures: &'a [Measure], options: &'a EvaluateOptions) -> FullJudge<'a> {
+        FullJudge { titles, measures, options, queries: Vec::new(), without_titles: 0 }
+    }
+
+    /// Judges what was found for the next queries.
+    ///
+    /// # Panics
+    ///
+    /// If a hit's position is not one of the titles'.
+    pub fn add(&mut self, queries: &[FullQuery], lists: &[Vec<Hit>]) {
+        let values = |(query, hits): (&FullQuery, &Vec<Hit>)| -> Vec<f64> {
+            let list = JudgedList::new(query, hits, self.titles, self.options);
+            self.measures.iter().map(|&measure| list.value(measure, self.options)).collect()
+        };
+        self.queries.par_extend(queries.par_iter().zip(lists).map(values));
+        self.without_titles += lists.iter().filter(|list| list.is_empty()).count();
+    }
+
+    /// The evaluation of the system called `name`.
+    pub fn finish(self, name: &str) -> FullEvaluation {
+        let FullJudge { measures, queries, without_titles, .. } = self;
+        let mean =
+            |measure: usize| queries.iter().map(|values| values[measure]).sum::<f64>() / queries.len().max(1) as f64;
+        let mean = (0..measures.len()).map(mean).collect();
+        FullEvaluation { name: name.to_owned(), queries, mean, without_titles }
+    }
+}
+
+/// The paired t-tests between all pairs of systems for each measure of quality, `a` before `b` in the order of
+/// `evaluations`; corrected for all tests of a measure.
+///
+/// # Errors
+///
+/// [`PairingFault`] if the systems did not search for as many queries.
+pub fn compare_full(
+    evaluations: &[FullEvaluation],
+    measures: &[Measure],
+) -> Result<Vec<Comparison<Measure>>, PairingFault> {
+    let mut comparisons = Vec::new();
+    let values = |system: &FullEvaluation, place: usize| -> Vec<f64> {
+        system.queries.iter().map(|values| values[place]).collect()
+    };
+    for (i, a) in evaluations.iter().enumerate() {
+        for b in &evaluations[i + 1..] {
+            for (place, &metric) in measures.iter().enumerate().filter(|(_, measure)| measure.is_quality()) {
+                let test = paired_t_test(&values(a, place), &values(b, place))?;
+                let (a, b) = (a.name.clone(), b.name.clone());
+                comparisons.push(Comparison { a, b, metric, test, holm: test.evidence() });
+            }
+        }
+    }
+    for &measure in measures {
+        correct(comparisons.iter_mut().filter(|test| test.metric == measure));
+    }
+    Ok(comparisons)
+}
+
+#[cfg(test)]
+mod tests;

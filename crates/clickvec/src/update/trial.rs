@@ -1,0 +1,136 @@
+//! The old and the new model compared: both search all titles.
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::error::PairingFault;
+use crate::eval::{EvaluateOptions, FullJudge, FullQuery, Measure, PairedTest, SIGNIFICANT, paired_t_test, search_all};
+use crate::index::{Candidates, Hit};
+use crate::model::Model;
+use crate::ranker::{Neural, Ranker as _};
+use crate::tables::Title;
+
+use super::drift::{Drift, alignment, drift_of};
+use super::window::Suspicion;
+
+/// How many titles are searched for: those that users look at.
+pub(super) const SHOWN: usize = 10;
+/// The old model finds the newest clicks worse than this share of what it finds of earlier ones only if they are no users'.
+const LEAST_OF_BEFORE: f64 = 0.5;
+/// Standard errors by which the two must differ besides.
+const STANDARD_ERRORS: f64 = 3.0;
+
+/// The old and the new model over one collection.
+pub struct Models<'a> {
+    titles: &'a [Title],
+    old: Box<dyn Candidates + 'a>,
+    new: Box<dyn Candidates + 'a>,
+    models: [&'a Neural<&'a Model>; 2],
+    texts: &'a [&'a str],
+}
+
+/// What both models found for the same queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Mean nDCG@10 of the old model.
+    pub old: f64,
+    /// Of the new one.
+    pub new: f64,
+    /// Query by query, new − old.
+    pub test: PairedTest,
+    /// The number of queries.
+    pub queries: usize,
+    /// Of the old model, query by query.
+    old_values: Vec<f64>,
+    lists: [Vec<Vec<Hit>>; 2],
+}
+
+/// A trial in numbers, for reports.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Numbers {
+    queries: usize,
+    old: f64,
+    new: f64,
+    difference: f64,
+    p: f64,
+    worse: bool,
+}
+
+impl Serialize for Trial {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Trial { old, new, test, queries, .. } = self;
+        let (difference, p) = (test.difference, test.evidence());
+        Numbers { queries: *queries, old: *old, new: *new, difference, p, worse: self.is_worse() }.serialize(serializer)
+    }
+}
+
+impl Trial {
+    /// Whether the new model is shown to be worse.
+    pub fn is_worse(&self) -> bool {
+        self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
+    }
+
+    /// Whether the old model finds the clicks of this trial, the newest, so much worse than those of an earlier one that
+    /// they are hardly users' clicks.
+    pub fn suspicion(&self, earlier: &Trial) -> Option<Suspicion> {
+        let [newest, before] = [&self.old_values, &earlier.old_values].map(|values| mean_and_error(values));
+        let error = newest.1.hypot(before.1);
+        let is_far = newest.0 < LEAST_OF_BEFORE * before.0 && before.0 - newest.0 > STANDARD_ERRORS * error;
+        is_far.then_some(Suspicion::NotLikeBefore { newest: newest.0, earlier: before.0 })
+    }
+}
+
+/// The mean, and its standard error.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    (mean, (variance / n).sqrt())
+}
+
+impl<'a> Models<'a> {
+    /// Encodes the titles, whose texts are `texts`, with both models.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] where vectors cannot be searched.
+    pub fn new(
+        titles: &'a [Title],
+        texts: &'a [&'a str],
+        old: &'a Neural<&'a Model>,
+        new: &'a Neural<&'a Model>,
+    ) -> Result<Models<'a>> {
+        Ok(Models { titles, old: old.candidates(texts)?, new: new.candidates(texts)?, models: [old, new], texts })
+    }
+
+    /// Compares what both find for these queries.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] where vectors cannot be searched.
+    pub fn trial(&self, queries: &[FullQuery]) -> Result<Trial> {
+        let options = EvaluateOptions::default();
+        let measures = [Measure::Ndcg(SHOWN as u32)];
+        let judged = |candidates: &dyn Candidates| -> Result<(Vec<f64>, f64, Vec<Vec<Hit>>)> {
+            let mut judge = FullJudge::new(self.titles, &measures, &options);
+            let mut lists = Vec::with_capacity(queries.len());
+            search_all(candidates, queries, SHOWN, |queries, found| -> Result<()> {
+                judge.add(queries, &found);
+                lists.extend(found);
+                Ok(())
+            })?;
+            let found = judge.finish("model");
+            Ok((found.queries.iter().map(|values| values[0]).collect(), found.mean[0], lists))
+        };
+        let (old_values, old, old_lists) = judged(self.old.as_ref())?;
+        let (new_values, new, new_lists) = judged(self.new.as_ref())?;
+        let test = paired_t_test(&new_values, &old_values).map_err(|fault: PairingFault| crate::Error::from(fault))?;
+        Ok(Trial { old, new, test, queries: queries.len(), old_values, lists: [old_lists, new_lists] })
+    }
+
+    /// How much changed from the old model to the new one, for the queries of these trials.
+    pub fn drift(&self, trials: &[&Trial]) -> Drift {
+        let lists = trials.iter().flat_map(|trial| trial.lists[0].iter().zip(&trial.lists[1]));
+        drift_of(lists.map(|(old, new)| (old.as_slice(), new.as_slice())), alignment(self.models, self.texts))
+    }
+}

@@ -1,0 +1,305 @@
+//! The clicks of some days, of which some queries are held out.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::Result;
+use crate::clicks::{ClickReader, Weighting};
+use crate::eval::{JudgedQuery, JudgedTitle, Judgments};
+use crate::tables::Skipped;
+use crate::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
+
+/// The seed of the hash that says which queries are held out: another for each window would let a model learn what the next
+/// one is judged by.
+const HELD_OUT_SEED: u64 = 0x686f_6c64_2d6f_7574;
+/// The most held-out queries of the newest day, and of all others.
+const MOST_HELD_OUT: usize = 2_000;
+/// A day of which fewer clicks than this are on titles of the collection is not what it should be.
+const LEAST_KNOWN: f64 = 0.5;
+
+/// Click logs, a file for each day.
+#[derive(Debug, Clone)]
+pub struct Window<'a> {
+    /// The files, the oldest first.
+    pub files: &'a [PathBuf],
+    /// The column with the texts of titles.
+    pub field: &'a str,
+    /// What the column `count` is worth.
+    pub weighting: Weighting,
+    /// After so many days a click is worth half.
+    pub half_life: f64,
+    /// The share of queries that are held out.
+    pub held_out: f64,
+}
+
+impl<'a> Window<'a> {
+    /// What a click of a file is worth, compared with one of the newest.
+    pub fn weight(&self, file: usize) -> f32 {
+        let age = self.files.len().saturating_sub(file + 1) as f64;
+        (-age / self.half_life).exp2() as f32
+    }
+
+    /// Where a query is among all, from 0 to 1; those below [`Window::held_out`] are held out. Equal words, equal place.
+    fn place(query: &str) -> u64 {
+        xxh3_64_with_seed(words(query).join(" ").as_bytes(), HELD_OUT_SEED)
+    }
+
+    fn holds_out(&self, place: u64) -> bool {
+        (place as f64) < self.held_out * u64::MAX as f64
+    }
+
+    /// The pairs to learn from, without held-out queries, each with its weight.
+    pub fn pairs(&self) -> Pairs<'a> {
+        Pairs { window: self.clone(), next: 0, reader: None }
+    }
+
+    /// Looks through all clicks once. `is_title` says whether a text is a title of the collection, and `known` is the
+    /// dictionary of the old model.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClickReader::open`] and [`ClickReader::next`].
+    pub fn survey(&self, is_title: impl Fn(&str) -> bool, known: &Dictionary) -> Result<Survey> {
+        let mut survey = Survey::default();
+        let (mut newest, mut earlier) = (HeldOut::default(), HeldOut::default());
+        let mut seen: HashSet<u64> = HashSet::new();
+        let mut buffer = WordBuffer::default();
+        for (number, path) in self.files.iter().enumerate() {
+            let is_newest = number + 1 == self.files.len();
+            let mut reader = ClickReader::open(path, self.field, self.weighting)?;
+            let mut day = DayCount { file: path.clone(), ..DayCount::default() };
+            while let Some(click) = reader.next()? {
+                day.pairs += 1;
+                let is_known = is_title(click.title);
+                day.known += u64::from(is_known);
+                let place = Window::place(click.query);
+                if self.holds_out(place) {
+                    day.held_out += 1;
+                    let held_out = if is_newest { &mut newest } else { &mut earlier };
+                    if is_known {
+                        held_out.add(place, click.query, click.title);
+                    }
+                }
+                if is_newest {
+                    day.new_queries += u64::from(!seen.contains(&place));
+                    for_each_word(click.query, &mut buffer, |word| {
+                        for_each_trigram(word, |trigram| {
+                            survey.trigrams += 1;
+                            survey.unseen_trigrams += u64::from(known.get(trigram).is_none());
+                        });
+                    });
+                } else {
+                    seen.insert(place);
+                }
+            }
+            day.skipped = reader.skipped().clone();
+            survey.days.push(day);
+        }
+        (survey.newest, survey.earlier) = (newest.judgments(), earlier.judgments());
+        Ok(survey)
+    }
+}
+
+/// The pairs of a window, read file by file.
+pub struct Pairs<'a> {
+    window: Window<'a>,
+    /// The file after the one that is open.
+    next: usize,
+    reader: Option<ClickReader>,
+}
+
+impl Pairs<'_> {
+    fn read(&mut self) -> Result<Option<(String, String, f32)>> {
+        loop {
+            let Some(reader) = &mut self.reader else {
+                let Some(path) = self.window.files.get(self.next) else { return Ok(None) };
+                self.reader = Some(ClickReader::open(path, self.window.field, self.window.weighting)?);
+                self.next += 1;
+                continue;
+            };
+            while let Some(click) = reader.next()? {
+                if !self.window.holds_out(Window::place(click.query)) {
+                    let weight = click.weight * self.window.weight(self.next - 1);
+                    return Ok(Some((click.query.to_owned(), click.title.to_owned(), weight)));
+                }
+            }
+            self.reader = None;
+        }
+    }
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Result<(String, String, f32)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// What is in one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DayCount {
+    /// The file.
+    pub file: PathBuf,
+    /// Its pairs.
+    pub pairs: u64,
+    /// Those whose title is in the collection.
+    pub known: u64,
+    /// Those whose query is held out.
+    pub held_out: u64,
+    /// Of the newest file, those whose query is in no earlier file.
+    pub new_queries: u64,
+    /// Broken lines, which were left out.
+    pub skipped: Skipped,
+}
+
+/// What is in a window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Survey {
+    /// Each file, the oldest first.
+    pub days: Vec<DayCount>,
+    /// Held-out queries of the newest file with the titles that were clicked for them, at most 2,000.
+    pub newest: Judgments,
+    /// Those of all earlier files.
+    pub earlier: Judgments,
+    /// Trigrams of the newest file's queries, each as often as it comes.
+    pub trigrams: u64,
+    /// Those of them that the old model does not know.
+    pub unseen_trigrams: u64,
+}
+
+/// A reason not to learn from the newest day.
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[serde(tag = "suspicion", rename_all = "kebab-case")]
+pub enum Suspicion {
+    /// Clicks on other things than titles: columns are swapped, say, or the titles are another shop's.
+    #[error("{known} of {pairs} clicks of the newest day are on titles of the collection; are its columns swapped?")]
+    NotTitles {
+        /// Clicks on titles of the collection.
+        known: u64,
+        /// All clicks.
+        pairs: u64,
+    },
+    /// Clicks that the old model finds far worse than those before: robots click anything, users do not.
+    #[error(
+        "the old model finds the newest day's clicks far worse than those before: nDCG@10 {newest:.3} instead of {earlier:.3}; \
+         are they users' clicks?"
+    )]
+    NotLikeBefore {
+        /// nDCG@10 of the old model on held-out clicks of the newest day.
+        newest: f64,
+        /// On those of the days before.
+        earlier: f64,
+    },
+}
+
+impl Survey {
+    /// The newest day.
+    pub fn newest_day(&self) -> Option<&DayCount> {
+        self.days.last()
+    }
+
+    /// Whether clicks are on something else than titles.
+    pub fn suspicion(&self) -> Option<Suspicion> {
+        let &DayCount { known, pairs, .. } = self.newest_day()?;
+        ((known as f64) < LEAST_KNOWN * pairs as f64).then_some(Suspicion::NotTitles { known, pairs })
+    }
+}
+
+/// Held-out queries with the fewest hashes: a sample that does not depend on the order of the log.
+#[derive(Default)]
+struct HeldOut(BTreeMap<u64, (String, HashMap<String, u64>)>);
+
+impl HeldOut {
+    fn add(&mut self, place: u64, query: &str, title: &str) {
+        if self.0.len() >= MOST_HELD_OUT && self.0.last_key_value().is_some_and(|(&last, _)| place > last) {
+            return;
+        }
+        let (_, titles) = self.0.entry(place).or_insert_with(|| (query.to_owned(), HashMap::new()));
+        *titles.entry(title.to_owned()).or_default() += 1;
+        if self.0.len() > MOST_HELD_OUT {
+            self.0.pop_last();
+        }
+    }
+
+    fn judgments(self) -> Judgments {
+        let query = |(place, (text, titles)): (u64, (String, HashMap<String, u64>))| {
+            let mut titles: Vec<String> = titles.into_keys().collect();
+            titles.sort_unstable();
+            let title = |text: String| JudgedTitle { id: text.clone(), text, grade: 1 };
+            JudgedQuery { id: format!("{place:016x}"), text, titles: titles.into_iter().map(title).collect() }
+        };
+        Judgments { queries: self.0.into_iter().map(query).collect(), duplicates: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn day(folder: &Path, name: &str, rows: impl Iterator<Item = (String, String)>) -> PathBuf {
+        let path = folder.join(name);
+        let lines: String = rows.map(|(query, title)| format!("{query}\t{title}\n")).collect();
+        std::fs::write(&path, format!("query\ttitle\n{lines}")).unwrap();
+        path
+    }
+
+    fn window(files: &[PathBuf]) -> Window<'_> {
+        Window { files, field: "title", weighting: Weighting::Log, half_life: 1.0, held_out: 0.25 }
+    }
+
+    #[test]
+    fn a_query_is_learnt_or_held_out_and_older_clicks_weigh_less() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = |prefix: &'static str| (0..400).map(move |i| (format!("{prefix} {i}"), format!("title {i}")));
+        let files = [day(folder.path(), "1.tsv", rows("old")), day(folder.path(), "2.tsv", rows("new"))];
+        let window = window(&files);
+        let learnt: Vec<(String, String, f32)> = window.pairs().collect::<Result<_>>().unwrap();
+        let dictionary = Dictionary::from_counts([], 1);
+        let survey = window.survey(|title| title != "title 7", &dictionary).unwrap();
+        let held_out: HashSet<&str> =
+            survey.newest.queries.iter().chain(&survey.earlier.queries).map(|query| query.text.as_str()).collect();
+        assert!((120..280).contains(&held_out.len()), "{}", held_out.len());
+        assert!(learnt.iter().all(|(query, ..)| !held_out.contains(query.as_str())));
+        let all_held_out: u64 = survey.days.iter().map(|day| day.held_out).sum();
+        assert_eq!(learnt.len() as u64 + all_held_out, 800);
+        for (query, _, weight) in &learnt {
+            assert_eq!(*weight, if query.starts_with("old") { 0.5 } else { 1.0 }, "{query}");
+        }
+        assert_eq!((survey.days[1].pairs, survey.days[1].known, survey.days[1].new_queries), (400, 399, 400));
+        assert_eq!(survey.unseen_trigrams, survey.trigrams);
+        assert_eq!(survey.suspicion(), None);
+        // Words decide, not how they are written.
+        assert_eq!(Window::place("Red  Shoes!"), Window::place("red shoes"));
+    }
+
+    #[test]
+    fn swapped_columns_are_suspicious() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [day(folder.path(), "1.tsv", (0..9).map(|i| (format!("title {i}"), format!("query {i}"))))];
+        let survey =
+            window(&files).survey(|title| title.starts_with("title"), &Dictionary::from_counts([], 1)).unwrap();
+        let suspicion = survey.suspicion().unwrap();
+        assert_eq!(suspicion, Suspicion::NotTitles { known: 0, pairs: 9 });
+        assert!(suspicion.to_string().starts_with("0 of 9 clicks"));
+        assert!(survey.newest.queries.is_empty());
+    }
+
+    #[test]
+    fn the_sample_of_held_out_queries_does_not_depend_on_their_order() {
+        let add = |order: &mut dyn Iterator<Item = u64>| {
+            let mut held_out = HeldOut::default();
+            order.for_each(|i| held_out.add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), &i.to_string(), "x"));
+            held_out.judgments()
+        };
+        let most = 3 * MOST_HELD_OUT as u64;
+        let forwards = add(&mut (0..most));
+        assert_eq!(forwards.queries.len(), MOST_HELD_OUT);
+        assert_eq!(forwards, add(&mut (0..most).rev()));
+    }
+}
