@@ -1,4 +1,4 @@
-//! What a click at each position is worth.
+//! The weight of a click at each position.
 
 use clickvec::click_model::{PositionCell, fit_positions};
 
@@ -6,16 +6,16 @@ use crate::error::{Asked, Error, Result};
 use crate::gather::{Gathered, QueryGroup};
 use crate::report::{Position, PositionReport};
 
-/// How clicks are weighted by their position: [`clickvec::click_model::PositionModel::weights`].
+/// How clicks are weighted by their position; see [`clickvec::click_model::PositionModel::weights`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PositionWeighting {
-    /// The largest inverse of how often a position is looked at.
+    /// The upper limit of the inverse of how often a position is looked at.
     pub clip: f64,
-    /// How far the ranking that was shown is trusted: the power of a position's attraction.
+    /// How far the logged ranking is trusted: the power of a position's attraction.
     pub trust: f64,
 }
 
-/// Fits the click model to the rows to train on. Weights by position, and what to tell of them.
+/// Fits the click model to the training rows. Returns the weights by position, and a report.
 pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(Vec<f64>, PositionReport)> {
     let model = fit_positions(|each| -> Result<()> {
         let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());

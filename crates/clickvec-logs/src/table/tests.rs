@@ -1,10 +1,10 @@
-//! What every reader must do, with all that can be wrong with a log.
+//! What every reader must do, with everything that can be wrong with a log.
 
 use super::*;
 
 const CSV: &[u8] = b"query,title\n";
 
-/// Reads all rows as query and title, `!` and the kind for a broken one, with line numbers.
+/// Reads all rows as query and title, or `!` and the kind of fault, with line numbers.
 fn rows(name: &str, bytes: &[u8]) -> Vec<(u64, String)> {
     let source: Box<dyn BufRead + Send> = Box::new(std::io::Cursor::new(bytes.to_vec()));
     let mut table = Table::read(Path::new(name), source, &Options::default()).unwrap();

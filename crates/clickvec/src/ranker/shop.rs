@@ -1,4 +1,4 @@
-//! A generated shop for the tests of rankers: kinds of goods with several names each, and queries with judged titles.
+//! A generated shop for tests of rankers: kinds of goods with several names each, and queries with judged titles.
 
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
@@ -12,26 +12,27 @@ use crate::rng::stream;
 use crate::text::Interner;
 
 const KINDS: u32 = 30;
-/// Names of a kind, of which each title has some.
+/// The number of names of a kind. Each title has some of them.
 const NAMES: u32 = 4;
 const COLOURS: u32 = 3;
 const BRANDS: u32 = 20;
 
 pub(super) struct Shop {
     pub(super) corpus: Corpus,
-    /// A title with both words of the query is perfect, one with its name alone excellent.
+    /// Titles with both words of the query are perfect, those with the name alone excellent.
     pub(super) judgments: Judgments,
-    /// No title has the name that the query gives. One of the same kind and colour is perfect, one of the same kind good.
+    /// No title has the name in the query. Titles of the same kind and colour are perfect, those of the same kind
+    /// good.
     pub(super) renamed: Judgments,
 }
 
-/// Words of any letters, so that no trigram says what a word is.
+/// Words of arbitrary letters, so that trigrams reveal nothing.
 fn word(role: &str, number: u32) -> String {
     let mut letters = stream(7, role, u64::from(number));
     (0..6).map(|_| char::from(letters.random_range(b'a'..=b'z'))).collect()
 }
 
-/// A title of this kind and colour; `name` says which of the kind's names it has to have, or must not have.
+/// A title of this kind and colour. `name` says which of the kind's names it must have, or must not have.
 fn title(random: &mut Xoshiro256PlusPlus, kind: u32, colour: u32, name: Option<(u32, bool)>) -> String {
     let names = loop {
         let mut names: Vec<u32> = (0..NAMES).collect();
@@ -50,7 +51,7 @@ fn title(random: &mut Xoshiro256PlusPlus, kind: u32, colour: u32, name: Option<(
 type Wanted = (u32, u32, Option<(u32, bool)>, u8);
 
 impl Shop {
-    /// 600 titles; queries of a colour and a name of a kind.
+    /// 600 titles, and queries of a colour and a name of a kind.
     pub(super) fn new() -> Shop {
         let mut random = stream(7, "shop", 0);
         let mut corpus = Corpus::default();
@@ -88,14 +89,14 @@ pub(super) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
 }
 
-/// The ranker of another state.
+/// The ranker restored from another state.
 pub(super) fn restored(spec: &str, state: &State) -> Box<dyn SystemRanker> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state).unwrap()
 }
 
-/// The state in which each word has what another one learnt.
+/// A state in which each word has what another word learnt.
 pub(super) fn with_shuffled_words(state: &State) -> State {
     let vocabulary = state.words().unwrap();
     let mut words: Vec<&str> = (0..vocabulary.len() as u32).map(|id| vocabulary.word(id)).collect();

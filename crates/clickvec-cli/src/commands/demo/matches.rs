@@ -1,27 +1,27 @@
-//! What a query and a title have in common, in words: what can be read off their letters, not what a model thought.
+//! What a query and a title have in common, judging by their letters and not by a model.
 
 use std::collections::HashSet;
 
 use clickvec::internals::text::{Trigram, for_each_trigram, words};
 
-/// Words with this share of trigrams in common look alike.
+/// The share of common trigrams from which words look alike.
 const ALIKE: f64 = 0.4;
 
-/// What a title shares with a query.
+/// What a title has in common with a query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Match {
-    /// Words that are in both, in the query's order.
+    /// Words in both, in the order of the query.
     pub(super) words: Vec<String>,
-    /// Other words of the query, each with the word of the title that looks most like it.
+    /// Other words of the query, each with the word of the title that is most like it.
     pub(super) alike: Vec<(String, String)>,
-    /// Words of the query that nothing in the title looks like.
+    /// Words of the query that are like no word of the title.
     pub(super) without: Vec<String>,
-    /// The same words in the title's order.
+    /// The words in both, in the order of the title.
     pub(super) in_title: Vec<String>,
 }
 
 impl Match {
-    /// Of a query and a title.
+    /// The match of a query and a title.
     pub(super) fn new(query: &str, title: &str) -> Match {
         let (query, title) = (words(query), words(title));
         let mut found = Match::default();
@@ -48,7 +48,7 @@ impl Match {
         found
     }
 
-    /// In words.
+    /// The match in words.
     pub(super) fn explanation(&self) -> String {
         let mut parts = Vec::new();
         if !self.words.is_empty() {
@@ -71,7 +71,7 @@ impl Match {
     }
 }
 
-/// Dice's coefficient of two words' letter trigrams.
+/// The Dice coefficient of two words' letter trigrams.
 fn likeness(a: &str, b: &str) -> f64 {
     let trigrams = |word: &str| {
         let mut found: HashSet<[char; 3]> = HashSet::new();

@@ -1,4 +1,4 @@
-//! What the demo does, step by step: it calls what the other commands call.
+//! The steps of the demo, which call the same functions as the other commands.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,7 +19,7 @@ use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
 use crate::{input, output, progress, test_set};
 
-/// What is hard about queries of each kind.
+/// What is difficult about queries of each kind.
 fn about(kind: Kind) -> &'static str {
     match kind {
         Kind::Plain => "words of the titles",
@@ -31,7 +31,7 @@ fn about(kind: Kind) -> &'static str {
     }
 }
 
-/// Does everything in `folder`.
+/// Runs all steps in `folder`.
 pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let mut steps = Steps::default();
     let log = folder.join("log");
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         Box::new(Neural::new("dssm".to_owned(), dssm)),
         Box::new(Neural::new("lstm".to_owned(), lstm)),
     ];
-    let (systems, tests, kinds) = steps.step("judging them beside BM25", |_| {
+    let (systems, tests, kinds) = steps.step("judging them and BM25", |_| {
         let (systems, tests) = judged(&rankers, &judgments)?;
         let mut kinds = Vec::new();
         for kind in Kind::ALL {
@@ -139,7 +139,7 @@ fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::Pro
     Ok(Model::load(&output)?)
 }
 
-/// What was done, and how long it took.
+/// The steps that were done, and how long they took.
 #[derive(Default)]
 struct Steps {
     done: Vec<(String, f64)>,

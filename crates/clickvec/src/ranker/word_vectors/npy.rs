@@ -1,4 +1,4 @@
-//! Vectors as NumPy writes them, and the texts next to them.
+//! Vectors in NumPy's format, and the texts that belong to them.
 
 use std::io::BufRead;
 
@@ -20,7 +20,7 @@ fn fault<T>(fault: VectorFileFault) -> Result<T, Stop> {
     Err(Stop::Fault(VectorPlace::File, fault))
 }
 
-/// The rows of a whole file. The texts that they belong to are [`read_texts`]'.
+/// Reads the rows of a whole file. [`read_texts`] reads the texts that belong to them.
 pub(super) fn read(source: impl BufRead, builder: &mut Builder) -> Result<Option<Rows>, Stop> {
     let mut array = Reader::open(source).or_else(|error| match error {
         Fault::Io(error) => Err(Stop::Io(error)),
@@ -61,7 +61,7 @@ pub(super) fn read(source: impl BufRead, builder: &mut Builder) -> Result<Option
     Ok(Some(Rows { dimension, numbers }))
 }
 
-/// The texts of the rows, one a line.
+/// Reads the texts of the rows, one a line.
 pub(super) fn read_texts(source: impl BufRead, rows: &Rows, builder: &mut Builder) -> Result<(), Stop> {
     let Rows { dimension, numbers } = rows;
     let expected = (numbers.len() / dimension) as u64;

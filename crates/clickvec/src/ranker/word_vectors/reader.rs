@@ -1,6 +1,6 @@
-//! Reads files of vectors: the text and binary forms of word2vec (fastText's `.vec` is the former), the same text
-//! without a header (as GloVe writes it), and `.npy` with texts next to it. Nothing in a file is trusted: memory grows
-//! with what was read, not with what a header promises.
+//! Reading files of vectors: the text and binary formats of word2vec (fastText's `.vec` is the former), the text
+//! format without a header (as in GloVe), and `.npy` with a file of texts. Nothing in a file is trusted: memory grows
+//! with what was read and not with what a header announces.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Cursor, Read};
@@ -18,22 +18,22 @@ use crate::text::{Interner, WordBuffer, for_each_word};
 
 /// The largest dimension that is read.
 pub(super) const MAX_DIMENSION: usize = 1 << 16;
-/// By how much of a file its form is recognised.
+/// The number of bytes by which a file's format is recognised.
 const PREFIX: usize = 1 << 16;
-/// The longest word of a binary file, and of a text file next to its numbers.
+/// The longest word of a binary file, and of a text file apart from its numbers.
 const MAX_WORD: usize = 1 << 16;
-/// The longest number of a text file, with the space before it.
+/// The longest number of a text file, including the space before it.
 const MAX_NUMBER: usize = 64;
 
-/// What a file has.
+/// The contents of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Vectors {
     pub(super) dimension: usize,
-    /// Words as [`for_each_word`] makes them.
+    /// The words, as [`for_each_word`] produces them.
     pub(super) vocabulary: Interner,
     /// [words, dimension]
     pub(super) words: Vec<f32>,
-    /// Texts of several words, of `.npy` files only.
+    /// Texts of several words, only in `.npy` files.
     pub(super) texts: TextTable,
 }
 
@@ -57,7 +57,7 @@ fn in_file<T>(fault: VectorFileFault) -> Result<T, Stop> {
     Err(Stop::Fault(VectorPlace::File, fault))
 }
 
-/// Reads a file, whose form is told by its content; `-` is standard input.
+/// Reads a file, whose format is recognised by its contents; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<Vectors> {
     let mut source = files::open(path)?;
     let mut prefix = Vec::new();
@@ -88,13 +88,13 @@ fn error(path: &Path, stop: Stop) -> Error {
     }
 }
 
-/// `titles.txt` of `titles.npy`, also where that is compressed.
+/// `titles.txt` for `titles.npy`, compressed or not.
 fn texts_path(path: &Path) -> PathBuf {
     let compressed = path.extension().is_some_and(|extension| extension == "gz" || extension == "zst");
     if compressed { path.with_extension("").with_extension("txt") } else { path.with_extension("txt") }
 }
 
-/// What the first line of a word2vec file says.
+/// The first line of a word2vec file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     vectors: u64,
@@ -109,7 +109,7 @@ enum Form {
 }
 
 impl Form {
-    /// By how a file begins.
+    /// Recognises the format by the beginning of the file.
     fn of(prefix: &[u8]) -> Result<Form, Stop> {
         if prefix.is_empty() {
             return in_file(VectorFileFault::Empty);
@@ -135,7 +135,7 @@ impl Form {
                 Form::Binary(header)
             });
         }
-        // Without a header the first line tells the dimension.
+        // Without a header, the first line determines the dimension.
         match fields.split_first() {
             Some((_, numbers)) if !numbers.is_empty() && numbers.iter().all(|field| field.parse::<f32>().is_ok()) => {
                 Ok(Form::Text { header: Err(checked(numbers.len() as u64)?) })
@@ -145,7 +145,7 @@ impl Form {
     }
 }
 
-/// Whether what follows the first word is written in digits: bytes of 32-bit numbers are soon none that text has.
+/// Whether digits follow the first word. Bytes of 32-bit numbers soon contain one that is not text.
 fn is_text(rest: &[u8], dimension: usize) -> bool {
     let word = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
     let numbers = &rest[word..rest.len().min(word + 1 + 4 * dimension)];
@@ -164,7 +164,7 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, builder: &mut 
             FoundLine::TooLong => return at_line(line, VectorFileFault::LineTooLong { limit }),
             FoundLine::Whole => {}
         }
-        // Some programs cut words in the middle of a letter; such a word is in no text.
+        // Some programs cut words in the middle of a letter. Such a word is in no text.
         let text = String::from_utf8_lossy(&bytes);
         if (line == 1 && header.is_ok()) || text.trim_ascii().is_empty() {
             continue;
@@ -184,7 +184,7 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, builder: &mut 
     }
 }
 
-/// The word of a line, which may have spaces in it, and its numbers.
+/// Parses the word of a line, which may have spaces in it, and its numbers.
 fn parse(line: &str, dimension: usize, numbers: &mut Vec<f32>) -> Result<String, VectorFileFault> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let is_number = |field: &&str| field.parse::<f32>().is_ok();
@@ -207,7 +207,7 @@ fn read_binary(mut source: impl BufRead, header: Header, builder: &mut Builder) 
     read_up_to_line_end(&mut source)?;
     for vector in 1..=vectors {
         let fail = |fault| Err(Stop::Fault(VectorPlace::Vector(vector), fault));
-        // Some programs end each vector with a line end, others do not.
+        // Some programs end each vector with a line end, and others do not.
         skip_line_ends(&mut source)?;
         word.clear();
         source.by_ref().take(MAX_WORD as u64 + 1).read_until(b' ', &mut word)?;
@@ -238,7 +238,7 @@ pub(super) fn read_up_to(source: &mut impl Read, most: usize, bytes: &mut Vec<u8
     source.by_ref().take(most as u64).read_to_end(bytes).map(drop)
 }
 
-/// Passes over the header, which was looked at before.
+/// Skips the header, which was parsed before.
 fn read_up_to_line_end(source: &mut impl BufRead) -> io::Result<()> {
     source.by_ref().take(PREFIX as u64).read_until(b'\n', &mut Vec::new()).map(drop)
 }
@@ -255,13 +255,13 @@ fn skip_line_ends(source: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Collects entries.
+/// A collection of entries.
 #[derive(Default)]
 pub(super) struct Builder {
     vectors: Vectors,
-    /// Of each word: whether an entry was spelt just so.
+    /// For each word, whether an entry was spelt exactly like it.
     spelt: Vec<bool>,
-    /// Hash of an entry → where it stands first, and the hash of its numbers.
+    /// For each hash of an entry, the place where it first occurs and the hash of its numbers.
     seen: HashMap<u64, (VectorPlace, u64)>,
     entries: u64,
     buffer: WordBuffer,
@@ -276,9 +276,9 @@ impl Builder {
 
     /// Adds an entry: a word or, with `texts`, a text.
     ///
-    /// An entry stands for the word that it becomes as part of a text: `Don't` for `dont`. The one that is spelt just so
-    /// comes first, then the first in the file. One that becomes no word or several is left out, like `<s>` and such
-    /// marks, unless texts are wanted.
+    /// An entry counts as the word that it becomes in a text: `Don't` as `dont`. An entry spelt exactly like the word
+    /// takes precedence, then the first in the file. An entry that becomes no word or several words, like `<s>` and
+    /// similar marks, is left out unless texts are wanted.
     pub(super) fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
         self.entries += 1;
         if !numbers.iter().all(|number| number.is_finite()) {
