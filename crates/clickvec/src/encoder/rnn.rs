@@ -17,14 +17,14 @@ const INPUT: usize = 0;
 const RECURRENT: usize = 1;
 const BIAS: usize = 2;
 
-/// Errors smaller than this are zero. Through saturated units they shrink from word to word, past the smallest numbers
-/// that processors multiply at full speed: products of those took three times as long.
+/// Errors smaller than this are set to zero. Errors shrink from word to word through saturated units, below the
+/// smallest numbers that processors multiply at full speed; products of those took three times as long.
 const NEGLIGIBLE: f32 = 1e-30;
 
 /// The size of an RNN.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RnnConfig {
-    /// Units.
+    /// The number of units.
     pub hidden: usize,
 }
 
@@ -164,7 +164,7 @@ impl Rnn {
         let d_activation = &mut scratch.buffers[0];
         d_activation.resize(block.texts.len() * h);
         for t in (0..block.steps()).rev() {
-            // Errors flow through places low … n; those from `ending` on end here.
+            // Errors flow through places low … n; the texts from `ending` on end here.
             let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
             let (n, ending, first) = (block.running_at(t), block.running_at(t + 1), block.start[t] as usize);
             for place in ending.max(low)..n {

@@ -1,4 +1,4 @@
-//! A model's worst queries, grouped by what is hard about them.
+//! A model's worst queries, grouped by what makes them hard.
 
 use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
 use crate::text::{Interner, words};

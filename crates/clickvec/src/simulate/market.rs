@@ -1,4 +1,4 @@
-//! The trait of everything that users of a simulation can look for.
+//! The trait for everything that users of a simulation can look for.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -11,30 +11,30 @@ pub(super) type Rng = Xoshiro256PlusPlus;
 /// The number of best-selling titles that a biased engine puts into each list.
 pub(super) const BEST_SELLERS: usize = 6;
 
-/// The difficulty of a query.
+/// What makes a query difficult.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Nothing: it is made of words of its titles.
+    /// Nothing: it has words of its titles.
     Plain,
-    /// No title that it means has one of its words.
+    /// No title that it means has any of its words.
     Synonym,
-    /// Its thing has the name of another one, and the other words are in no title.
+    /// The name of its thing is also that of another thing, and its other words are in no title.
     Sense,
     /// The same words in another order mean something else.
     Order,
     /// A letter is wrong.
     Misspelt,
-    /// It means a web site, not a thing.
+    /// It means a web site and not a thing.
     Navigational,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 6] =
         [Kind::Plain, Kind::Synonym, Kind::Sense, Kind::Order, Kind::Misspelt, Kind::Navigational];
 
-    /// Its name in tables.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Plain => "plain",
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// A world that users search: what they can look for, the titles they can find, and the truth about both.
+/// A world to search: what users can look for, the titles they can find, and the truth about both.
 pub(super) trait Market: Sync {
     /// The type of a want.
     type Intent: Clone + Send;
@@ -55,40 +55,40 @@ pub(super) trait Market: Sync {
     /// All titles.
     fn titles(&self) -> &[Title];
 
-    /// The kinds of queries there are.
+    /// The kinds of queries in this world.
     fn kinds(&self) -> &[Kind];
 
     /// The want of the next user.
     fn draw(&self, rng: &mut Rng) -> Self::Intent;
 
-    /// Something that is wanted, and can be asked for by a query of this kind.
+    /// A want that a query of this kind can express.
     fn draw_for(&self, kind: Kind, rng: &mut Rng) -> Self::Intent;
 
-    /// One of the ways to ask for it, in lower case and spelt right; appended to `text`.
+    /// Appends one of the ways to ask for it to `text`, in lower case and spelt correctly.
     fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> Kind;
 
-    /// A way to ask for it that is of this kind, spelt right.
+    /// Appends a way to ask for it that is of this kind, spelt correctly.
     fn ask_for(&self, kind: Kind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
 
-    /// Whether a query that was asked so is of this kind, as far as words can tell.
+    /// Whether such a query is of this kind, as far as words can tell.
     fn is_fit(&self, _kind: Kind, _intent: &Self::Intent, _query: &str) -> bool {
         true
     }
 
-    /// Something that has to do with it; perhaps itself.
+    /// A related want, possibly the same.
     fn near(&self, intent: &Self::Intent, rng: &mut Rng) -> Self::Intent;
 
     /// The grade of a title for it, 0 to 4.
     fn grade(&self, intent: &Self::Intent, title: u32) -> u8;
 
-    /// Titles of all grades that have something to do with it, for a list of results: at least 10 if there are so many,
-    /// perhaps one several times; appended to `found`.
+    /// Appends titles of all grades that are related to it to `found`, for a list of results: at least 10 if there are
+    /// that many. A title may occur several times.
     fn candidates(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
 
-    /// Titles of what sells best among things like this, whatever else is asked: at most [`BEST_SELLERS`]; appended to
-    /// `found`.
+    /// Appends the best-selling titles among such things to `found`, whatever else is asked for; at most
+    /// [`BEST_SELLERS`].
     fn best_sellers(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
 
-    /// Whether a title is of what sells best among things like this.
+    /// Whether a title is a best seller among such things.
     fn sells_best(&self, intent: &Self::Intent, title: u32) -> bool;
 }
