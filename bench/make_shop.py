@@ -2,10 +2,10 @@
 """Write the click log of a small invented shop: python3 bench/make_shop.py [FOLDER]
 
 The shop sells hardware, kitchen and garden things. Customers call a thing by another word than its title does (tap for
-faucet), leave words out, and misspell about every seventh query. Written are titles.tsv (the collection), clicks.tsv (the
+faucet), leave words out, and misspell about every seventh query. The files are titles.tsv (the collection), clicks.tsv (the
 log to learn from), validation.tsv and judged.tsv (graded titles for queries that the log does not contain), and log.csv,
-the raw log behind clicks.tsv as `clickvec prepare` takes it: the same clicks with users and times, and what a raw log has
-besides: a robot, personal data in queries, items that are no longer sold. The same files come out every time;
+the raw log behind clicks.tsv as `clickvec prepare` reads it: the same clicks with users and times, and what else a raw
+log contains: a robot, personal data in queries, items that are no longer sold. The files are the same every time;
 testdata/shop holds them. It is for trying things out, and far too easy for comparing systems.
 """
 import datetime

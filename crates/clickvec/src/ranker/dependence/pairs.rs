@@ -36,7 +36,6 @@ impl PairCounts {
 
     /// Counts the pairs that `pairs` reports for each title. They are sorted in ranges of first words, so that about
     /// `chunk` of them are in memory at once.
-    /// memory at once.
     fn count(
         titles: &WordLists,
         words: usize,
