@@ -122,16 +122,16 @@ impl Role {
     /// A description of the role, for messages.
     pub(crate) fn what(self) -> &'static str {
         match self {
-            Role::Query => "a column of what was typed",
+            Role::Query => "a column of queries",
             Role::Title => "a column of titles",
             Role::Item => "a column of items",
-            Role::Clicked => "a column that says whether a title was clicked, with rows for those that were not",
-            Role::Count => "a column that says how often",
-            Role::Position => "a column that says where in the list a title stood",
-            Role::Time => "a column that says when",
+            Role::Clicked => "a column that says whether a title was clicked, and rows for titles that were not",
+            Role::Count => "a column of counts",
+            Role::Position => "a column of positions in the list",
+            Role::Time => "a column of times",
             Role::User => "a column of users",
-            Role::Session => "a column that says in which visit",
-            Role::Key => "a column of ids of queries",
+            Role::Session => "a column of visits",
+            Role::Key => "a column of query ids",
         }
     }
 

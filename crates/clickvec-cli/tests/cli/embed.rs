@@ -132,7 +132,7 @@ fn bad_texts_are_told_and_leave_no_file() {
     folder
         .run(&[&BASE[..], &["texts.txt", "--output", "v.jsonl"]].concat())
         .code(2)
-        .says("texts.txt:2: expected UTF-8, found another byte at place 2 of the line");
+        .says("texts.txt:2: expected UTF-8, found another byte at position 2 of the line");
     assert!(!folder.path("v.jsonl").exists());
     folder.run_with(&BASE, &b"\xff\n"[..]).code(2).says("standard input:1: expected UTF-8");
     folder.run(&[&BASE[..], &["none.txt"]].concat()).code(2).says("none.txt: cannot open");

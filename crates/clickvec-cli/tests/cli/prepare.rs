@@ -39,7 +39,7 @@ fn pairs_are_counted_in_order() {
         .says("clicks.tsv: written; 2 queries, 3 pairs, 4 clicks");
     let expected = "query\ttitle\tcount\nred shoes\tBoots, red\t1\nred shoes\tShoes, red\t2\nsofa\tCouch\t1\n";
     assert_eq!(folder.read("clicks.tsv"), expected);
-    prepare(&folder, &["--min-users", "1", "--min-count", "2", "--keep-case"]).code(2).says("found none that stays");
+    prepare(&folder, &["--min-users", "1", "--min-count", "2", "--keep-case"]).code(2).says("found none left");
     assert_eq!(folder.read("clicks.tsv"), expected, "the former output stays");
     prepare(&folder, &["--min-users", "1", "--min-count", "2"]).code(0);
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t2\n");
@@ -270,7 +270,7 @@ fn presets_join_searches_and_clicks() {
     folder
         .run(&[&ga4[..], &["--format", "csv"]].concat())
         .code(2)
-        .says("a log of `ga4` is json, found the format `csv` asked for; leave `--format` out");
+        .says("a log of `ga4` is json, found the format `csv`; leave `--format` out");
 }
 
 #[test]
@@ -449,10 +449,10 @@ fn position_bias_is_weighed_away() {
     assert_eq!(clipped["positions"]["positions"][1]["weight"], 1.5);
     prepare(&folder, &["--correct-position-bias"]).code(0).says("looked at");
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\tb\t2\t1\n");
-    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two positions");
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two comparable positions");
     // The same titles at both positions, and no title that was shown without a click: all positions would seem alike.
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\ta\t2\t1\nq\tb\t1\t1\nq\tb\t2\t1\n");
-    prepare(&folder, &["--correct-position-bias"]).code(2).says("no row of what was shown and not clicked");
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("no rows of titles that were shown and not clicked");
     for alone in ["--position-trust=1", "--position-clip=3"] {
         prepare(&folder, &[alone]).code(2).says("--correct-position-bias");
     }
@@ -542,7 +542,7 @@ fn columns_of_json_come_in_any_row() {
     let row = |more: &str| format!("{{\"query\":\"a\",\"title\":\"t\"{more}}}\n");
     folder.write("log.json", [row(""), row(",\"user\":\"u1\"")].concat());
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
-    run.says("clicks of queries of fewer than 5 users");
+    run.says("clicks of queries with fewer than 5 users");
     // A row that does not say whether there was a click is broken.
     folder.write("log.json", [row(",\"clicked\":1"), row(""), row(",\"clicked\":null")].concat());
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
@@ -605,7 +605,7 @@ fn placeholders_are_no_users_and_letter_case_makes_no_other() {
     let users = ["null", "-", "(not set)", "undefined", "None", "N/A", "Jane", "jane", " JANE "];
     let rows: String = users.iter().map(|user| format!("a\tt\t{user}\n")).collect();
     folder.write("log.tsv", format!("query\ttitle\tuser_id\n{rows}"));
-    prepare(&folder, &["--min-users", "2"]).code(2).says("of fewer than 2 users");
+    prepare(&folder, &["--min-users", "2"]).code(2).says("with fewer than 2 users");
     folder.write("log.tsv", format!("query\ttitle\tvisitor\n{rows}"));
     prepare(&folder, &[]).code(0).says("warning: `visitor` may identify users and is not used");
 }
@@ -630,7 +630,7 @@ fn limits_that_cannot_be_held_are_an_error() {
     folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu\n");
     prepare(&folder, &["--max-queries-per-day", "9"])
         .code(2)
-        .says("a limit of queries for each user and day needs a column that says when")
+        .says("a limit of queries for each user and day needs a column of times")
         .says("`--max-queries-per-day`");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
     prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");

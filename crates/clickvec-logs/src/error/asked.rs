@@ -66,12 +66,12 @@ impl std::fmt::Display for Reason {
             Reason::NotClicked => "not clicked",
             Reason::Robots => "of robots",
             Reason::WithoutQuery => "without a query",
-            Reason::WithoutSearch => "without the search that they belong to",
+            Reason::WithoutSearch => "without their search",
             Reason::WithoutItem => "without an item or title",
             Reason::WithoutTitle => "of items without a title",
             Reason::CountZero => "with a count of 0",
             Reason::OtherEvents => "of no known event",
-            Reason::FewUsers(least) => return write!(f, "clicks of queries of fewer than {least} users"),
+            Reason::FewUsers(least) => return write!(f, "clicks of queries with fewer than {least} users"),
             Reason::FewClicks(least) => return write!(f, "clicks of pairs with fewer than {least}"),
         })
     }
@@ -112,13 +112,13 @@ pub enum Asked {
         what: &'static str,
     },
     /// A preset needs the table of queries.
-    #[error("a log of `{preset}` has only the numbers of queries: expected a table of their texts, found none")]
+    #[error("a log of `{preset}` has only the ids of queries; expected a table of their texts, found none")]
     PresetNeedsQueries {
         /// The preset.
         preset: &'static str,
     },
     /// A preset with known columns was given a header.
-    #[error("a log of `{preset}` has columns that are known: expected no header of your own, found one")]
+    #[error("a log of `{preset}` has fixed columns; expected no header of your own, found one")]
     PresetHeader {
         /// The preset.
         preset: &'static str,
@@ -139,7 +139,7 @@ pub enum Asked {
         megabytes: usize,
     },
     /// A preset with a fixed format was given another.
-    #[error("a log of `{preset}` is {expected}, found the format `{found}` asked for")]
+    #[error("a log of `{preset}` is {expected}, found the format `{found}`")]
     PresetFormat {
         /// The preset.
         preset: &'static str,

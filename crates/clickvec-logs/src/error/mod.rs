@@ -53,7 +53,7 @@ pub enum Error {
     #[error("{0}")]
     Asked(Asked),
     /// Nothing is left to write.
-    #[error("expected pairs of a query and a title, found none that stays: {}", left(*rows, reasons))]
+    #[error("expected pairs of a query and a title, found none left: {}", left(*rows, reasons))]
     NothingLeft {
         /// The number of rows read.
         rows: u64,
@@ -130,7 +130,7 @@ pub enum TableFault {
         role: Role,
     },
     /// The file is a JSON array and not JSON lines.
-    #[error("expected one JSON object a line, found an array; take it apart first (jq -c '.[]')")]
+    #[error("expected one JSON object a line, found an array; split it first (jq -c '.[]')")]
     JsonArray,
     /// The format cannot be recognised.
     #[error("expected tabs or commas in the header, found neither")]
@@ -190,7 +190,7 @@ pub enum RowFault {
         found: usize,
     },
     /// The row is not UTF-8.
-    #[error("expected UTF-8, found another byte at place {byte} of the line")]
+    #[error("expected UTF-8, found another byte at position {byte} of the line")]
     NotUtf8 {
         /// The position of the first invalid byte, counted from 1.
         byte: usize,
@@ -299,7 +299,7 @@ fn names(names: &[String]) -> String {
     // The first line of a log without a header is something that people typed.
     if !crate::columns::is_header(names) {
         let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
-        return format!("{columns} whose names are not shown, since the first line may be no header");
+        return format!("{columns} whose names are not shown because the first line may not be a header");
     }
     clickvec::internals::error::listed(names, SHOWN_NAMES)
 }

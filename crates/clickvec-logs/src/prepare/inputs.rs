@@ -179,7 +179,7 @@ fn copy(path: &Path, folder: &Path) -> Result<File> {
     let mut source = files::open(path)?;
     let failed = |source| Error::io(folder, WRITE_TEMPORARY, source);
     let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
-    // The disk or the stream may fail; whoever knows which says so in the message.
+    // The error may come from the stream or from the disk, so the message names both.
     std::io::copy(&mut source, &mut file)
         .map_err(|source| Error::io(path, "copy to a temporary file next to the output", source))?;
     file.flush().map_err(failed)?;

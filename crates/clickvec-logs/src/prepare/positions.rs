@@ -37,11 +37,11 @@ pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(
     })?;
     let Some(model) = model else {
         return Err(Error::Asked(Asked::NoPositions(
-            "no clicked pair of query and title that was shown at two positions which can be compared".to_owned(),
+            "no clicked pair of a query and a title that was shown at two comparable positions".to_owned(),
         )));
     };
     if model.totals.iter().all(|(shown, clicks)| shown == clicks) {
-        return Err(Error::Asked(Asked::NoPositions("no row of what was shown and not clicked".to_owned())));
+        return Err(Error::Asked(Asked::NoPositions("no rows of titles that were shown and not clicked".to_owned())));
     }
     let weights = model.weights(weighting.clip, weighting.trust);
     let known = |place: &usize| model.totals[*place].0 > 0;

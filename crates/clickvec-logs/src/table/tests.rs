@@ -110,11 +110,7 @@ fn files_that_are_refused() {
             "a.tsv: expected a header in UTF-8, found other bytes; save the log as UTF-8 text",
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
-        (
-            "a.json",
-            b"[{}]\n",
-            "a.json: expected one JSON object a line, found an array; take it apart first (jq -c '.[]')",
-        ),
+        ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),
         ("a.csv", b"q,title\n", "a.csv: expected a column `query`, found `q`, `title`"),
         (
             "a.csv",

@@ -61,7 +61,7 @@ pub enum TableFault {
         found: usize,
     },
     /// A row is not UTF-8.
-    #[error("expected UTF-8, found another byte at place {byte} of the line; save the text as UTF-8")]
+    #[error("expected UTF-8, found another byte at position {byte} of the line; save the text as UTF-8")]
     NotUtf8 {
         /// The position of the first invalid byte in the line, counted from 1.
         byte: usize,

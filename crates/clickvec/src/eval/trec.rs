@@ -235,7 +235,7 @@ mod tests {
             qrels_fault(b"q 0 d 1\n\nq 0 d 1\n")
                 .starts_with("f.txt:3: expected each title once for a query, found `d`")
         );
-        assert!(qrels_fault(b"q 0 \xff 1\n").starts_with("f.txt:1: expected UTF-8, found another byte at place 5"));
+        assert!(qrels_fault(b"q 0 \xff 1\n").starts_with("f.txt:1: expected UTF-8, found another byte at position 5"));
         let run = "q Q0 d 1 0.5 t\n";
         assert!(run_fault("q Q0 d 1 0.5\n").starts_with("f.txt:1: expected 6 fields"));
         assert!(

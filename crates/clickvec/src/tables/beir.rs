@@ -156,7 +156,7 @@ mod tests {
         let message = |place: usize| found[place].1.clone().unwrap();
         assert!(message(1).contains("expected a JSON object, found something else (EOF"), "{}", message(1));
         assert!(message(2).contains("expected a JSON object"), "{}", message(2));
-        assert!(message(3).contains("expected UTF-8, found another byte at place 9"), "{}", message(3));
+        assert!(message(3).contains("expected UTF-8, found another byte at position 9"), "{}", message(3));
     }
 
     #[test]

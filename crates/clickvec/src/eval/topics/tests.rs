@@ -122,5 +122,5 @@ fn nothing_makes_it_panic() {
 fn tagged_topics_must_be_utf_8() {
     let mut reader = Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new() };
     let fault = reader.tagged(&b"<top>\n<num> 1 <title> caf\xe9 </top>"[..]).unwrap_err();
-    assert!(fault.to_string().starts_with("t:2: expected UTF-8, found another byte at place 20"), "{fault}");
+    assert!(fault.to_string().starts_with("t:2: expected UTF-8, found another byte at position 20"), "{fault}");
 }
