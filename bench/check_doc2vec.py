@@ -12,7 +12,7 @@ three seeds of one program agree, is printed for each form:
 - of 500 texts, the share of the 10 nearest others that two trainings have in common: the mean over two seeds of one program,
   and over one of each. Fails where both programs have more than 0.02 less in common than the seeds of each have.
 
---ours gives ours other parameters than gensim has, such as `epochs=1`: then it is to fail.
+--ours gives clickvec other parameters than gensim, such as `epochs=1`; the check must then fail.
 """
 import argparse
 import itertools
@@ -121,7 +121,7 @@ def with_clickvec(clickvec, folder, texts, form, settings):
         start, end = header[name]["data_offsets"]
         return np.frombuffer(data[8 + length + start:8 + length + end], kind).reshape(header[name]["shape"])
 
-    # The texts are in the order in which they are first seen, as ours are.
+    # The texts are numbered in order of appearance, as ours are.
     vectors = array("text_vectors", "<f4").astype(float)
     if len(vectors) != len(texts):
         sys.exit(f"expected {len(texts)} texts, found {len(vectors)}: are there letters beyond Latin ones in the data?")

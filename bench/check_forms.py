@@ -60,7 +60,7 @@ def make_forms(folder):
         rows = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
     queries = {text: f"q{place}" for place, text in enumerate(dict.fromkeys(row["query"] for row in rows))}
     titles = {text: f"dé{place}" for place, text in enumerate(dict.fromkeys(row["title"] for row in rows))}
-    # trec_eval takes a negative grade for a title that is not relevant.
+    # A negative grade means not relevant to trec_eval.
     grades = [-1 if row["grade"] == "0" and place % 3 == 0 else int(row["grade"]) for place, row in enumerate(rows)]
     judged = [(queries[row["query"]], titles[row["title"]], grade) for row, grade in zip(rows, grades)]
 

@@ -10,8 +10,8 @@ Needs gensim, scikit-learn and numpy. FOLDER has titles.tsv, clicks.tsv and judg
   and Goutte 2005), but no priors;
 - `vectors` with gensim's Word2Vec, trained on the titles and clicked queries: skip-gram and CBOW.
 
-Public topics are learnt from the same titles, a judged title's mixture is inferred by the tool itself, and both are put
-into the formula of docs/reference/rankers.md with the same weights. Nothing fails: two seeds differ as well.
+Public topics are learnt from the same titles, each tool infers the mixture of a judged title itself, and both are put
+into the formula of docs/reference/rankers.md with the same weights. This check never fails, since two seeds differ as well.
 """
 import argparse
 import json

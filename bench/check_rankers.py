@@ -5,8 +5,8 @@ letter trigrams with its TfidfVectorizer.
 python3 bench/check_rankers.py CLICKVEC JUDGED TITLES [--dimensions K]
 
 Needs numpy, scipy, scikit-learn, safetensors and rank_bm25. JUDGED and TITLES are what `clickvec evaluate` reads
-(query, title, grade; id, title). Both sides score the same judged pairs; printed is the largest difference of two
-scores. Exit status 1 if one is larger than it may be.
+(query, title, grade; id, title). Both sides score the same judged pairs, and the largest difference between two
+scores is printed. The exit status is 1 if one is larger than allowed.
 """
 import argparse
 import collections
@@ -54,14 +54,14 @@ class Program:
         started = time.time()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         print(f"{len(rankers)} rankers of the program: {time.time() - started:.1f} s")
-        # All pairs of the first query, then all of the second.
+        # All pairs of the first query come first, then those of the second.
         self.pairs = [tuple(line.split()[::2][:2]) for line in open(self.folder / "qrels", encoding="utf-8")]
 
     def file(self, ranker, folder, ending):
         return self.folder / folder / (re.sub(r"[^\w.=,-]", "_", ranker) + ending)
 
     def scores(self, ranker):
-        """In the order of the pairs."""
+        """Scores in the order of the pairs."""
         found = {}
         for line in open(self.file(ranker, "runs", ".run"), encoding="utf-8"):
             query, _, title, _, score, _ = line.split()
@@ -81,12 +81,12 @@ def cosines(a, b):
 
 
 def bm25(titles, pairs, k1, b):
-    """rank_bm25 with our idf: its own is another for words in half the titles and more, and knows no +1."""
+    """rank_bm25 with our idf; its own has no +1 and differs for words in half the titles or more."""
     model = BM25Okapi(titles, k1=k1, b=b)
     df = collections.Counter(word for title in titles for word in set(title))
     n = len(titles)
     model.idf = {word: np.log(1 + (n - count + 0.5) / (count + 0.5)) for word, count in df.items()}
-    # It scores titles of its collection only.
+    # It scores only titles of its collection.
     place = {tuple(title): number for number, title in reversed(list(enumerate(titles)))}
     return np.array([model.get_batch_scores(query, [place[tuple(title)]])[0] if tuple(title) in place else np.nan
                      for query, title in pairs])

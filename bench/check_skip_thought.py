@@ -65,7 +65,7 @@ class Published:
         save = np.savez_compressed if self.compressed else np.savez
         history = np.array([{"not": "asked for"}], dtype=object)
         save(folder / "uni_skip.npz", history_errs=history, Wemb=np.zeros((3, 2), np.float32), **self.uni)
-        # A matrix that lies column by column, and 64-bit numbers.
+        # A matrix stored column by column, and 64-bit numbers.
         self.bi["encoder_U"] = np.asfortranarray(self.bi["encoder_U"])
         save(folder / "bi_skip.npz", **self.bi | {"encoder_r_Wx": self.bi["encoder_r_Wx"].astype(np.float64)})
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold clickvec's topic models against gensim and against the topics that texts were drawn from.
+"""Compare clickvec's topic models with gensim's and with the topics that texts were drawn from.
 
 python3 bench/check_topics.py CLICKVEC [--ours PARAMETERS]
 
@@ -13,8 +13,8 @@ in words of its own; trains `plsa`, `lda` and `bltm` on them, and gensim's LdaMo
 - how far the program's scores are from those computed again, in float64, from the numbers in the ranker's file.
 
 Fails where topics are farther from the true ones, or predict worse, than BOUNDS says, where `lda` is clearly worse than
-gensim, and where a score is another. --ours gives ours other parameters than gensim and the recomputed scores have, such
-as `alpha=50` or `iterations=2,sweeps=2`: then it is to fail.
+gensim, and where a score differs. --ours gives clickvec other parameters than gensim and the recomputed scores, such
+as `alpha=50` or `iterations=2,sweeps=2`; the check must then fail.
 """
 import argparse
 import subprocess
@@ -32,14 +32,15 @@ TOPICS, WORDS, TITLES, HELD_OUT = 10, 300, 3000, 500
 ALPHA, BETA = 1.0, 0.01
 LENGTH, QUERY_LENGTH = 12, 3
 MU = 20.0
-# Of ULM.
+# The weight of ULM.
 WEIGHT = 0.4
 ABSENT = 2**32 - 1
-# The largest distance from the true topics, and the largest perplexity as a multiple of theirs. EM finds a lesser maximum
-# than sampling does, and BLTM's queries have three words, whose topics need not be in the title's proportions, as it supposes.
+# The largest distance from the true topics, and the largest perplexity as a multiple of theirs. EM ends in a smaller
+# maximum than sampling. BLTM's queries have three words, whose topics need not have the proportions of the title, as
+# it assumes.
 BOUNDS = {"plsa": (0.12, 1.09), "lda": (0.1, 1.03), "bltm": (0.1, 1.06)}
 QUERY_SIDE = 0.35
-# Of scores, as a share of their size: the file has 32-bit numbers.
+# The allowed relative difference of scores, since the file has 32-bit numbers.
 SCORES = 1e-5
 
 
@@ -81,7 +82,7 @@ def coherence(topics, row_of, dictionary, corpus):
 
 
 class File:
-    """A ranker's file."""
+    """The file of a trained ranker."""
 
     def __init__(self, path):
         tensors = load_file(path)
@@ -141,13 +142,13 @@ def write(path, header, rows):
 
 
 def spec(name, ours):
-    """What clickvec is asked for, with `ours` in the place of what gensim and the formulas here have."""
+    """The parameters for clickvec, with `ours` replacing those that gensim and the formulas here use."""
     settings = {"topics": TOPICS, "alpha": ALPHA, "beta": BETA, "lambda": WEIGHT, "mu": MU}
     settings |= {"sweeps": 600} if name == "lda" else {"iterations": 100}
     given = dict(setting.split("=") for setting in ours.split(",") if setting)
     if unknown := given.keys() - {*settings, "sweeps", "iterations"}:
         sys.exit(f"expected names of settings in --ours, found {', '.join(sorted(unknown))}")
-    # Sweeps are LDA's alone, iterations the others'.
+    # Only LDA has sweeps, and only the others have iterations.
     settings |= {key: value for key, value in given.items() if key in settings}
     return f"{name}:" + ",".join(f"{key}={value}" for key, value in settings.items())
 
@@ -171,7 +172,7 @@ def main():
         write(folder / "titles.tsv", ["id", "title"], [[f"t{i}", " ".join(title)] for i, title in enumerate(titles)])
         pairs = [[" ".join(query), " ".join(title)] for query, title in zip(queries, titles)]
         write(folder / "clicks.tsv", ["query", "title"], pairs)
-        # Words of both sides are asked for, of titles that were learnt from and of others.
+        # Queries have words of both sides; titles are some that were learnt from and some that were not.
         judged = []
         for i, (query, title) in enumerate(zip(asked, held_out)):
             for j, other in enumerate([title, titles[i], held_out[i - 1]]):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hold bench/torch_encoders.py against clickvec: both must give a text the same vector.
+"""Check that bench/torch_encoders.py and clickvec give a text the same vector.
 
 python3 bench/check_torch.py CLICKVEC [CLICKS]
 
 Needs torch, numpy and safetensors. Trains each encoder for an epoch on the log (default: testdata/shop/clicks.tsv), loads the
-weights of the model into the PyTorch encoder, plain and tuned, and compares its vectors with those of `clickvec embed`. What is
-compared with clickvec in time is thereby the same network.
+weights of the model into the PyTorch encoder, plain and tuned, and compares its vectors with those of `clickvec embed`. So the
+network whose speed is compared is the same.
 """
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def read(model):
 
 
 def load(encoder, tower, tensors, prefix):
-    """The model's matrices into a tower; those of a gate each side by side, dense ones transposed."""
+    """Loads the model's matrices into a tower: those of the gates next to each other, dense ones transposed."""
     def of(*names):
         return torch.from_numpy(np.concatenate([tensors[prefix + name] for name in names], axis=1)).float()
 

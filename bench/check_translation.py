@@ -5,7 +5,7 @@ python3 bench/check_translation.py CLICKVEC [CLICKS JUDGED]
 
 Needs nltk, numpy and safetensors. Trains `wtm` without a prior and without pruning on the log (default:
 testdata/shop/clicks.tsv), opens the saved ranker, and trains NLTK's model on the same pairs. Pairs whose query has a
-word twice are left out: NLTK adds up what such a word is worth over both of its places before it divides, which
+word twice are left out: NLTK adds up such a word's counts over both of its positions before it divides, which
 halves its counts.
 """
 import csv

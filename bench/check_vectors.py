@@ -47,7 +47,7 @@ def main():
     words = [f"word{i}" for i in range(2000)] + ["caf\u00e9", "\u043a\u043e\u0448\u043a\u0430", "\u732b"]
     vectors = random.standard_normal((len(words), DIMENSION)).astype(np.float32) * 0.1
     vectors[0, :3] = [np.finfo(np.float32).tiny, 1 / 3, 16777217]
-    # As another program would spell them.
+    # Spelt as another program might.
     spelt = [word.upper() if i % 3 == 0 and word.isascii() else word for i, word in enumerate(words)]
     expected = dict(zip(words, vectors))
     with tempfile.TemporaryDirectory() as made:
@@ -67,7 +67,7 @@ def main():
         text = (folder / "text.vec").read_bytes()
         (folder / "plain.txt").write_bytes(text.split(b"\n", 1)[1])
         (folder / "text.vec.gz").write_bytes(gzip.compress(text))
-        # word2vec's own program ends each vector of a binary file with a line end, and begins with a mark.
+        # word2vec's own program ends each vector of a binary file with a line end, and puts a mark first.
         with open(folder / "marked.bin", "wb") as file:
             file.write(b"%d %d\n" % (len(words) + 1, DIMENSION))
             for word, vector in zip(["</s>"] + spelt, np.vstack([np.ones(DIMENSION, np.float32), vectors])):
@@ -84,7 +84,7 @@ def main():
             if not same or not far < 1e-6:
                 sys.exit(f"{name}: expected the numbers that were written, found others")
 
-        # Whole texts: scores are the cosines of their own vectors.
+        # For whole texts, scores are the cosines of their own vectors.
         texts = titles + [query]
         whole = random.standard_normal((len(texts), DIMENSION)).astype(np.float32)
         np.save(folder / "whole.npy", whole)

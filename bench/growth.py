@@ -19,16 +19,16 @@ from pathlib import Path
 from speed import BENCH, clickvec, make_log, processor
 
 PAIRS, WORDS_OF_A_PAIR = 100_000, 10.8
-# More pairs than these take one epoch, from which reading is taken off, instead of the second of two.
+# With more pairs than this, one epoch is measured and reading is subtracted; otherwise the second of two epochs.
 MOST_TWICE = 500_000
 FEWEST_MINIBATCHES = 20
-# Letters for so many thousand trigrams, more or less; words enough that all occur, the same number for each.
+# Letters for about this many thousand trigrams; and enough words that all of them occur, the same number each time.
 LETTERS, KINDS = {10: 21, 20: 27, 50: 36, 100: 46, 200: 60}, 400_000
 COLOURS = {1: "#1f5fa8", 2: "#d2601a"}
 
 
 class Point:
-    """What a run is told, and of which log."""
+    """The options of a run, and its log."""
 
     def __init__(self, x, options=(), log=(), pairs=PAIRS, threads=None):
         self.x, self.log, self.pairs, self.threads = x, tuple(map(str, log)), int(pairs), threads
@@ -36,12 +36,12 @@ class Point:
 
 
 def words_point(words):
-    """Fewer pairs, as each has more words, but minibatches enough."""
+    """Fewer pairs, because each has more words, but enough minibatches."""
     pairs = max(PAIRS * WORDS_OF_A_PAIR / (2 * words), FEWEST_MINIBATCHES * 1024)
     return Point(words, log=["--query-words", words, "--title-words", words], pairs=min(PAIRS, pairs))
 
 
-# Name of the axis, what the table calls it, its points; trigrams are counted in the run.
+# The name of each axis, its heading in the table, and its points. Trigrams are counted during the run.
 AXES = {
     "trigrams": ("trigrams V", [Point(None, log=["--letters", n, "--words", KINDS], pairs=200_000) for n in LETTERS.values()]),
     "pairs": ("pairs of the log", [Point(n, pairs=n) for n in (200_000, 500_000, 1_000_000, 2_000_000)]
@@ -182,7 +182,7 @@ def picture(found):
                     out.append(f'<text x="{x0 - 7:.1f}" y="{y + 4:.1f}" text-anchor="end">{short(tick)}</text>')
             out.append(f'<rect x="{x0:.1f}" y="{row.top}" width="{panel:.1f}" height="{row.height}" fill="none" stroke="#888"/>')
             for n in sorted({result["threads"] for result in results}):
-                # Memory hardly depends on the threads: one line says it.
+                # Memory hardly depends on the threads, so one line is enough.
                 if row is rows[1] and n != max(result["threads"] for result in results):
                     continue
                 points = [(at(r["x"]), row.y(r[row.key])) for r in results if r["threads"] == n]
@@ -196,7 +196,7 @@ def picture(found):
                     out.append(f'<text x="{x - 4:.1f}" y="{y:.1f}" fill="{colour}" font-weight="bold">{named}</text>')
         for x in xs:
             out.append(f'<line x1="{at(x):.1f}" y1="{bottom}" x2="{at(x):.1f}" y2="{bottom + 4}" stroke="#444"/>')
-        # Labels only where they do not touch.
+        # Print labels only where they do not overlap.
         last = -1e9
         for place, x in enumerate(xs):
             text = short(x).replace(" ", "")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold the instruction counts of the hot loops: python3 bench/instructions.py [--update]
+"""Check the instruction counts of the hot loops: python3 bench/instructions.py [--update]
 
 Builds `kernels` of clickvec-bench and runs each of its loops under valgrind (callgrind), twice as often the second time, so that
 what is done once cancels. Fails if a loop takes more than 5 % more instructions than bench/instructions.json says; `--update`
@@ -45,7 +45,7 @@ def fail(message):
 
 
 def build():
-    # With --workspace, all crates have the features that the tests built them with.
+    # With --workspace, all crates have the features that the tests were built with.
     subprocess.run("cargo build --release --locked --workspace --bin kernels".split(), cwd=BENCH, check=True)
     metadata = subprocess.run(
         "cargo metadata --format-version 1 --no-deps --locked".split(), cwd=BENCH, check=True, stdout=subprocess.PIPE

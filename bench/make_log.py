@@ -2,7 +2,7 @@
 """Write a click log with the statistics of a large one: python3 bench/make_log.py PAIRS OUT.tsv [SEED] [options]
 
 Queries of 3 words and titles of 7.8 words on average, as in figure 2 of the CLSM paper, over 60,000 random words whose
-frequencies follow Zipf's law with exponent 1.05; about 49,000 letter trigrams. It says nothing of quality: query and title have
+frequencies follow Zipf's law with exponent 1.05; about 49,000 letter trigrams. It says nothing about quality: query and title have
 nothing to do with each other. For speed and memory only. Options set another number of words, of letters (and so of trigrams: n
 letters have about n³ + 2n²) and another length of texts; the same arguments give the same bytes.
 """
@@ -13,7 +13,7 @@ import random
 import string
 
 EXPONENT = 1.05
-# Latin, digits, Cyrillic, Greek without its final sigma: letters that lower-casing leaves alone.
+# Latin, digits, Cyrillic, and Greek without the final sigma: letters that lower-casing does not change.
 LETTERS = string.ascii_lowercase + string.digits + "".join(map(chr, range(0x430, 0x450))) + "αβγδεζηθικλμνξοπρστυφχψω"
 
 
@@ -22,7 +22,7 @@ def vocabulary(rng, words, letters):
 
 
 def lengths(mean):
-    """Numbers of words and their cumulative weights: 1 and a Poisson number more; what is longer than the most counts as that."""
+    """Numbers of words and their cumulative weights: 1 plus a Poisson number, cut off at the most."""
     more = mean - 1
     most = 10 if mean <= 3 else round(mean + 6 * math.sqrt(mean))
     weights = [math.exp(n * math.log(more) - more - math.lgamma(n + 1)) for n in range(most - 1)]

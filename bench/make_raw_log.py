@@ -38,7 +38,7 @@ def main():
     for first in range(0, args.rows, AT_ONCE):
         lines = []
         for _ in range(min(AT_ONCE, args.rows - first)):
-            # The inverse of the law's distribution, as if ranks were no whole numbers.
+            # The inverse of the distribution, as if ranks were continuous.
             rank = int((1 + draw() * top) ** (1 / (1 - EXPONENT)))
             query = f"{words[rank % 4000]} {words[rank // 4000 % 4000]}"
             title = (rank * 7919 + int(draw() ** 3 * 8)) % 1_500_000

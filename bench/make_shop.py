@@ -2,11 +2,11 @@
 """Write the click log of a small invented shop: python3 bench/make_shop.py [FOLDER]
 
 The shop sells hardware, kitchen and garden things. Customers call a thing by another word than its title does (tap for
-faucet), leave words out, and misspell about every seventh query. Written are titles.tsv (the collection), clicks.tsv (the
+faucet), leave words out, and misspell about every seventh query. The files are titles.tsv (the collection), clicks.tsv (the
 log to learn from), validation.tsv and judged.tsv (graded titles for queries that the log does not contain), and log.csv,
-the raw log behind clicks.tsv as `clickvec prepare` takes it: the same clicks with users and times, and what a raw log has
-besides: a robot, personal data in queries, items that are no longer sold. The same files come out every time;
-testdata/shop holds them. It is for trying things out: it is far too easy to compare systems.
+the raw log behind clicks.tsv as `clickvec prepare` reads it: the same clicks with users and times, and what else a raw
+log contains: a robot, personal data in queries, items that are no longer sold. The files are the same every time;
+testdata/shop holds them. It is for trying things out, and far too easy for comparing systems.
 """
 import datetime
 import random
@@ -82,7 +82,7 @@ def misspell(rng, text):
 
 
 def query(rng, product):
-    """What a customer types who wants `product`."""
+    """The query of a customer who wants `product`."""
     parts = [rng.choice(THINGS[product["noun"]][0])]
     if rng.random() < 0.6:
         parts.insert(0, product["adjective"].lower())
@@ -93,7 +93,7 @@ def query(rng, product):
 
 
 def grade(wanted, shown, text):
-    """4 what was wanted, 3 the same thing where the query names no more, 2 the thing in another form, 1 of one department."""
+    """4: what was wanted; 3: the same thing, if the query asks for no more; 2: the thing in another form; 1: the same department."""
     if shown["noun"] != wanted["noun"]:
         return int(THINGS[shown["noun"]][3] == THINGS[wanted["noun"]][3])
     named = [shown[part] == wanted[part] for part in ("adjective", "size") if wanted[part].lower().replace(".", "") in text]
@@ -113,7 +113,7 @@ def judged(rng, all_products, queries):
 
 
 def raw_log(stock, clicks):
-    """The clicks with who and when, and what else is in a raw log."""
+    """The clicks with user and time, and whatever else is in a raw log."""
     rng = random.Random(21)
     ids = {p["title"]: f"p{n:03}" for n, p in enumerate(stock)}
     begin = datetime.datetime(2026, 3, 2)
@@ -126,11 +126,11 @@ def raw_log(stock, clicks):
         return f"u{rng.randrange(USERS):03}"
 
     rows = [row(rng.randrange(DAYS), person(), query, ids[title]) for query, title in clicks]
-    # A robot asks for everything on one day.
+    # A robot makes all its queries on one day.
     rows += [row(5, "u999", query, ids[title]) for query, title in rng.sample(clicks, ROBOT_QUERIES)]
     for text in ["lamp for jane.doe@example.com", "order 555-234-5678", "4111 1111 1111 1111", "rug jane.doe@example.com"]:
         rows += [row(rng.randrange(DAYS), person(), text, ids[rng.choice(stock)["title"]]) for _ in range(3)]
-    # Nothing was typed; the item is no longer sold.
+    # An empty query, and an item that is no longer sold.
     rows += [row(rng.randrange(DAYS), person(), "", ids[rng.choice(stock)["title"]]) for _ in range(20)]
     rows += [row(rng.randrange(DAYS), person(), rng.choice(clicks)[0], "p999") for _ in range(30)]
     return sorted(rows)

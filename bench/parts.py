@@ -19,7 +19,7 @@ from collections import Counter
 HERTZ = 2999
 FEW, MANY = 20, 320
 
-# A part is the first whose pattern is found in a symbol's name: kernels by what they do and for whom.
+# A symbol belongs to the first part whose pattern is in its name: kernels by what they do and for whom.
 PARTS = {
     "products and weights' gradients (GEMM)": r"math::gemm|math::bf16",
     "projection of distinct words (gather)": r"sparse::\w+::<.*Moving|project",
@@ -53,10 +53,11 @@ def part_of(symbol):
 
 
 def least(work):
-    """Part: (GFLOP, MB, milliseconds that these take alone)."""
+    """For each part (GFLOP, MB, milliseconds that these take alone)."""
     row, cell = work["row_bytes"], work["cell_bytes"]
     touched, words = work["touched"], work["words"]
-    # Each array once: value and velocity of a touched row, projections, gradients; gates, cell states and activations of a word.
+    # Each array once: value and velocity of a touched row, projections, gradients; gates, cell states and activations
+    # of a word.
     rows = {
         "projection of distinct words (gather)": (2 * touched + work["distinct"]) * row,
         "optimiser": (4 * touched + work["gradients"]) * row,

@@ -7,13 +7,13 @@ Each training is judged by the true grades. The logs:
 
 - shop: users look at place k with probability 1/k and click what they look at with a probability that follows the true
   grade. The old ranker knows the thing that is asked for, not its colour, and puts one colour on top: what is there is
-  clicked though it is not what was asked for;
+  clicked although it is not what was asked for;
 - good, half, biased: `clickvec simulate` with --engine-bias 0, 0.5 and 1. The first engine ranks by the grade and errs; the
-  last by nothing but what sells best of a thing.
+  last only by what sells best.
 
 Prints NDCG@1 and @3 of each training, and the paired t test over queries, each query's number being its mean over the
 seeds. Fails unless training with weights is better by one of them, p < 0.05, and worse by neither, in all worlds but `half`,
-which is only reported: position says something there, and hides something.
+which is only reported, because position both says and hides something there.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def text(title):
 def write_log(path, queries, lists, rng):
     titles = [(c, t, m) for t in THINGS for c in COLOURS for m in MATERIALS]
     by_thing = {t: [title for title in titles if title[1] == t] for t in THINGS}
-    # One colour of each thing sells best, whatever is asked for, and the old ranker knows that.
+    # One colour of each thing sells best, whatever is asked for, and the old ranker knows which.
     best = {t: rng.choice(COLOURS) for t in THINGS}
     with open(path, "w") as log:
         log.write("query\ttitle\tposition\tclicked\n")
@@ -69,7 +69,7 @@ def write_judged(path, queries, rng):
 
 
 def t_test(differences):
-    """Mean, t and the two-sided p of a paired t test; with so many queries t is all but normal."""
+    """Mean, t and the two-sided p of a paired t test; with this many queries t is nearly normal."""
     mean = statistics.fmean(differences)
     error = statistics.stdev(differences) / math.sqrt(len(differences))
     t = mean / error if error > 0 else 0.0
@@ -90,7 +90,7 @@ def simulate(bias):
     return make
 
 
-# How each world's log is made, and whether weights must pay in it.
+# How each world's log is made, and whether weights must gain in it.
 WORLDS = {
     "shop": (make_shop, True),
     "good": (simulate(0), True),
@@ -103,9 +103,9 @@ def compare(world, folder, options, run):
     """Whether the world's claim holds."""
     make, must_pay = WORLDS[world]
     make(folder, options, run)
-    # In the shop, which has few pairs, as many epochs as the program chooses.
+    # The shop has few pairs, so it gets as many epochs as the program chooses.
     epochs = [] if world == "shop" else ["--epochs", options.epochs]
-    # Users of the simulated log ask much that nobody else does.
+    # Users of the simulated log make many queries that nobody else makes.
     everything = [] if world == "shop" else ["--min-users", 1]
     run("prepare", folder / "log.tsv", "--output", folder / "plain.tsv", *everything)
     weighted = ["--correct-position-bias", *options.prepare.split()]

@@ -35,7 +35,7 @@ ENCODERS = {
     "default": ("LSTM 96, default training", ""),
 }
 DEFAULT_MINIBATCH = 64
-# Those with recurrent products, which are all that bf16 is for.
+# The encoders with recurrent products, which are the only ones that bf16 affects.
 RECURRENT = ("lstm", "bilstm", "rnn", "default")
 POLL_SECONDS = 0.01
 
@@ -69,7 +69,7 @@ def clickvec(program, options, log, threads, folder, epochs):
             reading = time.perf_counter() - began
             result.update(pairs=event["pairs"], trigrams=event["trigrams"], reading_seconds=reading)
         if event["event"] == "epoch" and event["epoch"] == 1:
-            # Weights are still initialised in there; nothing tells how long it takes.
+            # This still includes initialising the weights, whose time is not reported.
             loop = result["pairs"] / (event["seconds"] - result["reading_seconds"])
             result.update(with_reading=event["pairs_per_second"], loss=event["loss"], loop=loop)
         elif event["event"] == "epoch":
@@ -81,7 +81,7 @@ def clickvec(program, options, log, threads, folder, epochs):
 
 
 def torch(log, encoder, minibatch, threads, seconds, variants):
-    """What bench/torch_encoders.py prints."""
+    """The output of bench/torch_encoders.py."""
     named = ["--training", "default"] if encoder == "default" else ["--encoder", encoder, "--minibatch", minibatch]
     command = [sys.executable, BENCH / "torch_encoders.py", log, *named, "--threads", threads, "--seconds", seconds,
                "--minibatches", 1000, "--variants", *variants]

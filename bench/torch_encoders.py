@@ -6,9 +6,9 @@ python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|rnn|clsm|dssm]
 Does what `clickvec train` does, by the same settings (`--training paper` is `--preset paper`, `--training default` is without
 it). `plain` is written as a good user of PyTorch first writes it: words hashed before the clock starts, trigrams through an
 EmbeddingBag, words of all texts packed step by step so that nothing is padded; the LSTM is that of bench/torch_lstm_dssm.py.
-`tuned` takes over what else PyTorch can do of ours: it projects each distinct word of a minibatch once, and has the fused form
+`tuned` adds what PyTorch can do as well: it projects each distinct word of a minibatch once, and uses the fused form
 of the optimiser. With Adam, which leaves untouched rows alone, gradients of the table are sparse; one tower for both sides
-reads them in one go. bench/check_torch.py holds the encoders against clickvec's. Prints one JSON object; pairs a second are
+reads them in one go. bench/check_torch.py compares the encoders with clickvec's. Prints one JSON object; pairs a second are
 those of the loop: packing, negatives, forward, backward, update.
 """
 import argparse
@@ -24,9 +24,9 @@ from torch.nn import functional as F
 
 from torch_lstm_dssm import Side, Tower, bags, read, steps
 
-# As one first writes it, and with each distinct word projected once and the fused form of the optimiser.
+# The straightforward version, and one that projects each distinct word once and uses the fused optimiser.
 VARIANTS = ("plain", "tuned")
-# What `clickvec train` says of itself: minibatch, negatives (None: all others), optimiser, clip norm, one tower.
+# The settings of `clickvec train`: minibatch, negatives (None: all others), optimiser, clip norm, one tower.
 TRAININGS = {"paper": (1024, 4, "nesterov", 10.0, False), "default": (64, None, "adam", None, True)}
 LEARNING_RATE, GAMMA, INITIAL = 1e-3, 10.0, 0.01
 # 0.9 in the first and in the last 2 % of all updates.
@@ -41,7 +41,7 @@ def in_order(side, texts):
 
 
 class Table(nn.EmbeddingBag):
-    """Sums of trigrams' weights; of each distinct word once if `self.distinct`."""
+    """Sums of the trigrams' weights, once for each distinct word if `self.distinct`."""
 
     def __init__(self, rows, width, kind):
         super().__init__(rows, width, mode="sum", sparse=kind.sparse)
@@ -104,7 +104,7 @@ class Clsm(nn.Module):
         sums = words[:rows, :k]
         for place in range(1, self.window):
             sums = sums + words[place:place + rows, place * k:(place + 1) * k]
-        # The maximum first: tanh changes nothing about which is largest.
+        # Take the maximum first, since tanh is monotonic.
         largest = torch.segment_reduce(F.embedding(kept, sums), "max", lengths=length, unsafe=True)
         return torch.tanh(self.semantic(torch.tanh(largest + self.bias)))
 
@@ -157,7 +157,7 @@ class BiLstm(nn.Module):
 
 @dataclass
 class Kind:
-    """How a table computes: with sparse gradients, and each distinct word once."""
+    """How a table computes: whether with sparse gradients, and whether each distinct word once."""
     sparse: bool = False
     distinct: bool = False
 
@@ -174,7 +174,7 @@ SIZES = {"lstm": [96], "bilstm": [96], "rnn": [288], "clsm": [288, 96], "dssm": 
 
 
 def prepare(vocabulary, sides):
-    """What the encoders ask for besides: a padding word of one trigram of its own, and each text from its end."""
+    """Adds what some encoders need: a padding word with its own trigram, and each text reversed."""
     vocabulary.padding = len(vocabulary.count)
     vocabulary.begin = np.append(vocabulary.begin, len(vocabulary.flat))
     vocabulary.count = np.append(vocabulary.count, 1)
@@ -187,7 +187,7 @@ def prepare(vocabulary, sides):
 
 
 def both(first, second):
-    """The texts of both sides in one."""
+    """The texts of both sides together."""
     side = Side([])
     side.length = np.concatenate([first.length, second.length])
     side.begin = np.concatenate([first.begin, second.begin + len(first.word)])
@@ -229,12 +229,12 @@ class Optimizer:
 
 
 def loss_of(query, title, negatives, rng):
-    """Summed over the pairs."""
+    """The loss summed over the pairs."""
     query, title = F.normalize(query), F.normalize(title)
     if negatives is None:
         return F.cross_entropy(GAMMA * query @ title.T, torch.arange(len(query)), reduction="sum")
     clicked = (query * title).sum(dim=1)
-    # One shift of the titles gives every query another title.
+    # A single shift of the titles gives every query another title.
     shifts = rng.choice(np.arange(1, len(query)), size=negatives, replace=False)
     others = torch.stack([(query * title.roll(int(shift), dims=0)).sum(dim=1) for shift in shifts])
     return torch.log1p(torch.exp(GAMMA * (others - clicked)).sum(dim=0)).sum()

@@ -102,7 +102,7 @@ class Tower(nn.Module):
         cell = state
         ended = []
         for x, n in zip(inputs, alive):
-            # Texts are in order of length, the longest first: those that have ended are the last rows.
+            # Texts are ordered by length, longest first, so those that have ended are the last rows.
             if n < len(state):
                 ended.append(state[n:])
                 state, cell = state[:n], cell[:n]
@@ -137,7 +137,7 @@ def main():
             F.normalize(tower(*pack(side, texts, vocabulary))) for tower, side in zip(towers, (queries, titles))
         )
         clicked = (query * title).sum(dim=1)
-        # One shift of the titles gives every query another title.
+        # A single shift of the titles gives every query another title.
         shifts = rng.choice(np.arange(1, args.minibatch), size=args.negatives, replace=False)
         others = torch.stack([(query * title.roll(int(shift), dims=0)).sum(dim=1) for shift in shifts])
         loss = torch.log1p(torch.exp(GAMMA * (others - clicked)).sum(dim=0)).sum()

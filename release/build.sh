@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes what is handed out, in FOLDER (target/release-files if none is named): bash release/build.sh [FOLDER]
+# Makes the release files in FOLDER (default: target/release-files): bash release/build.sh [FOLDER]
 #
 #   clickvec-VERSION-TARGET.tar.gz   the program, linked statically, manual pages, completions, licences
-#   clickvec_VERSION_ARCH.deb        the same as a Debian package, where dpkg-deb is there to make it
+#   clickvec_VERSION_ARCH.deb        the same as a Debian package, if dpkg-deb is installed
 #   SHA256SUMS
 #
 # Needs cargo and tar. The program is built for musl where that target is installed (`rustup target add
-# x86_64-unknown-linux-musl`), otherwise for glibc, of which it then has its own copy. Both are tried before this script ends well.
+# x86_64-unknown-linux-musl`), otherwise for glibc, linked statically. The script tries what it has made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -32,11 +32,11 @@ if [ ! -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; the
     echo "note: the target $machine-unknown-linux-musl is not installed; building for $target with its C library inside"
 fi
 version="$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"name":"clickvec-cli","version":"\([^"]*\)".*/\1/')"
-# Files get the time of the last commit, so that the same commit makes the same archive.
+# Files get the time of the last commit, so that the same commit gives the same archive.
 epoch="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
 
 echo "== clickvec $version for $target"
-# Set with --target, these flags leave build scripts and macros alone.
+# With --target, these flags do not affect build scripts and macros.
 RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
     cargo build --profile dist --locked --target "$target" -p clickvec-cli
 program="${CARGO_TARGET_DIR:-target}/$target/dist/clickvec"
@@ -49,7 +49,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 name="clickvec-$version-$target"
 
-# stage PREFIX: the files as they lie below /usr.
+# stage PREFIX: installs the files as they are below /usr.
 stage() {
     install -D -m 755 "$program" "$1/bin/clickvec"
     "$program" man --output "$1/share/man/man1" 2>/dev/null
@@ -90,11 +90,11 @@ CONTROL
     SOURCE_DATE_EPOCH="$epoch" dpkg-deb --root-owner-group --build "$package" "$folder/$deb" >/dev/null
     made+=("$deb")
 else
-    echo "NOT MADE: the Debian package, for there is no dpkg-deb on the path"
+    echo "NOT MADE: the Debian package, because dpkg-deb is not on the path"
 fi
 
-echo "== what was made works"
-# try PROGRAM MAN: the program trains and searches, and its pages are there.
+echo "== trying what was made"
+# try PROGRAM MAN: checks that the program trains and searches, and that its manual pages exist.
 try() {
     [ "$("$1" --version)" = "clickvec $version" ] || fail "expected clickvec $version, found $("$1" --version)"
     "$1" train --clicks testdata/shop/clicks.tsv --output "$work/shop.safetensors" --epochs 1 --cells 8 2>/dev/null

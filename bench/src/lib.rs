@@ -1,11 +1,11 @@
-//! What every benchmark needs: times taken in turn, and their medians; texts, and a model of them.
+//! Helpers of the benchmarks: times, medians, texts, and a model of them.
 
 pub mod model;
 pub mod texts;
 
 use std::time::Instant;
 
-/// The value below which `share` of `values` lie; `values` are sorted on return.
+/// The value below which the share `share` of `values` lies. Sorts `values`.
 ///
 /// # Panics
 /// If `values` is empty.
@@ -15,7 +15,7 @@ pub fn quantile(values: &mut [f64], share: f64) -> f64 {
     values[((values.len() - 1) as f64 * share).round() as usize]
 }
 
-/// The middle of `values`, which are sorted on return.
+/// The median of `values`. Sorts them.
 ///
 /// # Panics
 /// If `values` is empty.
@@ -23,7 +23,7 @@ pub fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// Seconds that `work` takes.
+/// The seconds that `work` takes.
 pub fn seconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();

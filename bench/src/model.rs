@@ -1,4 +1,4 @@
-//! A model to measure with: its sizes matter, and what it learned does not.
+//! A model to measure with. Its sizes matter, and what it has learnt does not.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use clickvec::train::{Event, TrainConfig, TrainOptions, train};
 
 use crate::texts::Vocabulary;
 
-/// A model of one epoch over `pairs` made-up pairs: both sides share a tower.
+/// A model trained for one epoch on `pairs` made-up pairs, with one tower for both sides.
 ///
 /// # Errors
 /// If there is no memory for the pairs.

@@ -9,7 +9,7 @@ const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 /// Random words whose frequencies follow Zipf's law with exponent 1.05.
 pub struct Vocabulary {
     words: Vec<String>,
-    /// The sum of the frequencies of each word and those before it.
+    /// The cumulative frequencies of the words.
     frequency: Vec<f64>,
 }
 
@@ -24,7 +24,7 @@ impl Vocabulary {
         Vocabulary { words, frequency: frequency.collect() }
     }
 
-    /// `count` texts of `words` words each; another stream `name` gives other texts.
+    /// `count` texts of `words` words each. Another stream `name` gives other texts.
     pub fn texts(&self, name: &str, count: usize, words: usize) -> Vec<String> {
         let mut stream = rng::stream(1, name, 0);
         let total = self.frequency[WORDS - 1];
@@ -42,7 +42,7 @@ impl Default for Vocabulary {
     }
 }
 
-/// `count` texts of `words` words that no vocabulary has, each word once.
+/// `count` texts of `words` words that are in no vocabulary, each word once.
 pub fn unknown_texts(count: usize, words: usize) -> Vec<String> {
     fresh_words("unknown", count * words, 9, 9).chunks_exact(words).map(|words| words.join(" ")).collect()
 }

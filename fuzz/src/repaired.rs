@@ -1,14 +1,14 @@
-//! Files whose checksums are mended, so that what lies behind the check is reached.
+//! Files whose checksums are repaired, so that the code behind the check is reached.
 
 use std::path::Path;
 
 use clickvec::Error;
 use clickvec::error::{FileFault, IndexFault};
 
-/// How many checksums a file may have.
+/// The largest number of checksums in a file.
 const MOST: usize = 8;
 
-/// Writes `bytes` to `path` and lets `load` read it; where a checksum is wrong, puts the right one in its place and tries
+/// Writes `bytes` to `path` and lets `load` read it. If a checksum is wrong, replaces it by the right one and tries
 /// again.
 pub fn file<T>(path: &Path, bytes: &[u8], load: impl Fn() -> Result<T, Error>) -> Option<T> {
     let mut bytes = bytes.to_vec();
@@ -17,7 +17,7 @@ pub fn file<T>(path: &Path, bytes: &[u8], load: impl Fn() -> Result<T, Error>) -
         let (expected, found) = match load() {
             Ok(loaded) => return Some(loaded),
             Err(error) => {
-                // What a user would be told must be tellable.
+                // It must be possible to show the message to a user.
                 assert!(error.to_string().len() < 100_000);
                 match error {
                     Error::File { fault: FileFault::Fingerprint { expected, found }, .. }

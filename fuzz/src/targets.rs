@@ -1,4 +1,4 @@
-//! One function for each way in.
+//! A fuzz target for each kind of input from outside.
 
 use std::cell::Cell;
 use std::io::Read as _;
@@ -68,12 +68,12 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// What the frozen files of the repository have.
+/// The contents of a frozen file of the repository.
 fn frozen(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/frozen").join(name)
 }
 
-/// A message is short, and no terminal obeys it.
+/// Checks that a message is short and contains no characters that control a terminal.
 fn told<T>(result: Result<T, Error>) -> Option<T> {
     result
         .map_err(|error| {
@@ -105,7 +105,7 @@ fn titles(data: &[u8]) {
     }
 }
 
-/// The first byte says which file of a folder it is.
+/// The first byte picks the file of the folder.
 fn beir(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     let judged = &folder().join("beir");
@@ -138,7 +138,7 @@ fn topics(data: &[u8]) {
 
 fn compressed(data: &[u8]) {
     let Some(reader) = told(files::open(&file("compressed", data))) else { return };
-    // A few bytes may become as many as there is disk: it is a stream, nobody holds it.
+    // A few bytes may decompress to as much as there is disk, so only stream them.
     let _ = std::io::copy(&mut reader.take(16 << 20), &mut std::io::sink());
 }
 
@@ -157,7 +157,7 @@ fn ranker(data: &[u8]) {
     assert!(stored.score("red shoes", &["shoes in red", ""]).len() == 2);
 }
 
-/// The members lie next to it as they were.
+/// The members are next to it, unchanged.
 fn fusion(data: &[u8]) {
     static MEMBERS: OnceLock<PathBuf> = OnceLock::new();
     let folder = MEMBERS.get_or_init(|| {
@@ -189,20 +189,20 @@ fn index(data: &[u8]) {
         let bytes = if number == file { data } else { &good[version][number] };
         std::fs::write(folder.join(name), bytes).unwrap();
     }
-    // Checksums and their own one are in the manifest.
+    // The manifest has the checksums of files and its own.
     let manifest = folder.join("manifest.json");
     let bytes = std::fs::read(&manifest).unwrap();
     repaired::file(&manifest, &bytes, || Searcher::open(&folder).map(drop));
 }
 
-/// In the place of the checkpoint of a run that was stopped.
+/// Replaces the checkpoint of an interrupted run.
 fn checkpoint(data: &[u8]) {
     let folder = folder();
     let output = folder.join("stopped");
     let _ = std::fs::remove_file(&output);
     let partial = Path::new(env!("CARGO_MANIFEST_DIR")).join("beside/stopped.partial");
     std::fs::copy(partial, folder.join("stopped.partial")).unwrap();
-    // That of the run that was stopped.
+    // The level of the interrupted run.
     Level::limit(Level::Plain);
     let clicks = &frozen("format-1/clicks.tsv");
     let lstm = LstmConfig { cells: 4, ..LstmConfig::default() };
@@ -242,14 +242,14 @@ fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {
     told(system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()));
 }
 
-/// Text, binary or `.npy`, with texts beside it.
+/// Text, binary or `.npy`, with a file of texts.
 fn vectors(data: &[u8]) {
     trained("vectors", None, Some(&file("vectors.txt", data)));
     file("vectors.npy.txt", b"red\nblue\n");
     trained("vectors", None, Some(&file("vectors.npy", data)));
 }
 
-/// The first byte says which file of the folder it is.
+/// The first byte picks the file of the folder.
 fn skip_thought(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     let folder = folder().join("skip-thought");
@@ -264,7 +264,7 @@ fn skip_thought(data: &[u8]) {
     trained("skip-thought:bi=0", Some(&folder), None);
 }
 
-/// Raw logs in every form that is told by its bytes.
+/// Raw logs in every format that is recognised by its bytes.
 fn log(data: &[u8]) {
     let path = file("log", data);
     rows(&path, &Options::default());

@@ -1,10 +1,11 @@
 //! Speed of embedding, measured inside the process:
 //! cargo run --release -p clickvec-bench --bin embed -- [--cells 96,384] [--json]
 //!
-//! Models of one epoch over a made-up log read titles of 8 words and queries of 3, whose frequencies follow Zipf's law.
-//! Titles a second come from 200,000 titles, with everything from the text on, and next to them those of the encoder alone, over
-//! words that are numbered and projected beforehand. Queries are embedded one by one on one thread, each timed by
-//! itself: of known words after all have been seen once, of unknown ones each word for the first time.
+//! Models are trained for one epoch on a made-up log and embed titles of 8 words and queries of 3, whose frequencies
+//! follow Zipf's law. Titles a second are measured on 200,000 titles, once starting from the text, and once for the
+//! encoder alone, with words that are numbered and projected in advance. Queries are embedded and timed one by one on
+//! one thread: those of known words after all have been seen once, those of unknown words with each word seen for the
+//! first time.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -26,7 +27,7 @@ use serde_json::json;
 const TITLES: usize = 200_000;
 const QUERIES: usize = 2_000;
 const ROUNDS: usize = 5;
-/// Titles that the encoder gets at once where their words are numbered already.
+/// The number of titles that the encoder gets at once if their words are already numbered.
 const BATCH: usize = 32;
 
 /// Measures the speed of embedding.
@@ -38,16 +39,16 @@ struct Args {
     /// The numbers of threads that embed titles.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
     threads: Vec<usize>,
-    /// Pairs of the log that the models see; it decides the size of the dictionary.
+    /// Pairs of the log that the models are trained on, which determine the size of the dictionary.
     #[arg(long, default_value_t = 20_000)]
     pairs: usize,
-    /// Titles to embed, one a line, in place of the made-up ones.
+    /// Titles to embed, one a line, instead of made-up ones.
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
-    /// Queries of known words, one a line, in place of the made-up ones.
+    /// Queries of known words, one a line, instead of made-up ones.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +60,7 @@ struct Speed {
     encoder_alone: f64,
 }
 
-/// Microseconds of one query, and what it allocates.
+/// The microseconds of one query, and what it allocates.
 struct QueryTimes {
     p50: f64,
     p99: f64,
@@ -96,7 +97,7 @@ fn lines(file: &Path) -> Vec<String> {
     std::fs::read_to_string(file).expect("a file of texts").lines().map(str::to_owned).collect()
 }
 
-/// Titles a second, median of rounds after one that makes the buffers.
+/// Titles a second: the median of several rounds, after one that makes the buffers.
 fn titles_per_second(titles: usize, mut work: impl FnMut()) -> f64 {
     work();
     titles as f64 / median(&mut (0..ROUNDS).map(|_| seconds(&mut work)).collect::<Vec<_>>())
@@ -110,7 +111,7 @@ fn from_text(model: &Model, titles: &[String]) -> f64 {
     })
 }
 
-/// The encoder alone: words are numbered, and projected before the clock starts.
+/// Measures the encoder alone: words are numbered and projected before the clock starts.
 fn encoder_alone(model: &Model, titles: &[String]) -> f64 {
     let encoder = model.encoder(Side::Title);
     let table = &encoder.tensors()[0].value;
@@ -139,7 +140,7 @@ fn encoder_alone(model: &Model, titles: &[String]) -> f64 {
     })
 }
 
-/// Queries whose words were all seen before.
+/// Measures queries whose words were all seen before.
 fn known_queries(model: &Model, queries: &[String]) -> QueryTimes {
     let (embedder, mut vector) = (model.embedder(Side::Query), Vec::new());
     let mut embed = |query: &String| {
@@ -152,10 +153,10 @@ fn known_queries(model: &Model, queries: &[String]) -> QueryTimes {
     query_times((0..ROUNDS).flat_map(|_| queries), embed)
 }
 
-/// Queries of words none of which was seen before.
+/// Measures queries whose words were never seen before.
 fn unknown_queries(model: &Model, queries: &[String]) -> QueryTimes {
     let (embedder, mut vector) = (model.embedder(Side::Query), Vec::new());
-    // The first few make the buffers.
+    // The first few queries make the buffers.
     let (first, queries) = queries.split_at(32);
     embedder.embed(first);
     query_times(queries.iter(), |query| {

@@ -1,8 +1,8 @@
-//! The hot loops one by one, for counting their instructions (bench/instructions.py):
-//! cargo run --release -p clickvec-bench --bin kernels -- NAME ROUNDS [--level avx2]
+//! The hot loops one by one, so that their instructions can be counted (bench/instructions.py): cargo run --release -p
+//! clickvec-bench --bin kernels -- NAME ROUNDS [--level avx2]
 //!
-//! Sizes are those of training at 96 cells. A round is some million instructions, so that what is done once before the
-//! rounds and the difference between two runs of the program do not show.
+//! Sizes are those of training with 96 cells. A round takes some million instructions, so that neither the preparation
+//! nor small differences between two runs matter.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -28,15 +28,15 @@ const WORDS: usize = 8;
 const FEATURES: usize = 4_000;
 const TITLE: &str = "Refrigerator Door Handle, Stainless Steel 12-inch replacement for café & bar";
 
-/// Runs one hot loop some times.
+/// Runs one hot loop a number of times.
 #[derive(Parser)]
 struct Args {
-    /// Which.
+    /// The loop.
     #[arg(value_enum)]
     kernel: Kernel,
-    /// How often.
+    /// The number of rounds.
     rounds: usize,
-    /// No stronger vector instructions than these.
+    /// Use no stronger vector instructions than these.
     #[arg(long)]
     level: Option<Level>,
 }
@@ -47,33 +47,33 @@ enum Kernel {
     Gemm,
     /// Sums of trigram rows.
     Projection,
-    /// The LSTM over 64 texts of 8 words.
+    /// The forward pass of the LSTM over 64 texts of 8 words.
     LstmForward,
-    /// And back.
+    /// Both passes of the LSTM.
     LstmBothWays,
-    /// The bidirectional one, over 32 texts.
+    /// Both passes of the bidirectional LSTM over 32 texts.
     BilstmBothWays,
-    /// The RNN with 288 units over 32 texts of 8 words, and back.
+    /// Both passes of the RNN with 288 units over 32 texts of 8 words.
     RnnBothWays,
-    /// The CLSM with a window of 3 over 32 texts of 8 words, and back.
+    /// Both passes of the CLSM with a window of 3 over 32 texts of 8 words.
     ClsmBothWays,
-    /// Distinct words of 64 texts, packed, and what the way back needs of them.
+    /// Packing the distinct words of 64 texts, with what the backward pass needs of them.
     Plan,
     /// The update of an LSTM's weights.
     Optimizer,
-    /// The same by Adam.
+    /// The same update by Adam.
     Adam,
-    /// Of 64 pairs with four negatives each.
+    /// The loss of 64 pairs with four negatives each.
     Loss,
     /// From a title to trigram counts.
     Hashing,
     /// Embedding queries of known words, one by one.
     KnownQuery,
-    /// The same, of words never seen.
+    /// Embedding queries of words that were never seen.
     UnknownQuery,
     /// Exact search.
     FlatScan,
-    /// The same by codes.
+    /// Exact search by codes.
     CodeScan,
 }
 
@@ -85,7 +85,7 @@ fn main() -> clickvec::Result<()> {
         eprintln!("error: expected a processor with {}, found {}", level.name(), Level::detect().name());
         std::process::exit(2);
     }
-    // Nothing on another thread: there it would be waiting that is counted.
+    // Stay on one thread; on others the waiting would be counted.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     pool.build_global().expect("the first pool");
     let rounds = 0..args.rounds;
@@ -102,7 +102,7 @@ fn main() -> clickvec::Result<()> {
             black_box(c);
         }
         Kernel::Projection => {
-            // One layer over single words: all but a hundredth is the sum of their rows.
+            // One layer over single words, nearly all of whose work is the sum of the words' rows.
             let mut tower = Tower::new(EncoderConfig::Dssm(DssmConfig { layers: vec![3 * CELLS] }), 1_000, 1);
             rounds.for_each(|_| tower.forward());
         }
@@ -187,7 +187,8 @@ fn main() -> clickvec::Result<()> {
             let (embedder, mut vector) = (model.embedder(Side::Query), Vec::new());
             let known = vocabulary.texts("queries", 50, 3);
             embedder.embed(&known);
-            // Made for the kernel that reads them alone: more rounds need more of them, and to make them is counted.
+            // Only made for the kernel that reads them, since more rounds need more of them and making them is
+            // counted.
             let unknown = match args.kernel {
                 Kernel::UnknownQuery => unknown_texts(50 * args.rounds, 3),
                 _ => Vec::new(),
@@ -219,10 +220,10 @@ fn main() -> clickvec::Result<()> {
     Ok(())
 }
 
-/// An encoder over texts of [`WORDS`], there and back.
+/// An encoder over texts of [`WORDS`], forward and backward.
 fn both_ways(config: EncoderConfig, texts: usize, rounds: Range<usize>) {
     let mut tower = Tower::new(config, texts, WORDS);
-    // The way back uses up what the way forward left.
+    // The backward pass uses up what the forward pass computed.
     rounds.for_each(|_| {
         tower.forward();
         tower.backward();
@@ -261,12 +262,12 @@ impl WordFeatures for Words {
     }
 }
 
-/// Words of texts of equal length, one after the other; half of them are there twice.
+/// Words of texts of equal length; half of the words occur twice.
 fn numbers_of_words(texts: usize, words: usize) -> impl Iterator<Item = WordId> {
     (0..texts * words).map(move |place| (place % (texts * words / 2)) as u32)
 }
 
-/// An encoder with a batch and what it computes of it.
+/// An encoder with a batch and the trace of that batch.
 struct Tower {
     encoder: Box<dyn Encoder>,
     batch: Batch,

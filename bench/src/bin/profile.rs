@@ -2,11 +2,11 @@
 //!
 //!     cargo run --release -p clickvec-bench --bin profile -- LOG.tsv [--minibatches N] [--json]
 //!
-//! Trains the LSTM of `--preset paper` (96 cells, minibatches of 1,024) on one thread, part by part, and prints for each part
-//! its milliseconds a minibatch, the least it could take, and what that is made of: floating-point operations of the
-//! recurrent products at the rate that products reach here alone, and bytes of table rows at the rate at which the rows that a
-//! minibatch touched are read and written here. `bench/parts.py` cuts the parts finer, by sampling this program, and takes its work and rates
-//! from `--json`.
+//! Trains the LSTM of `--preset paper` (96 cells, minibatches of 1,024) on one thread, part by part. For each part it
+//! prints the milliseconds of a minibatch, the least that it could take, and how that is computed: floating-point
+//! operations of the recurrent products at the rate that products reach here alone, and bytes of table rows at the
+//! rate at which touched rows are read and written here. `bench/parts.py` divides the parts further by sampling this
+//! program, and takes its work and rates from `--json`.
 
 use anyhow::Result;
 use clap::Parser;
@@ -44,7 +44,7 @@ const PARTS: [&str; 7] = [
 struct Args {
     /// A click log.
     log: PathBuf,
-    /// So many minibatches are learnt.
+    /// The number of minibatches to learn.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     minibatches: u64,
     /// Print the work of a minibatch and the machine's rates as one JSON object.
@@ -81,7 +81,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What a minibatch asks for, both towers together, on average.
+/// The work of a minibatch, both towers together, on average.
 #[derive(Default)]
 struct Work {
     words: f64,
@@ -91,7 +91,7 @@ struct Work {
     last_touched: Vec<u32>,
     /// Rows of the tables' gradients.
     gradients: f64,
-    /// Rows that a recurrent product takes: words that are no text's first.
+    /// The rows of recurrent products: words that are not the first of a text.
     recurrent: f64,
 }
 
@@ -106,7 +106,7 @@ impl Work {
     }
 }
 
-/// Median seconds of each part.
+/// The median seconds of each part.
 fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Result<([f64; 7], Work)> {
     let minibatch_config = MinibatchConfig {
         section: Section::Clicks,
@@ -199,7 +199,7 @@ fn product_rate() -> f64 {
     median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
 }
 
-/// Bytes a second of the rows that a minibatch touched, as an update moves them: of two tables, read and written.
+/// Bytes a second of touched rows, moved as in an update: read and written, in two tables.
 fn row_rate(touched: &[u32]) -> f64 {
     let rows = touched.last().map_or(0, |&row| row as usize + 1);
     let (mut value, mut velocity) = (Buffer::zeros(rows * WIDTH), Buffer::zeros(rows * WIDTH));
@@ -217,7 +217,7 @@ fn row_rate(touched: &[u32]) -> f64 {
     median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
 }
 
-/// Bytes a second of states, as activations move them: one row after the other, read and written.
+/// Bytes a second of states, moved as by activations: read and written, one row after the other.
 fn state_rate() -> f64 {
     let mut states = Buffer::zeros(11_000 * (WIDTH + 2 * CELLS));
     let mut run = || {
@@ -228,7 +228,7 @@ fn state_rate() -> f64 {
     median(&mut (0..9).map(|_| run()).collect::<Vec<_>>())
 }
 
-/// What the machine does alone.
+/// The rates of the machine without other work.
 struct Rates {
     /// FLOP a second of products.
     products: f64,
@@ -270,8 +270,8 @@ fn print(step: &[f64; 7], work: &Work, rates: &Rates) {
     println!("| --- | ---: | ---: | ---: | ---: | ---: |");
     let product = 2.0 * work.recurrent * (CELLS * WIDTH) as f64;
     let row = work.touched * (4 * WIDTH) as f64;
-    // Backward has two products: to the step before, and the weights' gradient. Forward reads value and velocity of the
-    // rows; the update reads and writes both.
+    // The backward pass has two products: to the step before, and for the weights' gradient. The forward pass reads
+    // value and velocity of the rows; the update reads and writes both.
     let asks =
         [(0.0, 0.0), (0.0, 0.0), (product, 2.0 * row), (0.0, 0.0), (2.0 * product, 0.0), (0.0, 0.0), (0.0, 4.0 * row)];
     let total: f64 = step.iter().sum();

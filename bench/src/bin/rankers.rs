@@ -13,16 +13,16 @@ use clickvec::tables::{TITLE, read_titles};
 use clickvec::train::Weighting;
 use rustix::time::{ClockId, clock_gettime};
 
-/// What is measured if nothing is named: every system that learns from titles and clicks alone.
+/// The default rankers: every system that learns from titles and clicks alone.
 const RANKERS: [&str; 12] =
     ["bm25", "ulm", "mrf", "trigram", "lce", "wtm", "ptm", "lsa", "plsa", "lda", "bltm", "doc2vec"];
-/// Scoring is repeated until it took this many seconds of processor time.
+/// Scoring is repeated until it has taken this many seconds of processor time.
 const LEAST_SECONDS: f64 = 1.0;
 
 /// How long rankers train, and how many judged titles they score in a second.
 ///
-/// Times are of the processor, in which other programs on the same cores do not count: of all threads together for
-/// training, of the one thread that scores for scoring. The time that passed is printed next to them.
+/// Times are processor times, so other programs on the same cores do not count: of all threads together for training,
+/// and of the scoring thread for scoring. Wall time is printed too.
 #[derive(Parser)]
 struct Args {
     /// Columns query, title and grade.
@@ -37,7 +37,7 @@ struct Args {
     #[arg(long)]
     titles: PathBuf,
 
-    /// Rankers as `clickvec evaluate --ranker` takes them [default: all that need nothing else].
+    /// Rankers, as in `clickvec evaluate --ranker` [default: all that need nothing else].
     #[arg(long = "ranker")]
     rankers: Vec<String>,
 }
@@ -85,7 +85,7 @@ fn corpus(args: &Args, judgments: &Judgments) -> Result<(Corpus, usize, usize)> 
     Ok((corpus, titles.len(), pairs))
 }
 
-/// The mean of several passes over all judged titles, after one that fills what there is of caches.
+/// The mean over several passes through all judged titles, after one that fills the caches.
 fn seconds_of_a_pass(ranker: &dyn Ranker, judgments: &Judgments) -> f64 {
     let pass = || {
         for query in &judgments.queries {

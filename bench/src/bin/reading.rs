@@ -1,7 +1,7 @@
 //! How fast a click log is read and hashed: `cargo run --release -p clickvec-bench --bin reading -- LOG.tsv [RUNS]`
 //!
-//! One thread. The first line is the table alone, without looking at its words; the second is all that `train` does
-//! before its first minibatch.
+//! On one thread. The first line is the table alone, without looking at its words; the second is everything that
+//! `train` does before its first minibatch.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ fn main() -> clickvec::Result<()> {
     let mut arguments = std::env::args_os().skip(1);
     let path = PathBuf::from(arguments.next().expect("expected a click log: reading LOG.tsv [RUNS]"));
     let runs = arguments.next().map_or(5, |runs| runs.to_string_lossy().parse().expect("expected a number of runs"));
-    // What is sorted in parallel shall not count for less than it takes.
+    // Sorting is parallel, so limit the threads to count all of its time.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
     let beside = std::env::temp_dir();
 
@@ -42,7 +42,7 @@ fn main() -> clickvec::Result<()> {
     Ok(())
 }
 
-/// Number of rows of a table.
+/// The number of rows of a table.
 fn rows(path: &std::path::Path) -> clickvec::Result<u64> {
     let mut reader = ClickReader::open(path, TITLE, CONFIG.weighting)?;
     let mut rows = 0;

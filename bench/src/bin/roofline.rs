@@ -2,10 +2,11 @@
 //!
 //!     cargo run --release -p clickvec-bench --features gemm --bin roofline [-- --json] [--threads N]
 //!
-//! Prints Markdown tables (or one JSON object): products with `clickvec::internals::math::gemm` compared with the `gemm` crate (left out
-//! without the feature), and with more threads, each on matrices of its own; bytes read, written, copied, and read row
-//! by row in random order, from arrays that the second-level cache holds and from larger ones. Medians of runs taken in
-//! turn. Leave the machine alone meanwhile. `CLICKVEC_LEVEL` lowers the level of our own products only.
+//! Prints Markdown tables (or one JSON object). Products of `clickvec::internals::math::gemm` are compared with the `gemm` crate
+//! (left out without the feature), also with more threads, each on its own matrices. Bytes are read, written, copied,
+//! and read row by row in random order, from arrays that fit the second-level cache and from larger ones. The figures
+//! are medians of alternating runs. Leave the machine alone meanwhile. `CLICKVEC_LEVEL` lowers the level of our own
+//! products only.
 #![allow(unsafe_code, reason = "the crate beside which we measure takes pointers; reading needs the widest vectors")]
 
 use clickvec::internals::math::gemm::{Left, gemm_into};
@@ -16,8 +17,9 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// Rows of the result, its columns, the length of the sums, and whether the left side is transposed: the recurrent
-/// product of an LSTM with 96 cells over 64 … 1,024 texts, the backward pass, the weights' gradient, one query.
+/// The rows and columns of the result, the length of the sums, and whether the left factor is transposed: the
+/// recurrent product of an LSTM with 96 cells over 64 … 1,024 texts, the backward pass, the weights' gradient, and one
+/// query.
 const SHAPES: [(usize, usize, usize, bool); 7] = [
     (64, 288, 96, false),
     (128, 288, 96, false),
@@ -28,14 +30,15 @@ const SHAPES: [(usize, usize, usize, bool); 7] = [
     (1, 288, 96, false),
 ];
 const MIB: usize = 1 << 20;
-/// MiB of an array: inside the second-level cache; as much as a model; more than any cache.
+/// Sizes of arrays in MiB: one that fits the second-level cache, one as large as a model, and one larger than any
+/// cache.
 const ARRAYS: [usize; 3] = [1, 256, 1024];
-/// Numbers in a row of the LSTM's table of input weights.
+/// The number of values in a row of the LSTM's input table.
 const ROW: usize = 288;
-/// Measurements of each kind, and how long one takes.
+/// The number of measurements of each kind, and the duration of one.
 const RUNS: usize = 5;
 const RUN: Duration = Duration::from_millis(40);
-/// How often both kinds of product are measured.
+/// The number of times that both kinds of product are measured.
 const TURNS: usize = 3;
 
 fn main() -> Result<(), String> {
@@ -66,17 +69,17 @@ fn main() -> Result<(), String> {
 /// GFLOP/s at one shape.
 struct Product {
     shape: (usize, usize, usize, bool),
-    /// Of clickvec, for each number of threads.
+    /// The rate of clickvec, for each number of threads.
     own: Vec<f64>,
-    /// Of the `gemm` crate with one thread, if it was compiled in.
+    /// The rate of the `gemm` crate with one thread, if it was compiled in.
     library: Option<f64>,
 }
 
-/// GB/s over one array for each thread.
+/// GB/s over one array in each thread.
 struct Memory {
     mib: usize,
     threads: usize,
-    /// Read, written, copied (both counted), read in random rows.
+    /// Read, written, copied (counting both), and read in random rows.
     rates: [f64; 4],
 }
 
@@ -87,8 +90,8 @@ impl Product {
     }
 }
 
-/// Runs `work`, made by `make` in each thread, for `RUN`, `RUNS` times; what all threads did together, in units a
-/// second, where a call of `work` does `units`.
+/// Runs `work`, made by `make` in each thread, for `RUN`, `RUNS` times. Returns what all threads did together in units
+/// a second, where a call of `work` does `units`.
 fn rate<W: FnMut()>(threads: usize, units: f64, make: impl Fn() -> W + Sync) -> f64 {
     let barrier = Barrier::new(threads);
     let measure = || {
@@ -128,7 +131,7 @@ fn product(shape: (usize, usize, usize, bool), counts: &[usize]) -> Product {
             }
         })
     };
-    // In turn: the processor's clock may drift.
+    // Alternate, because the processor's clock may drift.
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         ours.push(own(1));
@@ -178,10 +181,10 @@ fn by_library((m, n, k): (usize, usize, usize), transposed: bool, a: &[f32], b: 
     }
 }
 
-/// GFLOP/s of fused multiply-adds that stay in registers: what no product can exceed.
+/// GFLOP/s of fused multiply-adds that stay in registers, which no product can exceed.
 fn fused_multiply_adds(threads: usize) -> f64 {
     const TIMES: usize = 10_000;
-    // 16 vectors of the widest kind that is there.
+    // 16 vectors of the widest kind available.
     let flops = (2 * 16 * 16 * TIMES) as f64 / 1e9;
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -291,7 +294,7 @@ fn sum_avx2(array: &[u32]) -> u32 {
     sum_body(array)
 }
 
-/// Whole numbers: their sum may be taken in any order, so the compiler uses all vectors there are.
+/// Integers may be summed in any order, so the compiler uses all available vectors.
 #[inline(always)]
 fn sum_body(array: &[u32]) -> u32 {
     array.iter().fold(0, |sum, &x| sum.wrapping_add(x))

@@ -1,4 +1,4 @@
-//! Exact search: the scan of floats, codes, and batches, compared.
+//! Exact search: comparison of the float scan, codes, and batches.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -16,45 +16,45 @@ use clickvec::train::{Event, TrainOptions, train};
 use clickvec_bench::{median, quantile, seconds};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Queries of one way of searching before it is the next one's turn.
+/// The number of queries that one way of searching answers before the next one's turn.
 const TURN: usize = 16;
-/// The largest batch; each batch size answers this many queries a round.
+/// The largest batch. Each batch size answers this many queries in a round.
 const LARGEST_BATCH: usize = 64;
 
-/// How fast exact search is, and whether it finds what the scan of floats finds.
+/// Measures how fast exact search is, and whether it finds what the float scan finds.
 ///
-/// Trains a model on the click log (the program's defaults), embeds titles and queries, and repeats the titles' vectors up to
-/// `--vectors`: the first round as they are, each further one with Gaussian noise of length `--noise`, whose seed is fixed.
-/// Ways of searching take turns within one process and one thread, batches included. Besides the time that passes it prints the
-/// processor time, in which other programs on the same core do not count. Pin it to a core (taskset -c 1) and leave the machine
-/// alone.
+/// Trains a model on the click log (the program's defaults), embeds titles and queries, and repeats the titles'
+/// vectors up to `--vectors`: the first time as they are, and then with Gaussian noise of length `--noise` from a
+/// fixed seed. Ways of searching, including batches, take turns in one process and one thread. Processor time is
+/// printed as well as wall time, since other programs on the same core do not count in it. Pin the program to a core
+/// (taskset -c 1) and leave the machine alone.
 #[derive(Parser)]
 struct Args {
     /// The click log to train on: columns query and title.
     #[arg(long)]
     clicks: PathBuf,
 
-    /// What is searched: columns id and title.
+    /// The titles to search: columns id and title.
     #[arg(long)]
     titles: PathBuf,
 
-    /// What is searched for, one a line.
+    /// The queries, one a line.
     #[arg(long)]
     queries: PathBuf,
 
-    /// The largest index; tenths and hundredths of it are measured too.
+    /// The size of the largest index; a tenth and a hundredth of it are measured too.
     #[arg(long, default_value_t = 1_000_000)]
     vectors: usize,
 
-    /// The length of the noise compared with a vector of length 1.
+    /// The length of the noise, relative to vectors of length 1.
     #[arg(long, default_value_t = 0.1)]
     noise: f64,
 
-    /// How many queries are asked of each index, evenly picked.
+    /// The number of queries for each index, evenly picked.
     #[arg(long, default_value_t = 512)]
     asked: usize,
 
-    /// Hits of a query.
+    /// The number of hits of a query.
     #[arg(long, short, default_value_t = 10)]
     k: usize,
 }
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// Titles and queries through a model that is trained for it; those of which it knows nothing are left out.
+/// Embeds titles and queries with a model trained for this. Texts of which it knows no word are left out.
 fn embed(args: &Args) -> Result<(Table, Table)> {
     let go_on = &mut |_: &Event| ControlFlow::Continue(());
     let clicks = ClickSource::file(&args.clicks);
@@ -112,7 +112,7 @@ fn embed(args: &Args) -> Result<(Table, Table)> {
     Ok((known(model.embedder(Side::Title).embed(&titles))?, known(model.embedder(Side::Query).embed(&queries))?))
 }
 
-/// `count` vectors: those of the table over and over, with noise from the second round on.
+/// `count` vectors: those of the table over and over, with noise after the first time.
 fn repeated(table: &Table, count: usize, noise: f64) -> Table {
     let deviation = noise / (table.dimension as f64).sqrt();
     let mut normal = Normal(1);
@@ -122,7 +122,7 @@ fn repeated(table: &Table, count: usize, noise: f64) -> Table {
     Table { dimension: table.dimension, numbers }
 }
 
-/// Numbers with mean 0 and variance 1: the sum of twelve that are spread evenly.
+/// Numbers with mean 0 and variance 1: the sum of twelve uniform numbers.
 struct Normal(u64);
 
 impl Normal {
@@ -135,25 +135,25 @@ impl Normal {
     }
 }
 
-/// Seconds this thread has had the processor.
+/// The processor seconds of this thread.
 fn processor_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Queries [m, dimension] to the hits of each.
+/// From queries [m, dimension] to the hits of each.
 type Search<'a> = Box<dyn FnMut(&[f32]) -> Result<Vec<Vec<Hit>>> + 'a>;
 
-/// A way to search, and the milliseconds of each of its queries.
+/// A way of searching, and the milliseconds of each of its queries.
 struct Way<'a> {
     name: String,
     search: Search<'a>,
-    /// Queries that are asked at once.
+    /// The number of queries asked at once.
     batch: usize,
-    /// Bytes that one question at least reads.
+    /// The bytes that one question reads at least.
     bytes: usize,
     milliseconds: Vec<f64>,
-    /// The same of processor time.
+    /// The same in processor time.
     own_milliseconds: Vec<f64>,
     hits: Vec<Vec<Hit>>,
 }
@@ -200,7 +200,7 @@ fn measure(vectors: Table, queries: &Table, k: usize) -> Result<()> {
                     let mut hits = Ok(Vec::new());
                     let before = processor_time();
                     let time = seconds(|| hits = (way.search)(questions));
-                    // The last batch may be smaller: its hits count, its time does not.
+                    // The last batch may be smaller. Its hits count, but not its time.
                     if questions.len() == way.batch * d {
                         way.milliseconds.push(1e3 * time / way.batch as f64);
                         way.own_milliseconds.push(1e3 * (processor_time() - before) / way.batch as f64);
@@ -229,7 +229,7 @@ fn measure(vectors: Table, queries: &Table, k: usize) -> Result<()> {
     Ok(())
 }
 
-/// Touches every number and does as little as possible with it.
+/// Reads every number and does as little as possible with it.
 fn sum(numbers: &[f32]) -> u32 {
     // As many partial sums as plain x86-64 keeps in registers.
     let mut sums = [0u32; 32];

@@ -1,11 +1,11 @@
-//! What the library's faults mean on a command line: the library says what is wrong, and which option mends it is known
-//! here.
+//! Advice about options for errors of the library. The library says what is wrong; this module knows which option
+//! helps.
 
 use clickvec::Error;
 use clickvec::error::{IndexFault, LearnFault, PlanFault, TestSetFault};
 use clickvec::train::SettingFault;
 
-/// A fault, and what to do about it.
+/// An error, with advice about what to do.
 pub(crate) fn told(error: &Error) -> String {
     match advice(error) {
         Some(advice) => format!("{error}; {advice}"),
@@ -13,7 +13,7 @@ pub(crate) fn told(error: &Error) -> String {
     }
 }
 
-/// What to do about a fault, where an option can help and the fault does not say so itself.
+/// What to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
         Error::Plan(PlanFault::NoClicks) | Error::Learn { fault: LearnFault::NoClicks, .. } => {
@@ -49,7 +49,7 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The options that a setting is given by.
+/// The options that give a setting.
 fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
     Some(match fault {
         SettingFault::NotPositive { name, .. } | SettingFault::Zero { name } => match *name {

@@ -1,14 +1,14 @@
 //! How a command ended.
 
-/// How a command ended that could be done.
+/// The end of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Done.
+    /// The command did its work.
     Done,
-    /// Done, and there is nothing that was asked for.
+    /// The command did its work, and the answer is no or empty.
     No,
-    /// Not done, and the parser of the command line has said why.
+    /// The command line was wrong, and its parser has said why.
     Misused,
-    /// Stopped half-way because somebody asked for it, with the exit status that says so.
+    /// Somebody asked to stop. The exit status says so.
     Stopped(u8),
 }

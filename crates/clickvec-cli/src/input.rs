@@ -1,4 +1,4 @@
-//! What several commands read.
+//! Inputs that several commands read.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,23 @@ use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
 
 use crate::{output, test_set};
 
-/// Lines that wait for whoever takes them.
+/// The number of lines that may wait to be taken.
 const WAITING_LINES: usize = 8_192;
 
-/// Reads a test set that is alone, with the texts of the column `field`; it must not be empty.
+/// Reads a test set that is a single file, with the texts of the column `field`. It must not be empty.
 pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
     let files = TestSetFiles { judged: path, topics: None, titles: None, field };
     Ok(test_set::read(&files)?.judgments)
 }
 
-/// Reads a collection, with the texts of the column `field`; it must not be empty.
+/// Reads a collection, with the texts of the column `field`. It must not be empty.
 pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<tables::Title>> {
     let TitleFile { path, titles, skipped, untitled } = tables::read_titles(path, field)?;
     note_titles(&path, titles.len() as u64, &skipped, untitled)?;
     Ok(titles)
 }
 
-/// Hands over the titles of a collection one by one, with the texts of the column `field`; it must not be empty.
+/// Passes on the titles of a collection one by one, with the texts of the column `field`. It must not be empty.
 pub(crate) fn each_title(
     path: &Path,
     field: &str,
@@ -48,12 +48,12 @@ fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled: u64) -> Re
     );
     if untitled > 0 {
         let untitled = output::counted(untitled, "document");
-        output::note(format_args!("{}: {untitled} without a title, the text is in its place", path.display()));
+        output::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));
     }
     Ok(())
 }
 
-/// Says how many titles cannot be found.
+/// Reports how many titles cannot be found.
 pub(crate) fn note_left_out(left_out: u64) {
     if left_out > 0 {
         let strange = output::counted(left_out, "title");
@@ -61,7 +61,7 @@ pub(crate) fn note_left_out(left_out: u64) {
     }
 }
 
-/// Says which lines of a table were left out.
+/// Reports which lines of a table were left out.
 pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     if skipped.count == 0 {
         return;
@@ -76,8 +76,8 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     }
 }
 
-/// Says what was left out of a corpus, and what the collection is where none was named: the titles of `--clicks` and of
-/// `judged`.
+/// Reports what was left out of a corpus and, if no collection was named, what serves as one: the titles of `--clicks`
+/// and of `judged`.
 pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
         note_skipped(path, skipped);
@@ -85,7 +85,7 @@ pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
     match &read.titles {
         Some((path, _)) if read.untitled > 0 => {
             let untitled = output::counted(read.untitled, "document");
-            output::note(format_args!("{}: {untitled} without a title, the text is in its place", path.display()));
+            output::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));
         }
         Some(_) => {}
         None => {
@@ -102,10 +102,10 @@ pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
     }
 }
 
-/// The lines of a text file, `-` for standard input, as they come: a second thread reads ahead.
+/// The lines of a text file, or of standard input for `-`. A second thread reads ahead.
 pub(crate) struct Lines {
     receiver: Receiver<Result<String, Error>>,
-    /// A line that could not be read, until it is handed over.
+    /// The error of a line that could not be read, until it is returned.
     failed: Option<Error>,
 }
 
@@ -113,8 +113,8 @@ impl Lines {
     /// Opens the file and starts to read.
     pub(crate) fn open(path: &Path) -> Result<Lines, Error> {
         let path = path.to_owned();
-        // A file that is missing is told at once; standard input is opened in the thread, since its first bytes may be
-        // long in coming.
+        // A missing file is reported at once. Standard input is opened in the thread, since its first bytes may take
+        // long to arrive.
         let opened = if path == Path::new("-") { None } else { Some(files::open(&path)?) };
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
@@ -127,7 +127,7 @@ impl Lines {
                 Err(error) => return drop(sender.send(Err(error))),
             };
             for line in reader {
-                // A bad line is one line; what cannot be read at all has no next one.
+                // After a bad line there may be more lines; after any other error there are none.
                 let last = line.as_ref().is_err_and(|error| !matches!(error, Error::Table { .. }));
                 if sender.send(line).is_err() || last {
                     return;
@@ -137,11 +137,11 @@ impl Lines {
         Ok(Lines { receiver, failed: None })
     }
 
-    /// At least one line and at most `most`: those that are there already. Empty at the end.
+    /// Takes at least one line and at most `most`, as many as have arrived. Empty at the end.
     ///
     /// # Errors
     ///
-    /// That of the next line, if it is a bad one: after an [`Error::Table`] there may be more lines.
+    /// The error of the next line, if it is a bad one. After an [`Error::Table`] there may be more lines.
     pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
         batch.clear();
         if let Some(error) = self.failed.take() {
@@ -152,7 +152,7 @@ impl Lines {
             match line {
                 Ok(line) => batch.push(line),
                 Err(error) if batch.is_empty() => return Err(error),
-                // The lines before it are answered first.
+                // The lines before it are returned first.
                 Err(error) => {
                     self.failed = Some(error);
                     break;
@@ -163,7 +163,7 @@ impl Lines {
     }
 }
 
-/// What messages call a file.
+/// The name of a file in messages.
 fn named(path: PathBuf) -> PathBuf {
     if path == Path::new("-") { PathBuf::from("standard input") } else { path }
 }
@@ -201,20 +201,20 @@ impl Iterator for LineReader {
     }
 }
 
-/// That `output` is none of the files that are read.
+/// Refuses an `output` that is one of the input files.
 pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     for read in read {
         ensure!(
             !same_file(read, output),
-            "expected an output of its own, found `{}`, which is read; name another file",
+            "expected an output that is not an input, found `{}`; name another file",
             output.display()
         );
     }
     Ok(())
 }
 
-/// That a file could be written there: its folder is there and takes files, and nothing else stands in its place. Without
-/// this it would be found out once all work is done.
+/// Checks before the work that a file can be written: its folder exists and is writable, and nothing else is in its
+/// place.
 pub(crate) fn check_output(output: &Path) -> Result<()> {
     let folder = files::folder_of(output);
     if !folder.is_dir() {
@@ -223,15 +223,15 @@ pub(crate) fn check_output(output: &Path) -> Result<()> {
     Ok(files::check_writable(output)?)
 }
 
-/// [`check_output`] for each of several outputs, no two of which may be one.
+/// Does [`check_output`] for several outputs, and checks that no two are the same file.
 pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     let outputs: Vec<&PathBuf> = outputs.into_iter().collect();
-    // What is written to a device or a pipe does not stay there.
+    // A device or a pipe does not keep what is written to it.
     let stays = |path: &PathBuf| path.metadata().map_or(true, |metadata| metadata.is_file());
     for (place, output) in outputs.iter().enumerate() {
         ensure!(
             !stays(output) || !outputs[..place].iter().any(|other| same_output(other, output)),
-            "expected each output under a name of its own, found `{}` for two; name another file",
+            "expected a file of its own for each output, found `{}` twice; name another file",
             output.display()
         );
         check_output(output)?;
@@ -239,7 +239,7 @@ pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>) 
     Ok(())
 }
 
-/// Whether two paths lead to the same file, be it there or not.
+/// Whether two paths lead to the same file, whether or not it exists.
 pub(crate) fn same_output(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| {
         let path = files::resolved(path);
@@ -249,7 +249,7 @@ pub(crate) fn same_output(a: &Path, b: &Path) -> bool {
     whole(a) == whole(b)
 }
 
-/// Whether two paths name the same file that is there, or the first a folder of whose titles the second has.
+/// Whether two paths name the same existing file, or the first is a folder whose titles are in the second.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     let (Ok(a), Ok(b)) = (a.canonicalize(), b.canonicalize()) else { return false };
     let is_corpus = || b.file_name().is_some_and(|name| name.to_string_lossy().starts_with("corpus.jsonl"));

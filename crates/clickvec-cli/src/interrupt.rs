@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The exit status of a program that a signal ended, as shells say it: 130 for Ctrl-C, 143 for SIGTERM.
+/// The exit status of a program that a signal ended is this plus the signal: 130 for Ctrl-C, 143 for SIGTERM.
 const BY_SIGNAL: i32 = 128;
 
 /// How often it is looked whether a signal came: less than anybody notices.
@@ -38,16 +38,16 @@ pub(crate) fn remove_folder_on_signal(folder: PathBuf) -> Result<Interrupt> {
 /// Whether somebody asked to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
-    /// The signal that came first; 0 if none did.
+    /// The first signal; 0 if there was none.
     signal: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// From now on the first signal is only noted.
+    /// Starts watching: the first signal is then only noted.
     pub(crate) fn watch() -> Result<Interrupt> {
         let (signal, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for number in [SIGINT, SIGTERM] {
-            // In this order: the first signal finds the flag unset and sets it, the second ends the program.
+            // The order matters: the first signal finds the flag unset and sets it, and a second ends the program.
             flag::register_conditional_shutdown(number, BY_SIGNAL + number, Arc::clone(&asked))
                 .and_then(|_| flag::register(number, Arc::clone(&asked)))
                 .and_then(|_| flag::register_usize(number, Arc::clone(&signal), number as usize))

@@ -1,10 +1,10 @@
-//! Metrics for programs: their names in JSON and in tables, part of the interface (`docs/reference/metrics.md`).
+//! The names of metrics in JSON and in tables, which are part of the interface (`docs/reference/metrics.md`).
 
 use clickvec::eval::{Comparison, Metric, Metrics};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// What programs call a metric; means of reciprocal ranks and average precisions have names of their own.
+/// The name of a metric in JSON. Means of reciprocal ranks and of average precisions have their own names.
 pub(crate) fn key(metric: Metric) -> &'static str {
     match metric {
         Metric::ReciprocalRank => "mrr",
@@ -34,9 +34,9 @@ pub(crate) struct PairJson<'a> {
     metric: &'static str,
     /// The mean of a − b.
     difference: f64,
-    /// `null` where all differences are the same: t is infinite.
+    /// `null` if all differences are equal, since t is then infinite.
     t: f64,
-    /// Of the t-test; where t is infinite, of the differences' signs.
+    /// The p-value of the t-test; if t is infinite, of the sign test.
     p: f64,
     /// p, corrected for all pairs of systems.
     holm: f64,

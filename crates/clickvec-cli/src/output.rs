@@ -1,4 +1,4 @@
-//! Standard output gets results, standard error everything else.
+//! Output: results go to standard output, everything else to standard error.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -12,12 +12,12 @@ use serde::Serialize;
 use crate::advice;
 use crate::answer::Answer;
 
-/// Standard output, buffered; whoever writes flushes, so that a full disk is noticed.
+/// Standard output, buffered. The caller must flush, so that a full disk is noticed.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
 
-/// Prints a text that is whole.
+/// Prints a complete text.
 pub(crate) fn print(text: impl Display) -> Result<()> {
     let mut out = stdout();
     written(write!(out, "{text}").and_then(|()| out.flush()))
@@ -29,26 +29,26 @@ pub(crate) fn json_line(target: &mut impl Write, value: &impl Serialize) -> Resu
     written(target.write_all(b"\n"))
 }
 
-/// Names standard output in what a write to it returned.
+/// Adds the name of standard output to the error of a write.
 pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
     result.map_err(|source| clickvec::Error::io(Path::new("standard output"), "write", source).into())
 }
 
-/// Says something on standard error, line by line [`printable`]; if nobody can hear it, nothing happens.
+/// Prints a note on standard error, each line made [`printable`]. If that fails, nothing happens.
 pub(crate) fn note(text: impl Display) {
     let text = text.to_string();
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr().lock(), "{}", lines.join("\n"));
 }
 
-/// Prints the help or the version that was asked for, or says what is wrong with the command line.
+/// Prints the help or the version that was asked for, or what is wrong with the command line.
 pub(crate) fn usage(usage: &clap::Error) -> Result<Answer> {
     if !usage.use_stderr() {
-        // On its own it would take a full disk for success.
+        // The flush makes a full disk an error; `print` alone would not notice.
         written(usage.print().and_then(|()| io::stdout().flush()))?;
         return Ok(Answer::Done);
     }
-    // It repeats arguments as they are.
+    // The message repeats arguments as they are.
     if std::env::args_os().any(|argument| !is_printable(&argument.to_string_lossy())) {
         note(usage.render().to_string().trim_end());
     } else {
@@ -76,7 +76,7 @@ pub(crate) fn reason(error: &anyhow::Error) -> String {
     for (number, cause) in error.chain().enumerate() {
         match told(cause) {
             cause if number == 0 => text = cause,
-            // What it is without advice may stand there already.
+            // The text may already contain the cause without advice.
             told if !text.contains(&cause.to_string()) => text = format!("{text}: {told}"),
             _ => {}
         }
@@ -84,21 +84,21 @@ pub(crate) fn reason(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether the reader of what was written has gone, as `head` does when it has enough.
+/// Whether the reader of the output has gone, as `head` does when it has enough.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io_errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     io_errors.into_iter().any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// A path, [`printable`].
+/// A path, made [`printable`].
 pub(crate) use clickvec::internals::error::shown as path;
 
-/// Writes a path into JSON, which has no way to say bytes that are no UTF-8: they come as U+FFFD.
+/// Writes a path as JSON. Bytes that are not UTF-8 become U+FFFD, since JSON cannot express them.
 pub(crate) fn json_path<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.as_ref().to_string_lossy())
 }
 
-/// A count with its thousands apart: `12,345`.
+/// A count with separated thousands: `12,345`.
 pub(crate) fn count(number: impl TryInto<u64>) -> String {
     let digits = number.try_into().unwrap_or(u64::MAX).to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

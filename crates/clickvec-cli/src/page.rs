@@ -1,12 +1,11 @@
-//! The frame of every HTML page: one file that needs nothing else, light or dark as the reader's system is, and fit to
-//! print.
+//! The frame of every HTML page: a self-contained file, light or dark like the reader's system, and fit for printing.
 
 use maud::{Markup, PreEscaped, Render, html};
 
-/// What all pages look like.
+/// The style of all pages.
 const STYLE: &str = include_str!("page.css");
 
-/// A whole page; `style` is what it adds to the look of all.
+/// A whole page. `style` is added to the style of all pages.
 pub(crate) fn page(title: &str, style: &'static str, body: &Markup) -> String {
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
@@ -24,7 +23,7 @@ pub(crate) fn page(title: &str, style: &'static str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// A table of rows; the columns from `numbers_from` on are numbers.
+/// A table. The columns from `numbers_from` on contain numbers.
 pub(crate) fn table<T: Render>(head: &[&str], numbers_from: usize, rows: &[Vec<T>]) -> Markup {
     html! {
         div.wide {

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The most times a second that a bar is drawn.
+/// The number of times a second that a bar is drawn.
 const DRAWS_PER_SECOND: u8 = 10;
 
-/// Whether somebody watches standard error.
+/// Whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A bar of `length` things with the time that is left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`; hidden if
-/// nobody watches.
+/// A bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Hidden if
+/// standard error is not a terminal.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s{{left}}"))
 }
@@ -24,16 +24,16 @@ pub(crate) fn bar_with_message(length: u64, verb: &str, noun: &str) -> ProgressB
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{msg}}"))
 }
 
-/// A count of things whose end is not known: `reading: 12,345 pairs`.
+/// A count of things whose number is not known: `reading: 12,345 pairs`.
 pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
     styled(0, &format!("{verb}: {{human_pos}} {noun}"))
 }
 
-/// A step of something longer: its name and how much of it is done.
+/// A step of something longer: its name and its progress.
 pub(crate) fn step(name: &str) -> ProgressBar {
     let bar = styled(1, "  {msg} {wide_bar} {percent}%{left}");
     bar.set_message(name.to_owned());
-    // Drawn before the first part is done.
+    // Show the bar before the first part is done.
     bar.tick();
     bar
 }
@@ -44,14 +44,14 @@ fn styled(length: u64, template: &str) -> ProgressBar {
         false => ProgressDrawTarget::hidden(),
     };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    // The templates above are fixed but for their words: if indicatif refuses one, its own form will do.
+    // Only the words in the templates vary. If indicatif refuses one, its default style will do.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of).with_key("left", left));
     }
     bar
 }
 
-/// The time that is left, as soon as something is done.
+/// The time left, as soon as something is done.
 fn left(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
     if state.pos() > 0 {
         let _ = write!(out, ", {:#} left", indicatif::HumanDuration(state.eta()));
@@ -62,7 +62,7 @@ fn rate_of(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
     let _ = out.write_str(&rate(state.per_sec()));
 }
 
-/// Things a second with the digits that mean something.
+/// A rate with its significant digits.
 pub(crate) fn rate(per_second: f64) -> String {
     match per_second {
         rate if rate.is_finite() && rate >= 100.0 => crate::output::count(rate.round() as u64),
@@ -70,7 +70,7 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// A time for people: `4.2 s`, `3 min 20 s`, `2 h 5 min`.
+/// A time as text: `4.2 s`, `3 min 20 s`, `2 h 5 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

@@ -1,6 +1,6 @@
-//! Which systems are significantly worse, as superscript letters: the papers' way to show tests in a table.
+//! Superscript letters that show which systems are significantly worse, as in the papers.
 
-/// Letters of systems with their superscripts; Unicode has no superscript q. After z comes a′, after z′ a′′.
+/// Letters of systems with their superscripts. Unicode has no superscript q. After z comes a′, and after z′ a′′.
 const LETTERS: [(char, char); 25] = [
     ('a', 'ᵃ'),
     ('b', 'ᵇ'),
@@ -28,10 +28,10 @@ const LETTERS: [(char, char); 25] = [
     ('y', 'ʸ'),
     ('z', 'ᶻ'),
 ];
-/// From this many letters in a row on, only the first and the last are written.
+/// The number of consecutive letters from which only the first and the last are written.
 const ROW_OF_LETTERS: usize = 3;
 
-/// The letter of the system at a place, with as many primes as all letters were used before.
+/// The letter of the system at a place, with a prime for each time that all letters were used before.
 pub(crate) fn letter(place: usize) -> String {
     format!("{}{}", LETTERS[place % LETTERS.len()].0, primes(place))
 }
@@ -44,7 +44,7 @@ fn primes(place: usize) -> String {
     "′".repeat(place / LETTERS.len())
 }
 
-/// Superscript letters; long rows of neighbours as `ᵃ⁻ᵈ`.
+/// Superscript letters; consecutive ones as `ᵃ⁻ᵈ`.
 pub(crate) fn marks(places: &[usize]) -> String {
     let mut marks = String::new();
     for row in places.chunk_by(|a, b| a + 1 == *b) {

@@ -1,10 +1,10 @@
-//! Tables for people: aligned, one line under the head, nothing else.
+//! Aligned tables with a line under the headings, and nothing else.
 
 use std::ops::Range;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-/// An empty table. It neither wraps nor colours, so that a pipe gets what a terminal shows.
+/// An empty table. It neither wraps nor colours, so a pipe gets the same as a terminal.
 pub(crate) fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')));
@@ -21,7 +21,7 @@ pub(crate) fn align_right(table: &mut Table, columns: Range<usize>) {
     }
 }
 
-/// The finished table, no line longer than what it shows.
+/// The table as text, without trailing spaces.
 pub(crate) fn show(table: &mut Table) -> String {
     if let Some(first) = table.column_mut(0) {
         first.set_padding((0, 1));

@@ -1,4 +1,4 @@
-//! A test set in any form (docs/reference/tables.md), and what people are told of it.
+//! Reading a test set in any form (docs/reference/tables.md), and reporting what it lacks.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use clickvec::train::{Score, Validation};
 
 use crate::output;
 
-/// Reads a test set, which must not be empty, and says on standard error what is missing.
+/// Reads a test set, which must not be empty, and reports on standard error what is missing.
 pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     let set = eval::read_test_set(files)?;
     say(files, &set);
@@ -24,7 +24,7 @@ pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     Ok(set)
 }
 
-/// Says on standard error what is missing in a test set that was read from `files`.
+/// Reports on standard error what is missing in a test set read from `files`.
 pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     let path = files.judged.display();
     if let Form::Beir { qrels, .. } = &set.form
@@ -34,38 +34,38 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     }
     if set.judgments.duplicates > 0 {
         let repeated = output::counted(set.judgments.duplicates, "line");
-        output::note(format_args!("{path}: left out {repeated} that stood there already"));
+        output::note(format_args!("{path}: left out {repeated} that occurred before"));
     }
     note_ids(files.judged, "left out", &set.queries_without_text, "judged query", "without a text");
     note_ids(files.judged, "left out", &set.titles_without_text, "judged title", "without a text");
-    note_ids(files.judged, "left out", &set.queries_without_titles, "query", "of which no judged title is left");
+    note_ids(files.judged, "left out", &set.queries_without_titles, "query", "with no judged title left");
     note_ids(files.topics.unwrap_or(files.judged), "has", &set.queries_without_judgments, "query", "without judgments");
     if set.untitled > 0 {
         let untitled = output::counted(set.untitled, "judged document");
-        output::note(format_args!("{path}: {untitled} without a title, the text is in its place"));
+        output::note(format_args!("{path}: {untitled} without a title; the text is used instead"));
     }
-    // Of qrels that name what is relevant, and nothing else.
+    // Qrels may list only what is relevant.
     let of_one_grade = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
     if set.form != Form::Table && of_one_grade > 0 {
         let queries = output::counted(set.judgments.queries.len() as u64, "query");
         output::note(format_args!(
-            "{path}: the judged titles of {} of {queries} are all of one grade; there every order scores alike",
+            "{path}: the judged titles of {} of {queries} all have the same grade, so every order scores alike",
             output::count(of_one_grade as u64)
         ));
     }
 }
 
-/// Judges a model in training by these judgments.
+/// A function that scores a model in training on these judgments.
 pub(crate) fn judge(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
     |model| eval::evaluate(&Neural::new("model".to_owned(), model), judgments, &EvaluateOptions::default()).mean.into()
 }
 
-/// The validation of a training by a test set, which `judge` judges by.
+/// The validation of a training run on a test set, scored by `judge`.
 pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
     Validation { fingerprint: judgments.fingerprint(), judge }
 }
 
-/// Refuses titles that come through a pipe where they are read twice: with TREC qrels, and as the collection.
+/// Refuses titles from a pipe if they are read twice: with TREC qrels, and as the collection.
 pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     let Some(titles) = files.topics.and(files.titles) else { return Ok(()) };
     ensure!(
@@ -76,17 +76,17 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file gives what is in it once only.
+/// Whether a file can be read only once.
 pub(crate) fn is_pipe(path: &Path) -> bool {
     path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// What queries have in common that count as the same.
+/// A key that is the same for queries that count as the same.
 pub(crate) fn query_key(text: &str) -> String {
     words(text).join(" ")
 }
 
-/// The collection of the judged titles: the one that was named, or a BEIR folder's own.
+/// The collection of the judged titles: the one that was named, or that of a BEIR folder.
 pub(crate) fn collection(set: &TestSet, named: Option<&Path>) -> Option<PathBuf> {
     match (named, &set.form) {
         (Some(named), _) => Some(named.to_owned()),

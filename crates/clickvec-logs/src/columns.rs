@@ -1,6 +1,6 @@
-//! What a column of a log means, and what it is called.
+//! The columns of a log: what they mean and what they are called.
 
-/// Whether a column's name says that it may hold who asked.
+/// Whether the name of a column suggests that it identifies users.
 pub(crate) fn looks_like_user(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["user", "visitor", "client_id", "clientid"].iter().any(|part| name.contains(part))
@@ -8,7 +8,7 @@ pub(crate) fn looks_like_user(name: &str) -> bool {
         && !name.contains("query")
 }
 
-/// Whether a text looks like the name of a column, and not like something that was typed.
+/// Whether a text looks like the name of a column rather than something that was typed.
 pub(crate) fn looks_like_name(name: &str) -> bool {
     let name = name.trim();
     (1..=40).contains(&name.len())
@@ -16,7 +16,7 @@ pub(crate) fn looks_like_name(name: &str) -> bool {
         && !name.bytes().all(|byte| !byte.is_ascii_alphabetic())
 }
 
-/// Parts that names of columns are made of, by which a header is told from a first row.
+/// Words that occur in names of columns. They tell a header from a first row.
 const PARTS_OF_NAMES: [&str; 30] = [
     "query",
     "title",
@@ -50,7 +50,7 @@ const PARTS_OF_NAMES: [&str; 30] = [
     "day",
 ];
 
-/// Whether these are names of columns and not the first row of a log without a header.
+/// Whether these are names of columns, and not the first row of a log without a header.
 pub fn is_header(names: &[String]) -> bool {
     let known = |name: &String| {
         let name = name.to_ascii_lowercase();
@@ -59,33 +59,33 @@ pub fn is_header(names: &[String]) -> bool {
     names.iter().all(|name| looks_like_name(name)) && names.iter().any(known)
 }
 
-/// What a column means.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(usize)]
 pub enum Role {
-    /// What was typed.
+    /// The query that was typed.
     Query,
     /// The title that was shown or clicked.
     Title,
-    /// The id of what was shown or clicked.
+    /// The id of the item that was shown or clicked.
     Item,
-    /// Whether it was clicked; without the column every row is a click.
+    /// Whether it was clicked. Without this column every row is a click.
     Clicked,
-    /// How often; without the column, once.
+    /// The number of times. Without this column it is 1.
     Count,
-    /// Where in the list it stood.
+    /// The position in the list of results.
     Position,
-    /// When.
+    /// The time.
     Time,
-    /// Who.
+    /// The user.
     User,
-    /// In which visit.
+    /// The visit.
     Session,
-    /// What joins a click and the query it followed, where they are different rows.
+    /// What connects a click with the query before it, if they are in different rows.
     Key,
 }
 
-/// How many roles there are.
+/// The number of roles.
 pub const ROLES: usize = 10;
 
 /// All roles, in order.
@@ -103,7 +103,7 @@ pub const ALL: [Role; ROLES] = [
 ];
 
 impl Role {
-    /// The column's name where none is given.
+    /// The name of the column, unless the user gives another.
     pub fn name(self) -> &'static str {
         match self {
             Role::Query => "query",
@@ -119,23 +119,23 @@ impl Role {
         }
     }
 
-    /// What a column of this role is.
+    /// A description of the role, for messages.
     pub(crate) fn what(self) -> &'static str {
         match self {
-            Role::Query => "a column of what was typed",
+            Role::Query => "a column of queries",
             Role::Title => "a column of titles",
             Role::Item => "a column of items",
-            Role::Clicked => "a column that says whether a title was clicked, with rows for those that were not",
-            Role::Count => "a column that says how often",
-            Role::Position => "a column that says where in the list a title stood",
-            Role::Time => "a column that says when",
-            Role::User => "a column that says who asked",
-            Role::Session => "a column that says in which visit",
-            Role::Key => "a column of ids of queries",
+            Role::Clicked => "a column that says whether a title was clicked, and rows for titles that were not",
+            Role::Count => "a column of counts",
+            Role::Position => "a column of positions in the list",
+            Role::Time => "a column of times",
+            Role::User => "a column of users",
+            Role::Session => "a column of visits",
+            Role::Key => "a column of query ids",
         }
     }
 
-    /// What a value of this role should be.
+    /// A description of valid values of this role, for messages.
     pub(crate) fn value(self) -> &'static str {
         match self {
             Role::Clicked => "0 or 1 (or false, true, no, yes)",
@@ -151,37 +151,37 @@ impl Role {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Columns {
     named: [Option<String>; ROLES],
-    /// A role that a preset says is not there.
+    /// Roles that a preset says the log does not have.
     absent: [bool; ROLES],
-    /// Other names, where there is none of the first.
+    /// Second names, for columns that do not have their first name.
     others: [Option<&'static str>; ROLES],
 }
 
 impl Columns {
-    /// Gives a role's column a name; from then on the column must be there.
+    /// Sets the name of a role's column. The column is then required.
     pub fn name(&mut self, role: Role, name: impl Into<String>) {
         self.named[role as usize] = Some(name.into());
         self.absent[role as usize] = false;
     }
 
-    /// Gives a role's column a second name, which is looked for where the first is not there.
+    /// Sets a second name for a role's column, which is used if the first is missing.
     pub(crate) fn name_else(&mut self, role: Role, name: &'static str) {
         self.others[role as usize] = Some(name);
     }
 
-    /// Says that no column has this role, whatever it is called.
+    /// Records that no column has this role, whatever it is called.
     pub fn leave_out(&mut self, role: Role) {
         if self.named[role as usize].is_none() {
             self.absent[role as usize] = true;
         }
     }
 
-    /// Whether somebody named it.
+    /// Whether the name of this role's column was set.
     pub fn is_named(&self, role: Role) -> bool {
         self.named[role as usize].is_some()
     }
 
-    /// The name to look for; `None` if the log has no such column.
+    /// The name of this role's column; `None` if the log has no such column.
     pub fn of(&self, role: Role) -> Option<&str> {
         match &self.named[role as usize] {
             Some(name) => Some(name),
@@ -190,7 +190,7 @@ impl Columns {
         }
     }
 
-    /// The names to look for, the likeliest first.
+    /// The possible names of this role's column, the likeliest first.
     pub fn names_of(&self, role: Role) -> impl Iterator<Item = &str> {
         let other = (role == Role::User && !self.is_named(role) && !self.absent[role as usize]).then_some("user_id");
         self.of(role).into_iter().chain(other).chain(self.others[role as usize])

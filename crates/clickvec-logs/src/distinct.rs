@@ -1,22 +1,23 @@
-//! How many different things there are, in bounded memory.
+//! Counting distinct values in bounded memory.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hashes that are kept. Beyond, the number is an estimate with a relative standard error of 1.2 / √(half of this).
+/// The number of hashes to keep. Above it, the count is an estimate with a relative standard error of 1.2 / √(KEPT /
+/// 2).
 const KEPT: usize = 1 << 16;
 
-/// Counts different hashes: exactly up to a bound, then from a sample, those whose first bits are 0 (Wegman's adaptive
-/// sampling; Flajolet, "On adaptive sampling", Computing 43, 1990).
+/// A counter of distinct hashes. It is exact up to a limit, and then counts a sample: the hashes whose first bits are
+/// 0 (Wegman's adaptive sampling; Flajolet, "On adaptive sampling", Computing 43, 1990).
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     kept: HashSet<u64, BuildHasherDefault<Itself>>,
-    /// How many of the first bits must be 0.
+    /// The number of first bits that must be 0.
     bits: u32,
 }
 
 impl Distinct {
-    /// Sees a hash, which must be well mixed.
+    /// Adds a hash, which must be well mixed.
     pub(crate) fn add(&mut self, hash: u64) {
         if hash.leading_zeros() < self.bits || !self.kept.insert(hash) || self.kept.len() <= KEPT {
             return;
@@ -26,7 +27,7 @@ impl Distinct {
         self.kept.retain(|hash| hash.leading_zeros() >= bits);
     }
 
-    /// How many there were.
+    /// The number of distinct hashes.
     pub(crate) fn count(&self) -> u64 {
         (self.kept.len() as u64) << self.bits
     }
@@ -37,7 +38,7 @@ impl Distinct {
     }
 }
 
-/// A hash is its own hash.
+/// A hasher for values that are hashes already.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Itself(u64);
 
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!((few.count(), few.is_exact()), (1000, true));
         let many = count(2_000_000);
         assert!(!many.is_exact());
-        // Four standard errors.
+        // Allow four standard errors.
         let error = (many.count() as f64 / 2e6 - 1.0).abs();
         assert!(error < 4.0 * 1.2 / ((KEPT / 2) as f64).sqrt(), "{error}");
     }

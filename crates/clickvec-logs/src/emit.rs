@@ -1,4 +1,4 @@
-//! From counts to the tables that are written.
+//! Writing tables from counts.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -13,35 +13,35 @@ use crate::paths::is_standard_output;
 use crate::report::{Count, Counts, Report};
 use crate::sample::{TitleSample, beside};
 
-/// The most words that a histogram tells apart.
+/// The largest number of words with a bar of its own in a histogram.
 const WORDS: u64 = 12;
 
-/// A title, what was seen of it, and its clicks.
+/// A title, its counts, and its clicks.
 type Clicked<'g> = (&'g [u8], &'g [Cell], u64);
 
-/// What stays, and where it goes.
+/// Which counts to write, and where.
 pub(crate) struct Emission<'a> {
     pub(crate) output: &'a Path,
     pub(crate) validation: Option<&'a Path>,
     pub(crate) min_count: u64,
-    /// `None`: any number of users.
+    /// The fewest users of a query; `None` if any number will do.
     pub(crate) min_users: Option<usize>,
-    /// The part of the queries that goes into the validation, whatever their rows say.
+    /// The share of queries that goes into the validation set, whatever the split of the rows.
     pub(crate) validation_part: Option<f64>,
-    /// Titles that were not clicked to put next to those of a query that validates.
+    /// The number of titles without a click to add to each query of the validation set.
     pub(crate) validation_titles: usize,
-    /// What a click at each position is worth; empty: no column of weights.
+    /// The weight of a click at each position; if empty, there is no column of weights.
     pub(crate) weights: &'a [f64],
 }
 
-/// Where a table goes.
+/// The destination of a table.
 enum Target<'w> {
     File(Box<Pending>),
     StandardOutput(BufWriter<&'w mut dyn Write>),
 }
 
 impl<'w> Target<'w> {
-    /// `standard_output` is taken by the one table that goes there.
+    /// A target for `path`. The table that goes to standard output takes `standard_output`.
     fn new(path: &Path, standard_output: &mut Option<&'w mut dyn Write>) -> Result<Target<'w>> {
         Ok(match is_standard_output(path).then(|| standard_output.take()).flatten() {
             Some(writer) => Target::StandardOutput(BufWriter::new(writer)),
@@ -68,7 +68,7 @@ impl<'w> Target<'w> {
 }
 
 impl Emission<'_> {
-    /// Writes the tables, both or none: both are whole and on disk before either gets its name.
+    /// Writes both tables or neither: both are complete and on disk before either gets its name.
     pub(crate) fn write(
         &self,
         gathered: &Gathered,
@@ -136,7 +136,7 @@ impl Emission<'_> {
                     put(path, target, &row)?;
                 }
                 if is_validation {
-                    // Also those that were clicked too seldom to be written, or in the other part of the log.
+                    // This includes titles whose clicks are too few to be written or are in the other part of the log.
                     let any = group.titles.iter().filter(|title| title.cells.iter().any(|cell| cell.clicks > 0));
                     let clicked: Vec<&[u8]> = any.map(|title| title.title.as_slice()).collect();
                     for title in beside(&sample, &group.query, &clicked, self.validation_titles) {
@@ -157,7 +157,7 @@ impl Emission<'_> {
         Ok(())
     }
 
-    /// Titles that are written, to choose from.
+    /// A sample of the titles that are written.
     fn sample(&self, gathered: &Gathered) -> Result<Vec<Vec<u8>>> {
         let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
         let mut sample = TitleSample::default();
@@ -170,7 +170,7 @@ impl Emission<'_> {
         Ok(sample.finish())
     }
 
-    /// The titles of a query that stay, in one part, if any do.
+    /// The titles of a query to be written in one part, if there are any.
     fn query<'g>(&self, group: &'g QueryGroup, part: u8, report: &mut Report) -> Option<Vec<Clicked<'g>>> {
         let clicked = group.titles.iter().map(|title| {
             let clicks = sum(title.cells.iter().filter(|cell| cell.part == part).map(|cell| cell.clicks));
@@ -203,7 +203,7 @@ impl Emission<'_> {
         Some(clicked)
     }
 
-    /// The mean of what the clicks of a pair are worth.
+    /// The mean weight of a pair's clicks.
     fn weight(&self, cells: &[Cell], part: u8, clicks: u64) -> f64 {
         let worth = |cell: &Cell| {
             let place = usize::from(cell.position).min(self.weights.len() - 1);
@@ -213,20 +213,20 @@ impl Emission<'_> {
     }
 }
 
-/// A sum that stays at the largest number there is.
+/// A sum that stops at the largest number instead of overflowing.
 fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-/// A query as models see it, its words, so that queries which are one to them fall on one side.
+/// The words of a query, as models see it. Queries with the same words go to the same side of a split.
 fn seen(query: &[u8]) -> Vec<u8> {
     let words = std::str::from_utf8(query).map(clickvec::internals::text::words).unwrap_or_default();
     if words.is_empty() { query.to_vec() } else { words.join(" ").into_bytes() }
 }
 
-/// Whether a query is among the part `share` of all queries that chance picks; it depends on nothing but the query.
+/// Whether a query belongs to a random share of all queries. This depends on the query alone.
 fn is_drawn(query: &[u8], share: f64) -> bool {
-    // 53 bits, as an f64 has them.
+    // An f64 holds 53 bits.
     let drawn = (xxhash_rust::xxh3::xxh3_64_with_seed(query, 0x76_616c) >> 11) as f64 / (1u64 << 53) as f64;
     drawn < share
 }
@@ -243,7 +243,7 @@ fn put(path: &Path, target: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     target.write_all(bytes).map_err(|source| Error::io(path, "write", source))
 }
 
-/// What became of everything.
+/// The error that says what happened to every row.
 fn nothing_left(report: &Report) -> Error {
     let left = &report.left_out;
     let mut reasons = vec![

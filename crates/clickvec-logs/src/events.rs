@@ -1,7 +1,7 @@
 //! Searches and clicks in the events of UBI, GA4 and Snowplow.
 //!
-//! There a click does not name its query: a search is an event of its own, and what joins them is an id (UBI) or the
-//! visit (GA4, Snowplow). What is read here are both, with what joins them as the key.
+//! In these logs a click does not name its query. A search is an event of its own, and an id (UBI) or the visit (GA4,
+//! Snowplow) connects the two. Both are read here, with the id or the visit as the key.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ const PRODUCTS: &str = "contexts_com_snowplowanalytics_snowplow_ecommerce_produc
 const ACTION: &str = "unstruct_event_com_snowplowanalytics_snowplow_ecommerce_snowplow_ecommerce_action_1";
 const SITE_SEARCH: &str = "unstruct_event_com_snowplowanalytics_snowplow_site_search_1";
 
-/// Whose events they are.
+/// The source of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extract {
     /// User Behavior Insights.
@@ -26,17 +26,18 @@ pub enum Extract {
     Snowplow,
 }
 
-/// A row that an event becomes.
+/// A row made from an event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
-    /// A query, which clicks refer to by its key.
+    /// Whether it is a query, which clicks refer to by its key.
     pub is_search: bool,
-    /// What it says. `clicked` is `click` where showings are events of their own, so that a click is no further one.
+    /// The fields. `clicked` is `click` if showings are events of their own; then a click does not count as another
+    /// showing.
     pub fields: Vec<(Role, String)>,
 }
 
 impl Extract {
-    /// What its rows have.
+    /// The roles of the rows.
     pub fn roles(self) -> &'static [Role] {
         &[
             Role::Query,
@@ -51,12 +52,12 @@ impl Extract {
         ]
     }
 
-    /// Whether a click belongs to the last search before it, and not just to one of its key.
+    /// Whether a click belongs to the last search before it, rather than to any search with its key.
     pub fn is_by_time(self) -> bool {
         self != Extract::Ubi
     }
 
-    /// Appends the rows of one event. An event that is neither search, nor click, nor showing has none.
+    /// Appends the rows of an event. There are none unless it is a search, a click or a showing.
     pub fn read(self, event: &Value, rows: &mut VecDeque<Draft>) {
         match self {
             Extract::Ubi => ubi(event, rows),
@@ -84,10 +85,10 @@ impl Draft {
     }
 }
 
-/// A document of `ubi_queries` or `ubi_events`, bare or as a dump wraps it, in `_source`.
+/// Reads a document of `ubi_queries` or `ubi_events`, either bare or in the `_source` of a dump.
 fn ubi(event: &Value, rows: &mut VecDeque<Draft>) {
     let event = event.get("_source").filter(|source| source.is_object()).unwrap_or(event);
-    // Who logs in gets a user_id on the way, and is one person still.
+    // A person who logs in half-way gets a user_id and is still the same person.
     let user = known(event.get("client_id")).or(event.get("user_id"));
     let common = |draft: Draft| {
         draft
@@ -117,7 +118,7 @@ fn ubi(event: &Value, rows: &mut VecDeque<Draft>) {
     );
 }
 
-/// A row of a table `events_YYYYMMDD`.
+/// Reads a row of a table `events_YYYYMMDD`.
 fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
     let parameter = |name: &str| {
         let parameters = event.get("event_params")?.as_array()?;
@@ -127,7 +128,7 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
     };
     let user = known(event.get("user_pseudo_id"));
     let session = set(parameter("ga_session_id"));
-    // A session's number is only the user's own: those of nobody would be one visit of many people.
+    // Session numbers are unique only for a user. Without a user, one number would stand for visits of many people.
     let key = match (user.and_then(scalar), session.and_then(scalar)) {
         (Some(user), Some(session)) => format!("{user}\u{1f}{session}"),
         _ => return,
@@ -161,14 +162,14 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
     }
 }
 
-/// A value that says something: BigQuery has `(not set)` for what is not there.
+/// The value, unless it means "missing": BigQuery writes `(not set)`.
 fn set(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| {
         scalar(value).is_some_and(|text| !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "(not set)"))
     })
 }
 
-/// Somebody's id, if it is one.
+/// The id, if it identifies somebody.
 fn known(id: Option<&Value>) -> Option<&Value> {
     id.filter(|id| scalar(id).is_some_and(|text| user(&text).is_some()))
 }
@@ -177,7 +178,7 @@ fn is_index(value: &Value) -> bool {
     scalar(value).is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// An enriched event as its analytics SDKs write it in JSON, or as a row of the warehouse.
+/// Reads an enriched event, either as JSON of the analytics SDKs or as a row of the warehouse.
 fn snowplow(event: &Value, rows: &mut VecDeque<Draft>) {
     let either = |first: &str, second: &str| event.get(first).filter(|value| !value.is_null()).or(event.get(second));
     let session = event.get("domain_sessionid");
@@ -208,7 +209,7 @@ fn snowplow(event: &Value, rows: &mut VecDeque<Draft>) {
     }
 }
 
-/// The value of a key that names a schema with its major version. BigQuery's older loader appends `_0_0` and the like.
+/// The value whose key names a schema with its major version. BigQuery's older loader appends `_0_0` and the like.
 fn entity_of<'a>(event: &'a Value, name: &str) -> Option<&'a Value> {
     if let Some(value) = event.get(name) {
         return Some(value).filter(|value| !value.is_null());

@@ -1,4 +1,4 @@
-//! Queries that clicks refer to by an id or by the visit.
+//! Finding the query of a click by an id or by the visit.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const SEARCH_BYTES: usize = 80;
 
 /// Searches by key.
 pub(crate) struct Searches {
-    /// When and what, in the order of the log; in order of time once [`Searches::sort`] was called.
+    /// Time and query for each key, in the order of the log; ordered by time after [`Searches::sort`].
     by_key: HashMap<Box<str>, Vec<(Time, Box<str>)>>,
     bytes: usize,
     budget: usize,
@@ -22,12 +22,12 @@ pub(crate) struct Searches {
 }
 
 impl Searches {
-    /// None yet, in at most `budget` bytes. `by_time`: a click belongs to the last search before it.
+    /// An empty collection of at most `budget` bytes. With `by_time`, a click belongs to the last search before it.
     pub(crate) fn new(budget: usize, by_time: bool) -> Searches {
         Searches { by_key: HashMap::new(), bytes: 0, budget, by_time }
     }
 
-    /// Remembers a search. `path` is for messages.
+    /// Adds a search. `path` is for messages.
     pub(crate) fn add(&mut self, path: &Path, key: &str, time: Option<Time>, query: &str) -> Result<()> {
         self.bytes += key.len() + query.len() + SEARCH_BYTES;
         if self.bytes > self.budget {
@@ -41,12 +41,12 @@ impl Searches {
         Ok(())
     }
 
-    /// To be called when all are there.
+    /// Sorts the searches; call it after the last one was added.
     pub(crate) fn sort(&mut self) {
         self.by_key.values_mut().for_each(|searches| searches.sort_by_key(|&(time, _)| time));
     }
 
-    /// The query that a click with this key at this time followed.
+    /// The query before a click with this key at this time.
     pub(crate) fn find(&self, key: &str, time: Option<Time>) -> Option<&str> {
         let searches = self.by_key.get(key)?;
         if !self.by_time {

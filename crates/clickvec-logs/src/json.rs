@@ -1,8 +1,8 @@
-//! Values of JSON as fields of a row.
+//! JSON values as fields of a row.
 
 use serde_json::Value;
 
-/// The value at a key, or at a path of keys and places between dots.
+/// The value at a key, or at a path of keys and indices separated by dots.
 pub(crate) fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     if let Some(found) = value.get(path) {
         return Some(found);
@@ -18,7 +18,7 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
-        // The words of a query, one by one.
+        // A query as a list of words.
         Value::Array(items) => Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(" ")),
         other => Some(other.to_string()),
     }

@@ -1,10 +1,10 @@
-//! What paths mean: standard input and output, pipes and devices.
+//! Special paths: standard input and output, pipes and devices.
 
 use std::path::Path;
 
 use clickvec::internals::files::Found;
 
-/// What a message calls a file.
+/// The name of a file in messages.
 pub(crate) fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { clickvec::internals::error::shown(path) }
 }
@@ -19,7 +19,7 @@ pub(crate) fn is_special(output: &Path) -> bool {
     is_standard_output(output) || Found::is_special(output)
 }
 
-/// Whether a path is standard output. The file that it may be redirected to is written on, and never replaced.
+/// Whether a path is standard output. If that is redirected to a file, the file is written to and never replaced.
 pub fn is_standard_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }

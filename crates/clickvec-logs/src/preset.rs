@@ -1,11 +1,11 @@
-//! Logs whose form is public: what their columns are called. docs/reference/prepare.md says where each was looked up.
+//! Logs in public formats, with the names of their columns. docs/reference/prepare.md gives the sources.
 
 use crate::columns::{Columns, Role};
 use crate::error::Asked;
 use crate::events::Extract;
 use crate::table::{Format, Options};
 
-/// A log of a known form.
+/// A log in a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
     /// User Behavior Insights 1.3.0, as OpenSearch keeps it in `ubi_queries` and `ubi_events`.
@@ -24,7 +24,7 @@ pub enum Preset {
     Aol,
 }
 
-/// All of them.
+/// All presets.
 pub const ALL: [Preset; 7] = [
     Preset::Ubi,
     Preset::Ga4,
@@ -36,7 +36,7 @@ pub const ALL: [Preset; 7] = [
 ];
 
 impl Preset {
-    /// As `--preset` has it.
+    /// The name in `--preset`.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Ubi => "ubi",
@@ -49,11 +49,11 @@ impl Preset {
         }
     }
 
-    /// Fills in how the log is read; what was named already stays.
+    /// Fills in how the log is read, except for columns that have been named.
     ///
     /// # Errors
     ///
-    /// [`Asked::PresetFormat`] if another format was asked for, [`Asked::PresetHeader`] if a header was.
+    /// [`Asked::PresetFormat`] if another format was requested, [`Asked::PresetHeader`] if a header was given.
     pub fn log(self, options: &mut Options) -> Result<(), Asked> {
         if options.header.is_some() && self != Preset::Aol {
             return Err(Asked::PresetHeader { preset: self.name() });
@@ -100,7 +100,7 @@ impl Preset {
         Ok(())
     }
 
-    /// How the table of titles that belongs to it is read; `None`: like any other.
+    /// How its table of titles is read; `None`: like any other.
     pub fn titles(self) -> Option<Options> {
         let header: &[&str] = match self {
             Preset::MsmarcoPassage => &["id", "title"],
@@ -110,7 +110,7 @@ impl Preset {
         Some(headerless(header))
     }
 
-    /// How the table of queries that belongs to it is read, if its log has only their ids.
+    /// How its table of queries is read, if the log has only their ids.
     pub fn queries(self) -> Option<Options> {
         match self {
             Preset::MsmarcoPassage | Preset::MsmarcoDocument => Some(headerless(&["query_id", "query"])),
@@ -129,7 +129,7 @@ fn events_of(options: &mut Options, extract: Extract) -> Result<(), Asked> {
     Ok(())
 }
 
-/// Names the columns that have no other name yet; the rest are not there.
+/// Names the columns that have no name yet, and leaves out all others.
 fn name_all(columns: &mut Columns, names: &[(Role, &str)]) {
     for &(role, name) in names {
         if !columns.is_named(role) {

@@ -1,4 +1,4 @@
-//! What was found in a log, in numbers.
+//! The figures of a log.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,17 +10,17 @@ use crate::error::{Error, Result, RowFault};
 use crate::paths::named;
 use crate::privacy::Removed;
 
-/// How many broken rows are shown.
+/// The number of broken rows to show.
 pub const SHOWN_BROKEN: usize = 5;
 
-/// Everything that people ask of a log, and what became of each of its rows. It has no query and no title in it.
+/// The figures of a log, and what became of each of its rows. No query or title is in it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// What was read, file by file.
+    /// The files that were read.
     pub files: Vec<FileReport>,
-    /// What was read of tables next to the logs: of titles, of queries.
+    /// The tables that were read next to the logs: titles, queries.
     pub side_tables: Vec<SideTable>,
-    /// Columns whose names say that they may hold who asked, in a log in which nothing else does.
+    /// Columns that seem to identify users, if no column is used for that.
     pub looks_like_user: Vec<String>,
     /// Rows of all files, broken ones included.
     pub rows: u64,
@@ -28,81 +28,81 @@ pub struct Report {
     pub broken: u64,
     /// Broken rows by what is wrong with them.
     pub broken_by_kind: BTreeMap<&'static str, u64>,
-    /// The first of them.
+    /// The first broken rows.
     pub first_broken: Vec<BrokenRow>,
-    /// Rows that are whole and yet no click.
+    /// Valid rows that are not clicks.
     pub left_out: LeftOut,
-    /// What was cut out of queries.
+    /// What was removed from queries.
     pub personal: Removed,
-    /// Rows that are a search, to which clicks refer.
+    /// Rows that are a search, which clicks refer to.
     pub searches: u64,
     /// Clicks that were counted.
     pub clicks: u64,
-    /// Different users; `None` if the log has none.
+    /// Distinct users; `None` if the log has none.
     pub users: Option<Count>,
-    /// Users who asked too much to be persons; `None` if they were not looked for.
+    /// Users with too many queries to be people; `None` if robots were not looked for.
     pub robots: Option<u64>,
-    /// Different items; `None` if the log has none.
+    /// Distinct items; `None` if the log has none.
     pub items: Option<Count>,
-    /// Different items without a title.
+    /// Distinct items without a title.
     pub items_without_title: Option<Count>,
-    /// Titles of items that were read.
+    /// The number of titles read for items.
     pub titles_read: Option<u64>,
-    /// The day of the first row, and of the last.
+    /// The day of the first row and of the last.
     pub days: Option<(String, String)>,
-    /// A query stays if as many users clicked for it; `None`: any does.
+    /// The fewest users of a query that stays; `None` if any number will do.
     pub min_users: Option<usize>,
-    /// Queries, pairs and clicks left out since too few users asked.
+    /// Queries, pairs and clicks left out because too few users clicked.
     pub too_few_users: Counts,
-    /// A pair stays if it was clicked as often.
+    /// The fewest clicks of a pair that stays.
     pub min_count: u64,
-    /// Pairs and clicks left out since they are too few; `queries` counts those that lost all.
+    /// Pairs and clicks left out because the pair has too few clicks; `queries` counts those with no pair left.
     pub too_few_clicks: Counts,
-    /// What was written to train on.
+    /// What was written for training.
     pub training: Counts,
-    /// What was written to validate with.
+    /// What was written for validation.
     pub validation: Option<Counts>,
-    /// Different titles written.
+    /// Distinct titles written.
     pub titles: Count,
-    /// Clicks of a written query.
+    /// Clicks for each written query.
     pub clicks_per_query: Histogram,
-    /// Words of a written query.
+    /// Words in each written query.
     pub query_words: Histogram,
-    /// Words of a title of a written pair.
+    /// Words in the title of each written pair.
     pub title_words: Histogram,
-    /// How often a place of the list is looked at.
+    /// How often each position is looked at.
     pub positions: Option<PositionReport>,
-    /// How often memory was full.
+    /// The number of times memory was full.
     pub spills: usize,
 }
 
-/// What was read of one file.
+/// The figures of one file.
 #[derive(Debug, Clone, Serialize)]
 pub struct FileReport {
-    /// Its name.
+    /// The file's name.
     pub path: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Broken ones among them.
+    /// The number of broken rows.
     pub broken: u64,
 }
 
-/// What was read of a table next to the logs.
+/// The figures of a table next to the logs.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideTable {
-    /// Its name.
+    /// The file's name.
     pub path: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Broken ones among them.
+    /// The number of broken rows.
     pub broken: u64,
-    /// The first of them.
+    /// The first broken rows.
     pub first_broken: Vec<BrokenRow>,
-    /// Rows without an id or without a text, which say nothing.
+    /// Rows without an id or a text, which say nothing.
     pub empty: u64,
-    /// Rows whose id an earlier row has: the first counts.
+    /// Rows with the id of an earlier row, which is the one that counts.
     pub repeated: u64,
-    /// Those of them whose text is another one.
+    /// Repeated rows with a different text.
     pub contradicting: u64,
 }
 
@@ -128,13 +128,13 @@ impl SideTable {
         }
     }
 
-    /// That no more rows are broken than may be.
+    /// Checks that no more rows are broken than allowed.
     pub(crate) fn judge(&self, max_bad: f64) -> Result<()> {
         judge(self.rows, self.broken, &self.first_broken, max_bad, false)
     }
 }
 
-/// That no more rows are broken than the part `max_bad` of all. `is_early`: more rows may follow.
+/// Checks that at most the share `max_bad` of all rows is broken. `is_early`: more rows may follow.
 pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad: f64, is_early: bool) -> Result<()> {
     if broken as f64 <= max_bad * rows as f64 {
         return Ok(());
@@ -149,7 +149,7 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
     Err(Error::TooManyBroken { broken, rows, allowed: 100.0 * max_bad, is_early, first })
 }
 
-/// A row that was left out since it is broken.
+/// A row that was left out because it is broken.
 #[derive(Debug, Clone, Serialize)]
 pub struct BrokenRow {
     /// The file.
@@ -160,16 +160,16 @@ pub struct BrokenRow {
     pub reason: String,
 }
 
-/// Rows by why they were left out though they are whole.
+/// Valid rows that were left out, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Shown, not clicked (and positions were not asked for).
+    /// Shown and not clicked, and positions are not needed.
     pub not_clicked: u64,
-    /// The header again.
+    /// A repeated header.
     pub headers: u64,
-    /// Of a robot.
+    /// The user is a robot.
     pub robots: u64,
-    /// No query, or one without letter or digit.
+    /// No query, or one without letters and digits.
     pub without_query: u64,
     /// The query was nothing but an address or a number.
     pub only_personal: u64,
@@ -181,68 +181,68 @@ pub struct LeftOut {
     pub without_title: u64,
     /// A count of 0.
     pub count_zero: u64,
-    /// Of a preset's log, no event that is known.
+    /// An event that the preset does not know.
     pub other_events: u64,
 }
 
-/// Different things.
+/// The number of distinct values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// How many.
+    /// The number.
     pub count: u64,
-    /// Whether this is exact; beyond 65,536 it is an estimate, 0.7 % off or so.
+    /// Whether the number is exact. Above 65,536 it is an estimate with an error of about 0.7 %.
     pub exact: bool,
 }
 
-/// Queries, pairs and clicks.
+/// Numbers of queries, pairs and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Different queries.
+    /// Distinct queries.
     pub queries: u64,
-    /// Different pairs of query and title.
+    /// Distinct pairs of query and title.
     pub pairs: u64,
     /// Clicks.
     pub clicks: u64,
 }
 
-/// How often each place of the list is looked at.
+/// How often each position is looked at.
 #[derive(Debug, Clone, Serialize)]
 pub struct PositionReport {
-    /// By place.
+    /// The positions.
     pub positions: Vec<Position>,
-    /// The place that others are compared with: the first, if the log can compare it.
+    /// The position that others are compared with: the first, if the log allows.
     pub reference: usize,
-    /// The most that a click weighs for its place's being looked at seldom.
+    /// The upper limit of a click's weight for being at a position that is seldom looked at.
     pub clip: f64,
-    /// The power of `attraction` that it weighs besides.
+    /// The power of `attraction` that also multiplies the weight.
     pub trust: f64,
-    /// Rounds until the estimate stood.
+    /// Iterations until the estimate converged.
     pub iterations: usize,
 }
 
-/// One place of the list.
+/// One position in the list of results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Position {
-    /// The place.
+    /// The position.
     pub position: usize,
     /// Titles shown there.
     pub shown: u64,
     /// Clicks there.
     pub clicks: u64,
-    /// How often it is looked at, as a part of how often the reference is; `None` if the log cannot say.
+    /// How often the position is looked at, relative to the reference; `None` if the log cannot say.
     pub examination: Option<f64>,
-    /// The standard error of that.
+    /// The standard error of `examination`.
     pub standard_error: Option<f64>,
-    /// How often its titles are clicked when looked at, as a part of how often the reference's are.
+    /// How often its titles are clicked when looked at, relative to the reference.
     pub attraction: Option<f64>,
-    /// What a click there is worth.
+    /// The weight of a click there.
     pub weight: f64,
 }
 
-/// How many things are of which size.
+/// A histogram of sizes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Histogram {
-    /// `1`, `2`, `3–4` …, and how many.
+    /// The bars, for sizes 1, 2, 3–4, and so on.
     pub bars: Vec<Bar>,
 }
 
@@ -253,12 +253,12 @@ pub struct Bar {
     pub from: u64,
     /// The largest.
     pub to: u64,
-    /// How many things.
+    /// The number of things.
     pub count: u64,
 }
 
 impl Histogram {
-    /// Counts a size in bars that double: 1, 2, 3–4, 5–8 …
+    /// Counts a size in bars that double: 1, 2, 3–4, 5–8, and so on.
     pub(crate) fn add_doubling(&mut self, size: u64) {
         let place = match size {
             0 | 1 => 0,
@@ -271,7 +271,7 @@ impl Histogram {
         self.add(place, bounds);
     }
 
-    /// Counts a size in bars of one, from 1 to `last`, the last being for all that are larger.
+    /// Counts a size in bars of one, from 1 to `last`; the last bar also counts all larger sizes.
     pub(crate) fn add_single(&mut self, size: u64, last: u64) {
         let size = size.clamp(1, last);
         self.add(size as usize - 1, |place| {
@@ -296,7 +296,7 @@ impl From<&Distinct> for Count {
 }
 
 impl LeftOut {
-    /// Adds what another counted.
+    /// Adds the counts of another.
     pub(crate) fn add(&mut self, other: LeftOut) {
         let LeftOut {
             not_clicked,
@@ -322,7 +322,7 @@ impl LeftOut {
         self.other_events += other_events;
     }
 
-    /// All of them.
+    /// The sum over all reasons.
     pub fn total(&self) -> u64 {
         let LeftOut {
             not_clicked,

@@ -1,7 +1,7 @@
-//! Who asks too much to be a person.
+//! Finding users with too many queries to be people.
 //!
-//! A query counts once for a user however many rows it has, if they follow each other: rows of one result list have the
-//! same query and time (or visit). Counts are by user and day, in memory as far as it is allowed, beyond in unnamed files.
+//! Consecutive rows of a user with the same query count as one, since the rows of a list of results have the same
+//! query and time (or visit). Counts are by user and day, in memory as far as it suffices, then in unnamed files.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -14,29 +14,29 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::distinct::Itself;
 use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 
-/// Files that counts are divided into when memory is full.
+/// The number of files that counts are divided into when memory is full.
 const PARTITIONS: usize = 64;
-/// Bytes that an entry takes with its share of free places.
+/// The bytes that an entry takes, with its share of free slots.
 const ENTRY_BYTES: usize = 64;
-/// Rows that are counted at once: their places in memory are fetched side by side then, not one after the other.
+/// The number of rows that are counted at once, so that their cache misses overlap.
 const AT_ONCE: usize = 512;
-/// Bytes of a count in a file.
+/// The bytes of a count in a file.
 const RECORD_BYTES: u64 = 48;
-/// The day of a count over the whole log.
+/// The day of a count that covers the whole log.
 const WHOLE_LOG: i64 = i64::MIN;
-/// The day of rows that do not say when, in a log in which others do: who leaves the time out is no way around the limit.
+/// The day of rows without a time, if other rows have one: leaving the time out must not avoid the limit.
 const UNDATED: i64 = i64::MAX;
 
-/// How many queries a person asks at most.
+/// The most queries that a person makes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// In one day; `None`: any number.
+    /// The limit for a day; `None` if there is none.
     pub day: Option<u64>,
-    /// In the whole log; `None`: any number.
+    /// The limit for the whole log; `None` if there is none.
     pub log: Option<u64>,
 }
 
-/// Counts the queries of each user.
+/// The number of queries of each user.
 pub(crate) struct UserCounts {
     limits: Limits,
     counts: Map,
@@ -49,7 +49,7 @@ pub(crate) struct UserCounts {
 
 type Map = HashMap<u64, Entry, BuildHasherDefault<Itself>>;
 
-/// Users by the hash of their name.
+/// Users by hash.
 pub(crate) type Robots = HashSet<u64, BuildHasherDefault<Itself>>;
 
 #[derive(Clone, Copy)]
@@ -62,14 +62,14 @@ struct Entry {
 }
 
 impl UserCounts {
-    /// Counts within `budget` bytes.
+    /// Empty counts of at most `budget` bytes.
     pub(crate) fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
         let (rows, folder) = (Vec::with_capacity(AT_ONCE), folder.to_owned());
         UserCounts { limits, counts: Map::default(), rows, budget, folder, partitions: Vec::new() }
     }
 
-    /// Counts a row: `query` is a hash of the query and of when or in which visit it was asked. All rows of a user without a
-    /// day count as those of one day.
+    /// Counts a row. `query` is a hash of the query and its time or visit. All rows of a user without a day count as
+    /// one day.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl UserCounts {
         }
     }
 
-    /// Those over a limit.
+    /// The users over a limit.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl UserCounts {
                 file.read_exact(bytes.as_flattened_mut())?;
                 let [key, user, first, last, queries, is_day] = bytes.map(u64::from_le_bytes);
                 let next = Entry { user, first, last, queries: queries as u32, is_day: is_day != 0 };
-                // Counts of one user and day come in the order of the log.
+                // Counts of the same user and day are in the order of the log.
                 let joined = |entry: &mut Entry| {
                     let again = u32::from(entry.last == next.first);
                     entry.queries = entry.queries.saturating_add(next.queries - again);
@@ -168,34 +168,34 @@ impl UserCounts {
     }
 }
 
-/// Counts that users share, to find those who may ask more than a limit: nobody who does is missed.
+/// Counters that users share, to find all users who may exceed a limit.
 pub(crate) struct SharedCounts {
-    /// In the upper bits which user and query came last, in the lower ones the number of queries.
+    /// The last user and query in the upper bits, the number of queries in the lower bits.
     counts: Vec<u64>,
     /// Rows that are not counted yet: user, query.
     rows: Vec<(u64, u64)>,
 }
 
-/// Who may ask more than a limit. The more users there are, the more of them are suspected for nothing.
+/// Users who may exceed a limit. The more users there are, the more of them are suspected wrongly.
 pub(crate) struct Suspects {
-    /// A bit for each count.
+    /// One bit for each counter.
     bits: Vec<u64>,
 }
 
-/// Bits of a number of queries that users share; it stays at the largest number.
+/// The bits of a counter's number of queries, which stops at its largest value.
 const COUNT_BITS: u32 = 24;
 const MOST_QUERIES: u64 = (1 << COUNT_BITS) - 1;
-/// Counts that users share, if memory allows: they leave room for other things in the processor's caches.
+/// The largest number of counters, if memory allows. It leaves room in the processor's caches.
 const MOST_SHARED: usize = 1 << 20;
 
 impl SharedCounts {
-    /// Counts within `budget` bytes, or 64 counts.
+    /// Counters of at most `budget` bytes, but no fewer than 64.
     pub(crate) fn new(budget: usize) -> SharedCounts {
         let counts = (budget / size_of::<u64>() + 1).next_power_of_two() / 2;
         SharedCounts { counts: vec![0; counts.clamp(64, MOST_SHARED)], rows: Vec::with_capacity(AT_ONCE) }
     }
 
-    /// Counts a row as [`UserCounts::add`] does.
+    /// Counts a row like [`UserCounts::add`].
     #[inline]
     pub(crate) fn add(&mut self, user: u64, query: u64) {
         self.rows.push((user, query));
@@ -215,7 +215,7 @@ impl SharedCounts {
         }
     }
 
-    /// Those who may be over a limit; `None` if nobody is.
+    /// Users who may be over a limit; `None` if nobody is.
     pub(crate) fn over(mut self, limit: u64) -> Option<Suspects> {
         self.count_rows();
         let limit = limit.min(MOST_QUERIES - 1);
@@ -257,8 +257,8 @@ mod tests {
         let mut users = UserCounts::new(limits, budget, folder.path());
         for round in 0..200 {
             for user in 0..50 {
-                // User u asks a new query in every round below 4 u, on two days in turn; each has two rows, between
-                // which others have theirs.
+                // User u asks a new query in every round below 4 u, alternating between two days. Each query has two
+                // rows, with rows of other users between them.
                 let rounds = |user: u64| round < 4 * user;
                 for user in [user, user ^ 1].into_iter().filter(|&user| rounds(user)) {
                     users.add(user, Some(round as i64 % 2), round).unwrap();
@@ -275,7 +275,7 @@ mod tests {
         for budget in [8, 4_096, 1 << 20] {
             assert!(SharedCounts::new(budget).over(0).is_none());
             let mut counts = SharedCounts::new(budget);
-            // User u asks u queries in two rows each, which follow each other.
+            // User u asks u queries in two consecutive rows each.
             for round in 0..40 {
                 for user in (0..40).filter(|&user| round < u64::from(user)) {
                     (0..2).for_each(|_| counts.add(xxh3_64(&[user]), round));
@@ -284,7 +284,7 @@ mod tests {
             let suspects = counts.over(20).unwrap();
             let found: Vec<u8> = (0..40).filter(|&user| suspects.contains(xxh3_64(&[user]))).collect();
             assert!((21..40).all(|user| found.contains(&user)), "{found:?}");
-            // With so many counts as there are at last, forty users share none.
+            // With this many counters, no two of the forty users share one.
             assert_eq!(found.len() == 19, budget == 1 << 20, "{found:?}");
         }
     }

@@ -1,25 +1,25 @@
-//! Titles that are next to the clicked ones of a query that validates.
+//! Titles without a click for the queries of a validation set.
 
 use std::collections::BTreeMap;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Titles that are kept to choose from.
+/// The number of titles to keep and choose from.
 const KEPT: usize = 4_096;
-/// Bytes of them.
+/// The bytes they may take.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// A sample of different titles: those whose hashes are smallest, so that it depends on nothing but the titles.
+/// A sample of distinct titles: those with the smallest hashes, so that it depends on nothing but the titles.
 #[derive(Debug, Default)]
 pub(crate) struct TitleSample {
     kept: BTreeMap<u64, Vec<u8>>,
     bytes: usize,
-    /// Only smaller hashes are kept, once some had to go.
+    /// The limit below which hashes are kept, once some had to go.
     below: Option<u64>,
 }
 
 impl TitleSample {
-    /// Sees a title.
+    /// Offers a title.
     pub(crate) fn add(&mut self, title: &[u8]) {
         let hash = xxh3_64(title);
         if self.below.is_some_and(|below| hash >= below) || self.kept.contains_key(&hash) {
@@ -40,11 +40,11 @@ impl TitleSample {
     }
 }
 
-/// `count` different titles of a sample that are none of those clicked for a query, or as many as there are; they depend
-/// on the query and the sample alone.
+/// `count` distinct titles of a sample that were not clicked for a query, or as many as there are. They depend only on
+/// the query and the sample.
 pub(crate) fn beside<'s>(sample: &'s [Vec<u8>], query: &[u8], clicked: &[&[u8]], count: usize) -> Vec<&'s [u8]> {
     let mut chosen: Vec<&[u8]> = Vec::new();
-    // Enough draws to find all that are wanted, unless the sample is hardly larger.
+    // Enough draws to find all of them, unless the sample is hardly larger than `count`.
     for draw in 0..8 * count as u64 {
         if chosen.len() == count || sample.is_empty() {
             break;

@@ -1,15 +1,15 @@
-//! Queries and titles as one line of a table can hold them.
+//! Cleaning queries and titles so that they fit on one line of a table.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
-/// Writes `text` into `out` with each run of white space and control characters as one space, none at the ends;
-/// lower-cased if `lower`.
+/// Writes `text` to `out` with a single space for each run of white space and control characters, and none at the
+/// ends; in lower case if `lower`.
 ///
-/// A table's field can contain neither tab nor line end; and a query with two spaces is the query with one.
+/// A field of a table can contain neither a tab nor a line end, and a query with two spaces is the same as with one.
 pub fn clean(text: &str, lower: bool, out: &mut String) {
     out.clear();
-    // Nearly all queries need nothing but a copy.
+    // Nearly all queries only need to be copied.
     if is_clean(text.as_bytes()) {
         out.push_str(text);
         if lower {
@@ -30,8 +30,7 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
     }
 }
 
-/// Whether a text is printable ASCII with single spaces inside. It is looked at as a whole, which compilers do for many
-/// bytes at once.
+/// Whether a text is printable ASCII with single spaces inside. The loop has no early exit, so compilers vectorise it.
 fn is_clean(text: &[u8]) -> bool {
     let [first, rest @ ..] = text else { return true };
     let printable = text.iter().fold(true, |all, byte| all & (b' '..=b'~').contains(byte));
@@ -39,9 +38,9 @@ fn is_clean(text: &[u8]) -> bool {
     printable && !doubled && *first != b' ' && text.last() != Some(&b' ')
 }
 
-/// Writes a query into `out` as models see it, as far as that shows no difference to people: NFKC, without characters of
-/// the category Cf (zero-width ones, soft hyphens, direction marks) and variation selectors, every dash a hyphen, then
-/// [`clean`]; lower-cased if `lower`.
+/// Writes a query to `out` as models see it, as far as people see no difference: NFKC, without characters of category
+/// Cf (zero-width characters, soft hyphens, direction marks) and variation selectors, every dash a hyphen, then
+/// [`clean`]; in lower case if `lower`.
 pub fn clean_query(text: &str, lower: bool, out: &mut String) {
     if text.is_ascii() {
         return clean(text, lower, out);
@@ -59,10 +58,10 @@ pub fn clean_query(text: &str, lower: bool, out: &mut String) {
     };
     let mut normal: String = text.nfkc().filter_map(seen).collect();
     if lower {
-        // Σ has two lower-case forms; people type either.
+        // Σ has two lower-case forms, and people type either.
         normal = normal.to_lowercase().replace('ς', "σ");
     }
-    // What was dropped, and lower case (İ is i and a mark then), can undo the normal form.
+    // Dropping characters and lower-casing (İ becomes i and a mark) can undo the normal form.
     let normal: String = normal.nfkc().collect();
     clean(&normal, false, out);
 }

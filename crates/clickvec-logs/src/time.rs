@@ -1,4 +1,4 @@
-//! Times, as logs write them.
+//! Times as logs write them.
 
 use jiff::civil;
 
@@ -6,7 +6,7 @@ use jiff::civil;
 const SECOND: i64 = 1_000_000;
 /// Seconds in a day.
 const DAY: i64 = 86_400;
-/// 2200-01-01 in seconds: a larger number of seconds is one of a smaller unit.
+/// 2200-01-01 in seconds. A larger number is in a smaller unit.
 const LATEST: i64 = 7_258_118_400;
 
 /// Microseconds since 1970-01-01 UTC.
@@ -14,9 +14,9 @@ const LATEST: i64 = 7_258_118_400;
 pub struct Time(pub i64);
 
 impl Time {
-    /// Reads a time: a date, a date and a time of day with or without an offset (UTC if without), or seconds (with or
-    /// without a fraction), milli-, micro- or nanoseconds since 1970, told apart by their size; 8, 12 and 14 digits are
-    /// `20240517`, `202405170830` and `20240517083000`.
+    /// Parses a time: a date; a date and a time of day, with or without an offset (UTC if without); seconds, with or
+    /// without a fraction, or milli-, micro- or nanoseconds since 1970, told apart by their size. Numbers of 8, 12 and
+    /// 14 digits are dates such as `20240517`, `202405170830` and `20240517083000`.
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
         if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
@@ -39,18 +39,18 @@ impl Time {
         of(time)
     }
 
-    /// Whether a text is a bare number too small to be a time that somebody means, as the year `2024` alone.
+    /// Whether a text is a bare number too small to be meant as a time, such as the year `2024` alone.
     pub fn is_small_number(text: &str) -> bool {
         let text = text.trim();
         text.len() != 8 && text.parse::<f64>().is_ok_and(|number| number.abs() < 1e8)
     }
 
-    /// Days since 1970-01-01 UTC.
+    /// The number of days since 1970-01-01 UTC.
     pub fn day(self) -> i64 {
         self.0.div_euclid(DAY * SECOND)
     }
 
-    /// `2024-05-17`; for years beyond 9999 the number of microseconds.
+    /// The date as `2024-05-17`; for years after 9999 the number of microseconds.
     pub fn date(self) -> String {
         match jiff::Timestamp::from_microsecond(self.0) {
             Ok(time) => time.to_string().chars().take(10).collect(),
@@ -59,8 +59,8 @@ impl Time {
     }
 }
 
-/// `2024-05-17`, `2024-05-17 08:30:00` and the same with a `Z`, which most logs have: several times as fast as the general
-/// way.
+/// Parses `2024-05-17`, `2024-05-17 08:30:00` and the same with a `Z`, which most logs have. Several times as fast as
+/// the general parser.
 fn plain(text: &str) -> Option<Time> {
     let bytes = text.as_bytes();
     let bytes = if bytes.len() == 20 { bytes.strip_suffix(b"Z")? } else { bytes };
@@ -87,7 +87,7 @@ fn plain(text: &str) -> Option<Time> {
     if !(1..=12).contains(&month) || day < 1 || day > lengths[month as usize - 1] {
         return None;
     }
-    // Years begin in March, so that the leap day is the last.
+    // Let years begin in March, so that the leap day is the last day.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days =
         y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 1 - 719_468;
@@ -113,7 +113,7 @@ fn number(text: &str) -> Option<Time> {
         let year: i16 = text[..4].parse().ok()?;
         return of(civil::DateTime::new(year, two(4)?, two(6)?, two(8)?, two(10)?, two(12)?, 0).ok()?);
     }
-    // Seconds, milliseconds, microseconds: microseconds each.
+    // Seconds, milliseconds and microseconds, all converted to microseconds.
     for (unit, per_second) in [(SECOND, 1), (1_000, 1_000), (1, SECOND)] {
         if number / per_second < LATEST {
             return Some(Time(number * unit));

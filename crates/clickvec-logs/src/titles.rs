@@ -1,4 +1,4 @@
-//! What items are called.
+//! Titles of items.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,20 @@ const BEIR_ID: &str = "_id";
 /// Titles by item.
 pub(crate) struct Titles {
     by_item: HashMap<Box<str>, Box<str>>,
-    /// What was read.
+    /// The figures of the table.
     pub(crate) table: SideTable,
 }
 
 impl Titles {
-    /// Reads a table with the columns `id` and `title`, or a corpus of BEIR, in which a text stands for a title that is
-    /// missing, or its folder; of an item's titles the first counts.
+    /// Reads a table with the columns `id` and `title`, or a BEIR corpus or its folder, where the text replaces a
+    /// missing title. If an item has several titles, the first counts.
     pub(crate) fn read(path: &Path, options: Option<Options>, budget: usize, max_bad: f64) -> Result<Titles> {
         let mut options = options.unwrap_or_default();
         options.columns.name(Role::Item, "id");
         options.columns.name_else(Role::Item, BEIR_ID);
         let ids = options.columns.clone();
         options.columns.name(Role::Title, "title");
-        // No role of titles, and so free for the text.
+        // The role of queries is not used in a table of titles, so the text can take it.
         options.columns.leave_out(Role::Query);
         options.columns.name_else(Role::Query, "text");
         let path = &corpus_of(path)?;
@@ -73,7 +73,7 @@ impl Titles {
                 }
             }
         }
-        // A corpus need not have titles.
+        // The documents of a corpus need not have titles.
         table
             .check_named(if is_corpus { &ids } else { &options.columns })
             .map_err(|error| error.in_table(InputTable::Titles))?;
@@ -81,19 +81,19 @@ impl Titles {
         Ok(titles)
     }
 
-    /// An item's title.
+    /// The title of an item.
     #[inline]
     pub(crate) fn get(&self, item: &str) -> Option<&str> {
         self.by_item.get(item).map(|title| &**title)
     }
 
-    /// How many items have one.
+    /// The number of items with a title.
     pub(crate) fn len(&self) -> usize {
         self.by_item.len()
     }
 }
 
-/// The corpus of a BEIR folder, which may be compressed; any other path itself.
+/// The corpus of a BEIR folder, which may be compressed; for any other path, the path itself.
 fn corpus_of(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_owned());

@@ -1,11 +1,11 @@
-//! Who asked, as logs write it.
+//! Users, as logs identify them.
 
 use std::borrow::Cow;
 
 use crate::text;
 
-/// What logs write for somebody whom they do not know: nothing, the null of a database or of a language, and what shops
-/// call those who did not log in.
+/// What logs write for an unknown user: nothing, the null of a database or a programming language, and the names that
+/// shops give to visitors who are not logged in.
 const NOBODY: [&str; 26] = [
     "null",
     "<null>",
@@ -35,11 +35,11 @@ const NOBODY: [&str; 26] = [
     "-1",
 ];
 
-/// A user as one text, whatever case, spaces and Unicode form the log has; `None` for nobody whom it knows. Queries are
-/// folded alike.
+/// A user in normal form, whatever the case, spaces and Unicode form in the log; `None` for an unknown user. Queries
+/// are normalised in the same way.
 pub(crate) fn user(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim();
-    // Nearly all are of lower-case letters, digits and hyphens.
+    // Nearly all consist of lower-case letters, digits and hyphens.
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase());
     let user = if is_plain {
         Cow::Borrowed(text)
@@ -48,7 +48,7 @@ pub(crate) fn user(text: &str) -> Option<Cow<'_, str>> {
         text::clean_query(text, true, &mut folded);
         Cow::Owned(folded)
     };
-    // Zeros alone, also of a UUID, `-`, and nothing at all.
+    // Only zeros and hyphens, as in a zero UUID, or nothing at all.
     let is_empty = user.bytes().all(|byte| b"0-{}".contains(&byte));
     (!is_empty && !NOBODY.contains(&&*user)).then_some(user)
 }

@@ -1,5 +1,5 @@
-//! Random logs compared with a plain count of them: no written query has fewer users than asked for, in either file, nothing of
-//! a robot is in either, and nothing that has enough is lost.
+//! Random logs compared with a simple count: no written query has fewer users than requested in either file, nothing
+//! from a robot is in either, and nothing that has enough users is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -40,12 +40,12 @@ fn config(folder: &Path, split: Split, min_users: usize, min_count: u64, limits:
     }
 }
 
-/// Users who ask more than a limit allows, on a day or in the whole log.
+/// The users who exceed a limit, on a day or in the whole log.
 fn robots(rows: &[Row], limits: Limits) -> BTreeSet<u8> {
     let over = |user: u8, day: Option<u8>, limit: u64| {
         let asked: Vec<_> = rows.iter().filter(|row| row.2 == user && day.is_none_or(|day| row.3 == day)).collect();
         let mut asked: Vec<(u8, u8)> = asked.into_iter().map(|row| (row.0, row.3)).collect();
-        // Rows of one query and time that follow each other are one query.
+        // Consecutive rows with the same query and time are one query.
         asked.dedup();
         asked.len() as u64 > limit
     };
@@ -56,7 +56,7 @@ fn robots(rows: &[Row], limits: Limits) -> BTreeSet<u8> {
     (1..12).filter(is_robot).collect()
 }
 
-/// Pairs and counts of the rows that `part` holds, those of queries with too few users left out.
+/// The pairs and counts of the rows for which `part` is true, without queries of too few users.
 fn expected(rows: &[Row], part: impl Fn(&Row) -> bool, min_users: usize, min_count: u64) -> Vec<(String, String, u64)> {
     let rows: Vec<&Row> = rows.iter().filter(|row| part(row)).collect();
     let mut users: BTreeMap<u8, BTreeSet<u8>> = BTreeMap::new();
@@ -73,7 +73,7 @@ fn expected(rows: &[Row], part: impl Fn(&Row) -> bool, min_users: usize, min_cou
     enough.map(|((query, title), count)| (query, title, count)).collect()
 }
 
-/// Query, title and count of a written file; of a validation's the count is behind the grade.
+/// The query, title and count of each line of a file; in a validation set the count comes after the grade.
 fn written(path: &Path, count: usize) -> Vec<(String, String, u64)> {
     let Ok(text) = std::fs::read_to_string(path) else { return Vec::new() };
     let row = |line: &str| {
@@ -94,7 +94,7 @@ proptest! {
         split in 0u8..3,
         day in prop::option::of(1u64..14),
         whole in prop::option::of(10u64..40),
-        // So little that runs are written now and then, or all the time.
+        // So little memory that runs are written now and then, or all the time.
         memory in prop::sample::select(vec![1_000, 20_000]),
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,8 @@ proptest! {
     }
 }
 
-/// Prepares a log with the header `query title user time`; the pairs written, or why there are none.
+/// Prepares a log with the header `query title user time`. Returns the pairs written, and the report or why there are
+/// none.
 fn prepared(log: &str, more: impl FnOnce(&mut Config)) -> (String, Result<clickvec_logs::Report, Error>) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("log.tsv"), format!("query\ttitle\tuser\ttime\n{log}")).unwrap();
@@ -175,7 +176,7 @@ fn a_robot_does_not_escape_by_leaving_the_time_out() {
     assert_eq!(written, "query\ttitle\tcount\nshoes\tRed shoes\t1\n");
     let report = report.unwrap();
     assert_eq!((report.robots, report.left_out.robots), (Some(1), 30));
-    // Where no row says when there are no days, and nobody is over their limit.
+    // If no row has a time there are no days, and nobody exceeds the limit.
     let (_, report) = prepared(&robot, day);
     assert_eq!(report.unwrap().robots, Some(0));
 }

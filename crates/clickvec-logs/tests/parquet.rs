@@ -1,4 +1,4 @@
-//! Parquet, written by the crate that reads it and, where the environment names one, by another program.
+//! Parquet written by the crate that reads it and, if the environment names a file, by another program.
 #![cfg(feature = "parquet")]
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-/// A file that another program wrote, with the rows of [`write`].
+/// Names a file with the rows of [`write`] from another program.
 const OTHER: &str = "CLICKVEC_PARQUET";
 
 fn write(path: &Path) {
@@ -57,7 +57,7 @@ const EXPECTED: [&str; 2] = ["red shoes|Shoes, red|2024-05-17T08:30:00Z|3", "sof
 #[test]
 fn what_was_written_is_read() {
     let folder = tempfile::tempdir().unwrap();
-    // The first bytes decide, not the name.
+    // The first bytes count, not the name.
     let path = folder.path().join("log");
     write(&path);
     assert_eq!(rows(&path), EXPECTED);
@@ -82,7 +82,7 @@ fn a_damaged_file_is_an_error() {
     }
 }
 
-/// Run by `.ci/run` with a file of pyarrow's.
+/// `.ci/run` runs this with a file from pyarrow.
 #[test]
 fn what_another_program_wrote_is_read() {
     let Some(path) = std::env::var_os(OTHER) else { return };

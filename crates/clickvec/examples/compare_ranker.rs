@@ -1,4 +1,4 @@
-//! Compares a ranker of one's own with BM25 on judged titles, with a test of the difference.
+//! Compares your own ranker with BM25 on judged titles, with a significance test.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Reads the input gates of an LSTM: how far its cells open to each word.
+//! Reads the input gates of an LSTM, which say how far its cells open to each word.
 
 use std::path::Path;
 

@@ -10,7 +10,7 @@ fn main() -> clickvec::Result<()> {
     let index = arguments.next().unwrap_or_else(|| frozen.to_owned());
     let query = arguments.next().unwrap_or_else(|| "oak vanity".to_owned());
 
-    // Owned, and shared by any number of threads: a service holds one.
+    // A searcher is owned, and any number of threads can share it, so a service needs only one.
     let searcher = Searcher::open(Path::new(&index))?;
     match searcher.search(&query, 5)? {
         Answer::Found(results) => {

@@ -1,31 +1,32 @@
 //! The position-based click model: how often each place of a result list is looked at.
 //!
-//! A click takes two things: the place is looked at, and the title attracts the one who looks. Let θ_k be the probability
-//! of the first for place k and α that of the second for a pair of query and title. Then P(click) = θ_k α (Craswell, Zoeter, Taylor and Ramsey, "An
-//! experimental comparison of click position-bias models", WSDM 2008; Chuklin, Markov and de Rijke, *Click models for web
-//! search*, 2015). A ranker puts what attracts on top, so the plain click rates of the places say nothing about θ; pairs that were
-//! shown at several places do, since their α is the same at each.
+//! A click needs two things: the user looks at the place, and the title attracts the user. Let θ_k be the probability
+//! of the first for place k, and α the probability of the second for a pair of query and title. Then P(click) = θ_k α
+//! (Craswell, Zoeter, Taylor and Ramsey, "An experimental comparison of click position-bias models", WSDM 2008;
+//! Chuklin, Markov and de Rijke, *Click models for web search*, 2015). A ranker puts attractive titles on top, so the
+//! plain click rates of the places say nothing about θ. Pairs that were shown at several places do, because their α is
+//! the same at each place.
 //!
-//! **The fit** is by conditional EM (ECM; Meng and Rubin, Biometrika 80, 1993): with c clicks of n showings of pair i at
-//! place k,
+//! **The fit** is by conditional EM (ECM; Meng and Rubin, Biometrika 80, 1993). With c clicks in n showings of pair i
+//! at place k,
 //!
 //! - α_i = Σ_k c_ik / Σ_k n_ik θ_k,
 //! - θ_k = Σ_i c_ik / Σ_i n_ik α_i,
 //!
-//! each the exact maximum of the likelihood of clicks as a Poisson number with the model's mean, given the other. That
-//! likelihood is chosen over that of single clicks because an α for each pair is as many parameters as there are pairs,
-//! most of them with a handful of showings: the maximum of the other is biased then (Neyman and Scott, 1948), while here
-//! α cancels from the equations of θ, which stay right for any number of showings as long as the mean is θ_k α
-//! (Wooldridge, Journal of Econometrics 90, 1999). A pair with one showing thus does no harm, and one that was shown at a
-//! single place says nothing and is skipped.
+//! Each is the exact maximum, given the other, of the likelihood of the clicks as Poisson numbers with the model's
+//! mean. The likelihood of single clicks (Bernoulli) would be biased: it has as many parameters α as there are pairs,
+//! and most pairs have only a few showings (Neyman and Scott, 1948). With the Poisson likelihood α cancels from the
+//! equations of θ, which stay right for any number of showings as long as the mean is θ_k α (Wooldridge, Journal of
+//! Econometrics 90, 1999). A pair with one showing therefore does no harm. A pair that was shown at a single place
+//! says nothing and is skipped.
 //!
-//! No α is kept: each round streams over the pairs and adds up, so memory is a few numbers for each place.
+//! No α is stored: each round streams over the pairs and adds up, so memory holds only a few numbers for each place.
 
 use std::collections::BTreeSet;
 
-/// The most rounds.
+/// The largest number of rounds.
 const MAX_ITERATIONS: usize = 500;
-/// The fit is done when no ln θ moves further than this in a round.
+/// The fit is done when no ln θ changes by more than this in a round.
 const TOLERANCE: f64 = 1e-6;
 
 /// The showings and clicks of a pair at one place.
@@ -42,34 +43,35 @@ pub struct PositionCell {
 /// A fitted model: how often each place is looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionModel {
-    /// θ by place, divided by that of the reference, which is 1; `None` where the log does not say: the likelihood of the
-    /// clicks there, compared with the reference, has no maximum, as at a place without clicks.
+    /// θ of each place divided by that of the reference, so the reference has 1. `None` where the log does not
+    /// determine it, as at a place without clicks: compared with the reference, the likelihood has no maximum.
     pub examination: Vec<Option<f64>>,
-    /// The standard error of each θ: robust, with the pairs of one query as a cluster. 0 for the reference; `None` also where
-    /// there is only one query, so that nothing scatters.
+    /// The standard error of each θ, robust, with the pairs of a query as a cluster. 0 for the reference; `None` also
+    /// if there is only one query.
     pub standard_errors: Vec<Option<f64>>,
-    /// The place with θ = 1: the first that was shown, or else, if the log cannot compare it with any other, the first of
-    /// those places that can be compared and have the most clicks.
+    /// The place with θ = 1: the first place that was shown or, if the log cannot compare it with any other, the first
+    /// of the comparable places with the most clicks.
     pub reference: usize,
     /// The showings and clicks of each place, over all pairs.
     pub totals: Vec<(u64, u64)>,
-    /// The attraction of the titles of each place, clicks / (showings · θ), divided by the reference's; `None` where θ is.
+    /// The attraction of the titles at each place, clicks / (showings · θ), divided by that of the reference; `None`
+    /// where θ is.
     ///
-    /// Where the ranker that made the log tells good titles from bad ones, this falls from place to place; where it does
-    /// not, it stays.
+    /// It falls from place to place if the ranker that made the log tells good titles from bad ones. Otherwise it
+    /// stays level.
     pub attraction: Vec<Option<f64>>,
-    /// The pairs that were shown at several of the compared places and clicked there, on which the fit is based.
+    /// The pairs that the fit is based on: those shown at several of the compared places and clicked at one of them.
     pub informative_pairs: u64,
-    /// Rounds until the fit was done.
+    /// The number of rounds.
     pub iterations: usize,
-    /// The conditional log-likelihood of the clicks after each round, up to a constant. It never falls.
+    /// The conditional log-likelihood of the clicks after each round, up to a constant. It never decreases.
     pub log_likelihood: Vec<f64>,
 }
 
 /// Fits the model.
 ///
-/// `replay` goes through all pairs, those of one query side by side, and hands over the query's number and the pair's
-/// cells; it is called once a round. `None` if no two places can be compared.
+/// `replay` passes on the query number and the cells of every pair, with the pairs of a query next to each other. It
+/// is called once in every round. Returns `None` if no two places can be compared.
 ///
 /// # Errors
 ///
@@ -149,14 +151,15 @@ pub fn fit_positions<E>(
 }
 
 impl PositionModel {
-    /// The worth of a click at each place: 1/θ, at most `clip` (inverse propensity, clipped), times the place's attraction,
-    /// at most 1, to the power of `trust`; 1 at a place for which the log does not say how often it is looked at.
+    /// The weight of a click at each place: 1/θ, at most `clip` (clipped inverse propensity), times the place's
+    /// attraction, at most 1, to the power of `trust`. It is 1 at a place whose θ is not known.
     ///
-    /// With a trust of 0 it is inverse propensity alone, which is right if every click means the same. It does not where
-    /// users now and then click what is of no use: below, where a good ranker has put the bad titles, most clicks are such
-    /// ones, and their weights would be the largest. So each click is also weighed by how likely a title of its place is to
-    /// deserve it, as Agarwal et al. do ("Addressing trust bias for unbiased learning-to-rank", WWW 2019, Bayes-IPS); their
-    /// probability that a click at a place is deserved needs to know how often users err, attraction does not.
+    /// With a trust of 0 this is inverse propensity alone, which is right if every click means the same. Clicks do not
+    /// mean the same if users now and then click useless titles: far down, where a good ranker has put the bad titles,
+    /// most clicks are of that kind, and these would get the largest weights. So each click is also weighted by how
+    /// likely a title at its place is to deserve it, as in Agarwal et al. ("Addressing trust bias for unbiased
+    /// learning-to-rank", WWW 2019, Bayes-IPS). Their probability that a click at a place is deserved needs to know
+    /// how often users err; attraction does not.
     pub fn weights(&self, clip: f64, trust: f64) -> Vec<f64> {
         let weight = |(theta, attraction): (f64, f64)| (1.0 / theta).min(clip) * attraction.min(1.0).powf(trust);
         let places = self.examination.iter().zip(&self.attraction);
@@ -164,15 +167,15 @@ impl PositionModel {
     }
 }
 
-/// A log that lost showings has more clicks than those at a place.
+/// The number of showings. A log that lost showings can have more clicks than showings.
 fn shown(cell: &PositionCell) -> f64 {
     cell.shown.max(cell.clicks) as f64
 }
 
-/// The sums of a pair that a round needs.
+/// The sums over a pair that a round needs.
 struct Pair {
     clicks: f64,
-    /// Σ n θ: how often it was looked at.
+    /// Σ n θ: the expected number of times that the pair was looked at.
     looked: f64,
     alpha: f64,
 }
@@ -189,8 +192,9 @@ impl Pair {
     }
 }
 
-/// Standard errors from the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, the reference's left out: H its curvature, B the sum
-/// over the G queries of the squares of their scores, times G / (G − 1). `None` if there is one query only.
+/// Standard errors from the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, without the reference. H is its
+/// curvature. B is the sum of the squared scores of the G queries, times G / (G − 1). `None` if there is only one
+/// query.
 fn standard_errors<E>(
     replay: &mut impl FnMut(&mut dyn FnMut(u64, &[PositionCell])) -> Result<(), E>,
     theta: &[f64],
@@ -249,7 +253,7 @@ fn standard_errors<E>(
     Ok(Some(errors))
 }
 
-/// The inverse of a symmetric positive definite matrix, by Gauss and Jordan with pivots from the diagonal.
+/// The inverse of a symmetric positive definite matrix, by Gauss–Jordan elimination with pivots from the diagonal.
 fn inverse(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     for pivot in 0..size {
         let value = matrix[pivot * size + pivot];
@@ -267,11 +271,11 @@ fn inverse(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     matrix
 }
 
-/// The places that were clicked where others showed the same pair: by place, those others.
+/// For each place that was clicked, the other places that showed the same pair.
 ///
-/// The likelihood has a finite maximum, with every θ above 0, exactly if each place leads to each other one by such steps
-/// (Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64, 1957; here a click is
-/// a win against the places that showed the pair as well). A place without clicks leads nowhere.
+/// The likelihood has a finite maximum with every θ above 0 exactly if each place leads to every other by such steps
+/// (Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64, 1957). Here a
+/// click is a win against the other places that showed the pair. A place without clicks leads nowhere.
 #[derive(Default)]
 struct Beaten {
     by_place: Vec<BTreeSet<usize>>,
@@ -289,8 +293,8 @@ impl Beaten {
         }
     }
 
-    /// The places that lead to each other: those that the first place shown is among, or else those with the most clicks.
-    /// `None` if there are no two such places.
+    /// The places that lead to each other: the group of the first place shown or, if that place is alone, the group
+    /// with the most clicks. `None` if no two places lead to each other.
     fn compared(&self, totals: &[(u64, u64)]) -> Option<Vec<bool>> {
         let places = self.by_place.len();
         let mut backward = vec![BTreeSet::new(); places];
@@ -325,7 +329,7 @@ impl Beaten {
     }
 }
 
-/// The places that `place` leads to, itself among them.
+/// The places that `place` leads to, including itself.
 fn reached(steps: &[BTreeSet<usize>], place: usize) -> Vec<bool> {
     let mut reached = vec![false; steps.len()];
     let mut waiting = vec![place];

@@ -1,5 +1,5 @@
-//! What the project's other crates, benchmarks, fuzz targets and tests use of the library and no user needs, sorted as in
-//! the source. It may change at any time.
+//! Items that the project's other crates, benchmarks, fuzz targets and tests use but no user needs, arranged like the
+//! source. They may change at any time.
 
 /// The click log and its minibatches.
 pub mod clicks {
@@ -8,7 +8,7 @@ pub mod clicks {
     };
 }
 
-/// Encoders, their weights and what they write.
+/// Encoders, their weights and their buffers.
 pub mod encoder {
     pub use crate::encoder::gradients::Gradients;
     pub use crate::encoder::init::{TextStatistics, initialize};
@@ -18,7 +18,7 @@ pub mod encoder {
     pub use crate::encoder::trace::Trace;
 }
 
-/// What messages show of paths, names and texts.
+/// How messages show paths, names and texts.
 pub mod error {
     pub use crate::error::shown::{listed, printable, shortened, shown};
 }
@@ -29,7 +29,7 @@ pub mod eval {
     pub use crate::eval::topics::{Topic, read_topics};
 }
 
-/// Reading plain and compressed files; writing so that no reader sees half a file.
+/// Reading plain and compressed files, and writing files that no reader sees half written.
 pub mod files {
     pub use crate::files::{
         Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, folder_of,
@@ -95,7 +95,7 @@ pub mod text {
     }
 }
 
-/// The seam behind which a device learns.
+/// The interface of a device that trains.
 pub mod train {
     pub use crate::train::device::{Cpu, Device, Learner, OptimizerState, Plan, TowerState};
 }

@@ -54,7 +54,7 @@
 //! | [`vectors`] | vectors in files of other programs |
 //! | [`simulate`], [`click_model`] | click logs with known truth; how often each position is looked at |
 //!
-//! `internals`, which this page does not list, is for the project's own crates and tests; it may change at any time.
+//! The module `internals`, not listed here, is for the project's own crates and tests and may change at any time.
 
 pub mod click_model;
 mod clicks;

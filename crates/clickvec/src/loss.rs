@@ -14,17 +14,17 @@ use crate::math::vector::{add_scaled, dot, normalize};
 use crate::text::batch::Lists;
 use rayon::prelude::*;
 
-/// Pairs of one task.
+/// The number of pairs in a task.
 const CHUNK: usize = 64;
 
-/// The pairs of a minibatch, in terms of its query rows and title rows.
+/// The pairs of a minibatch, as rows of queries and titles.
 #[derive(Debug, Default, Clone)]
 pub struct Pairs {
     /// The clicked title of each query.
     pub positive: Vec<u32>,
     /// The factor of each pair's loss.
     pub weight: Vec<f32>,
-    /// The titles that are negatives.
+    /// The negatives.
     pub negatives: NegativeRows,
     /// What a teacher says of them, if there is one; only with [`NegativeRows::AllBut`].
     pub targets: Option<Targets>,
@@ -35,7 +35,7 @@ pub struct Pairs {
 pub enum NegativeRows {
     /// These titles.
     Listed(TitleLists),
-    /// All titles but these; the clicked title is among the exceptions.
+    /// All titles except these, which include the clicked title.
     AllBut(TitleLists),
 }
 
@@ -48,7 +48,7 @@ pub struct TitleLists(pub(crate) Lists<u32>);
 pub struct LossSum {
     /// Σ l_r
     pub loss: f64,
-    /// Pairs that have no negative, and so no loss.
+    /// Pairs without a negative, which have no loss.
     pub without_negatives: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct Loss {
     pub title_gradient: Vec<f32>,
     queries: Unit,
     titles: Unit,
-    /// ∂L/∂cosine: [pairs, titles] with [`NegativeRows::AllBut`], else one for each listed negative.
+    /// ∂L/∂cosine: [pairs, titles] with [`NegativeRows::AllBut`], otherwise one value for each listed negative.
     d_cosine: Vec<f32>,
     d_positive: Vec<f32>,
     sums: Vec<LossSum>,
@@ -102,7 +102,7 @@ impl TitleLists {
 }
 
 impl Loss {
-    /// The loss of `pairs` over embeddings of `dimension` numbers, and its gradients.
+    /// Computes the loss of `pairs` over embeddings of `dimension` numbers, and its gradients.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
         let (of_queries, of_titles) = (&mut self.queries, &mut self.titles);
         rayon::join(|| of_queries.fill(queries, dimension), || of_titles.fill(titles, dimension));
@@ -133,7 +133,7 @@ impl Loss {
         self.d_positive.resize(pairs.positive.len(), 0.0);
         self.d_cosine.clear();
         self.d_cosine.resize(lists.items.len(), 0.0);
-        // The lists have different lengths, so their parts of d_cosine are cut by hand.
+        // The lists have different lengths, so d_cosine is cut by hand.
         let mut parts = Vec::with_capacity(pairs.positive.len().div_ceil(CHUNK));
         let mut rest = &mut self.d_cosine[..];
         for first in (0..pairs.positive.len()).step_by(CHUNK) {
@@ -172,7 +172,7 @@ impl Loss {
                     }
                 }
             });
-        // Titles are shared among pairs: one after the other, in the order of the pairs.
+        // Pairs share titles, so this adds up pair by pair, in order.
         for (r, &positive) in pairs.positive.iter().enumerate() {
             let query = &queries[r * dimension..][..dimension];
             let mut add = |title: u32, d| {
@@ -244,17 +244,17 @@ impl Loss {
     }
 }
 
-/// log(1 + Σ_j e^{x_j}) with x_j = −γΔ_j. Each x_j becomes `scale` times its derivative, −∞ becomes
-/// 0, and minus their sum, the clicked title's share, is returned with the value.
+/// log(1 + Σ_j e^{x_j}) with x_j = −γΔ_j. Each x_j is replaced by `scale` times its derivative, and −∞ by 0. Also
+/// returns minus the sum of these, which is the clicked title's share.
 fn softplus_of_sum(x: &mut [f32], scale: f32) -> (f64, f32) {
-    // The largest exponent (that of the 1 is 0) is taken out, so that no γ overflows. NaN must survive.
+    // Subtract the largest exponent (that of the 1 is 0), so that no γ overflows. NaN must propagate.
     let largest = x.iter().fold(0.0f32, |largest, &x| if x > largest || x.is_nan() { x } else { largest });
     if x.iter().all(|&x| x == f32::NEG_INFINITY) {
         x.fill(0.0);
         return (0.0, 0.0);
     }
     for x in x.iter_mut() {
-        // Below −87 the exponential is bounded, not zero; −∞ means "not a negative".
+        // Below −87 the exponential is limited and not zero; −∞ means "not a negative".
         *x -= largest;
     }
     let mut one = [-largest];
@@ -290,8 +290,8 @@ impl Unit {
         self.lengths.extend(self.vectors.chunks_exact_mut(dimension).map(normalize));
     }
 
-    /// ∂L/∂(unit vector) → ∂L/∂vector: (g − (g·u) u) / length; 0 for a zero vector, whose cosine
-    /// with anything is 0.
+    /// Turns ∂L/∂(unit vector) into ∂L/∂vector, (g − (g·u) u) / length. It is 0 for a zero vector, whose cosine with
+    /// anything is 0.
     fn back(&self, gradient: &mut [f32], dimension: usize) {
         let rows = gradient.chunks_exact_mut(dimension).zip(self.vectors.chunks_exact(dimension));
         for ((gradient, unit), &length) in rows.zip(&self.lengths) {

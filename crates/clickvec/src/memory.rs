@@ -1,13 +1,13 @@
-//! Whether memory is there, before work begins that would end without it.
+//! Checks for memory before work that would abort without it.
 
 use memmap2::MmapMut;
 
 use crate::error::{Error, Result};
 
-/// That the system gives `bytes` of memory for `what`; `None` is more than can be counted.
+/// Checks that the system can provide `bytes` of memory for `what`; `None` exceeds 64 bits.
 ///
-/// Sizes that come from outside are asked for here, once and together, and given back. What is taken after that, piece by
-/// piece, ends the process where it is missing, as any `Vec` does.
+/// All sizes that come from outside are added up and requested once, here, and given back. Later allocations abort the
+/// process if memory is short, like any `Vec`.
 ///
 /// # Errors
 ///

@@ -1,25 +1,25 @@
-//! NumPy's `.npy`: the one reader and writer of the form.
+//! The reader and the writer of NumPy's `.npy` format.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use crate::error::shortened;
 
-/// The header of a `.npy` file is padded to a multiple of this, so that the numbers can be mapped.
+/// The header is padded to a multiple of this, so that the numbers can be mapped.
 const ALIGNMENT: usize = 64;
-/// How a file begins.
+/// The first bytes of a file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
-/// The longest header that is read; NumPy's own have about a hundred bytes, and it reads none of more than 10,000.
+/// The longest header that is read. NumPy's own have about a hundred bytes, and it reads none above 10,000.
 const MAX_HEADER: usize = 1 << 16;
 
-/// Everything of a file before its numbers: format 1.0, little-endian f32, row-major, [rows, dimension]. As long for any
-/// number of rows.
+/// Everything before the numbers: format 1.0, little-endian f32, row-major, [rows, dimension]. The length is the same
+/// for any number of rows.
 pub(crate) fn header(rows: usize, dimension: usize) -> Vec<u8> {
     let description = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     let mut header = [MAGIC, b"\x01\x00"].concat();
-    // Then the length of the rest in two bytes, the description, spaces, a line end.
+    // The length of the rest in two bytes, the description, spaces, and a line end follow.
     let unpadded = header.len() + 2 + description.len() + 1;
     let padding = unpadded.next_multiple_of(ALIGNMENT) - unpadded;
-    // Two numbers of at most 20 digits: far below what two bytes can say.
+    // The two sizes have at most 20 digits each, so the length easily fits two bytes.
     let length = (description.len() + padding + 1) as u16;
     header.extend_from_slice(&length.to_le_bytes());
     header.extend_from_slice(description.as_bytes());
@@ -28,7 +28,7 @@ pub(crate) fn header(rows: usize, dimension: usize) -> Vec<u8> {
     header
 }
 
-/// Numbers as they lie in a file.
+/// Writes numbers in the byte order of the file.
 pub(crate) fn write_numbers(target: &mut impl Write, numbers: &[f32]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return target.write_all(bytemuck::cast_slice(numbers));
@@ -36,7 +36,7 @@ pub(crate) fn write_numbers(target: &mut impl Write, numbers: &[f32]) -> io::Res
     numbers.iter().try_for_each(|number| target.write_all(&number.to_le_bytes()))
 }
 
-/// Writes rows without knowing how many there will be: the header is written last.
+/// A writer of rows whose number is not known in advance. It writes the header last.
 pub(crate) struct Appender<W> {
     target: W,
     rows: usize,
@@ -44,18 +44,18 @@ pub(crate) struct Appender<W> {
 }
 
 impl<W: Write + Seek> Appender<W> {
-    /// Begins a file at the target's beginning.
+    /// Begins a file at the start of the target.
     pub(crate) fn new(mut target: W, dimension: usize) -> io::Result<Appender<W>> {
         target.write_all(&header(0, dimension))?;
         Ok(Appender { target, rows: 0, dimension })
     }
 
-    /// Rows so far.
+    /// The number of rows so far.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Writes whole rows.
+    /// Writes complete rows.
     pub(crate) fn write(&mut self, rows: &[f32]) -> io::Result<()> {
         debug_assert!(rows.len().is_multiple_of(self.dimension), "whole rows");
         write_numbers(&mut self.target, rows)?;
@@ -63,7 +63,7 @@ impl<W: Write + Seek> Appender<W> {
         Ok(())
     }
 
-    /// Writes how many rows there are, and flushes.
+    /// Writes the number of rows, and flushes.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.target.seek(SeekFrom::Start(0))?;
         self.target.write_all(&header(self.rows, self.dimension))?;
@@ -74,19 +74,19 @@ impl<W: Write + Seek> Appender<W> {
 /// Why an array could not be read.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The source failed.
+    /// Reading the source failed.
     Io(io::Error),
-    /// It does not begin as arrays do.
+    /// The file does not begin like an array.
     NotNpy,
-    /// A version of the form that there is not.
+    /// The version of the format does not exist.
     Version(u8),
-    /// A header of so many bytes.
+    /// The header has this many bytes, which is too many.
     HeaderLength(usize),
-    /// A header that is none, shortened.
+    /// The header is not valid; shortened.
     Header(String),
-    /// Numbers of another type, shortened.
+    /// The numbers have another type; shortened.
     Type(String),
-    /// The end came before the first number.
+    /// The file ends before the first number.
     Cut,
 }
 
@@ -96,15 +96,15 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// An array of little-endian `f4` or `f8`, of format 1 to 3, of which the header was read. What is read may be anything:
-/// nothing is asked for that was not there.
+/// A reader of an array of little-endian `f4` or `f8`, format 1 to 3, after its header was read. The source may
+/// contain anything, and no memory is allocated for more than it has.
 #[derive(Debug)]
 pub(crate) struct Reader<R> {
     source: R,
     header: Header,
-    /// Bytes of a number: 4 or 8.
+    /// The bytes of a number: 4 or 8.
     width: usize,
-    /// Where the numbers begin.
+    /// The position of the first number.
     start: usize,
     bytes: Vec<u8>,
 }
@@ -143,28 +143,28 @@ impl<R: Read> Reader<R> {
         Ok(Reader { source, header, width, start: begin.len() + length_bytes + length, bytes: Vec::new() })
     }
 
-    /// Sizes, the slowest first.
+    /// The sizes, with the slowest first.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.header.shape
     }
 
-    /// Whether rows lie one after the other.
+    /// Whether rows are stored one after the other.
     pub(crate) fn is_by_rows(&self) -> bool {
         !self.header.fortran_order
     }
 
-    /// Bytes of a number.
+    /// The bytes of a number.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Bytes of the whole file, by its header.
+    /// The bytes of the whole file according to its header.
     pub(crate) fn file_bytes(&self) -> Option<usize> {
         let numbers = self.header.shape.iter().try_fold(self.width, |bytes, &size| bytes.checked_mul(size))?;
         numbers.checked_add(self.start)
     }
 
-    /// The next numbers as they lie in the file; returns how many bytes there were, fewer than asked for at the end.
+    /// Reads the next numbers. Returns the number of bytes read, which is smaller at the end.
     pub(crate) fn read(&mut self, numbers: &mut [f32]) -> io::Result<usize> {
         self.bytes.resize(numbers.len() * self.width, 0);
         let found = fill(&mut self.source, &mut self.bytes)?;
@@ -183,13 +183,13 @@ impl<R: Read> Reader<R> {
         Ok(found)
     }
 
-    /// Where it is read from.
+    /// The source.
     pub(crate) fn source(&mut self) -> &mut R {
         &mut self.source
     }
 }
 
-/// Reads until `bytes` is full or the source ends; returns how many there were.
+/// Reads until `bytes` is full or the source ends. Returns the number of bytes read.
 fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut found = 0;
     while found < bytes.len() {
@@ -207,7 +207,7 @@ fn fill_all(source: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
     if fill(source, bytes)? == bytes.len() { Ok(()) } else { Err(Fault::Cut) }
 }
 
-/// What stands in a header: a Python dictionary of three keys.
+/// The contents of a header: a Python dictionary with three keys.
 #[derive(Debug, PartialEq)]
 struct Header {
     kind: String,
@@ -216,7 +216,7 @@ struct Header {
 }
 
 impl Header {
-    /// Of `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+    /// Parses a header such as `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
     fn parse(text: &str) -> Option<Header> {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         let (mut kind, mut fortran_order, mut shape) = (None, None, None);
@@ -251,13 +251,13 @@ impl Header {
     }
 }
 
-/// A text in quotes of either kind, and what follows it.
+/// A text in single or double quotes, and what follows it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|quote| ['\'', '"'].contains(quote))?;
     text[1..].split_once(quote)
 }
 
-/// `3, 4`, `3,` or nothing; old files may have `3L`.
+/// Parses `3, 4`, `3,` or nothing. Old files may have `3L`.
 fn tuple(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     let text = text.strip_suffix(',').unwrap_or(text);
@@ -342,7 +342,7 @@ pub(crate) mod tests {
             Header::parse(good).is_some()
                 && Header::parse("{\"shape\":(2,),\"descr\":\"<f4\",\"fortran_order\":True}").is_some()
         );
-        // Cut anywhere, and with any one letter gone.
+        // Cut it at every length, and remove every letter.
         for end in 0..good.trim_end().len() {
             assert_eq!(Header::parse(&good[..end]), None, "{}", &good[..end]);
         }

@@ -1,10 +1,10 @@
-//! Nesterov momentum (Palangi et al. 2015, eq. 6), Adam and plain gradient descent, per tower,
-//! with the gradient's norm clipped.
+//! Optimisers: Nesterov momentum (Palangi et al. 2015, eq. 6), Adam and plain gradient descent, for each tower, with
+//! clipping of the gradient's norm.
 //!
-//! The update of an input table is lazy and exact. A row that a minibatch does not touch has no
-//! gradient: its velocity only decays and its value only drifts, and both have a closed form over
-//! any number of updates. Where a row is now is worked out when a minibatch reads it. What is stored is
-//! the point where the next gradient is taken, Θ = Λ + μΔ; [`Optimizer::parameters`] gives Λ.
+//! The update of an input table is lazy and exact. A row that a minibatch does not touch has no gradient: its velocity
+//! only decays and its value only drifts, and both have a closed form for any number of updates. A row is brought up
+//! to date when a minibatch reads it. The stored value is the point where the next gradient is taken, Θ = Λ + μΔ;
+//! [`Optimizer::parameters`] returns Λ.
 
 pub(crate) mod adam;
 
@@ -17,7 +17,7 @@ use adam::{AdamStep, adam};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Rows of one task.
+/// The number of rows in a task.
 const CHUNK: usize = 128;
 
 /// The kind of update.
@@ -26,17 +26,17 @@ const CHUNK: usize = 128;
 pub enum OptimizerKind {
     /// Nesterov momentum, the LSTM paper's.
     Nesterov,
-    /// Adam (Kingma and Ba 2015), β = 0.9, 0.999, ε = 1e-8; rows that a minibatch does not touch
-    /// are left alone.
+    /// Adam (Kingma and Ba 2015) with β = 0.9, 0.999 and ε = 1e-8. Rows that a minibatch does not touch stay
+    /// unchanged.
     Adam,
     /// Plain gradient descent, the CLSM paper's eq. (7).
     Sgd,
 }
 
-/// The momentum μ of each update, as stretches on which it is constant.
+/// The momentum μ of each update, as stretches with constant μ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MomentumSchedule {
-    /// (first update, μ), ascending; updates count from 1.
+    /// The first update of each stretch and its μ, ascending. Updates count from 1.
     stretches: Vec<(u64, f64)>,
 }
 
@@ -45,9 +45,9 @@ pub struct MomentumSchedule {
 pub struct OptimizerConfig {
     /// The kind of update.
     pub kind: OptimizerKind,
-    /// ε
+    /// The learning rate ε.
     pub learning_rate: f32,
-    /// th_G: the gradient is scaled down to this norm if its norm is larger.
+    /// The limit th_G: a gradient with a larger norm is scaled down to it.
     pub clip_norm: Option<f32>,
     /// μ; only Nesterov uses it.
     pub momentum: MomentumSchedule,
@@ -64,33 +64,33 @@ pub struct Optimizer {
 /// The state of one tensor's updates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TensorState {
-    /// Δ (Nesterov; a table's is with the tensor) or the mean of gradients (Adam); otherwise empty.
+    /// Δ (Nesterov; that of a table is stored with the tensor) or the mean of gradients (Adam); otherwise empty.
     pub(crate) velocity: Matrix,
     /// The mean of squared gradients (Adam).
     pub(crate) square: Matrix,
-    /// For each row of a table (Nesterov), the update after which it was last brought up to date.
+    /// For each row of a table (Nesterov), the last update that the row includes.
     pub(crate) current: Vec<u64>,
 }
 
 impl MomentumSchedule {
-    /// The papers': 0.9 in the first and the last 2 % of `updates`, 0.995 between.
+    /// The schedule of the papers: 0.9 in the first and the last 2 % of `updates`, and 0.995 in between.
     pub fn papers(updates: u64) -> MomentumSchedule {
         let edge = (updates as f64 * 0.02).round() as u64;
         MomentumSchedule::new(vec![(1, 0.9), (edge + 1, 0.995), (updates.saturating_sub(edge) + 1, 0.9)], updates)
     }
 
-    /// The same μ in all `updates`.
+    /// A schedule with the same μ for all `updates`.
     pub fn constant(momentum: f64, updates: u64) -> MomentumSchedule {
         MomentumSchedule::new(vec![(1, momentum)], updates)
     }
 
-    /// One μ for each update.
+    /// A schedule with one μ for each update.
     pub fn each(momenta: &[f64]) -> MomentumSchedule {
         let stretches = momenta.iter().enumerate().map(|(i, &momentum)| (i as u64 + 1, momentum)).collect();
         MomentumSchedule::new(stretches, momenta.len() as u64)
     }
 
-    /// After the last update μ is 0: there Θ and Λ are the same point.
+    /// After the last update μ is 0, so that Θ and Λ are the same point.
     fn new(stretches: Vec<(u64, f64)>, updates: u64) -> MomentumSchedule {
         let mut kept: Vec<(u64, f64)> = Vec::new();
         for (first, momentum) in stretches.into_iter().chain([(updates + 1, 0.0)]) {
@@ -108,8 +108,8 @@ impl MomentumSchedule {
         self.stretches[stretch.max(1) - 1].1
     }
 
-    /// Π μ_k and Σ_j Π_{k ≤ j} μ_k over the updates k, j in `first..=last`, one closed form for
-    /// each stretch: products of a whole run would underflow, and their differences cancel.
+    /// Π μ_k and Σ_j Π_{k ≤ j} μ_k over the updates k, j in `first..=last`, with a closed form for each stretch.
+    /// Products over a whole run would underflow, and their differences would cancel.
     fn idle(&self, first: u64, last: u64) -> (f64, f64) {
         let (mut product, mut sum) = (1.0, 0.0);
         let mut k = first;
@@ -135,7 +135,7 @@ struct Idle {
 }
 
 impl Idle {
-    /// No update in between.
+    /// No updates in between.
     const NONE: Idle = Idle { decay: 1.0, drift: 0.0 };
 }
 
@@ -143,8 +143,8 @@ impl Idle {
 struct Idles<'a> {
     config: &'a OptimizerConfig,
     updates: u64,
-    /// Factors by the number of updates in between: most rows were last touched a few updates ago, so these are
-    /// computed once.
+    /// Factors by the number of updates in between, computed once, because most rows were last touched a few updates
+    /// ago.
     recent: Vec<Idle>,
 }
 
@@ -229,8 +229,8 @@ impl Optimizer {
         }
     }
 
-    /// Works out where the `touched` rows (ascending) of the tables have drifted to: to be called before
-    /// each forward pass that an update follows.
+    /// Computes how far the `touched` rows (ascending) of the tables have drifted. Must be called before each forward
+    /// pass that an update follows.
     pub fn prepare(&mut self, tensors: &mut [Tensor], touched: &[u32]) {
         if self.config.kind != OptimizerKind::Nesterov {
             return;
@@ -253,8 +253,8 @@ impl Optimizer {
         (gradients.table_squares + dense).sqrt()
     }
 
-    /// One update with `gradients`, of norm `norm`; their table rows are those of `touched`, for
-    /// which [`Optimizer::prepare`] has run since the last update.
+    /// Makes one update with `gradients`, whose norm is `norm`. Their table rows are those of `touched`, for which
+    /// [`Optimizer::prepare`] must have run since the last update.
     ///
     /// # Panics
     /// If `gradients.table_rows` does not have a row for each of `touched`.
@@ -290,7 +290,7 @@ impl Optimizer {
                             let gradient = gradient.row(place as usize);
                             let row = row as usize - task.first;
                             let span = row * width..(row + 1) * width;
-                            // Empty where this kind of update has no such state.
+                            // Empty if this kind of update has no such state.
                             let velocity = task.velocity.get_mut(span.clone()).unwrap_or_default();
                             let square = task.square.get_mut(span.clone()).unwrap_or_default();
                             let mut step = step;
@@ -306,12 +306,12 @@ impl Optimizer {
         }
     }
 
-    /// Λ: the parameters after the updates done so far. The state is left as it is.
+    /// The parameters Λ after the updates so far. The state does not change.
     pub fn parameters(&self, tensors: &[Tensor]) -> Vec<Tensor> {
         self.moved(tensors, |value, velocity, idle| value + velocity * idle.drift)
     }
 
-    /// Δ: the velocities after the updates done so far, shaped like the parameters.
+    /// The velocities Δ after the updates so far, shaped like the parameters.
     pub fn velocities(&self, tensors: &[Tensor]) -> Vec<Tensor> {
         self.moved(tensors, |_, velocity, idle| velocity * idle.decay)
     }
@@ -344,7 +344,7 @@ struct Step {
     learning_rate: f32,
     /// μ of this update.
     momentum: f32,
-    /// μ of the next.
+    /// μ of the next update.
     lookahead: f32,
     adam: AdamStep,
     /// The drift of this row since its last update.
@@ -373,7 +373,8 @@ impl Step {
 }
 
 by_level! {
-    /// First the effect of idling: Θ ← Θ + drift·Δ, Δ ← decay·Δ. Then Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ + μ'Δ.
+    /// Applies the effect of idling, Θ ← Θ + drift·Δ and Δ ← decay·Δ, and then Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ
+    /// + μ'Δ.
     fn nesterov(
         value: &mut [f32], velocity: &mut [f32], gradient: &[f32], idle: Idle, rate: f32, momentum: f32, lookahead: f32,
     ) = nesterov_body
@@ -399,9 +400,9 @@ fn nesterov_body<const FMA: bool>(
 
 /// A contiguous part of a table and its state, with the touched rows in it.
 struct RowTasks<'a> {
-    /// Table row of the part's first row.
+    /// The table row of the part's first row.
     first: usize,
-    /// Place of the part's first touched row among all touched rows.
+    /// The place of the part's first touched row among all touched rows.
     place: usize,
     value: &'a mut [f32],
     velocity: &'a mut [f32],
@@ -439,7 +440,7 @@ impl<'a> RowTasks<'a> {
     }
 }
 
-/// The first `count` numbers, cut off; none of an empty slice.
+/// Cuts off and returns the first `count` numbers; none of an empty slice.
 fn take<'a, T>(slice: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     let (part, rest) = std::mem::take(slice).split_at_mut_checked(count).unwrap_or_default();
     *slice = rest;

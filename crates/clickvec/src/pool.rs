@@ -1,12 +1,12 @@
-//! Working memory that many threads share: each takes a piece of its own and gives it back.
+//! Working memory shared by many threads: each takes a piece for itself and gives it back.
 
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Pieces that wait for their next use. As many are made as threads ever work at the same time.
+/// Pieces that wait for their next use. There are as many as threads ever work at the same time.
 ///
-/// The piece that was given back last is taken first: its memory is the nearest. Boxed, because a large piece would be
-/// copied each time that it is taken and given back.
+/// The piece that was given back last is taken first, because it is most likely in the cache. Pieces are boxed, because
+/// a large one would be copied each time it is taken and given back.
 pub(crate) struct Pool<T> {
     idle: Mutex<Vec<Box<T>>>,
 }
@@ -24,16 +24,17 @@ impl<T> Debug for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Lets `work` use a piece that nobody else uses, made by `make` if none is idle.
+    /// Lets `work` use a piece that nobody else uses. If none is idle, `make` makes one.
     ///
-    /// Nothing waits: the lock is held for the moment of taking and giving back. A piece is lost if `work` panics.
+    /// Threads do not wait for each other: the lock is held only while taking and giving back. A piece is lost if
+    /// `work` panics.
     pub(crate) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
         let mut piece = taken.unwrap_or_else(|| Box::new(make()));
         let result = work(&mut piece);
         let mut idle = idle();
-        // A burst of threads leaves no more memory behind than the processor can use again.
+        // A burst of threads leaves no more memory behind than the processors can use.
         if idle.len() < most_idle() {
             idle.push(piece);
         }
@@ -41,7 +42,7 @@ impl<T> Pool<T> {
     }
 }
 
-/// Twice the processors: a thread may be interrupted while it has a piece.
+/// Twice the number of processors, because a thread may be interrupted while it has a piece.
 fn most_idle() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *MOST.get_or_init(|| 2 * std::thread::available_parallelism().map_or(1, usize::from))
@@ -62,7 +63,7 @@ mod tests {
         assert_eq!(pool.with(make, |piece| *piece), 0);
         pool.with(make, |outer| pool.with(make, |inner| assert_ne!(outer, inner)));
         assert_eq!(made.load(Ordering::SeqCst), 2);
-        // All threads work at the same time; not all their pieces are kept.
+        // All threads work at the same time, and not all their pieces are kept.
         let threads = most_idle() + 3;
         let barrier = Barrier::new(threads);
         std::thread::scope(|scope| {

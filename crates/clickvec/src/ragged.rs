@@ -1,11 +1,11 @@
-//! Lists of different lengths, one after the other in one piece of memory.
+//! Lists of different lengths in one piece of memory.
 
 use std::ops::Range;
 
 /// Lists of different lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ragged<T> {
-    /// Where each list ends.
+    /// The end of each list.
     ends: Vec<usize>,
     items: Vec<T>,
 }
@@ -17,13 +17,13 @@ impl<T> Default for Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// The lists 0 to `lists` of the items that `each` finds, in the order in which it finds them; it is asked twice, and must
-    /// find the same.
+    /// Collects the items of lists 0 to `lists`, in the order in which `each` reports them. `each` is called twice and
+    /// must report the same items.
     pub(crate) fn sorted(lists: usize, each: impl Fn(&mut dyn FnMut(usize, T))) -> Ragged<T>
     where
         T: Copy + Default,
     {
-        // One place more: while the lists are filled, where each list goes on stands in the place after it.
+        // Element i + 1 is the place where list i continues while the lists are filled.
         let mut next = vec![0; lists + 1];
         each(&mut |list, _| next[list + 1] += 1);
         for list in 0..lists {
@@ -34,7 +34,7 @@ impl<T> Ragged<T> {
             items[next[list]] = item;
             next[list] += 1;
         });
-        // Each has come to where the next one begins.
+        // Each list now ends where the next one begins.
         next.truncate(lists);
         Ragged { ends: next, items }
     }
@@ -50,7 +50,7 @@ impl<T> Ragged<T> {
         self.ends.len()
     }
 
-    /// Where list `i` is among all items.
+    /// The range of list `i` among all items.
     ///
     /// # Panics
     /// If there is no list `i`.

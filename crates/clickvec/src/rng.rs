@@ -1,18 +1,18 @@
-//! Randomness: one named stream for each purpose, and a shuffle that needs no memory.
+//! Random numbers: a named stream for each purpose, and a shuffle that needs no memory.
 
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The stream called `name` of a run with this seed; `index` counts within it (a minibatch, say),
-/// so that a resumed run needs no stored state.
+/// The stream `name` of a run with this seed. `index` numbers streams of the same name, for example by minibatch, so
+/// that a resumed run needs no stored state.
 pub fn stream(seed: u64, name: &str, index: u64) -> Xoshiro256PlusPlus {
     let named = xxh3_64_with_seed(name.as_bytes(), seed);
     Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&index.to_le_bytes(), named))
 }
 
-/// A random order of 0 … n − 1 that is computed place by place: a Feistel network over the next
-/// power of four, repeated until the result is below n.
+/// A random order of 0 … n − 1 that is computed place by place, with a Feistel network over the next power of four
+/// that is repeated until the result is below n.
 #[derive(Debug, Clone)]
 pub(crate) struct Permutation {
     n: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// The order called `name`, number `index`, of a run with this seed.
+    /// The order `name` with number `index` of a run with this seed.
     pub(crate) fn new(n: u64, seed: u64, name: &str, index: u64) -> Permutation {
         use rand::RngExt as _;
         let bits = 64 - n.saturating_sub(1).leading_zeros();

@@ -1,4 +1,4 @@
-//! What a training run is told, and what it records of itself in the model.
+//! The settings of a training run, and what it records in the model.
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, MembersConfig};
@@ -8,57 +8,57 @@ use crate::tables;
 use crate::views::Views;
 use serde::{Deserialize, Serialize};
 
-/// Everything that decides what a training run learns, besides its data and the processor's
-/// instruction level.
+/// Everything that decides what a training run learns, except for its data and the processor's instruction level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainConfig {
     /// The encoder of both towers.
     pub encoder: EncoderConfig,
-    /// One set of weights for queries and titles.
+    /// Whether queries and titles share one set of weights.
     pub shared_towers: bool,
-    /// Pairs in a minibatch.
+    /// The number of pairs in a minibatch.
     pub minibatch: usize,
-    /// Negatives of a pair.
+    /// The number of negatives of a pair.
     pub negatives: Negatives,
-    /// Where sampled negatives come from.
+    /// The source of sampled negatives.
     pub negative_source: NegativeSource,
     /// γ of the loss.
     pub gamma: f32,
-    /// Which update.
+    /// The optimiser.
     pub optimizer: OptimizerKind,
-    /// ε
+    /// The learning rate ε.
     pub learning_rate: f32,
-    /// th_G: each tower's gradient is scaled down to this norm; not if `None`.
+    /// The limit th_G to which each tower's gradient is scaled down; `None` for no limit.
     pub clip_norm: Option<f32>,
     /// How errors flow back through a text's words.
     pub bptt: Bptt,
     /// The range of the initial weights.
     pub init_range: InitRange,
-    /// The log's column with the texts that were clicked. Not written if it is `title`, as with `precision`.
+    /// The column of the log with the texts that were clicked. Like `precision`, omitted if it has the default,
+    /// `title`.
     #[serde(default = "title", skip_serializing_if = "is_title")]
     pub field: String,
-    /// What the log's `count` column is worth.
+    /// How the log's `count` column weights a pair.
     pub weighting: Weighting,
-    /// Times through the log.
+    /// The number of passes over the log.
     pub epochs: u32,
-    /// Which epoch's model is kept; the best needs a validation set.
+    /// The epoch whose model is kept. The best needs a validation set.
     pub keep: Keep,
-    /// Stop after this many epochs without a better validation NDCG.
+    /// The number of epochs without a better validation NDCG after which training stops.
     pub patience: Option<u32>,
-    /// Words of a text beyond this many are cut.
+    /// The number of words of a text that are read.
     pub max_words: usize,
-    /// The dictionary holds this many trigrams at most.
+    /// The largest number of trigrams in the dictionary.
     pub max_trigrams: usize,
     /// The random seed of weights, order and negatives.
     pub seed: u64,
-    /// Of the recurrent products. Not written if it is f32, which a file without it has: the fingerprint of a model
-    /// from before there was a choice is over a record without it.
+    /// The precision of recurrent products. Omitted if it is f32, because the fingerprint of a model from before there
+    /// was a choice covers a record without it.
     #[serde(default, skip_serializing_if = "Precision::is_f32")]
     pub precision: Precision,
-    /// How queries are changed beside their clicks. Not written if they are not.
+    /// Changes to queries when learning from clicks. Omitted if there are none.
     #[serde(default = "as_they_are", skip_serializing_if = "are_as_they_are")]
     pub augment: Views,
-    /// How titles are learnt from; `None` if there are none.
+    /// How titles are learnt; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<TitleConfig>,
     /// How a teacher counts; `None` if there is none.
@@ -103,22 +103,22 @@ impl TeacherConfig {
 /// How a model learns from titles, before clicks or without any.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TitleConfig {
-    /// Times through the titles before the first click.
+    /// The number of passes over the titles before the clicks.
     pub epochs: u32,
-    /// Pairs in a minibatch.
+    /// The number of pairs in a minibatch.
     pub minibatch: usize,
     /// γ of the loss.
     pub gamma: f32,
-    /// ε
+    /// The learning rate ε.
     pub learning_rate: f32,
-    /// What a title is paired with: a view of itself.
+    /// The changes that turn a title into a query to pair it with.
     pub views: Views,
-    /// Titles among the pairs of an epoch of clicks, for every clicked pair.
+    /// Titles to mix into each epoch of clicks, per clicked pair.
     pub among_clicks: f32,
 }
 
 impl Default for TitleConfig {
-    /// What validation found best (docs/explanation/defaults.md).
+    /// The best settings in validation (docs/explanation/defaults.md).
     fn default() -> TitleConfig {
         TitleConfig {
             epochs: 3,
@@ -152,38 +152,38 @@ fn chances(views: &Views) -> Option<SettingFault> {
     views.fault().map(|(name, value)| SettingFault::Chance { name, value })
 }
 
-/// Which epoch's model is kept.
+/// The epoch whose model is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The one with the best validation NDCG@1 + NDCG@3.
+    /// The epoch with the best validation NDCG@1 + NDCG@3.
     Best,
-    /// The last.
+    /// The last epoch.
     Last,
 }
 
-/// What a model file says of the run that made it.
+/// What a model file records of the run that made it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainingRecord {
-    /// Version of clickvec.
+    /// The version of clickvec.
     pub version: String,
-    /// Instruction level of the kernels: bytes may differ between levels.
+    /// The instruction level of the kernels. Bytes may differ between levels.
     pub level: String,
     /// The settings.
     pub config: TrainConfig,
-    /// What was found in the log.
+    /// The figures of the log.
     pub log: LogStatistics,
-    /// Of everything that training saw of the log, in hexadecimal.
+    /// A fingerprint of everything that training saw of the log, in hexadecimal.
     pub log_fingerprint: String,
-    /// Of the validation set, in hexadecimal, if it had a say in which weights these are.
+    /// A fingerprint of the validation set, in hexadecimal, if it decided which weights were kept.
     pub validation_fingerprint: Option<String>,
-    /// The epoch after which these weights were taken, counted from 1.
+    /// The epoch that these weights are from, counted from 1.
     pub epoch: u32,
-    /// Updates until then.
+    /// The number of updates until then.
     pub updates: u64,
-    /// Mean loss of a pair in that epoch.
+    /// The mean loss of a pair in that epoch.
     pub loss: f64,
-    /// The fingerprint of the model that training began with, if it began with one.
+    /// The fingerprint of the initial model, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<String>,
     /// Of the teacher's vectors of the log's texts, in hexadecimal, if there was a teacher.
@@ -208,7 +208,7 @@ fn is_title(field: &str) -> bool {
 }
 
 impl Default for TrainConfig {
-    /// What cross validation found best (docs/explanation/defaults.md).
+    /// The best settings in cross validation (docs/explanation/defaults.md).
     fn default() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::default(),
@@ -239,7 +239,7 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// The training on titles and clicks that validation found best (docs/explanation/defaults.md).
+    /// The settings for training on titles and clicks that are best in validation (docs/explanation/defaults.md).
     pub fn with_titles() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default() }),
@@ -252,8 +252,8 @@ impl TrainConfig {
         }
     }
 
-    /// The papers' training: two towers, Nesterov momentum with its schedule, four negatives from
-    /// the minibatch of 1024, clipped gradients.
+    /// The settings of the papers: two towers, Nesterov momentum with its schedule, four negatives from a minibatch of
+    /// 1024, clipped gradients.
     pub fn paper() -> TrainConfig {
         TrainConfig {
             shared_towers: false,
@@ -267,7 +267,7 @@ impl TrainConfig {
         }
     }
 
-    /// The settings of the training on a section of the log: those of its own, and else these.
+    /// The settings for training on a section of the log: its own where it has any, otherwise these.
     pub(crate) fn of_section(&self, section: Section) -> TrainConfig {
         let mut config = self.clone();
         if let (Section::Titles, Some(titles)) = (section, &self.titles) {
@@ -279,7 +279,7 @@ impl TrainConfig {
         config
     }
 
-    /// The first setting with which there is no training, if any.
+    /// The first setting that is not valid, if any.
     pub fn fault(&self) -> Option<SettingFault> {
         if let Some(fault) = self.encoder.fault() {
             return Some(SettingFault::Size(fault));
@@ -332,13 +332,13 @@ impl TrainConfig {
             })
     }
 
-    /// The settings in which two runs differ, as `name value instead of other`.
+    /// The settings in which two runs differ, each as `name value instead of other`.
     pub fn differences(&self, other: &TrainConfig) -> Vec<String> {
-        // Through text: an f32 is then written as short as it was typed.
+        // Going through text writes an f32 as short as it was typed.
         let as_map = |config: &TrainConfig| -> serde_json::Map<String, serde_json::Value> {
             let json = serde_json::to_string(config).and_then(|json| serde_json::from_str(&json));
             let mut map: serde_json::Map<_, _> = json.unwrap_or_default();
-            // What is written only if it is not the default.
+            // Settings that are omitted if they have the default.
             map.insert("precision".to_owned(), serde_json::json!(config.precision));
             map.insert("field".to_owned(), serde_json::json!(config.field));
             map.insert("augment".to_owned(), serde_json::json!(config.augment));
@@ -357,12 +357,12 @@ impl TrainConfig {
     }
 }
 
-/// An encoder with its sizes, for messages.
+/// An encoder and its sizes, for messages.
 pub(crate) fn encoder_text(encoder: &EncoderConfig) -> String {
     serde_json::to_value(encoder).map_or_else(|_| encoder.kind().to_owned(), |value| shown(&value))
 }
 
-/// A setting as one would type it.
+/// A setting as a user would type it.
 fn shown(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "none".to_owned(),
@@ -375,46 +375,46 @@ fn shown(value: &serde_json::Value) -> String {
     }
 }
 
-/// A setting with which there is no training.
+/// A setting that is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingFault {
-    /// Of the encoder's sizes.
+    /// A size of the encoder is not valid.
     #[error(transparent)]
     Size(#[from] crate::encoder::SizeFault),
-    /// A number that must be finite and above zero.
+    /// A number must be finite and above zero.
     #[error("expected a {name} above 0, found {value}")]
     NotPositive {
-        /// Which.
+        /// The setting.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: f32,
     },
-    /// A number that must be finite and not below zero.
+    /// A number must be finite and not negative.
     #[error("expected {name} of 0 or more, found {value}")]
     Negative {
-        /// Which.
+        /// The setting.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: f32,
     },
-    /// A count that must be one at least.
+    /// A count must be at least one.
     #[error("expected {name} of at least 1, found 0")]
     Zero {
-        /// Which.
+        /// The setting.
         name: &'static str,
     },
-    /// All negatives, from all titles.
+    /// All negatives were requested from all titles of the log.
     #[error(
         "expected sampled negatives with the uniform source, found all; give a number or take them from the minibatch"
     )]
     AllUniform,
-    /// A minibatch of one pair, which has no title to be a negative.
+    /// A minibatch of one pair has no title that could be a negative.
     #[error(
         "expected a minibatch of at least 2 pairs for negatives from the minibatch, found 1; take more, or `uniform`"
     )]
     Alone,
-    /// The published signals for another encoder.
+    /// The published error signals were requested for an encoder without them.
     #[error(
         "expected an lstm or a bilstm for per-gate error signals, found a {kind}; the papers give them for no other"
     )]
@@ -422,12 +422,12 @@ pub enum SettingFault {
         /// The encoder.
         kind: &'static str,
     },
-    /// A chance that is none.
+    /// A probability is not between 0 and 1.
     #[error("expected a chance between 0 and 1 for `{name}`, found {value}")]
     Chance {
-        /// Of which change.
+        /// The change.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: f32,
     },
     /// A share that is none.
@@ -450,34 +450,34 @@ pub enum SettingFault {
     /// Neither clicks nor titles.
     #[error("expected a click log, titles, or both to learn from, found neither")]
     NothingToLearnFrom,
-    /// Titles without settings for them, or settings without titles.
+    /// There are titles without settings for them, or settings without titles.
     #[error("expected settings for titles if there are any, and none if not; found {files} files of titles")]
     Titles {
-        /// Files of titles.
+        /// The number of files of titles.
         files: usize,
     },
-    /// Truncated back-propagation through time for an encoder without time.
+    /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
     #[error("expected an lstm, a bilstm or an rnn for truncated back-propagation, found a {kind}")]
     BpttWords {
         /// The encoder.
         kind: &'static str,
     },
-    /// Rounded recurrent products for an encoder without any.
+    /// Rounded recurrent products were requested for an encoder without any.
     #[error("expected an lstm, a bilstm or an rnn for precision bf16, found a {kind}; leave it at f32")]
     Precision {
         /// The encoder.
         kind: &'static str,
     },
-    /// Precision bf16 where there are no instructions for it.
+    /// Precision bf16 was requested on a processor without the instructions for it.
     #[error("expected AMX instructions for precision bf16, found {found}; leave it at f32, which runs everywhere")]
     NoAmx {
-        /// What there is instead.
+        /// What the processor has instead.
         found: &'static str,
     },
-    /// To keep the best epoch, or to stop early, there must be a validation set.
+    /// There is no validation set to choose the best epoch or to stop early.
     #[error("expected a validation set to {purpose}, found none; name one or keep the last epoch")]
     NoValidation {
-        /// What for.
+        /// What the validation set is needed for.
         purpose: &'static str,
     },
 }

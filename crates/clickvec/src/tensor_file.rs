@@ -1,4 +1,4 @@
-//! Tensors and one JSON value in one safetensors file: the form of models and checkpoints.
+//! A safetensors file with tensors and one JSON value, the format of models and checkpoints.
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
@@ -17,11 +17,11 @@ use std::ops::Range;
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The one key under which the JSON value stands: with two, their order would be random.
+/// The only key of the metadata, whose value is the JSON. The order of two keys would be random.
 const KEY: &str = "clickvec";
 
-/// Names, shapes and settings have some thousand bytes in every file that there is: the dictionary and the vocabulary are
-/// tensors. A parser may take twenty times the memory of what it reads.
+/// The limit of the header. Names, shapes and settings take some thousand bytes in every real file, because the
+/// dictionary and the vocabulary are tensors. A parser may take twenty times the memory of what it reads.
 const MAX_HEADER_BYTES: u64 = 4 << 20;
 
 /// A tensor to write.
@@ -43,27 +43,27 @@ pub(crate) enum Data<'a> {
 /// The numbers of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Numbers {
-    /// 32-bit floating point; finite.
+    /// 32-bit floating point, finite.
     F32(Vec<f32>),
-    /// 64-bit floating point; finite.
+    /// 64-bit floating point, finite.
     F64(Vec<f64>),
     /// Whole numbers.
     U32(Vec<u32>),
-    /// Bytes, as of texts.
+    /// Bytes, for example of texts.
     Bytes(Vec<u8>),
 }
 
 /// Numbers with a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
-    /// Sizes, the slowest first.
+    /// The sizes, with the slowest first.
     pub shape: Vec<usize>,
-    /// Row after row.
+    /// The numbers, row by row.
     pub numbers: Numbers,
 }
 
 impl Numbers {
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self {
             Numbers::F32(numbers) => numbers.len(),
@@ -73,12 +73,12 @@ impl Numbers {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes they take.
+    /// The size in bytes.
     pub fn bytes(&self) -> usize {
         self.len() * self.dtype().bitsize() / 8
     }
@@ -93,7 +93,7 @@ impl Numbers {
     }
 }
 
-/// One entry for each group of each tensor, `prefix` before its name.
+/// An entry for each group of each tensor, with `prefix` before its name.
 pub(crate) fn entries<'a>(prefix: &str, tensors: &'a [Tensor]) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     for tensor in tensors {
@@ -146,7 +146,7 @@ fn write_numbers<T: Copy, const N: usize>(
     Ok(())
 }
 
-/// Of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
+/// A fingerprint of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
 pub(crate) fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> String {
     let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
@@ -162,7 +162,7 @@ pub(crate) fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> S
 struct Fingerprint(Xxh3);
 
 impl Fingerprint {
-    /// The numbers of this tensor follow.
+    /// Begins a tensor, whose numbers follow.
     fn begin(&mut self, name: &str, shape: &[usize]) {
         self.0.update(name.as_bytes());
         for &size in shape {
@@ -195,7 +195,7 @@ pub(crate) fn write(path: &Path, json: &impl Serialize, entries: Vec<Entry<'_>>)
 /// [`write`] of a file that is on its way to `output`, so that it has the readers of what is there.
 pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut entries: Vec<Entry<'_>>) -> Result<()> {
     let failed = |source: std::io::Error| Error::io(path, "write", source);
-    // The widest numbers first, so that all lie aligned; then by name.
+    // The widest numbers come first, so that all are aligned; then by name.
     entries.sort_by(|a, b| b.info().0.cmp(&a.info().0).then_with(|| a.name.cmp(&b.name)));
     let mut end = 0;
     let infos = entries.iter().map(|entry| {
@@ -220,7 +220,7 @@ pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut e
     })
 }
 
-/// A mapped file of which nothing is trusted yet.
+/// A mapped file. Nothing in it is trusted yet.
 pub(crate) struct TensorFile {
     map: Mmap,
 }
@@ -228,10 +228,10 @@ pub(crate) struct TensorFile {
 impl TensorFile {
     pub(crate) fn open(path: &Path) -> Result<TensorFile> {
         let file = open_plain(path)?;
-        // SAFETY: files of this kind are replaced by renaming, never changed in place, by this
-        // program; all that is read is copied out and checked while it is.
+        // SAFETY: this program replaces files of this kind by renaming and never changes them in place. Everything
+        // that is read is copied and checked on the way.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;
-        // About all of it is copied out.
+        // Nearly all of it will be copied.
         room_for("what is in a model's file", Some(map.len() as u64))?;
         Ok(TensorFile { map })
     }
@@ -246,12 +246,12 @@ impl TensorFile {
         Ok((tensors, serde_json::from_str(&json).map_err(bad_settings)?))
     }
 
-    /// What the file says that it is, shortened.
+    /// The kind that the file gives, shortened.
     pub(crate) fn kind(&self) -> Result<String, FileFault> {
         kind_of(&self.read()?.1)
     }
 
-    /// The fingerprint that the file says it has.
+    /// The fingerprint that the file gives.
     pub(crate) fn fingerprint(&self) -> Result<String, FileFault> {
         let said: Fingerprinted = serde_json::from_str(&self.read()?.1).map_err(bad_settings)?;
         Ok(said.fingerprint)
@@ -261,7 +261,7 @@ impl TensorFile {
     fn read(&self) -> Result<(Tensors<'_>, String), FileFault> {
         let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.into() };
         let bytes = self.map.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        // Where more is said than there is, this is another kind of file.
+        // If the header claims more than the file has, this is another kind of file.
         if bytes > MAX_HEADER_BYTES && bytes < self.map.len() as u64 {
             return Err(FileFault::HeaderTooLarge { limit: MAX_HEADER_BYTES, found: bytes });
         }
@@ -272,7 +272,7 @@ impl TensorFile {
     }
 }
 
-/// `kind` of a JSON value, whose format must be the one that is known.
+/// The `kind` of a JSON value, whose format must be the known one.
 fn kind_of(json: &str) -> Result<String, FileFault> {
     let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
     if version.format != FORMAT {
@@ -282,7 +282,7 @@ fn kind_of(json: &str) -> Result<String, FileFault> {
     Ok(shortened(&found.kind))
 }
 
-/// The version of the form of models and checkpoints; `format` in the JSON value.
+/// The version of the format of models and checkpoints, `format` in the JSON value.
 pub(crate) const FORMAT: u32 = 1;
 
 #[derive(serde::Deserialize)]
@@ -308,7 +308,7 @@ fn bad_settings(error: serde_json::Error) -> FileFault {
 pub(crate) struct Tensors<'a>(SafeTensors<'a>);
 
 impl Tensors<'_> {
-    /// How many numbers there are in all.
+    /// The number of values in all tensors.
     pub(crate) fn numbers(&self) -> u64 {
         self.0.iter().map(|(_, view)| view.shape().iter().product::<usize>() as u64).sum()
     }
@@ -317,7 +317,7 @@ impl Tensors<'_> {
         self.0.len()
     }
 
-    /// [`fingerprint`] of all tensors, straight from the file.
+    /// The [`fingerprint`] of all tensors, computed directly from the file.
     pub(crate) fn fingerprint(&self, settings: &impl Serialize) -> String {
         let mut views: Vec<(&str, TensorView<'_>)> = self.0.iter().collect();
         views.sort_by_key(|&(name, _)| name);
@@ -343,7 +343,7 @@ impl Tensors<'_> {
         Ok(view)
     }
 
-    /// Fills the columns of each group of `tensors`; every number must be finite.
+    /// Fills the columns of each group of `tensors`. Every number must be finite.
     pub(crate) fn read(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), FileFault> {
         for tensor in tensors {
             let groups: Vec<_> = tensor.ranges().map(|(group, columns)| (group.name.clone(), columns)).collect();
@@ -356,7 +356,7 @@ impl Tensors<'_> {
                     let mut finite = true;
                     for (x, bytes) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
                         *x = f32::from_le_bytes(*bytes);
-                        // No early end: so the loop runs many numbers at a time.
+                        // No early exit, so that the loop is vectorised.
                         finite &= x.is_finite();
                     }
                     if !finite {
@@ -379,7 +379,7 @@ impl Tensors<'_> {
         Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
-    /// All tensors by name, copied; every number must be finite.
+    /// Copies of all tensors by name. Every number must be finite.
     pub(crate) fn arrays(&self) -> Result<BTreeMap<String, Array>, FileFault> {
         self.0.iter().map(|(name, view)| Ok((name.to_owned(), array(name, &view)?))).collect()
     }

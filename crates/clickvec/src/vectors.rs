@@ -1,4 +1,4 @@
-//! Vectors for other programs: NumPy's `.npy`, word2vec's text form, and JSON lines.
+//! Writing vectors for other programs: NumPy's `.npy`, word2vec's text format, and JSON lines.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::{VectorFault, shortened};
 use crate::npy;
 
-/// What the beginning of a file says about the vectors that follow.
+/// The number and size of vectors that the beginning of a file announces.
 #[derive(Debug)]
 struct Promise {
     rows: usize,
@@ -20,7 +20,7 @@ impl Promise {
         Promise { rows, dimension, written: 0 }
     }
 
-    /// That one more vector may follow, and this one.
+    /// Checks that one more vector may follow, and that it has the right size.
     fn check(&self, vector: &[f32]) -> io::Result<()> {
         if vector.len() != self.dimension {
             return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
@@ -31,7 +31,7 @@ impl Promise {
         Ok(())
     }
 
-    /// That all were written.
+    /// Checks that all vectors were written.
     fn check_kept(&self) -> io::Result<()> {
         match self.written == self.rows {
             true => Ok(()),
@@ -40,7 +40,7 @@ impl Promise {
     }
 }
 
-/// Writes vectors one by one as a `.npy` file (format 1.0, little-endian f32, row-major, [rows, dimension]).
+/// A writer of vectors as a `.npy` file (format 1.0, little-endian f32, row-major, [rows, dimension]).
 #[derive(Debug)]
 pub struct NpyWriter<W> {
     target: W,
@@ -48,7 +48,7 @@ pub struct NpyWriter<W> {
 }
 
 impl<W: Write> NpyWriter<W> {
-    /// Writes the header, which promises `rows` vectors.
+    /// Writes the header, which announces `rows` vectors.
     ///
     /// # Errors
     ///
@@ -62,8 +62,8 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::Dimension`] if the vector
-    /// has another dimension, around [`VectorFault::RowCount`] if it is one too many.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::Dimension`] if the vector has
+    /// another dimension, and with [`VectorFault::RowCount`] if it is one too many.
     pub fn write(&mut self, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
         npy::write_numbers(&mut self.target, vector)?;
@@ -71,11 +71,11 @@ impl<W: Write> NpyWriter<W> {
         Ok(())
     }
 
-    /// Checks that all rows were written, flushes, and gives the target back.
+    /// Checks that all rows were written, flushes, and returns the target.
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::RowCount`] if rows are missing.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::RowCount`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
         self.promise.check_kept()?;
         self.target.flush()?;
@@ -83,7 +83,7 @@ impl<W: Write> NpyWriter<W> {
     }
 }
 
-/// Writes vectors one by one in word2vec's text form: a line with their number and dimension, then for each its token and
+/// A writer of vectors in word2vec's text format: a line with their number and dimension, then for each its token and
 /// its numbers, all separated by one space. Every number is the shortest that reads back to the same f32.
 #[derive(Debug)]
 pub struct Word2vecWriter<W> {
@@ -92,7 +92,7 @@ pub struct Word2vecWriter<W> {
 }
 
 impl<W: Write> Word2vecWriter<W> {
-    /// Writes the first line, which promises `rows` vectors.
+    /// Writes the first line, which announces `rows` vectors.
     ///
     /// # Errors
     ///
@@ -102,14 +102,13 @@ impl<W: Write> Word2vecWriter<W> {
         Ok(Word2vecWriter { target, promise: Promise::new(rows, dimension) })
     }
 
-    /// Writes one vector. Whoever reads the form takes tokens as keys: no two should be the same.
+    /// Writes one vector. Readers of this format use tokens as keys, so no two should be equal.
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::Dimension`] if the vector has
-    /// another dimension, around [`VectorFault::NoFiniteLength`] if a number is not finite, around
-    /// [`VectorFault::Token`] if the token is empty or has white space, around [`VectorFault::RowCount`] if it is one too
-    /// many.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::Dimension`] if the vector has
+    /// another dimension, with [`VectorFault::NoFiniteLength`] if a number is not finite, with [`VectorFault::Token`]
+    /// if the token is empty or has white space, and with [`VectorFault::RowCount`] if it is one too many.
     pub fn write(&mut self, token: &str, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
         if !vector.iter().all(|value| value.is_finite()) {
@@ -127,11 +126,11 @@ impl<W: Write> Word2vecWriter<W> {
         Ok(())
     }
 
-    /// Checks that all rows were written, flushes, and gives the target back.
+    /// Checks that all rows were written, flushes, and returns the target.
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::RowCount`] if rows are missing.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::RowCount`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
         self.promise.check_kept()?;
         self.target.flush()?;
@@ -139,8 +138,8 @@ impl<W: Write> Word2vecWriter<W> {
     }
 }
 
-/// A text as a token of word2vec's forms, which white space would end: each run of it becomes `_`, as does a text that has
-/// nothing else. To the encoders that is the same text: neither is part of a word.
+/// A text as a token for word2vec's formats, in which white space ends a token. Each run of white space becomes `_`,
+/// and so does a text of nothing else. To the encoders it is the same text, because neither is part of a word.
 pub fn word2vec_token(text: &str) -> String {
     let token = text.split_whitespace().collect::<Vec<_>>().join("_");
     if token.is_empty() { "_".to_owned() } else { token }
@@ -150,7 +149,7 @@ pub fn word2vec_token(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// What `target` returns; [`io::ErrorKind::InvalidInput`] around [`VectorFault::NoFiniteLength`] for a number that JSON
+/// What `target` returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::NoFiniteLength`] for a number that JSON
 /// does not have.
 pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> io::Result<()> {
     #[derive(Serialize)]

@@ -1,5 +1,5 @@
-//! A query allocates nothing once the buffers are there, whatever its words. A test program of its own, because it
-//! counts what the allocator is asked for.
+//! A query allocates nothing once the buffers exist, whatever its words. This is a test program of its own, because it
+//! counts allocations.
 
 #[path = "library/support.rs"]
 mod support;
@@ -19,8 +19,8 @@ fn a_query_allocates_nothing() {
         std::fs::remove_file(place.output()).expect("removed");
         let (embedder, mut vector) = (model.embedder(Side::Query), Vec::new());
         let texts = ["red leather shoe", "", "garden hose", "Käse für die Küche", "words never seen", "北京 x", "?!"];
-        // The longest text, in words, in letters and in trigrams of a word, makes the buffers; the second time, those
-        // that keep what the first has left.
+        // The text that is longest in words, in letters and in trigrams of a word makes the buffers. The second time
+        // also makes those that keep what the first has left.
         for _ in 0..2 {
             let longest = "ärgerlich: words, and letters, more than all the other texts, redleatherladder";
             embedder.embed_into(&[longest], &mut vector);

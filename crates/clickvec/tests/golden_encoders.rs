@@ -1,9 +1,9 @@
-//! Every encoder against the golden numbers, at every instruction level that the processor has: embeddings, cosines, loss,
-//! gradients, traces, and six Nesterov updates.
+//! Every encoder compared with the golden numbers, at every instruction level of the processor: embeddings, cosines,
+//! loss, gradients, traces, and six Nesterov updates.
 //!
-//! Tolerance: golden numbers are f64, ours f32, so a number may be off by 2e-5 of the largest
-//! number of its tensor: a few hundred roundings of 6e-8. After six updates, whose velocities add
-//! up what each gradient was off, 1e-4 of the largest change is allowed.
+//! Tolerance: golden numbers are f64 and ours f32, so a number may be off by 2e-5 of the largest number of its tensor,
+//! which is a few hundred roundings of 6e-8. After six updates, whose velocities add up the errors of the gradients,
+//! 1e-4 of the largest change is allowed.
 
 use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, Peephole, RnnConfig, Signals, State,
@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
     std::env::var_os("CLICKVEC_GOLDEN").map_or_else(|| PathBuf::from(default), PathBuf::from)
 }
 
-/// The words of all texts of a case: word id = place in this list.
+/// The words of all texts of a case. A word's id is its position in this list.
 #[derive(Default)]
 struct Words(Vec<Vec<Feature>>);
 
@@ -43,7 +43,7 @@ impl Words {
             .iter()
             .map(|word| {
                 let features = list(word).iter().map(|f| Feature { id: number(&f[0]), count: number(&f[1]) }).collect();
-                // The same word must be the same id, as in a vocabulary.
+                // Equal words must have the same id, as in a vocabulary.
                 let known = self.0.iter().position(|known| known == &features);
                 known.unwrap_or_else(|| {
                     self.0.push(features);
@@ -140,7 +140,7 @@ impl Case {
         for tensor in encoder.tensors_mut() {
             each_number(tensor, self.features, |name, row, column| lookup(source, &name, row, column));
         }
-        // Every golden number must have found a place.
+        // Every golden number must have a place.
         for (name, values) in source.as_object().expect("parameters") {
             let placed = collect(encoder.tensors(), name, self.features).len();
             assert_eq!(placed, numbers(values).len(), "{}: {name}", self.name);
@@ -157,7 +157,7 @@ impl Case {
             let largest = expected.iter().fold(0.0f64, |a, x| a.max(x.abs())).max(1e-3);
             let allowed = match before {
                 None => tolerance * largest,
-                // Of parameters after updates, what counts is how far they moved, and a rounding each update.
+                // For parameters after updates, compare how far they have moved, and allow a rounding for each update.
                 Some(before) => {
                     let moves = expected.iter().zip(numbers(&before[name])).map(|(x, y)| (x - y).abs());
                     tolerance * moves.fold(0.0, f64::max) + 6.0 * 6e-8 * largest
@@ -186,8 +186,8 @@ fn each_number(tensor: &mut Tensor, features: usize, mut value: impl FnMut(Strin
     }
 }
 
-/// A CLSM's `wc.2` is the third block of columns of the golden `wc`, its padding word the last
-/// column of each block. Returns (column in golden, row in ours).
+/// A CLSM's `wc.2` is the third block of columns of the golden `wc`, and its padding word is the last column of each
+/// block. Returns (column in golden, row in ours).
 fn golden_place(name: &str, input: usize, features: usize) -> (String, (usize, usize)) {
     if let Some(place) = name.strip_prefix("wc.padding.") {
         let place: usize = place.parse().expect("a place in the window");
@@ -209,7 +209,7 @@ fn lookup(source: &Value, name: &str, row: usize, column: usize) -> f64 {
     }
 }
 
-/// All numbers of the golden tensor `name`, in its order, out of ours.
+/// All numbers of ours that belong to the golden tensor `name`, in its order.
 fn collect(tensors: &[Tensor], name: &str, features: usize) -> Vec<f64> {
     let mut found: Vec<((usize, usize), f64)> = Vec::new();
     for tensor in tensors {
@@ -340,7 +340,7 @@ fn check_passes(case: &Case) {
     check_one_by_one(case, towers, &pass, &samples);
 }
 
-/// A batch of one gives bit for bit what a batch of many gives; per-sample losses are golden.
+/// A batch of one gives the same bits as a batch of many, and the losses of single samples are golden.
 fn check_one_by_one(case: &Case, towers: [&dyn Encoder; 2], many: &Pass, samples: &[usize]) {
     let dimension = towers[0].dimension();
     for &sample in samples {
@@ -441,7 +441,7 @@ fn golden_encoders() {
         }
         let text = std::fs::read_to_string(&path).expect("readable");
         let mut case = Case::read(&name, serde_json::from_str(&text).expect("JSON"));
-        // The level is the process's, and this its only test.
+        // The level is that of the whole process, and this is its only test.
         for level in Level::ALL.into_iter().filter(|&level| level <= Level::detect()) {
             Level::limit(level);
             case.name = format!("{name}, {}", level.name());

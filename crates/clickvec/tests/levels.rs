@@ -1,9 +1,9 @@
-//! The instruction levels agree. One test, because the level is the whole process's.
+//! The instruction levels agree. There is a single test, because the level is that of the whole process.
 //!
-//! Levels differ by rounding only: fused or separate products, and sums in another order. A number
-//! may be off by 1e-5 of the largest of its tensor (some hundred roundings of 6e-8), by 1e-4 in the
-//! loss after a training run of 18 updates, each of which starts from the other's rounding. What is
-//! found among given vectors is the same, to the bits of its scores.
+//! Levels differ only by rounding: fused or separate products, and sums in another order. A number may be off by 1e-5
+//! of the largest of its tensor (some hundred roundings of 6e-8), and by 1e-4 in the loss after a training run of 18
+//! updates, each of which starts from the previous one's rounding. Search results among given vectors are the same,
+//! including the bits of the scores.
 
 #[path = "library/support.rs"]
 mod support;
@@ -29,7 +29,7 @@ fn numbers(count: usize, seed: f32) -> Vec<f32> {
     (0..count).map(|i| ((i as f32 + seed) * 0.73).sin()).collect()
 }
 
-/// Every result of every kernel at the present level, each under a name.
+/// The result of every kernel at the current level, each with a name.
 fn results() -> Vec<(String, Vec<f32>, f64)> {
     let mut all = Vec::new();
     for (m, n, k) in [(1, 1, 1), (7, 5, 3), (17, 50, 33), (64, 96, 96), (9, 289, 31)] {

@@ -1,4 +1,4 @@
-//! Every relative link of the documentation leads to a file that is there, and to a heading where it names one.
+//! Every relative link in the documentation leads to an existing file and, if it names one, to an existing heading.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The lines of a page that are no code, numbered from 1.
+/// The lines of a page that are not code, numbered from 1.
 fn prose(text: &str) -> Vec<(usize, &str)> {
     let mut fenced = false;
     let mut lines = Vec::new();

@@ -1,9 +1,10 @@
-//! Room for numbers costs no memory before it is used. A process of its own, since it is the process's memory that is looked at.
+//! Buffers cost no memory before they are used. This is a process of its own, because it measures the process's
+//! memory.
 #![cfg(target_os = "linux")]
 
 use clickvec::internals::math::Buffer;
 
-/// Anonymous memory that lies in RAM, in MiB.
+/// Anonymous memory in RAM, in MiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("the process's status");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("RssAnon");

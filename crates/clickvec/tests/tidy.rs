@@ -1,8 +1,9 @@
-//! What a program can hold of ARCHITECTURE.md: the order of the modules, what the library never does, sizes.
+//! Checks what ARCHITECTURE.md says and a program can check: the order of the modules, what the library never does,
+//! sizes.
 
 use std::path::{Path, PathBuf};
 
-/// The library: a module uses itself, and what stands before it.
+/// The modules of the library. A module uses only itself and those before it.
 const ORDER: &[&str] = &[
     "error",
     "memory",
@@ -38,7 +39,7 @@ const ORDER: &[&str] = &[
     "lib",
 ];
 
-/// The reader of logs, file by file: a folder's own name is its `mod.rs`.
+/// The modules of the log reader, file by file. A folder's name means its `mod.rs`.
 const ORDER_OF_LOGS: &[&str] = &[
     "columns",
     "error/asked",
@@ -89,7 +90,7 @@ const ORDER_OF_LOGS: &[&str] = &[
     "lib",
 ];
 
-/// The program; files of one command may use each other.
+/// The modules of the program. Files of the same command may use each other.
 const ORDER_OF_PROGRAM: &[&str] = &[
     "advice",
     "answer",
@@ -133,26 +134,27 @@ const LOGS: Crate = Crate { folder: "clickvec-logs", order: ORDER_OF_LOGS };
 const PROGRAM: Crate = Crate { folder: "clickvec-cli", order: ORDER_OF_PROGRAM };
 
 impl Crate {
-    /// Its files; none of a neighbour in a published crate, which is tested alone.
+    /// The files of the crate; none for another crate in a published crate, which is tested alone.
     fn sources(&self) -> Vec<Source> {
         let src = root().join("crates").join(self.folder).join("src");
         if src.is_dir() { sources_in(&src) } else { Vec::new() }
     }
 
-    /// The place in the order of what `path` leads to: `["gather", "group", "Cell"]` is in `gather/group`.
+    /// The position in the order of the module that `path` leads to: `["gather", "group", "Cell"]` is in
+    /// `gather/group`.
     fn place(&self, path: &[String]) -> Option<usize> {
         let known = |length: usize| self.order.iter().position(|&module| module == path[..length].join("/"));
-        // `crate::Error` and `crate::Result` are `error`'s.
+        // `crate::Error` and `crate::Result` belong to `error`.
         match path {
             [name] if ["Error", "Result"].contains(&name.as_str()) => self.order.iter().position(|&m| m == "error"),
             path => (1..=path.len()).rev().find_map(known),
         }
     }
 
-    /// What uses something that does not stand before it.
+    /// The uses of modules that do not come before.
     fn faults(&self) -> Vec<String> {
         let (sources, mut faults) = (self.sources(), Vec::new());
-        // Tests may look ahead.
+        // Tests may use later modules.
         for source in sources.iter().filter(|source| !is_of_tests(source, &sources)) {
             let Some(own) = self.place(&source.path()) else {
                 faults
@@ -176,30 +178,30 @@ impl Crate {
     }
 }
 
-/// `error` names the faults that other modules define, and nothing else of theirs.
+/// The faults of other modules that `error` may name, and nothing else of theirs.
 const ERROR_NAMES: [&str; 3] = ["encoder::SizeFault", "settings::SettingFault", "text::DuplicateTrigram"];
 
 struct Source {
-    /// Relative to `src`, with `/`.
+    /// The path relative to `src`, with `/`.
     name: String,
-    /// Without comments.
+    /// The code without comments.
     code: String,
     whole: String,
 }
 
 impl Source {
-    /// `clicks` of `clicks/log.rs`, `loss` of `loss.rs`.
+    /// The module: `clicks` for `clicks/log.rs`, `loss` for `loss.rs`.
     fn module(&self) -> &str {
         self.name.split('/').next().unwrap_or_default().trim_end_matches(".rs")
     }
 
-    /// `clicks`, `log` of `clicks/log.rs`; `clicks` of `clicks/mod.rs`.
+    /// The path: `clicks`, `log` for `clicks/log.rs`; `clicks` for `clicks/mod.rs`.
     fn path(&self) -> Vec<String> {
         let name = self.name.trim_end_matches(".rs").trim_end_matches("/mod");
         name.split('/').map(str::to_owned).collect()
     }
 
-    /// What stands before the tests, which come last in a file.
+    /// The part before the tests, which come last in a file.
     fn without_tests(&self) -> Source {
         let code = self.code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_owned();
         Source { name: self.name.clone(), code, whole: String::new() }
@@ -216,7 +218,7 @@ impl Source {
             let (mut from, mut rest) = (Vec::new(), &self.code[at..]);
             if start == "super::" {
                 from = self.path();
-                // A `use` that is indented stands in a module inside the file.
+                // A `use` that is indented is in a module inside the file.
                 let line = self.code[..at].rsplit('\n').next().unwrap_or_default();
                 let inner =
                     if line.trim_start().starts_with("use ") { line.len() - line.trim_start().len() } else { 0 };
@@ -234,8 +236,8 @@ impl Source {
     }
 }
 
-/// Appends the paths that begin in `from` and go on as `text` does: `a::{B, c::D}` is `a::B` and `a::c::D`. What follows
-/// comes back.
+/// Appends the paths that begin with `from` and continue as in `text`: `a::{B, c::D}` is `a::B` and `a::c::D`. Returns
+/// the rest.
 fn expand<'t>(text: &'t str, mut from: Vec<String>, found: &mut Vec<Vec<String>>) -> &'t str {
     if let Some(mut rest) = text.strip_prefix('{') {
         loop {
@@ -244,7 +246,7 @@ fn expand<'t>(text: &'t str, mut from: Vec<String>, found: &mut Vec<Vec<String>>
                 return end;
             }
             let after = expand(rest, from.clone(), found);
-            // ` as name`, or what no path has.
+            // ` as name`, or characters that no path has.
             let next = after.find([',', '}']).unwrap_or(after.len());
             rest = &after[next..];
             if rest.is_empty() {
@@ -305,7 +307,7 @@ fn without_comments(text: &str) -> String {
     text.lines().map(|text| line(text) + "\n").collect()
 }
 
-/// Whether `word` stands in `code` with no letter, digit or underscore before it.
+/// Whether `word` occurs in `code` without a letter, digit or underscore before it.
 fn has_word(code: &str, word: &str) -> bool {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).any(|(at, _)| !code[..at].chars().next_back().is_some_and(letter))
@@ -325,7 +327,7 @@ fn a_module_uses_only_what_stands_before_it() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Which modules a part of the library must not know.
+/// Modules that a part of the library must not know.
 #[test]
 fn judging_knows_no_vector_exact_search_nothing_but_vectors_and_an_index_file_nothing_but_bytes() {
     let mut seen = [0, 0, 0];
@@ -350,10 +352,10 @@ fn judging_knows_no_vector_exact_search_nothing_but_vectors_and_an_index_file_no
     assert!(seen[0] > 3 && seen[1..] == [4, 4], "{seen:?}");
 }
 
-/// What writes to a terminal or ends the process.
+/// Macros and functions that write to a terminal or end the process.
 const PRINTS: [&str; 9] =
     ["println!", "eprintln!", "print!", "eprint!", "dbg!", "stdout(", "stderr(", "process::exit", "process::abort"];
-/// What asks the world around.
+/// Names that ask the environment.
 const ASKS: [&str; 5] = ["std::env", "env::var", "env::args", "std::net", "TcpStream"];
 
 #[test]
@@ -366,7 +368,7 @@ fn the_library_never_prints_and_asks_for_nothing() {
     }
 }
 
-/// A macro that prints panics where standard output is closed.
+/// A printing macro panics if standard output is closed.
 #[test]
 fn the_program_prints_without_macros_and_has_no_unsafe_code() {
     for source in PROGRAM.sources().iter().map(Source::without_tests) {
@@ -376,7 +378,7 @@ fn the_program_prints_without_macros_and_has_no_unsafe_code() {
     }
 }
 
-/// The program knows its flags, the library does not: `output` may be an argument of a function in Python.
+/// The program knows its flags, and the library does not: `output` may be an argument of a function in Python.
 #[test]
 fn the_library_knows_no_flags() {
     for source in sources().iter().chain(&LOGS.sources()).map(Source::without_tests) {
@@ -423,7 +425,7 @@ fn files_are_short_and_say_what_they_are() {
 
 #[test]
 fn the_architecture_fits_on_a_few_pages() {
-    // Not there in a published crate, which is tested without the repository around it.
+    // A published crate is tested without the repository around it.
     let Ok(text) = std::fs::read_to_string(root().join("ARCHITECTURE.md")) else { return };
     assert!(text.lines().count() < 200, "ARCHITECTURE.md has {} lines", text.lines().count());
 }
@@ -439,7 +441,7 @@ fn this_test_sees_what_it_should() {
     assert_eq!(uses, ["a", "G", "h::I", "h", "clicks::j", "clicks::l", "m", "clicks::n"]);
     assert_eq!((source.module(), source.path().join("/")), ("clicks", "clicks/log".to_owned()));
     assert!(has_word("a println!(1)", "println!") && !has_word("eprintln!(1)", "println!"));
-    // A circle of two modules is seen.
+    // A circle of two modules is noticed.
     let order = Crate { folder: "none", order: &["a", "b/c", "b"] };
     let place = |path: &str| order.place(&path.split("::").map(str::to_owned).collect::<Vec<_>>());
     assert_eq!((place("b::c::D"), place("b::E"), place("a"), place("f")), (Some(1), Some(2), Some(0), None));

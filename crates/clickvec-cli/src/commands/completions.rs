@@ -1,4 +1,4 @@
-//! `clickvec completions`: a script that lets the shell complete commands and flags.
+//! `clickvec completions`: scripts that let a shell complete commands and flags.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use clickvec::internals::files;
 use crate::answer::Answer;
 use crate::output;
 
-/// Print a completion script for a shell, or put it where the shell looks for it.
+/// Print a completion script for a shell, or install it where the shell looks for it.
 ///
-/// `clickvec completions --install` writes the script for your shell into a folder of yours: for bash
+/// `clickvec completions --install` writes the script for your shell into one of your own folders: for bash
 /// `~/.local/share/bash-completion/completions`, for fish `~/.config/fish/completions`, for zsh
-/// `~/.local/share/zsh/site-functions`; folders that the shell's own variables name go first.
+/// `~/.local/share/zsh/site-functions`. If the shell's own variables name other folders, these are used.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which shell [default: with --install, that of $SHELL].
+    /// The shell [default: with --install, that of $SHELL].
     #[arg(required_unless_present = "install")]
     shell: Option<Shell>,
 
@@ -25,14 +25,14 @@ pub(crate) struct Args {
     install: bool,
 }
 
-/// Prints or installs the script for `command`, the whole program.
+/// Prints or installs the script for `command`, which is the whole program.
 pub(crate) fn run(args: Args, command: &mut clap::Command) -> Result<Answer> {
     let shell = match (args.shell, args.install) {
         (Some(shell), _) => shell,
         (None, _) => Shell::from_env()
             .context("expected the name of a shell in $SHELL, found none; say which one: bash, zsh or fish")?,
     };
-    // Into memory first: the generator panics where a pipe is closed.
+    // Generate into memory first, because the generator panics when a pipe is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, command, "clickvec", &mut script);
     if args.install {
@@ -58,9 +58,9 @@ fn install(shell: Shell, script: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Where a shell looks for the script of a user. `variable` gives what the environment says.
+/// Where a shell looks for a user's scripts. `variable` reads the environment.
 fn place(shell: Shell, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
-    // The specification of these folders says that a relative path does not count.
+    // The XDG specification says to ignore relative paths.
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     let below_home = |name: &str, folder: &str| {
         absolute(name).or_else(|| absolute("HOME").map(|home| home.join(folder))).with_context(|| {
@@ -99,7 +99,7 @@ mod tests {
         let all = |name: &str| Some(Path::new("/x").join(name));
         assert_eq!(found(Shell::Bash, &all), Path::new("/x/BASH_COMPLETION_USER_DIR/completions/clickvec"));
         assert_eq!(found(Shell::Fish, &all), Path::new("/x/XDG_CONFIG_HOME/fish/completions/clickvec.fish"));
-        // A relative path does not count.
+        // A relative path is ignored.
         let relative = |name: &str| if name == "HOME" { home(name) } else { Some(PathBuf::from("data")) };
         assert_eq!(found(Shell::Bash, &relative), bash);
         assert!(place(Shell::Bash, &|_| None).is_err());

@@ -1,4 +1,4 @@
-//! `clickvec index`: encodes titles once, for all searches to come.
+//! `clickvec index`: encodes titles once for all later searches.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -16,12 +16,12 @@ use crate::{input, output, progress};
 
 /// Encode titles once and keep their vectors for `search --index`.
 ///
-/// An index is a folder with a copy of the model, the titles and their vectors. It is written beside the output and put
-/// there in one step, so that a search finds the old one or the new one, whole. Titles are encoded as they are read: memory
-/// hardly grows with their number.
+/// An index is a folder with a copy of the model, the titles and their vectors. It is written next to the output and
+/// moved there in one step, so a search finds either the old index or the new one. Titles are encoded as they are
+/// read, so memory hardly grows with their number.
 ///
-/// Several processes or machines can share the work: each encodes its part with `--shard`, and `--join` makes one index of
-/// the parts, byte for byte the one that a single run would have written.
+/// Several processes or machines can share the work: each encodes one part with `--shard`, and `--join` joins the
+/// parts. The result is byte for byte that of a single run.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec index --model MODEL --titles FILE [--shard I/N] --output INDEX\n       \
     clickvec index --join INDEX... --output INDEX")]
@@ -30,16 +30,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL", required_unless_present = "join")]
     model: Option<PathBuf>,
 
-    /// What will be searched: a table with the columns id and title, or a BEIR corpus; also .gz and .zst; `-` is
+    /// The titles to search: a table with the columns id and title, or a BEIR corpus, also as .gz or .zst; `-` is
     /// standard input.
     #[arg(long, value_name = "FILE", required_unless_present = "join")]
     titles: Option<PathBuf>,
 
-    /// The column that is searched in the place of the title, as `body`; `title+text` joins two.
+    /// The column to search instead of the title, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
 
-    /// Encode only the I-th of N parts of the titles, as 1/4. All titles are read.
+    /// Encode only part I of N of the titles, such as 1/4. All titles are read.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["model", "titles", "shard"])]
     join: Vec<PathBuf>,
 
-    /// The folder to write; an index that is there is replaced, nothing else ever is.
+    /// The folder to write. An existing index is replaced; anything else is refused.
     #[arg(long, short, value_name = "INDEX")]
     output: PathBuf,
 
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A part of the titles: which, counted from 1, and of how many.
+/// A part of the titles: its number, counted from 1, and the number of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shard {
     number: u64,
@@ -76,14 +76,14 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Its titles among `titles`; parts differ by one title at most.
+    /// The range of this part among `titles` titles. Parts differ by at most one title.
     fn range(self, titles: u64) -> Range<u64> {
         let start = |number: u64| (u128::from(titles) * u128::from(number) / u128::from(self.of)) as u64;
         start(self.number - 1)..start(self.number)
     }
 }
 
-/// What programs read.
+/// The report as JSON.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(serialize_with = "output::json_path")]
@@ -95,7 +95,7 @@ struct Report<'a> {
     fingerprint: &'a str,
 }
 
-/// Encodes and writes.
+/// Encodes the titles and writes the index.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     IndexBuilder::check_output(&args.output)?;
     let built = match (&args.model, &args.titles) {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::{output, table};
 
-/// How many trigrams of the dictionary are shown: the most frequent ones.
+/// The number of trigrams shown: the most frequent ones.
 const SHOWN_TRIGRAMS: usize = 12;
 
 /// Show what is in a model (encoder, sizes, dictionary, training settings, fingerprint) or in an index.
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What programs read.
+/// The report as JSON.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(serialize_with = "output::json_path")]
@@ -62,7 +62,7 @@ struct IndexReport<'a> {
     summary: IndexSummary,
 }
 
-/// Loads the model or the index, which checks it, and prints.
+/// Loads the model or the index, which checks it, and prints what is in it.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.file.is_dir() {
         return run_index(&args);
@@ -115,7 +115,7 @@ fn index_text(report: &IndexReport<'_>) -> String {
     text
 }
 
-/// One line each.
+/// One line for each fact.
 fn facts(facts: &[(&str, String)]) -> String {
     facts.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{name:<12} {value}");
@@ -129,9 +129,9 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
         .map(|(name, rows, columns)| TensorReport { name, rows, columns, parameters: rows * columns })
         .collect();
     let trigrams = model.dictionary().trigrams();
-    // By way of text: a number keeps its shortest form, 0.1 and not 0.10000000149.
+    // Parsed from text, so that a number keeps its shortest form: 0.1 and not 0.10000000149.
     let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
-    // The file has these only if they are not the defaults.
+    // The file omits these if they have their default values.
     training["config"]["precision"] = serde_json::to_value(model.training().config.precision)?;
     training["config"]["field"] = serde_json::to_value(&model.training().config.field)?;
     Ok(Report {
@@ -188,7 +188,7 @@ fn flatten(prefix: &str, value: &Value, lines: &mut Vec<(String, String)>) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 let name = match prefix {
-                    // The settings need no name before theirs: most of the record is settings.
+                    // Most of the record is settings, so they need no prefix.
                     "" if name == "config" => String::new(),
                     "" => name.clone(),
                     outer => format!("{outer}.{name}"),

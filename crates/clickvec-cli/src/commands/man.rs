@@ -11,20 +11,21 @@ use crate::output;
 
 /// Print a manual page, or write all of them into a folder.
 ///
-/// `clickvec man train | man -l -` shows one; `clickvec man --output ~/.local/share/man/man1` puts all where `man` finds
-/// them: `man clickvec-train`.
+/// `clickvec man train | man -l -` shows one page. `clickvec man --output ~/.local/share/man/man1` writes all pages
+/// where `man` finds them, as in `man clickvec-train`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The command whose page is printed [default: the page of the program itself].
+    /// The command whose page to print [default: the program itself].
     #[arg(value_name = "COMMAND")]
     page: Option<String>,
 
-    /// Write the pages of all commands into this folder, which is made if needed: clickvec.1, clickvec-train.1 and so on.
+    /// Write the pages of all commands into this folder, which is created if needed: clickvec.1, clickvec-train.1 and
+    /// so on.
     #[arg(long, short, value_name = "FOLDER", conflicts_with = "page")]
     output: Option<PathBuf>,
 }
 
-/// Prints or writes pages of `command`, the whole program.
+/// Prints or writes pages of `command`, which is the whole program.
 pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
     let command = built(command);
     match &args.output {
@@ -53,14 +54,14 @@ pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// The program with the full names of its commands, without `help`, which has no page.
+/// The program with the full names of its commands. `help` is left out, because it has no page.
 fn built(command: clap::Command) -> clap::Command {
     let mut command = command.disable_help_subcommand(true);
     command.build();
     command
 }
 
-/// The program itself, and its commands.
+/// The program itself and its commands.
 fn pages(command: &clap::Command) -> Vec<&clap::Command> {
     std::iter::once(command).chain(command.get_subcommands().filter(|page| !page.is_hide_set())).collect()
 }

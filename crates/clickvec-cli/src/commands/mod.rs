@@ -1,4 +1,4 @@
-//! The command line, and one file a command: each parses its `Args`, then runs.
+//! The command line, with one file for each command: it parses its `Args` and runs.
 
 mod completions;
 mod demo;
@@ -24,7 +24,8 @@ use crate::answer::Answer;
 #[cfg(fuzzing)]
 pub(crate) use table::plan_of;
 
-/// Lowers the instruction level, to compare or to reproduce a result of another machine.
+/// An environment variable that lowers the instruction level, to compare levels or to reproduce another machine's
+/// results.
 const LEVEL_VARIABLE: &str = "CLICKVEC_LEVEL";
 
 /// Learn sentence vectors from a search engine's click log, judge them, and search with them.
@@ -62,7 +63,7 @@ enum Command {
     Man(man::Args),
 }
 
-/// Sets up what the environment and the global flags say, then runs the command.
+/// Applies the environment and the global flags, then runs the command.
 pub(crate) fn run(cli: Cli) -> Result<Answer> {
     limit_level()?;
     start_threads(usize::from(cli.threads))?;

@@ -15,18 +15,19 @@ use crate::answer::Answer as Exit;
 use crate::input::{self, Lines};
 use crate::{output, progress};
 
-/// Queries that are taken from standard input at once, if so many wait.
+/// The number of queries that are taken from standard input at once, if that many are waiting.
 const BATCH_QUERIES: usize = 64;
 
 /// Rank all titles for each query, best first.
 ///
-/// Exact: every title is looked at. An index has the titles encoded; without one they are encoded first, each time.
-/// Queries come from the command line or, without any, line by line from standard input, and are answered as they come.
+/// The search is exact: every title is scored. An index contains the encoded titles; without one, they are encoded
+/// anew each time. Queries come from the command line or, if there are none, line by line from standard input, and
+/// each is answered as it comes.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec search --index INDEX [OPTIONS] [QUERY]...\n       \
     clickvec search --model MODEL --titles FILE [OPTIONS] [QUERY]...")]
 pub(crate) struct Args {
-    /// What is searched: the folder that `clickvec index` wrote.
+    /// The index to search: the folder that `clickvec index` wrote.
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
 
@@ -34,24 +35,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
-    /// Without an index: what is searched, a table with the columns id and title, or a BEIR corpus; also .gz
-    /// and .zst.
+    /// Without an index: the titles to search, a table with the columns id and title, or a BEIR corpus; also as .gz or
+    /// .zst.
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
-    /// Without an index: the column that is searched in the place of the title; `title+text` joins two.
+    /// Without an index: the column to search instead of the title; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "index")]
     field: String,
 
-    /// What to search for [default: lines of standard input].
+    /// The queries [default: lines of standard input].
     #[arg(value_name = "QUERY")]
     queries: Vec<String>,
 
-    /// How many titles to show for each query.
+    /// The number of titles to show for each query.
     #[arg(long, short = 'k', default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
 
-    /// Print one JSON object a query.
+    /// Print one JSON object for each query.
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +75,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         (Some(index), None, None) => Searcher::open(index)?,
         (None, Some(model), Some(titles)) => encode(model, titles, &args.field)?,
         (Some(_), ..) => {
-            bail!("expected `--index INDEX` alone, found `--model` or `--titles` beside it; leave those out")
+            bail!("expected `--index INDEX` alone, found `--model` or `--titles` too; leave those out")
         }
         (None, model, titles) => {
             let found = match (model, titles) {
@@ -108,7 +109,7 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
     Ok(if session.answered { Exit::Done } else { Exit::No })
 }
 
-/// Reads a table of titles and encodes it.
+/// Reads and encodes a table of titles.
 fn encode(model: &Path, titles: &Path, field: &str) -> Result<Searcher> {
     let model = Model::load(model)?;
     let titles = input::titles(titles, field)?;
@@ -127,7 +128,7 @@ struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Answers line by line; returns how many lines were no query.
+    /// Answers line by line. Returns the number of lines that are not valid queries.
     fn answer_standard_input(&mut self) -> Result<u64> {
         if io::stdin().is_terminal() {
             output::note("type a query and press enter; end with Ctrl-D");
@@ -139,7 +140,7 @@ impl Session<'_> {
             match lines.next_batch(BATCH_QUERIES, &mut batch) {
                 Ok(()) if batch.is_empty() => return Ok(bad),
                 Ok(()) => self.answer(&batch, &mut out)?,
-                // One bad line among many: whoever waits for its answer gets one, and the next line its own.
+                // A bad line gets an answer of its own, and the next lines get theirs.
                 Err(error @ Error::Table { .. }) => {
                     bad += 1;
                     output::note(&error);
@@ -175,15 +176,15 @@ impl Session<'_> {
 
 struct Printer {
     json: bool,
-    /// Whether results say which query they belong to.
+    /// Whether results show which query they belong to.
     several: bool,
     first: bool,
 }
 
-/// What programs read.
+/// The answer as JSON.
 #[derive(Serialize)]
 struct JsonAnswer<'a> {
-    /// None where a line of standard input was none.
+    /// `None` if a line of standard input is not valid text.
     query: Option<&'a str>,
     results: Vec<JsonResult<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +214,7 @@ impl Printer {
         output::written(self.print_text(query, found, out))
     }
 
-    /// What programs get for a line that is no query. People have read of it already.
+    /// Prints the answer to a bad line for programs. People have read the error already.
     fn print_bad(&self, error: &Error, out: &mut impl Write) -> Result<()> {
         if !self.json {
             return Ok(());
@@ -221,7 +222,7 @@ impl Printer {
         output::json_line(out, &JsonAnswer { query: None, results: Vec::new(), error: Some(error.to_string()) })
     }
 
-    /// One line a title: rank, score, id, title.
+    /// One line for each title: rank, score, id, title.
     fn print_text(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> io::Result<()> {
         if self.several {
             let gap = if self.first { "" } else { "\n" };

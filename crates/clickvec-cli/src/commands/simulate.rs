@@ -15,33 +15,33 @@ use crate::{input, output, progress};
 /// Write a click log whose truth is known, with judged titles.
 ///
 /// Users of an invented search engine look for things, misspell them, and click on what they are shown, mostly on the
-/// first titles. The folder gets the clicks, the titles, judged queries that are not in the clicks, and the truth about how
-/// users clicked. docs/how-to/simulate.md shows how to use it.
+/// first titles. The folder contains the clicks, the titles, judged queries that are not among the clicks, and the
+/// true click probabilities. docs/how-to/simulate.md shows how to use it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder to write. A simulation that is already there is replaced; anything else is refused.
+    /// The folder to write. An existing simulation is replaced; anything else is refused.
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// Rows of the click log; each has a query, a title that was clicked for it, and how often on one day.
+    /// Rows of the click log. Each has a query, a title clicked for it, and the number of clicks on one day.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
 
-    /// Also write every list that was shown: log.tsv, with users, sessions, positions and times.
+    /// Also write every list of results that was shown: log.tsv, with users, sessions, positions and times.
     #[arg(long)]
     impressions: bool,
 
-    /// Let users look for these titles instead of the invented web, by some of their words: a table with the columns id
-    /// and title, or a BEIR corpus; also .gz and .zst; `-` is standard input.
+    /// Let users look for these titles, by some of their words, instead of an invented web: a table with the columns
+    /// id and title, or a BEIR corpus; also as .gz or .zst; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "collection")]
     titles: Option<PathBuf>,
 
-    /// Also write this many documents of running text, 20000 if no number is given: text.txt, a sentence a line, for
-    /// `evaluate --contiguous`.
+    /// Also write this many documents of running text (20000 if no number is given) to text.txt, one sentence a line,
+    /// for `evaluate --contiguous`.
     #[arg(long, value_name = "DOCUMENTS", num_args = 0..=1, default_value_t = 0, default_missing_value = "20000")]
     contiguous: u64,
 
-    /// Titles of the invented web; there is at least one for everything that can be looked for.
+    /// Titles of the invented web. There is at least one for everything that can be looked for.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().titles, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     collection: u32,
 
@@ -57,15 +57,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().misspelt, value_parser = share)]
     misspelt: f64,
 
-    /// η: the title at rank r is looked at with probability r^−η; 0 is no bias.
+    /// η: users look at rank r with probability r^−η; 0 means no bias.
     #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
     position_bias: f64,
 
-    /// How far the engine shows what sells best of a thing instead of what was asked for, 0 to 1.
+    /// How far the engine shows bestsellers instead of what was asked for, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().engine_bias, value_parser = share)]
     engine_bias: f64,
 
-    /// How often a useless title is clicked when it is looked at, 0 to 1.
+    /// How often a useless title is clicked when looked at, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().click_noise, value_parser = share)]
     click_noise: f64,
 
@@ -88,7 +88,7 @@ fn bias(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 10".to_owned())
 }
 
-/// The report for programs.
+/// The report as JSON.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(serialize_with = "output::json_path")]
@@ -98,13 +98,13 @@ struct Report<'a> {
     summary: &'a Summary,
 }
 
-/// Whether more queries are misspelt than chance explains, by four standard errors and at least a twentieth of all.
+/// Whether more queries are misspelt than chance explains: by four standard errors and at least a twentieth of all.
 fn misspelt_beyond(share: f64, misspelt: u64, all: u64) -> bool {
     let deviation = (share * (1.0 - share) / all.max(1) as f64).sqrt();
     misspelt as f64 > (share + (4.0 * deviation).max(0.05)) * all as f64
 }
 
-/// Simulates and says what was written.
+/// Simulates, and reports what was written.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let config = SimulateConfig {
         pairs: args.pairs,
@@ -151,8 +151,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     ));
     if misspelt_beyond(config.misspelt, summary.misspelt, summary.impressions) {
         output::note(format_args!(
-            "these are more misspelt queries than the {:.0} % of --misspelt: of so few titles, too many of the others are \
-             judged queries, which the log must not have; take more titles, or less of --judged and --validation",
+            "this is more than the {:.0} % of --misspelt: with so few titles, too many of the correctly spelt queries are \
+             judged queries, which the log must not contain; use more titles, or smaller --judged and --validation",
             100.0 * config.misspelt,
         ));
     }

@@ -1,4 +1,4 @@
-//! `clickvec` alone: what to do first.
+//! `clickvec` without a command: what to do first.
 
 use anyhow::Result;
 

@@ -1,10 +1,10 @@
-//! Tables as they come in the wild: a clear error with code 2, or a counted skip.
+//! Tables as they occur in practice: a clear error with code 2, or a counted skip.
 
 use std::io::Write;
 
 use crate::harness::Folder;
 
-/// Files that no command can read, and what is said of them.
+/// Files that no command can read, with the expected messages.
 fn unreadable(folder: &Folder, column: &str) -> Vec<(&'static str, String)> {
     folder.write("empty", "");
     folder.write("other-columns", "a\tb\n1\t2\n");
@@ -52,7 +52,7 @@ fn a_log_that_cannot_be_read() {
 fn judged_titles_that_cannot_be_read() {
     let folder = Folder::with_data();
     for (file, message) in unreadable(&folder, "query") {
-        // The columns of the cut file are whole, but not its rows.
+        // The cut file has complete columns but not all rows.
         folder.run(&["evaluate", "--judged", file, "--ranker", "bm25"]).code(2).says(&message).prints_nothing();
         folder.train("m", &["--validation", file]).code(2).says(&message);
     }
@@ -81,7 +81,7 @@ fn titles_that_cannot_be_read() {
         folder.run(&evaluate).code(2).says(&message).prints_nothing();
     }
     folder.write("bad", "id\ttitle\n1\ta\n1\tb\n");
-    let twice = "bad:3: expected a new id, found `1`, which stands in line 2 already";
+    let twice = "bad:3: expected a new id, found `1`, which line 2 has already";
     folder.run(&["search", "--model", "model.safetensors", "--titles", "bad", "red"]).code(2).says(twice);
     folder.write("bad", "id\ttitle\n");
     let nothing = "bad: expected titles below the header, found none";

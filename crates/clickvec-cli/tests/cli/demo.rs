@@ -24,7 +24,7 @@ fn it_shows_everything_and_writes_a_page() {
     ] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
-    // The program's own path may be long.
+    // The path of the program may be long.
     let path = program().to_string_lossy();
     for line in text.lines().chain(run.stderr().lines()) {
         assert!((line.chars().count() <= 80 || line.contains(&*path)) && !line.contains('\u{1b}'), "{line}");
@@ -76,7 +76,7 @@ fn what_a_killed_demo_left_is_removed_by_the_next() {
     while left() == 0 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    // One that runs is left alone.
+    // A demo that is running is left alone.
     let next = || folder.command().args(DEMO).env("TMPDIR", folder.path("tmp")).output().unwrap();
     assert!(next().status.success() && left() == 1);
     child.kill().unwrap();
@@ -123,7 +123,7 @@ fn a_page_that_cannot_be_written_is_told_first() {
     to("no/page.html").says("no: expected a folder to write into, found none");
     std::fs::create_dir(folder.path("locked")).unwrap();
     std::fs::set_permissions(folder.path("locked"), std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
-    // Whoever may do anything may write there.
+    // Root may write there.
     if std::fs::write(folder.path("locked/any"), "").is_err() {
         to("locked/page.html").says("locked/page.html: cannot write");
     }

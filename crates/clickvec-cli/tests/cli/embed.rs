@@ -48,7 +48,7 @@ fn word2vec_has_every_text_once() {
     let folder = Folder::with_model();
     let texts = "red hammer\nblue  l\u{e4}dder\t9\n\nred_hammer\nred hammer\n \n";
     let json = folder.run_with(&BASE, texts).code(0).json_lines();
-    let left_out = "v.txt: left out 3 texts that stood there already";
+    let left_out = "v.txt: left out 3 texts that occurred before";
     let word2vec = [&BASE[..], &["--format", "word2vec"]].concat();
     folder.run_with(&[&word2vec[..], &["--output", "v.txt"]].concat(), texts).code(0).prints_nothing().says(left_out);
     let table = folder.read("v.txt");
@@ -132,7 +132,7 @@ fn bad_texts_are_told_and_leave_no_file() {
     folder
         .run(&[&BASE[..], &["texts.txt", "--output", "v.jsonl"]].concat())
         .code(2)
-        .says("texts.txt:2: expected UTF-8, found another byte at place 2 of the line");
+        .says("texts.txt:2: expected UTF-8, found another byte at position 2 of the line");
     assert!(!folder.path("v.jsonl").exists());
     folder.run_with(&BASE, &b"\xff\n"[..]).code(2).says("standard input:1: expected UTF-8");
     folder.run(&[&BASE[..], &["none.txt"]].concat()).code(2).says("none.txt: cannot open");
@@ -169,7 +169,7 @@ fn a_kill_leaves_nothing() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    // More than a pipe holds: when all is taken, some of it is being embedded.
+    // More than a pipe holds: once everything is taken, some of it is being embedded.
     input.write_all("red hammer\n".repeat(200_000).as_bytes()).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();

@@ -80,7 +80,7 @@ fn a_system_by_two_names_is_refused() {
     };
     let twice = ["--model=model.safetensors", "--model=./model.safetensors"];
     refused(&twice, "`./model.safetensors`, which is `model.safetensors`");
-    // Parameters that are not given have their defaults, and their order says nothing.
+    // Parameters that are not given have their defaults, and their order does not matter.
     refused(&["--ranker=bm25", "--ranker=bm25:k1=0.9"], "`bm25:k1=0.9`, which is `bm25`");
     refused(&["--ranker=bm25:b=0,k1=2", "--ranker=bm25:k1=2,b=0"], "`bm25:k1=2,b=0`, which is `bm25:b=0,k1=2`");
     folder.write("q.txt", "q1 0 t1 1\n");
@@ -180,13 +180,13 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
     let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ties=trec", "--json"];
     folder.run(&[&base[..], &["--run-out=runs"]].concat()).code(0);
     let run = folder.run(&[&base[..], &["--run=runs/bm25.run"]].concat()).code(0);
-    // Named by its path: its stem is taken.
+    // Named by its path, because its stem is taken.
     let [report] = run.json_lines().try_into().unwrap();
     let systems = report["systems"].as_array().unwrap();
     assert_eq!(systems[1]["name"], "runs/bm25.run");
     assert_eq!(systems[0]["ndcg@3"], systems[1]["ndcg@3"], "{report}");
     assert_eq!(report["tests"].as_array().unwrap().len(), 3);
-    // A run that lacks a query, and titles.
+    // A run without a query and some titles.
     let whole = folder.read("runs/bm25.run");
     let part: String = whole
         .lines()
@@ -228,15 +228,15 @@ fn outputs_are_checked_before_anything_is_trained() {
     };
     refused(&["--per-query=nodir/x"], "nodir: expected a folder to write into, found none; make it first");
     refused(&["--qrels-out=nodir/x"], "nodir: expected a folder to write into, found none; make it first");
-    let both = "expected each output under a name of its own, found `x.tsv` for two";
+    let both = "expected a file of its own for each output, found `x.tsv` twice";
     refused(&["--qrels-out=x.tsv", "--per-query=./x.tsv"], both);
     folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--run-out=runs"]).code(0);
-    let both = "expected each output under a name of its own, found `runs/bm25.run` for two";
+    let both = "expected a file of its own for each output, found `runs/bm25.run` twice";
     refused(&["--run-out=runs", "--per-query=runs/bm25.run"], both);
-    refused(&["--per-query=judged.tsv"], "judged.tsv`, which is read; name another file");
+    refused(&["--per-query=judged.tsv"], "an input, found `judged.tsv`; name another file");
     folder.write("file", "");
     refused(&["--run-out=file"], "file");
-    refused(&["--run=runs/bm25.run", "--run-out=runs", "--ranker=ulm"], "which is read");
+    refused(&["--run=runs/bm25.run", "--run-out=runs", "--ranker=ulm"], "expected an output that is not an input");
     assert!(!folder.path("x.tsv").exists());
 }
 

@@ -1,4 +1,4 @@
-//! `clickvec explain`: text, JSON and pages; what is said where there is nothing to explain.
+//! `clickvec explain`: text, JSON and pages, and what it says if there is nothing to explain.
 
 use std::fs;
 
@@ -105,7 +105,7 @@ fn keywords_of_every_encoder() {
         folder.run(&[&["explain", "keywords", "--model", &model, "red hammer in <b>white</b>"][..], more].concat())
     };
     let text = run("model", &["--threshold", "0"]).code(0).stdout();
-    // At a threshold of zero every word has every cell, but the first.
+    // With a threshold of zero every word except the first has every cell.
     assert!(text.contains("*hammer*") && text.contains("cells of 8, left to right"), "{text}");
     assert!(text.contains("mean input gate") && text.contains("changed by more than 0"), "{text}");
     let line = text.lines().find(|line| line.starts_with("cells of 8")).unwrap();
@@ -174,7 +174,10 @@ fn odd_texts_and_places_are_told() {
     folder.run(&["explain", "match", "--model", "model.safetensors", "one"]).code(2).prints_nothing();
     folder.run(&["explain", "match", "a", "b"]).code(2).says("--model");
     folder.run(&[&MATCH[..], &["--html", "none/page.html"]].concat()).code(2).prints_nothing();
-    folder.run(&[&MATCH[..], &["--html", "model.safetensors"]].concat()).code(2).says("expected an output of its own");
+    folder
+        .run(&[&MATCH[..], &["--html", "model.safetensors"]].concat())
+        .code(2)
+        .says("expected an output that is not an input");
     folder.run(&[&MATCH[..], &["--threshold", "NaN"]].concat()).code(2).says("expected a number of 0 or more");
     folder.write("empty.txt", "\n \n");
     let empty = ["explain", "keywords", "--model", "model.safetensors", "--file", "empty.txt"];

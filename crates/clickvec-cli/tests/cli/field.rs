@@ -1,4 +1,4 @@
-//! `--field`: another column in the place of the title.
+//! `--field`: another column instead of the title.
 
 use crate::harness::{Folder, SMALL};
 
@@ -30,7 +30,7 @@ fn ndcg(report: &serde_json::Value, system: usize) -> f64 {
 #[test]
 fn a_body_is_learnt_judged_and_searched() {
     let folder = folder();
-    // Judged by the test set that it is trained for: every reader takes the column.
+    // Also judged on the test set: every reader uses the column.
     folder.train("body", &["--field", "body", "--validation", "judged.tsv"]).code(0);
     folder.run(&["inspect", "body"]).code(0).prints("field").prints("body");
     let learnt =

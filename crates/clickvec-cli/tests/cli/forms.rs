@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Folder, Run, SMALL};
 
-/// What [`Folder::with_model`] has, once more in every form: the same queries, titles, grades and ids.
+/// The data of [`Folder::with_model`] in every form, with the same queries, titles, grades and ids.
 fn folder() -> Folder {
     let folder = Folder::with_model();
     let (mut table, mut qrels, mut topics) =
@@ -49,7 +49,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// The place of a text among those so far; `new` hears of one that is.
+/// The position of a text among those so far. `new` is called for a new one.
 fn number(known: &mut Vec<String>, text: &str, mut new: impl FnMut(usize)) -> usize {
     known.iter().position(|other| other == text).unwrap_or_else(|| {
         new(known.len());
@@ -89,7 +89,7 @@ fn every_form_gives_the_same_numbers() {
         assert_eq!(report(evaluate(&folder, form)), expected, "{form:?}");
     }
     let run = evaluate(&folder, &["--judged", "beir"]).code(0).says("beir: judged by beir/qrels/test.tsv");
-    run.says("52 judged documents without a title, the text is in its place")
+    run.says("52 judged documents without a title; the text is used instead")
         .says("corpus.jsonl: 52 documents without");
     assert_eq!(evaluate(&folder, &trec("topics.tsv")).stderr(), "");
 }
@@ -147,7 +147,7 @@ fn what_is_missing_is_counted_and_shown() {
         .code(0)
         .says("more.txt: left out 1 judged query without a text: q\u{e9}\n")
         .says("more.txt: left out 2 judged titles without a text: x1, x2\n")
-        .says("more.txt: left out 1 query of which no judged title is left: 5000\n")
+        .says("more.txt: left out 1 query with no judged title left: 5000\n")
         .says("more.tsv: has 2 queries without judgments: t1, t2\n");
     assert_eq!(report(run)["systems"], report(evaluate(&folder, &TREC))["systems"]);
 
@@ -157,10 +157,10 @@ fn what_is_missing_is_counted_and_shown() {
         .code(2)
         .says("topics.tsv: has 48 queries without judgments: 0, 1, 2, 3, 4, …")
         .says("none.txt: expected judged titles whose texts are there, found none");
-    // BEIR's qrels name what is relevant, and nothing else.
+    // BEIR's qrels list only what is relevant.
     folder
         .write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\n0\té0\t1\n1\té0\t0\n1\té1\t1\n2\té1\t2\n2\té2\t2\n");
-    let same = "beir: the judged titles of 2 of 3 queries are all of one grade; there every order scores alike";
+    let same = "beir: the judged titles of 2 of 3 queries all have the same grade, so every order scores alike";
     evaluate(&folder, &["--judged", "beir"]).code(0).says(same);
 }
 
@@ -216,13 +216,15 @@ fn nothing_that_is_read_is_written_over() {
         for output in outputs {
             let before = folder.read(output);
             for flag in ["--qrels-out", "--per-query"] {
-                evaluate(&folder, &[form, &[flag, output]].concat()).code(2).says("expected an output of its own");
+                evaluate(&folder, &[form, &[flag, output]].concat())
+                    .code(2)
+                    .says("expected an output that is not an input");
             }
             assert_eq!(folder.read(output), before);
         }
     }
     let validation = ["--validation", "beir"];
-    folder.train("beir/corpus.jsonl", &validation).code(2).says("expected an output of its own");
+    folder.train("beir/corpus.jsonl", &validation).code(2).says("expected an output that is not an input");
 }
 
 #[test]
@@ -254,7 +256,7 @@ fn training_is_validated_by_every_form() {
     folder.train("d", &["--validation-topics", "topics.txt"]).code(2).says("--validation");
 }
 
-/// Two systems of which the first is right about every query, and their fusion, whose row is returned.
+/// Two systems, the first of which is right about every query, and their fusion. Returns its row.
 fn fused_by(folder: &Folder) -> Value {
     report(folder.run(&["table", "fusion.toml", "--json"]).code(0))["systems"][2].clone()
 }
@@ -299,7 +301,7 @@ fn a_table_is_made_of_every_form_and_notices_what_changes() {
     assert_eq!(numbers(&table(trec, &[])), expected);
     assert_eq!(numbers(&table("titles = \"own.tsv\"", &["--judged", "qrels.txt", "--topics", "topics.tsv"])), expected);
     assert_eq!(numbers(&table("judged = \"beir\"", &[])), expected);
-    // All rows are in the cache; but not for other judgments in the same folder.
+    // All rows are in the cache, but not for other judgments in the same folder.
     let qrels = folder.read("beir/qrels/test.tsv").replace("\t4\n", "\t0\n");
     folder.write("beir/qrels/test.tsv", qrels);
     assert_ne!(numbers(&table("judged = \"beir\"", &[])), expected);

@@ -1,4 +1,4 @@
-//! Files that an earlier version wrote (`testdata/frozen`): each is read, and gives what it gave then.
+//! Files that an earlier version wrote (`testdata/frozen`): each can be read and gives the same results.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-/// How far numbers may be apart: each instruction level rounds in its own way.
+/// How far numbers may be apart, since each instruction level rounds differently.
 const NEAR: f64 = 1e-4;
 
 /// The folders that have this file or folder: one for each version of its form.
@@ -27,7 +27,7 @@ fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The vector of a line that `embed` wrote, as long as 1.
+/// The vector of a line that `embed` wrote, scaled to length 1.
 fn direction(line: &Value) -> Vec<f64> {
     let vector: Vec<f64> = line["vector"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
     let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -113,7 +113,8 @@ fn rankers_judge_as_they_did() {
             let (a, b): (Vec<&str>, Vec<&str>) = (found.split('\t').collect(), expected.split('\t').collect());
             assert_eq!(a[..3], b[..3]);
             for (a, b) in a[3..].iter().zip(&b[3..]) {
-                // Titles of this small model are within 1e-7 of each other: the last bits of a cosine decide their order.
+                // Titles of this small model are within 1e-7 of each other, so the last bits of a cosine decide their
+                // order.
                 let bound = if found.starts_with("rnn\t") { 0.01 } else { NEAR };
                 let near = (a.parse::<f64>().unwrap() - b.parse::<f64>().unwrap()).abs() < bound;
                 assert!(near, "{found}\nis not\n{expected}");
@@ -143,7 +144,7 @@ fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
             assert!(std::fs::read(folder.path("stopped")).unwrap() == whole, "another model");
         } else {
             assert_eq!(output.status.code(), Some(2), "{stderr}");
-            assert!(stderr.contains("the interrupted run was of 0."), "{stderr}");
+            assert!(stderr.contains("the interrupted run used 0."), "{stderr}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `clickvec evaluate --fusion`: systems together, their weights, and fusions that are kept.
+//! `clickvec evaluate --fusion`: fusing systems, their weights, and saved fusions.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn weights(row: &Value) -> Vec<(String, f64)> {
     members.iter().map(|m| (m["name"].as_str().unwrap().to_owned(), m["weight"].as_f64().unwrap())).collect()
 }
 
-/// A folder with a model, and `other.tsv`: the judged titles for queries with their words the other way round.
+/// A folder with a model, and `other.tsv`: the judged titles for queries with their words reversed.
 fn folder() -> Folder {
     let folder = Folder::with_model();
     let line = |line: &str| {
@@ -68,7 +68,7 @@ fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     }
     assert!(row(&run, "bm25")["fusion"].is_null());
 
-    // The folder has all that they need, wherever it is.
+    // The folder has everything that is needed, wherever it is.
     std::fs::rename(folder.path("kept"), folder.path("moved")).unwrap();
     std::fs::remove_file(folder.path("model.safetensors")).unwrap();
     std::fs::remove_file(folder.path("titles.tsv")).unwrap();
@@ -77,7 +77,7 @@ fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
         folder.run(&["evaluate", "--judged", "judged.tsv", "--json", "--model", kept[0], "--model", kept[1]]).code(0);
     assert_same_numbers(&row(&run, "fusion_min-max"), &sum);
     assert_same_numbers(&row(&run, "fusion_reciprocal-rank"), &ranks);
-    // A table reads it too.
+    // A table can read it too.
     let system = format!("[[system]]\nname = \"kept\"\nmodel = \"{}\"\n", kept[0]);
     folder.write("spec.toml", system);
     let run = folder.run(&["table", "spec.toml", "--judged", "judged.tsv", "--json"]).code(0);
@@ -85,8 +85,8 @@ fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     assert!((table["systems"][0]["ndcg@3"].as_f64().unwrap() - sum["ndcg@3"].as_f64().unwrap()).abs() < 1e-12);
 }
 
-/// A title with the words of the query among many, and one with their letters alone: BM25 ranks the first one higher,
-/// letter trigrams the second.
+/// A title with the words of the query among many others, and one with only their letters. BM25 ranks the first
+/// higher, letter trigrams the second.
 fn opposite(query: &str, right: &str) -> String {
     let long = "on a wide and heavy stand made of solid oak by skilled joiners";
     let (words, letters) = if right == "words" { (4, 0) } else { (0, 4) };
@@ -114,7 +114,7 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
         let weights = weights(&fusion);
         assert!(weights[heavier].1 > 0.5 && weights[1 - heavier].1 < 0.5, "{file}: {weights:?}");
         assert_eq!((&fusion["ndcg@1"], &fusion["fusion"]["fitted_on"]), (&expected.into(), &2.into()), "{file}");
-        // The members are what they are.
+        // The members are unchanged.
         assert_eq!((&row(&run, "bm25")["ndcg@1"], &row(&run, "trigram")["ndcg@1"]), (&1.0.into(), &0.0.into()));
     }
     let equal = row(&with(&[]), "fusion:min-max");
@@ -174,7 +174,7 @@ fn a_fusion_is_judged_but_not_fused_again() {
     folder
         .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", kept, "--fusion=rrf"])
         .code(2)
-        .says("expected two systems or more to fuse, found 1 system; add `--ranker` or `--model`");
+        .says("expected at least two systems to fuse, found 1 system; add `--ranker` or `--model`");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn what_cannot_be_fused_is_told_before_anything_is_done() {
         (&["--fusion-judged=other.tsv"], "--fusion <METHOD>"),
         (
             &["--fusion=sum", "--fusion-judged=judged.tsv"],
-            "judged.tsv: expected queries that are not judged too, found none; weights are fitted on others",
+            "judged.tsv: expected queries that are not in --judged, found none; weights are fitted on other queries",
         ),
     ];
     for (flags, message) in cases {
@@ -209,32 +209,29 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     folder.run(&[&THREE[..], &save].concat()).code(0);
     let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors"]);
     judge().code(0);
-    // Another ranker where a member was, and none.
+    // Another ranker in the place of a member, and a missing one.
     folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--save-rankers=other"]).code(0);
     let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path("kept/bm25.safetensors")).unwrap();
-    judge()
-        .code(2)
-        .says("expected its member `bm25.safetensors` to be as it was, of the fingerprint ")
-        .prints_nothing();
+    judge().code(2).says("expected member `bm25.safetensors` with the fingerprint ").prints_nothing();
     std::fs::remove_file(folder.path("kept/bm25.safetensors")).unwrap();
     judge().code(2).says("bm25.safetensors: cannot open");
     folder.write("kept/bm25.safetensors", &kept);
     judge().code(0);
 
-    // It is no model.
+    // It is not a model.
     folder
         .run(&["embed", "--model=kept/fusion_min-max.safetensors", "--side=query"])
         .code(2)
         .says("expected a model, found a `fusion`");
-    // Members that lie there already stay; a ranker is not written over one that is read.
+    // Members that are already there stay. A ranker is not written over one that is read.
     folder.run(&[&THREE[..5], &["--ranker=ulm", "--model=kept/bm25.safetensors"], &save[..]].concat()).code(0);
     assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() == kept);
     folder
         .run(&[&THREE[..5], &["--ranker=bm25", "--model=kept/bm25.safetensors", "--save-rankers=kept"]].concat())
         .code(2)
-        .says("expected files of their own in `kept`, found `bm25.safetensors`, which is read; name another folder");
-    // Two that would lie there under one name.
+        .says("expected outputs in `kept` that are not inputs, found `bm25.safetensors`; name another folder");
+    // Two members with the same file name.
     std::fs::create_dir(folder.path("old")).unwrap();
     std::fs::copy(folder.path("model.safetensors"), folder.path("old/a b.safetensors")).unwrap();
     std::fs::copy(folder.path("model.safetensors"), folder.path("old/a_b.safetensors")).unwrap();
@@ -242,5 +239,5 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     folder
         .run(&[&THREE[..5], &two, &save].concat())
         .code(2)
-        .says("expected systems with names of their own, found `a_b.safetensors` twice; rename a model's file");
+        .says("expected a file for each system, found `a_b.safetensors` for two; rename a model's file");
 }

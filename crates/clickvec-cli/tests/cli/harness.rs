@@ -1,4 +1,4 @@
-//! A folder to work in, and a command that shows everything when a test fails.
+//! A folder to work in, and a command that shows everything if a test fails.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Sizes that train in a moment.
+/// Sizes that train quickly.
 pub(crate) const SMALL: [&str; 8] = ["--cells", "8", "--minibatch", "32", "--epochs", "3", "--seed", "7"];
 
 /// The part of a table's spec that names the files of [`Folder::with_data`].
 pub(crate) const DATA: &str = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
 
-/// The part of a table's spec that names a system, and what it is.
+/// The part of a table's spec that names a system and says what it is.
 pub(crate) fn row(name: &str, what: &str) -> String {
     format!("[[system]]\nname = \"{name}\"\n{what}\n")
 }
 
-/// That of a model which is trained with [`SMALL`] and `more` options.
+/// The same for a model trained with [`SMALL`] and `more` options.
 pub(crate) fn small_row(name: &str, more: &str) -> String {
     row(name, &format!("train = \"{}{more}\"", SMALL.join(" ")))
 }
@@ -32,12 +32,12 @@ const THINGS: [&str; 8] = ["hammer", "ladder", "paint", "shelf", "faucet", "brac
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    /// Empty.
+    /// An empty folder.
     pub(crate) fn new() -> Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    /// With a click log, judged titles and titles.
+    /// A folder with a click log, judged titles and titles.
     pub(crate) fn with_data() -> Folder {
         let folder = Folder::new();
         let (mut clicks, mut judged) = ("query\ttitle\n".to_owned(), "query\ttitle\tgrade\n".to_owned());
@@ -114,7 +114,7 @@ pub(crate) fn program() -> &'static Path {
     assert_cmd::cargo::cargo_bin!("clickvec")
 }
 
-/// What a command did.
+/// The result of a command.
 pub(crate) struct Run {
     arguments: String,
     output: Output,

@@ -177,7 +177,7 @@ fn the_level_can_be_lowered() {
     assert_eq!(message, expected);
 }
 
-/// The reference's page of commands: its beginning, then what help prints.
+/// The reference page of commands: its beginning, followed by what help prints.
 fn page_of_commands() -> String {
     let folder = Folder::new();
     let mut page = "\
@@ -206,7 +206,7 @@ What `clickvec help COMMAND` prints, for every command. After a change of an opt
 #[test]
 fn the_reference_of_commands_is_what_help_prints() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
-    // Not there in a published crate, which is tested without the repository around it.
+    // A published crate is tested without the repository around it.
     let Ok(there) = std::fs::read_to_string(&path) else { return };
     let page = page_of_commands();
     if std::env::var_os("CLICKVEC_UPDATE").is_some() {

@@ -32,7 +32,7 @@ fn an_index_answers_as_model_and_titles_do() {
     folder.run(&["search", "--index", "shop.index", "日本"]).code(1).prints_nothing();
     let lines = folder.run_with(&["search", "--index", "shop.index", "--json"], "red\nblue\n").code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["query"]), (2, &"blue".into()));
-    // All it needs is in it.
+    // The index has everything that is needed.
     std::fs::remove_file(folder.path("model.safetensors")).unwrap();
     std::fs::remove_file(folder.path("titles.tsv")).unwrap();
     search(&folder, &["--index", "shop.index"], &[]).code(0);
@@ -48,7 +48,7 @@ fn either_an_index_or_model_and_titles() {
     refused(&[], &format!("{expected}none of them"));
     refused(&["--model", "model.safetensors"], &format!("{expected}`--model` alone"));
     refused(&["--titles", "titles.tsv"], &format!("{expected}`--titles` alone"));
-    let alone = "expected `--index INDEX` alone, found `--model` or `--titles` beside it";
+    let alone = "expected `--index INDEX` alone, found `--model` or `--titles` too";
     refused(&["--index", "shop.index", "--model", "model.safetensors"], alone);
     refused(&["--index", "shop.index", "--titles", "titles.tsv"], alone);
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM in the middle of a training: nothing is lost, and nothing that was there before.
+//! Ctrl-C and SIGTERM during training: nothing is lost, neither of the run nor of what was there before.
 #![cfg(unix)]
 
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use crate::harness::{Folder, program};
 const RUN: [&str; 11] =
     ["train", "--clicks", "clicks.tsv", "--cells", "24", "--minibatch", "8", "--preset", "paper", "--negatives", "2"];
 
-/// A run that is watched: it ends with the test.
+/// A run that is being watched. It ends with the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -42,7 +42,7 @@ impl Running {
         }
     }
 
-    /// The exit status and what was said on standard error.
+    /// The exit status and standard error.
     fn end(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
         self.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -58,7 +58,7 @@ fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
     for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
         folder.write("m", "what was here");
         let stopped = [&run[..], &["--output", "m", "--checkpoint-every", "1000000", "--resume"]].concat();
-        // Killed: what is at the output is no model, so that the run begins anew.
+        // Killed: the file at the output is not a model, so the run begins anew.
         let mut running = Running::start(&folder, &stopped, Stdio::null());
         running.wait_for(&folder, "m.partial");
         running.signal(signal);
@@ -88,7 +88,7 @@ fn without_checkpoints_the_last_epoch_is_left() {
     folder.run(&["inspect", "m.partial"]).code(0);
 }
 
-/// A program that is stuck, here because nobody reads what it prints, hears the first signal and can do nothing.
+/// A program that is stuck because nobody reads what it prints gets the first signal and cannot react.
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
     let folder = Folder::with_data();

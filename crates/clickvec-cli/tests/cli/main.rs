@@ -1,4 +1,4 @@
-//! The program as its users meet it: one binary, temporary folders, exit codes and messages.
+//! The program as users see it: one binary, temporary folders, exit codes and messages.
 
 mod bad_input;
 mod demo;

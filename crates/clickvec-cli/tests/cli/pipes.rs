@@ -1,4 +1,4 @@
-//! Readers that go away, and disks that are full.
+//! Readers that go away, and full disks.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! Where files lie: odd names, private files, pipes, and what a kill leaves behind.
+//! Files in unusual places: odd names, private files, pipes, and what a kill leaves behind.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Folder, SMALL, program};
 
-/// What is in the folder that has a temporary name.
+/// The files in the folder with temporary names.
 fn left_behind(folder: &Folder) -> Vec<OsString> {
     let entries = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     entries.filter(|name| name.to_string_lossy().starts_with(".clickvec-")).collect()
@@ -80,7 +80,7 @@ fn a_long_name_is_a_name() {
     folder.run(&["embed", "--model", &name, "--side", "query", "--output", &vectors, "clicks.tsv"]).code(0);
     folder.run(&["index", "--model", &name, "--titles", "titles.tsv", "--output", &"i".repeat(255)]).code(0);
     assert!(left_behind(&folder).is_empty(), "{:?}", left_behind(&folder));
-    // Found before anything is trained: beside the model lie a checkpoint and the best model so far.
+    // Found before any training: a checkpoint and the best model so far will be next to the model.
     for length in [250, 256] {
         let output = "n".repeat(length);
         let arguments = ["train", "--clicks", "clicks.tsv", "--epochs", "1000000", "--output", &output];
@@ -128,7 +128,7 @@ fn no_message_moves_the_cursor() {
         let run = folder.run(arguments).code(2);
         let stderr = run.stderr();
         assert!(!stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{stderr:?}");
-        // The parser of the command line leaves some of it out by itself.
+        // The parser of the command line leaves out some of it by itself.
         assert!(stderr.contains("\u{fffd}odd"), "{arguments:?}: {stderr:?}");
     }
 }
@@ -165,7 +165,7 @@ fn a_kill_leaves_nothing_behind() {
         .spawn()
         .unwrap();
     let mut texts = child.stdin.take().unwrap();
-    // More than the buffers on the way hold: it has begun to write.
+    // More than the buffers hold, so it has begun to write.
     let written = texts.write_all("red hammer\n".repeat(100_000).as_bytes());
     child.kill().unwrap();
     child.wait().unwrap();

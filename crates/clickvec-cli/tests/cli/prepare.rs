@@ -39,7 +39,7 @@ fn pairs_are_counted_in_order() {
         .says("clicks.tsv: written; 2 queries, 3 pairs, 4 clicks");
     let expected = "query\ttitle\tcount\nred shoes\tBoots, red\t1\nred shoes\tShoes, red\t2\nsofa\tCouch\t1\n";
     assert_eq!(folder.read("clicks.tsv"), expected);
-    prepare(&folder, &["--min-users", "1", "--min-count", "2", "--keep-case"]).code(2).says("found none that stays");
+    prepare(&folder, &["--min-users", "1", "--min-count", "2", "--keep-case"]).code(2).says("found none left");
     assert_eq!(folder.read("clicks.tsv"), expected, "the former output stays");
     prepare(&folder, &["--min-users", "1", "--min-count", "2"]).code(0);
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t2\n");
@@ -69,7 +69,7 @@ fn train_takes_what_prepare_wrote() {
     };
     let held = queries("held.tsv");
     assert!(queries("prepared.tsv").iter().all(|query| !held.contains(query)));
-    // Of each held query three clicked titles, and ten others.
+    // Three clicked titles and ten others for each held-out query.
     let grades =
         |grade: &str| folder.read("held.tsv").lines().filter(|line| line.split('\t').nth(2) == Some(grade)).count();
     assert_eq!((grades("1"), grades("0")), (held.len() / 13 * 3, held.len() / 13 * 10));
@@ -116,7 +116,7 @@ fn formats_files_and_pipes_give_the_same_bytes() {
 fn queries_of_few_users_are_left_out_of_both_files() {
     let folder = Folder::new();
     let mut log = "query\ttitle\tuser\ttime\n".to_owned();
-    // Query q is asked by q users before June and by as many others after.
+    // q users make query q before June, and as many others after.
     for query in 1..=9 {
         for user in 0..query {
             for month in ["05", "06"] {
@@ -200,7 +200,7 @@ fn presets_join_searches_and_clicks() {
              \"event_attributes\":{{\"object\":{{\"object_id\":\"{item}\"}},\"position\":{{\"ordinal\":1}}}}}}\n"
         )
     };
-    // Clicks may stand before their search, and in a file of their own.
+    // Clicks may come before their search, and in their own file.
     folder
         .write("events.ndjson", [click("a", "click", 1), click("b", "impression", 1), click("x", "click", 1)].concat());
     folder.write(
@@ -227,7 +227,7 @@ fn presets_join_searches_and_clicks() {
     assert_eq!((&report["rows"], &report["searches"], &report["clicks"]), (&5.into(), &2.into(), &1.into()));
     let expected = "query\ttitle\tcount\nred shoes\tShoes, red\t1\n";
     assert_eq!(folder.read("clicks.tsv"), expected);
-    // What is read twice may come from a pipe, packed, too.
+    // An input that is read twice may also come from a compressed pipe.
     let (events, queries) = (folder.read("events.ndjson"), folder.read("queries.ndjson"));
     let all = ["prepare", "-", "-o", "piped.tsv"];
     let split = ["prepare", "-", "queries.ndjson", "-o", "piped.tsv"];
@@ -259,7 +259,7 @@ fn presets_join_searches_and_clicks() {
     assert_eq!(json(folder.run(&[&ga4[..], &["--json"]].concat()))["left_out"]["without_search"], 1);
     let expected = "query\ttitle\tcount\nsofa\tCouch\t1\n";
     assert_eq!(folder.read("clicks.tsv"), expected);
-    // Many people whom the log does not know are no visit.
+    // Unknown users are many people and not one visit.
     let nobody = events.concat().replace("\"u\"", "\"(not set)\"");
     folder.write("ga4.json", [events.concat(), nobody.replace("sofa", "lamp").replace("boots", "lamp")].concat());
     assert_eq!(json(folder.run(&[&ga4[..], &["--json"]].concat()))["left_out"]["other_events"], 4);
@@ -270,7 +270,7 @@ fn presets_join_searches_and_clicks() {
     folder
         .run(&[&ga4[..], &["--format", "csv"]].concat())
         .code(2)
-        .says("a log of `ga4` is json, found the format `csv` asked for; leave `--format` out");
+        .says("a log of `ga4` is json, found the format `csv`; leave `--format` out");
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn presets_of_public_collections() {
     assert_eq!(folder.read("out.tsv"), expected);
 
     folder.write("queries.tsv", "7\tred shoes\n8\tSofa\n");
-    // Quotes are letters there, and need not close.
+    // Quotes are ordinary characters there and need not close.
     folder.write("collection.tsv", "0\t\"Never clicked, it says.\n1\tShoes, red\n2\tCouch\n");
     folder.write("qrels.tsv", "7\t0\t1\t1\n8\t0\t2\t1\n");
     let passage =
@@ -347,7 +347,7 @@ fn broken_rows_are_counted_and_too_many_stop() {
     assert_eq!(folder.read("clicks.tsv"), former);
     prepare(&folder, &["--max-bad", "2%"]).code(0);
 
-    // Broken rows at the beginning are no more than elsewhere, unless they are hopelessly many.
+    // Broken rows at the beginning count like others, unless there are hopelessly many.
     let (bad, good) = ("shoes\tRed shoes\t-1\n", "shoes\tRed shoes\t1\n");
     let rows =
         |broken: usize, all: usize| format!("query\ttitle\tcount\n{}{}", bad.repeat(broken), good.repeat(all - broken));
@@ -368,7 +368,7 @@ fn broken_rows_are_counted_and_too_many_stop() {
         ("query\ttitle\na\tb\tc\n", "wrong number of columns"),
         ("query\ttitle\na\0\tb\n", "NUL byte"),
     ] {
-        // One good row, so that something is left.
+        // One good row, so that something remains.
         let header = log.lines().next().unwrap();
         let good = ["a", "b", "1"][..header.split('\t').count()].join("\t");
         folder.write("log.tsv", format!("{log}{good}\n"));
@@ -397,7 +397,7 @@ fn logs_that_are_refused() {
     folder.write("log.tsv", LOG);
     folder.write("other.tsv", "query\ttitle\na\tb\n");
     for (arguments, expected) in [
-        (&["prepare", "log.tsv", "-o", "log.tsv"][..], "expected an output of its own"),
+        (&["prepare", "log.tsv", "-o", "log.tsv"][..], "expected an output that is not an input"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--report", "out.tsv"], "a file of its own for each output"),
         (&["prepare", "log.tsv", "other.tsv", "-o", "out.tsv"], "other.tsv: expected the columns of log.tsv"),
         (&["prepare", "missing.tsv", "-o", "out.tsv"], "missing.tsv: cannot open"),
@@ -406,7 +406,7 @@ fn logs_that_are_refused() {
         (&["prepare", "log.tsv", "-o", "out.tsv", "--user-column", "who"], "expected a column `who`, found `query`"),
         (
             &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
-            "a least number of users needs a column that says who asked, found none; name the column with `--user-column`",
+            "a least number of users needs a column of users, found none; name the column with `--user-column`",
         ),
         (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--position-column"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-after"),
@@ -428,7 +428,7 @@ fn logs_that_are_refused() {
 #[test]
 fn position_bias_is_weighed_away() {
     let folder = Folder::new();
-    // Each of two titles at both places, half as often clicked at the second.
+    // Two titles, each at both positions, with half as many clicks at the second.
     let mut log = "query\ttitle\tposition\tclicked\n".to_owned();
     for i in 0..400 {
         for (title, place) in [("a", 1 + i % 2), ("b", 2 - i % 2)] {
@@ -440,7 +440,7 @@ fn position_bias_is_weighed_away() {
     let report = json(prepare(&folder, &["--correct-position-bias", "--json"]));
     let examination = report["positions"]["positions"][1]["examination"].as_f64().unwrap();
     assert!((examination - 0.5).abs() < 1e-5, "{report}");
-    // Weights times counts are as if all clicks had been at the first place.
+    // Weights times counts are as if all clicks had been at the first position.
     for line in folder.read("clicks.tsv").lines().skip(1) {
         let fields: Vec<f64> = line.split('\t').skip(2).map(|field| field.parse().unwrap()).collect();
         assert!((fields[0] * fields[1] - 200.0).abs() < 0.01, "{line}");
@@ -449,10 +449,10 @@ fn position_bias_is_weighed_away() {
     assert_eq!(clipped["positions"]["positions"][1]["weight"], 1.5);
     prepare(&folder, &["--correct-position-bias"]).code(0).says("looked at");
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\tb\t2\t1\n");
-    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two positions");
-    // The same titles at both places, and nothing that was shown and not clicked: all places would seem alike.
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("shown at two comparable positions");
+    // The same titles at both positions, and no title that was shown without a click: all positions would seem alike.
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\ta\t2\t1\nq\tb\t1\t1\nq\tb\t2\t1\n");
-    prepare(&folder, &["--correct-position-bias"]).code(2).says("no row of what was shown and not clicked");
+    prepare(&folder, &["--correct-position-bias"]).code(2).says("no rows of titles that were shown and not clicked");
     for alone in ["--position-trust=1", "--position-clip=3"] {
         prepare(&folder, &[alone]).code(2).says("--correct-position-bias");
     }
@@ -526,7 +526,7 @@ fn outputs_are_told_apart_by_where_they_lead() {
     }
     folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", "no/r.html"]).code(2).says("no: expected a folder");
     folder.run(&["prepare", "log.tsv", "-o", "-", "--json"]).code(2).says("standard output");
-    // What standard output is redirected to is appended to, not replaced.
+    // A file that standard output is redirected to is appended to and not replaced.
     folder.write("target", "before\n");
     let target = std::fs::File::options().append(true).open(folder.path("target")).unwrap();
     let mut command = Command::new(program());
@@ -542,12 +542,12 @@ fn outputs_are_told_apart_by_where_they_lead() {
 #[test]
 fn columns_of_json_come_in_any_row() {
     let folder = Folder::new();
-    // Who asked is not in the first line, and k-anonymity is on all the same.
+    // The user is not in the first line, but k-anonymity is on all the same.
     let row = |more: &str| format!("{{\"query\":\"a\",\"title\":\"t\"{more}}}\n");
     folder.write("log.json", [row(""), row(",\"user\":\"u1\"")].concat());
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
-    run.says("clicks of queries of fewer than 5 users");
-    // A row that does not say whether there was a click is none.
+    run.says("clicks of queries with fewer than 5 users");
+    // A row that does not say whether there was a click is broken.
     folder.write("log.json", [row(",\"clicked\":1"), row(""), row(",\"clicked\":null")].concat());
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
     run.says("bad click 2").says("1 pair, 1 click");
@@ -562,7 +562,7 @@ fn columns_of_json_come_in_any_row() {
 #[test]
 fn what_was_clicked_is_never_a_bad_answer() {
     let folder = Folder::new();
-    // Each query clicks all titles, one of them only before the split, one only once.
+    // Each query clicks all titles, one of them only before the split, and one only once.
     let mut log = "query\ttitle\ttime\n".to_owned();
     for query in 0..20 {
         for title in 0..8 {
@@ -609,9 +609,9 @@ fn placeholders_are_no_users_and_letter_case_makes_no_other() {
     let users = ["null", "-", "(not set)", "undefined", "None", "N/A", "Jane", "jane", " JANE "];
     let rows: String = users.iter().map(|user| format!("a\tt\t{user}\n")).collect();
     folder.write("log.tsv", format!("query\ttitle\tuser_id\n{rows}"));
-    prepare(&folder, &["--min-users", "2"]).code(2).says("of fewer than 2 users");
+    prepare(&folder, &["--min-users", "2"]).code(2).says("with fewer than 2 users");
     folder.write("log.tsv", format!("query\ttitle\tvisitor\n{rows}"));
-    prepare(&folder, &[]).code(0).says("warning: `visitor` may say who asked and is not used");
+    prepare(&folder, &[]).code(0).says("warning: `visitor` may identify users and is not used");
 }
 
 #[test]
@@ -634,16 +634,13 @@ fn limits_that_cannot_be_held_are_an_error() {
     folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu\n");
     prepare(&folder, &["--max-queries-per-day", "9"])
         .code(2)
-        .says("a limit of queries for each user and day needs a column that says when")
+        .says("a limit of queries for each user and day needs a column of times")
         .says("`--max-queries-per-day`");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
-    prepare(&folder, &["--max-queries", "9"])
-        .code(2)
-        .says("needs a column that says who asked")
-        .says("leave `--max-queries` out");
+    prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
     let split = ["--validation", "held.tsv", "--validation-after", "2024"];
     prepare(&folder, &split).code(2).says("a year needs month and day");
-    // A file without rows is no success.
+    // An output without rows is not a success.
     let split = ["--validation", "held.tsv", "--validation-part", "0.000001"];
     prepare(&folder, &split).code(1).says("warning: held.tsv has no rows below its header");
 }
@@ -717,7 +714,7 @@ fn a_killed_run_leaves_what_was_there_and_nothing_else() {
     while names().len() < 2 {}
     child.kill().unwrap();
     child.wait().unwrap();
-    // The lock is empty, and held by nobody.
+    // The lock is empty, and nobody holds it.
     assert_eq!(names(), [".clickvec-clicks.tsv.lock", "clicks.tsv"]);
     assert_eq!(folder.read("clicks.tsv"), "former");
     folder.write("log.tsv", LOG);

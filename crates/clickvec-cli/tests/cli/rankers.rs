@@ -1,4 +1,4 @@
-//! `clickvec evaluate --ranker`: every ranker trained, kept, read again, and left out where it cannot be trained.
+//! `clickvec evaluate --ranker`: every ranker is trained, saved and read again, or left out if it cannot be trained.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::harness::Folder;
 
-/// Every system, with sizes that train in a moment.
+/// Every system, with sizes that train quickly.
 const ALL: [&str; 14] = [
     "bm25:k1=1.2",
     "ulm",
@@ -27,7 +27,7 @@ const ALL: [&str; 14] = [
     "vectors:idf=1",
 ];
 
-/// [`Folder::with_data`], with vectors of its words, and running text.
+/// [`Folder::with_data`] with vectors of its words and running text.
 fn folder() -> Folder {
     let folder = Folder::with_data();
     let mut vectors = "4 3\n".to_owned();
@@ -105,7 +105,7 @@ fn npy(shape: &[usize], number: impl Fn(usize) -> f32) -> Vec<u8> {
     bytes
 }
 
-/// An encoder in the published layout whose vector tells the words `sofa`, `couch` and `lamp` by their own vectors.
+/// An encoder in the published layout that gives the words `sofa`, `couch` and `lamp` different vectors.
 fn write_encoder(folder: &Folder) {
     std::fs::create_dir(folder.path("encoder")).unwrap();
     folder.write("encoder/dictionary.txt", "<eos>\nUNK\nsofa\ncouch\nlamp\n");
@@ -116,7 +116,7 @@ fn write_encoder(folder: &Folder) {
     for (part, prefixes) in [("uni", &["encoder"][..]), ("bi", &["encoder", "encoder_r"])] {
         let mut zip = ZipWriter::new(std::fs::File::create(folder.path(&format!("encoder/{part}_skip.npz"))).unwrap());
         for prefix in prefixes {
-            // The gates stand half open, the state follows the word.
+            // The gates are half open, and the state follows the word.
             let arrays: [(&str, &[usize]); 6] =
                 [("W", &[2, 4]), ("U", &[2, 4]), ("b", &[4]), ("Wx", &[2, 2]), ("Ux", &[2, 2]), ("bx", &[2])];
             for (name, shape) in arrays {
@@ -142,7 +142,7 @@ fn skip_thought_reads_a_published_encoder_or_running_text() {
     assert!(systems(&learnt.json_lines())[0]["ndcg@1"].is_f64());
     with(&["--contiguous=text.txt", "--load=encoder"]).code(2).says("cannot be used with");
 
-    // Without either there is nothing to judge, and with others these are judged.
+    // Without other systems there is nothing to judge; with others, these are judged.
     let needs = "left out skip-thought: expected running text to learn from, or a trained \
                  encoder, found none; name it with --contiguous FILE or --load FOLDER";
     let alone = with(&[]).code(1).says("no system is left to judge");

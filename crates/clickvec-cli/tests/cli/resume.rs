@@ -1,4 +1,4 @@
-//! A run that is killed and resumed makes the model of a run that was left alone, byte for byte.
+//! A run that is killed and resumed makes the same model as an undisturbed run, byte for byte.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,7 +12,7 @@ fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     std::fs::read(folder.path(name)).unwrap()
 }
 
-/// Starts a run and kills it; whether it was killed before its end.
+/// Starts a run and kills it. Returns whether it was killed before its end.
 fn kill_after(folder: &Folder, arguments: &[&str], time: Duration) -> bool {
     let mut child =
         Command::new(program()).args(arguments).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
@@ -25,7 +25,7 @@ fn kill_after(folder: &Folder, arguments: &[&str], time: Duration) -> bool {
 fn kills_at_any_moment_change_nothing() {
     let folder = Folder::with_data();
     folder.run(&[&RUN[..], &["--output", "alone"]].concat()).code(0);
-    // A checkpoint after every minibatch: most kills meet one being written.
+    // With a checkpoint after every minibatch, most kills happen while one is written.
     let killed = [&RUN[..], &["--output", "killed", "--checkpoint-every", "1", "--resume"]].concat();
     let mut kills = 0;
     for milliseconds in [5, 20, 35, 50, 65, 80, 95, 110, 150] {
@@ -53,7 +53,7 @@ fn a_kill_in_the_middle_of_writing_a_checkpoint_changes_nothing() {
         let mut child =
             Command::new(program()).args(&killed).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
         while written() == before && child.try_wait().unwrap().is_none() {}
-        // One checkpoint follows another: some of these moments are within the writing of one.
+        // One checkpoint follows another, so some of these moments are within writing one.
         std::thread::sleep(Duration::from_micros(200 * moment));
         let _ = child.kill();
         met += u32::from(child.wait().unwrap().code().is_none());

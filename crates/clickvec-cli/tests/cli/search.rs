@@ -71,7 +71,7 @@ fn standard_input_is_answered_as_it_comes() {
     let mut input = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap());
     for query in ["red hammer", "", "blue ladder"] {
-        // The next query is sent only when this one is answered.
+        // The next query is sent only after this one is answered.
         writeln!(input, "{query}").unwrap();
         let mut answer = String::new();
         answers.read_line(&mut answer).unwrap();
@@ -103,7 +103,7 @@ fn a_bad_line_is_told_and_the_others_are_answered() {
     let run = run.says("standard input:2: expected UTF-8").says("standard input:4: expected a line of at most");
     let run = run.says("standard input: 3 lines could not be read, all others were answered");
     let answers = run.json_lines();
-    // Whoever counts lines and answers gets as many.
+    // Every line gets an answer, so they can be counted.
     let queries: Vec<_> = answers.iter().map(|answer| answer["query"].as_str()).collect();
     assert_eq!(queries, [Some("red hammer"), None, Some("blue ladder"), None, Some(""), Some("red"), None]);
     let message = answers[1]["error"].as_str().unwrap();

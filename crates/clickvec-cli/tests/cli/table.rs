@@ -38,7 +38,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     };
     let before = written(&folder);
     assert_eq!(before.len(), 8, "four of BM25, two of the LSTM, two folds of both: {before:?}");
-    // How long a fusion took is kept with its scores alone, and is another time where those are made again.
+    // The time of a fusion is stored with its scores alone, and differs if these are made again.
     let results = |folder: &Folder| {
         let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
         for system in report["systems"].as_array_mut().unwrap() {
@@ -51,7 +51,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     };
     let first = results(&folder);
     assert_eq!(written(&folder), before);
-    // A point that was damaged, as by a full disk, is made again, and its model's time and losses are still known.
+    // A point that is damaged, as by a full disk, is made again, and its model's time and losses are still known.
     for (name, _) in &before {
         folder.write(&format!("spec.cache/{name}"), "{");
     }
@@ -59,7 +59,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     folder.run(&["table", "spec.toml", "--html", "again.html"]).code(0);
     assert!(folder.read("again.html").contains("\"curves\":[{\"name\":\"LSTM\""));
 
-    // A member's other parameters are another fusion, of the same members' points.
+    // With other parameters a member gives another fusion, of the same members' points.
     folder.write("spec.toml", folder.read("spec.toml").replace("k1 = [0.5, 2]", "k1 = [2]"));
     folder.run(&["table", "spec.toml"]).code(0);
     let more = written(&folder).len() - before.len();
@@ -67,7 +67,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     folder.write("spec.toml", folder.read("spec.toml").replace("k1 = [2]", "k1 = [0.5, 2]"));
     let points = written(&folder).len();
 
-    // Other judgments are another table, of the same neural models.
+    // Other judgments give another table, of the same neural models.
     let models = |folder: &Folder| std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
     let before = models(&folder);
     folder.write("judged.tsv", format!("{}red hammer\tblue hammer\t1\n", folder.read("judged.tsv")));
@@ -80,7 +80,7 @@ fn hostile_texts_do_not_leave_the_pages_script() {
     let folder = Folder::new();
     folder.write("j.tsv", "query\ttitle\tgrade\n<!--<script>\t</script><b>\t3\n<!--<script>\tother\t0\n");
     folder.write("s.toml", format!("title = \"</title><script>\"\n{}", row("<i>", "ranker = \"bm25\"")));
-    folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(2).says("at most as many folds");
+    folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(2).says("expected at most 1 folds");
     folder.write("s.toml", format!("{}[evaluation]\nfolds = 1\n", folder.read("s.toml")));
     folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(0);
     let page = folder.read("t.html");
@@ -143,7 +143,7 @@ fn any_system_can_be_the_one_that_all_are_compared_with() {
     let both = |system: &str, against: &str| (system.to_owned(), against.to_owned());
     assert_eq!(names(&first[..2]), [both("LSTM", "BM25"), both("Both", "BM25")]);
     assert_eq!(names(&last[..2]), [both("BM25", "Both"), both("LSTM", "Both")]);
-    // The same pair from the other side.
+    // The same pair in the opposite direction.
     let [a, b] = [&first[1], &last[0]].map(|pair| pair["difference"].as_f64().unwrap());
     assert!((a + b).abs() < 1e-12 && first[1]["p"] == last[0]["p"], "{} {}", first[1], last[0]);
     folder.run(&["table", "spec.toml", "--against", "Both"]).code(0).prints("against Both");
@@ -208,7 +208,7 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let missing = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "none/t.html"];
     folder.run(&missing).code(2).says("none: expected a folder to write into, found none");
     let over = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
-    folder.run(&over).code(2).says("found `spec.toml`, which is read");
+    folder.run(&over).code(2).says("not an input, found `spec.toml`");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
         assert!(row["name"] == name && error.contains(why), "{name}: {error}");
     }
 
-    // With one title, or without a click, there is nothing to learn.
+    // With one title or without clicks there is nothing to learn from.
     folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
     folder.write("none.tsv", "query\ttitle\n");
     let learners = ["lsa", "bltm", "wtm", "ptm"];

@@ -1,10 +1,10 @@
-//! `clickvec table`: files that change, are damaged, or are no files.
+//! `clickvec table`: files that change, are damaged, or are not plain files.
 
 use serde_json::Value;
 
 use crate::harness::{DATA, Folder, Run, row, small_row};
 
-/// The one model of a cache.
+/// The only model in a cache.
 fn model(folder: &Folder) -> String {
     let entries = std::fs::read_dir(folder.path("spec.cache/models")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -47,7 +47,7 @@ fn a_damaged_model_is_trained_again() {
     let expected = report(&folder);
     let model = model(&folder);
     let whole = std::fs::read(folder.path(&model)).unwrap();
-    // Its scores are kept: only where these are made again is the model read.
+    // Its scores are stored, so the model is read only if they are made again.
     let points = || {
         let entries = std::fs::read_dir(folder.path("spec.cache")).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect::<Vec<_>>()
@@ -105,7 +105,7 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
     table.args(["table", "spec.toml"]).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
     let table = table.spawn().unwrap();
     let began = Instant::now();
-    // It says after each epoch how it went, next to its model.
+    // After each epoch it stores its progress next to the model.
     while !folder.path("spec.cache/models").read_dir().is_ok_and(|mut files| files.any(|_| true)) {
         assert!(began.elapsed().as_secs() < 60, "no training was started");
         std::thread::sleep(Duration::from_millis(5));
@@ -120,7 +120,7 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Judged titles of a query of which words find the good one, and letters the bad one.
+/// Judged titles of a query for which words find the good title, and letters the bad one.
 fn misspelt(query: &str) -> String {
     let like: Vec<String> = query.split(' ').map(|word| format!("{word}s")).collect();
     let long = "on a wide and heavy stand made of solid oak by skilled joiners";
@@ -146,7 +146,7 @@ fn where_few_queries_differ_nothing_is_shown() {
         folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0)
     };
     made(1, &[]).prints("not shown: only 1 query differs");
-    // t is 2.06: significant, if differences were distributed normally. Two sign patterns of 16 are as far from 0.
+    // t is 2.06, significant if differences were normal. Two of 16 sign patterns are as far from 0.
     made(4, &[]).prints("not shown: only 4 queries differ");
     let [report] = made(4, &["--json"]).json_lines().try_into().unwrap();
     let against = &report["against_first"][0];
@@ -175,7 +175,7 @@ fn two_queries_prove_nothing() {
         .map(|(name, ranker)| row(name, &format!("ranker = \"{ranker}\"")));
     folder.write("spec.toml", format!("[evaluation]\nfolds = 1\n{}", systems.concat()));
     let table = |more: &[&str]| folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0);
-    // No number of the better one has a superscript.
+    // No figure of the better system has a superscript.
     let unmarked = |text: &str| {
         let row = text.lines().find(|line| line.starts_with("b  words ")).unwrap();
         row.split_whitespace().skip(2).take(3).eq(["1.000"; 3])

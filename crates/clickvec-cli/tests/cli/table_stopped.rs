@@ -35,11 +35,11 @@ fn a_table_that_is_killed_leaves_no_training_behind() {
     };
     until(has_trained, "no epoch was finished");
     assert_eq!(processes_of(&cache), [table.id()], "it trains in a process of its own");
-    // As `kill -9` does: the table has no say any more.
+    // Like `kill -9`: the table cannot react.
     table.kill().unwrap();
     table.wait().unwrap();
     until(|| processes_of(&cache).is_empty(), "the training goes on");
-    // What it was writing is cleared away by the next table.
+    // The next table removes what this one was writing.
     folder.write("own.cache/models/.clickvec-x.json-1.tmp", "half");
     folder.write("spec.toml", row("a", "ranker = \"bm25\""));
     folder.run(&["table", "spec.toml", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]).code(0);
@@ -51,7 +51,7 @@ fn a_table_that_is_killed_leaves_no_training_behind() {
     assert!(!all.iter().any(|name| name.starts_with(".clickvec-")), "{all:?}");
 }
 
-/// Waits until it is so.
+/// Waits until `done` is true.
 #[track_caller]
 fn until(done: impl Fn() -> bool, what: &str) {
     let began = Instant::now();
@@ -61,11 +61,11 @@ fn until(done: impl Fn() -> bool, what: &str) {
     }
 }
 
-/// Every finished point and model of the cache, with when it was written.
+/// Every finished point and model in the cache, with the time it was written.
 fn finished(folder: &Folder) -> BTreeMap<String, SystemTime> {
     let of = |place: &str| -> Vec<(String, SystemTime)> {
         let Ok(entries) = std::fs::read_dir(folder.path(place)) else { return Vec::new() };
-        // A file that is renamed while the folder is read is whole under its other name, the next time.
+        // A file that is renamed while the folder is read will be found under its new name next time.
         let whole = entries.filter_map(|entry| {
             let entry = entry.unwrap();
             let about = entry.metadata().ok().filter(|about| about.is_file())?;
@@ -78,7 +78,7 @@ fn finished(folder: &Folder) -> BTreeMap<String, SystemTime> {
     all.filter(|(name, _)| (name.ends_with(".json") || name.ends_with(".safetensors")) && is_whole(name)).collect()
 }
 
-/// Changes what a cache keeps in a file, with the checksum that fits.
+/// Changes a stored value in a file of the cache, with a matching checksum.
 fn edit_kept(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
     let mut kept: Value = serde_json::from_str(&folder.read(name)).unwrap();
     change(&mut kept["value"]);
@@ -95,32 +95,26 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     let names: Vec<String> = finished(&folder).into_keys().collect();
     let point = names.iter().find(|name| name.ends_with("-scores.json")).unwrap();
     let whole = folder.read(point);
-    // Negated scores, as valid as the others.
+    // Negated scores, as valid as the originals.
     let negated = whole.replace("[[", "[[-").replace(",[", ",[-").replace("--", "");
     assert_ne!(negated, whole);
     folder.write(point, negated);
-    let run = folder
-        .run(&["table", "spec.toml", "--json"])
-        .code(0)
-        .says("-scores.json: expected what was kept there, found it damaged");
+    let run = folder.run(&["table", "spec.toml", "--json"]).code(0).says("-scores.json: this kept file is damaged");
     assert_eq!(run.stderr().lines().count(), 1, "{}", run.stderr());
     assert!(!folder.read(point).contains("[[-"));
     assert_eq!(report(&folder), expected);
-    // A ranker of another training under its name, as valid as its own.
+    // A ranker of another training under its name, equally valid.
     let model = names.iter().find(|name| name.ends_with(".safetensors")).unwrap();
     folder.write("other.tsv", "id\ttitle\n1\tred hammer\n");
     let other = ["--titles=other.tsv", "--ranker=bm25", "--save-rankers=other"];
     folder.run(&[&["evaluate", "--judged=judged.tsv"], &other[..]].concat()).code(0);
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path(model)).unwrap();
     std::fs::remove_file(folder.path(point)).unwrap();
-    folder
-        .run(&["table", "spec.toml", "--json"])
-        .code(0)
-        .says(".safetensors: expected what was kept there, found it damaged");
+    folder.run(&["table", "spec.toml", "--json"]).code(0).says(".safetensors: this kept file is damaged");
     assert_eq!(report(&folder), expected);
 }
 
-/// What the table says, but for times and memory.
+/// The output of the table, except for times and memory.
 fn report(folder: &Folder) -> Value {
     let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
     for system in report["systems"].as_array_mut().unwrap() {
@@ -182,7 +176,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     table.args(["table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
-    // The endless one has ended an epoch: it says after each how it went, next to its model that is not there yet.
+    // The endless training has finished an epoch: it stores its progress next to the model, which does not exist yet.
     let trainings = |ending: &str| {
         let names = finished(&folder).into_keys();
         names.filter(|name| name.starts_with("spec.cache/models/") && name.ends_with(ending)).count()
@@ -206,9 +200,9 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     for (name, written) in before {
         assert_eq!(after.get(name), Some(written), "{name} was made again");
     }
-    // One point and a model with its times of `gamma`, two folds of the fusion.
+    // One point and a model with its times for `gamma`, and two folds of the fusion.
     assert_eq!(after.len() - kept.len(), 3 + 2, "{after:?}");
-    // And once more nothing is new.
+    // Once more nothing is new.
     assert_eq!(report(&folder), expected);
     assert_eq!(finished(&folder), after);
 }
@@ -226,7 +220,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
     undisturbed.run(&["table", "spec.toml"]).code(0);
     let [expected] = models(&undisturbed, ".safetensors").try_into().unwrap();
 
-    // Killed at its first checkpoint, of two; where the kill came too late it is made again.
+    // Killed at the first of two checkpoints; repeated if the kill came too late.
     let killed = || {
         let folder = Folder::with_data();
         folder.write("spec.toml", &spec);
@@ -249,7 +243,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
             std::fs::write(&checkpoint, &whole[..whole.len() / 2]).unwrap();
         }
         let run = folder.run(&["table", "spec.toml"]).code(0);
-        assert_eq!(run.stderr().contains("found it damaged; made again"), damaged, "{}", run.stderr());
+        assert_eq!(run.stderr().contains("this kept file is damaged"), damaged, "{}", run.stderr());
         let [model] = models(&folder, ".safetensors").try_into().unwrap();
         assert!(std::fs::read(model).unwrap() == std::fs::read(&expected).unwrap());
         assert!(models(&folder, ".checkpoint").is_empty());
@@ -275,7 +269,7 @@ fn a_model_whose_log_was_not_looked_at_again_is_trained_anew() {
     };
     let [model, training, point] = kept();
     let bytes = std::fs::read(folder.path(&model)).unwrap();
-    // What is there if the log was another one while it was read, and the table was killed right after the training.
+    // The state after the log changed while it was read and the table was killed right after training.
     let clicks = folder.read("clicks.tsv").replace("red hammer\t", "red ladder\t");
     folder.write("other.tsv", clicks);
     folder.run(&[&["train", "--clicks=other.tsv", "--output=other.safetensors"], &SMALL[..]].concat()).code(0);

@@ -1,4 +1,4 @@
-//! `clickvec train` on titles, from a model's weights, and on changed queries.
+//! `clickvec train` on titles, starting from a model's weights, and on changed queries.
 
 use crate::harness::{Folder, SMALL};
 
@@ -42,7 +42,7 @@ fn what_does_not_fit_is_refused() {
     let model = "model.safetensors";
     train(&folder, "m", &["--clicks", "clicks.tsv", "--title-epochs", "2"])
         .code(2)
-        .says("`--title-epochs` needs `--titles FILE`");
+        .says("`--title-epochs` is about training on titles; add `--titles FILE`");
     train(&folder, "m", &[]).code(2).says("--clicks");
     let views = ["--clicks", "clicks.tsv", "--augment"];
     train(&folder, "m", &[&views[..], &["drop=2"]].concat()).code(2).says("between 0 and 1");

@@ -159,7 +159,7 @@ fn numbers_are_checked() {
 fn the_log_is_never_overwritten() {
     let folder = Folder::with_data();
     let before = folder.read("clicks.tsv");
-    folder.train("clicks.tsv", &[]).code(2).says("expected an output of its own");
+    folder.train("clicks.tsv", &[]).code(2).says("expected an output that is not an input");
     assert_eq!(folder.read("clicks.tsv"), before);
 }
 
@@ -193,7 +193,7 @@ fn an_output_replaces_nothing_but_a_model() {
         folder
             .run(&["train", "--clicks", name, "--output", "m", "--cells", "2", "--epochs", "1"])
             .code(2)
-            .says("expected an output of its own");
+            .says("expected an output that is not an input");
         assert_eq!(folder.read(name), folder.read("clicks.tsv"));
         std::fs::remove_file(folder.path(name)).unwrap();
     }

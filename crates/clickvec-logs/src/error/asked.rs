@@ -1,4 +1,4 @@
-//! What cannot be had, and why nothing is left.
+//! Requests that cannot be fulfilled, and why nothing is left.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use crate::columns::Role;
 /// What a column is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// To leave out queries of few users.
+    /// For leaving out queries of few users.
     MinUsers,
-    /// To leave out who asks too much in the whole log.
+    /// For leaving out users with too many queries in the whole log.
     MaxQueries,
-    /// To leave out who asks too much in a day.
+    /// For leaving out users with too many queries in a day.
     MaxQueriesPerDay,
-    /// To split by time.
+    /// For splitting by time.
     ValidationAfter,
-    /// To correct position bias.
+    /// For correcting position bias.
     PositionBias,
 }
 
@@ -31,31 +31,31 @@ impl Need {
     }
 }
 
-/// What became of rows of which nothing is written.
+/// Why rows are not in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// They are broken.
     Broken,
-    /// Shown, not clicked.
+    /// The title was shown and not clicked.
     NotClicked,
-    /// Of robots.
+    /// The user is a robot.
     Robots,
-    /// Without a query.
+    /// They have no query.
     WithoutQuery,
-    /// Without the search that they belong to.
+    /// The search that they belong to is missing.
     WithoutSearch,
-    /// Without an item or title.
+    /// They have no item and no title.
     WithoutItem,
-    /// Of items without a title.
+    /// Their item has no title.
     WithoutTitle,
-    /// With a count of 0.
+    /// Their count is 0.
     CountZero,
-    /// Of no known event.
+    /// Their event is not known.
     OtherEvents,
-    /// Clicks of queries of fewer users than this.
+    /// Fewer users than this clicked for the query.
     FewUsers(usize),
-    /// Clicks of pairs with fewer clicks than this.
+    /// The pair has fewer clicks than this.
     FewClicks(u64),
 }
 
@@ -66,12 +66,12 @@ impl std::fmt::Display for Reason {
             Reason::NotClicked => "not clicked",
             Reason::Robots => "of robots",
             Reason::WithoutQuery => "without a query",
-            Reason::WithoutSearch => "without the search that they belong to",
+            Reason::WithoutSearch => "without their search",
             Reason::WithoutItem => "without an item or title",
             Reason::WithoutTitle => "of items without a title",
             Reason::CountZero => "with a count of 0",
             Reason::OtherEvents => "of no known event",
-            Reason::FewUsers(least) => return write!(f, "clicks of queries of fewer than {least} users"),
+            Reason::FewUsers(least) => return write!(f, "clicks of queries with fewer than {least} users"),
             Reason::FewClicks(least) => return write!(f, "clicks of pairs with fewer than {least}"),
         })
     }
@@ -85,40 +85,40 @@ pub(super) fn left(rows: u64, reasons: &[(Reason, u64)]) -> String {
     format!("of {rows} rows: {}", reasons.join(", "))
 }
 
-/// What cannot be done as it was asked for.
+/// A request that cannot be fulfilled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Asked {
-    /// A column is needed for what was asked for.
+    /// The request needs a column that is missing.
     #[error("{} needs {}, found none", need.what(), role.what())]
     NeedsColumn {
-        /// What was asked for.
+        /// The request.
         need: Need,
-        /// What the column should say.
+        /// The role of the missing column.
         role: Role,
     },
-    /// The log has columns, but nothing to fit in them.
+    /// The columns for a click model are there, but they have nothing to fit it to.
     #[error(
         "to correct position bias, expected rows of titles that were shown, clicked or not, at several positions; found {0}"
     )]
     NoPositions(String),
-    /// The columns say which item was clicked, and nothing says what it is called.
+    /// The columns say which item was clicked, but nothing gives its title.
     #[error("expected a title for each item, found only items")]
     NoTitles,
-    /// A log that is read twice comes from a pipe.
+    /// A log that must be read twice comes from a pipe.
     #[error("{what} is read twice, so it cannot come from standard input; name a file")]
     ReadTwice {
-        /// What.
+        /// The name of the input.
         what: &'static str,
     },
     /// A preset needs the table of queries.
-    #[error("a log of `{preset}` has only the numbers of queries: expected a table of their texts, found none")]
+    #[error("a log of `{preset}` has only the ids of queries; expected a table of their texts, found none")]
     PresetNeedsQueries {
         /// The preset.
         preset: &'static str,
     },
-    /// A preset knows its columns.
-    #[error("a log of `{preset}` has columns that are known: expected no header of your own, found one")]
+    /// A preset with known columns was given a header.
+    #[error("a log of `{preset}` has fixed columns; expected no header of your own, found one")]
     PresetHeader {
         /// The preset.
         preset: &'static str,
@@ -132,20 +132,20 @@ pub enum Asked {
         /// The output.
         path: PathBuf,
     },
-    /// One query has more titles than memory allows.
+    /// The titles of one query do not fit in memory.
     #[error("expected the titles of one query to fit into {megabytes} MB of memory, found more")]
     QueryTooLarge {
-        /// The bound.
+        /// The limit.
         megabytes: usize,
     },
-    /// A preset fixes the format.
-    #[error("a log of `{preset}` is {expected}, found the format `{found}` asked for")]
+    /// A preset with a fixed format was given another.
+    #[error("a log of `{preset}` is {expected}, found the format `{found}`")]
     PresetFormat {
         /// The preset.
         preset: &'static str,
-        /// Its format.
+        /// The preset's format.
         expected: &'static str,
-        /// What was asked for.
+        /// The format that was requested.
         found: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a log: with a whole file, and with one of its rows.
+//! What can be wrong with a log: with a whole file, and with a single row.
 
 mod asked;
 
@@ -12,7 +12,7 @@ pub use asked::{Asked, Need, Reason};
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How many names of a header a message repeats.
+/// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
 
 /// Why a log could not be prepared.
@@ -22,7 +22,7 @@ pub enum Error {
     /// Opening, reading or writing a file failed.
     #[error(transparent)]
     File(#[from] clickvec::Error),
-    /// A file as a whole is not what it should be.
+    /// A file as a whole is not valid.
     #[error("{}: {fault}", clickvec::internals::error::shown(path))]
     Table {
         /// The file.
@@ -30,7 +30,7 @@ pub enum Error {
         /// What is wrong.
         fault: TableFault,
     },
-    /// More rows are broken than is allowed.
+    /// Too many rows are broken.
     #[error(
         "expected at most {allowed} % broken rows, found {} of {}{rows} rows ({:.2} %): {first}",
         broken,
@@ -38,26 +38,26 @@ pub enum Error {
         100.0 * *broken as f64 / (*rows).max(1) as f64
     )]
     TooManyBroken {
-        /// Rows that are broken.
+        /// The number of broken rows.
         broken: u64,
-        /// Rows read until then.
+        /// The number of rows read so far.
         rows: u64,
-        /// Whether more would have followed.
+        /// Whether reading stopped before the end.
         is_early: bool,
-        /// The bound in percent.
+        /// The limit in per cent.
         allowed: f64,
-        /// The first few, each with file, line and reason.
+        /// The first few broken rows, each with file, line and reason.
         first: String,
     },
-    /// What was asked for cannot be had together, or not of this log.
+    /// Requests do not fit together, or do not fit this log.
     #[error("{0}")]
     Asked(Asked),
     /// Nothing is left to write.
-    #[error("expected pairs of a query and a title, found none that stays: {}", left(*rows, reasons))]
+    #[error("expected pairs of a query and a title, found none left: {}", left(*rows, reasons))]
     NothingLeft {
-        /// Rows that were read.
+        /// The number of rows read.
         rows: u64,
-        /// What became of them, and how many.
+        /// Why they were left out, with the number for each reason.
         reasons: Vec<(Reason, u64)>,
     },
     /// No log was named.
@@ -69,40 +69,40 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFault {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("expected a header line, found nothing; see docs/reference/prepare.md")]
     Empty,
-    /// The header is no text.
+    /// The header is not UTF-8.
     #[error("expected a header in UTF-8, found other bytes; save the log as UTF-8 text")]
     HeaderNotUtf8,
     /// The file is UTF-16.
     #[error("expected UTF-8, found UTF-16; save the log as UTF-8 text (iconv -f UTF-16 -t UTF-8)")]
     Utf16,
-    /// The header is longer than what is read.
+    /// The header is too long to be read.
     #[error("expected a header of at most {limit} bytes, found a longer one; is this a log of text lines?")]
     HeaderTooLong {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
-    /// A needed column is not there.
+    /// A column that is needed is missing.
     #[error("expected a column `{column}`, found {}{}", names(found), of.needs())]
     MissingColumn {
         /// The name that was looked for.
         column: String,
-        /// What it says.
+        /// The column's role.
         role: Role,
-        /// The names that are there.
+        /// The columns found.
         found: Vec<String>,
         /// Where it is missing.
         of: InputTable,
     },
-    /// A needed column is there twice.
+    /// A column that is needed occurs twice.
     #[error("expected one column `{column}` in the header, found several; rename all but one")]
     DuplicateColumn {
         /// The name.
         column: String,
     },
-    /// Another file of the same log has columns that this one lacks, or the other way round.
+    /// Another file of the same log has other columns.
     #[error(
         "expected the columns of {}, {}, found {}; prepare logs of different forms one by one",
         clickvec::internals::error::shown(first),
@@ -117,45 +117,45 @@ pub enum TableFault {
         /// The columns of this file that are used.
         found: Vec<String>,
     },
-    /// A column that only later lines have.
+    /// A column is missing in the first lines and occurs later.
     #[error("expected the columns that the first {lines} lines have, found a column `{column}` in line {line}")]
     LateColumn {
         /// The column.
         column: String,
-        /// Where.
+        /// The line.
         line: u64,
-        /// Lines that were looked at first.
+        /// The number of first lines.
         lines: usize,
-        /// What its name says that it is.
+        /// The role that its name suggests.
         role: Role,
     },
-    /// A JSON array instead of lines.
-    #[error("expected one JSON object a line, found an array; take it apart first (jq -c '.[]')")]
+    /// The file is a JSON array and not JSON lines.
+    #[error("expected one JSON object a line, found an array; split it first (jq -c '.[]')")]
     JsonArray,
-    /// The format cannot be told.
+    /// The format cannot be recognised.
     #[error("expected tabs or commas in the header, found neither")]
     UnknownFormat,
-    /// Parquet, but this program cannot read it.
+    /// The file is Parquet, which this build cannot read.
     #[error("expected CSV, TSV or JSON lines, found Parquet, which this build cannot read")]
     NoParquet,
-    /// Parquet that cannot be read where it is.
+    /// The Parquet file is not a plain file, so it cannot be read from its end.
     #[error("expected Parquet in a plain file, found it {place}; Parquet is read from its end, so name a plain file")]
     ParquetNotAFile {
-        /// Compressed, or in a pipe.
+        /// Where it is: compressed, or in a pipe.
         place: &'static str,
     },
     /// A Parquet file is broken.
     #[error("cannot read this Parquet file: {0}")]
     Parquet(String),
-    /// A table of titles or queries has more in it than memory allows.
+    /// A table of titles or queries does not fit in memory.
     #[error("expected a table that fits into {megabytes} MB of memory, found a larger one")]
     TooLarge {
-        /// The bound.
+        /// The limit.
         megabytes: usize,
     },
 }
 
-/// Which table of `prepare` a file is.
+/// The tables that `prepare` reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputTable {
     /// A log.
@@ -177,59 +177,59 @@ impl InputTable {
     }
 }
 
-/// What is wrong with one row. It is left out and counted.
+/// A fault of a single row, which is left out and counted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowFault {
-    /// More or fewer fields than the header.
+    /// The row has more or fewer fields than the header.
     #[error("expected {expected} columns as in the header, found {found}")]
     ColumnCount {
-        /// The header's.
+        /// The number in the header.
         expected: usize,
-        /// The row's.
+        /// The number in the row.
         found: usize,
     },
-    /// No text.
-    #[error("expected UTF-8, found another byte at place {byte} of the line")]
+    /// The row is not UTF-8.
+    #[error("expected UTF-8, found another byte at position {byte} of the line")]
     NotUtf8 {
-        /// Counted from 1.
+        /// The position of the first invalid byte, counted from 1.
         byte: usize,
     },
-    /// A NUL byte: no text either.
+    /// The row contains a NUL byte.
     #[error("expected text, found a NUL byte")]
     Nul,
-    /// Longer than what is read.
+    /// The row is too long.
     #[error("expected a row of at most {limit} bytes, found a longer one")]
     TooLong {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
-    /// A quote is opened and never closed.
+    /// A quote is never closed.
     #[error("expected a closing quote within {limit} bytes, found none; the lines after it are read on their own")]
     OpenQuote {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
-    /// Not a JSON object.
+    /// The line is not a JSON object.
     #[error("expected a JSON object, found {found}")]
     NotJson {
-        /// What the parser says.
+        /// The parser's message.
         found: String,
     },
-    /// A value of a kind that this column cannot have.
+    /// A value is not valid for its column.
     #[error("expected {} in column `{column}`, found {found}", role.value())]
     BadValue {
         /// The column.
         column: String,
-        /// What it says.
+        /// The column's role.
         role: Role,
-        /// What is there instead: a short number itself, otherwise only what it is.
+        /// What was found: a short number itself, of anything else only its kind.
         found: String,
     },
 }
 
 impl RowFault {
-    /// The fault in two or three words, by which rows are counted.
+    /// The fault in two or three words. Rows are counted by it.
     pub fn kind(&self) -> &'static str {
         match self {
             RowFault::ColumnCount { .. } => "wrong number of columns",
@@ -249,9 +249,9 @@ impl RowFault {
     }
 }
 
-/// What fails with a full disk, for messages that name the folder.
+/// The action for errors when the disk is full; the message names the folder.
 pub(crate) const WRITE_TEMPORARY: &str = "write a temporary file here";
-/// What fails with a broken disk.
+/// The action for errors when the disk is broken.
 pub(crate) const READ_TEMPORARY: &str = "read a temporary file here";
 
 impl Error {
@@ -270,7 +270,7 @@ impl Error {
         }
     }
 
-    /// The operating system failed at `action` on `path`.
+    /// An error of the operating system at `action` on `path`.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         Error::File(clickvec::Error::io(path, action, source))
     }
@@ -282,7 +282,7 @@ impl From<Asked> for Error {
     }
 }
 
-/// What a field has instead of what it should, without what somebody may have typed: a field can be shifted.
+/// Describes a field without repeating what somebody may have typed, since columns can be shifted.
 pub(crate) fn what(field: &str) -> String {
     let field = field.trim();
     match field.chars().count() {
@@ -299,7 +299,7 @@ fn names(names: &[String]) -> String {
     // The first line of a log without a header is something that people typed.
     if !crate::columns::is_header(names) {
         let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
-        return format!("{columns} whose names are not shown, since the first line may be no header");
+        return format!("{columns} whose names are not shown because the first line may not be a header");
     }
     clickvec::internals::error::listed(names, SHOWN_NAMES)
 }

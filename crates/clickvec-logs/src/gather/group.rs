@@ -1,35 +1,34 @@
-//! What is counted, and what the counts are.
+//! What is counted, and the counts.
 
 use crate::report::Counts;
 
-/// Rows and texts that are looked up at once: their places in memory are fetched side by side then, not one after the
-/// other.
+/// The number of rows and texts that are looked up at once, so that their cache misses overlap.
 pub(crate) const AT_ONCE: usize = 256;
 
-/// Which output a row belongs to.
+/// The number of outputs that a row can belong to.
 pub const PARTS: usize = 2;
 
-/// One row, cleaned. Its texts are texts, or their numbers.
+/// A cleaned row. Its texts are strings, or their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sighting<T> {
     /// What was typed.
     pub query: T,
-    /// What was shown.
+    /// The title that was shown.
     pub title: T,
-    /// Which output it belongs to, below [`PARTS`].
+    /// The output that the row belongs to, below [`PARTS`].
     pub part: u8,
-    /// Where it was shown; 0 if positions are not asked for.
+    /// The position; 0 if positions are not needed.
     pub position: u16,
-    /// How often it was shown.
+    /// The number of times it was shown.
     pub shown: u64,
-    /// How often it was clicked.
+    /// The number of times it was clicked.
     pub clicks: u64,
-    /// A hash of who; `None` if nobody knows.
+    /// A hash of the user; `None` if the log does not say.
     pub user: Option<u64>,
 }
 
 impl<T> Sighting<T> {
-    /// The same with other texts for query and title.
+    /// The same row with other texts for query and title.
     #[inline]
     pub(crate) fn with<U>(self, texts: impl FnOnce(T, T) -> (U, U)) -> Sighting<U> {
         let Sighting { query, title, part, position, shown, clicks, user } = self;
@@ -38,46 +37,46 @@ impl<T> Sighting<T> {
     }
 }
 
-/// What was seen of a title at one position.
+/// The counts of a title at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// The output.
+    /// The output that the counts belong to.
     pub part: u8,
     /// The position.
     pub position: u16,
-    /// How often it was shown there.
+    /// The number of times it was shown there.
     pub shown: u64,
-    /// How often it was clicked there.
+    /// The number of times it was clicked there.
     pub clicks: u64,
 }
 
-/// What was seen of one title for a query.
+/// The counts of one title for a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TitleGroup {
-    /// Its text.
+    /// The title.
     pub title: Vec<u8>,
-    /// In order of part and position.
+    /// The counts, ordered by part and position.
     pub cells: Vec<Cell>,
 }
 
-/// What was seen of one query.
+/// The counts of one query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryGroup {
-    /// Its text.
+    /// The query.
     pub query: Vec<u8>,
-    /// Hashes of those who clicked for it, by part: all of them up to the number that is asked for, then no more.
+    /// Hashes of the users who clicked, by part: all of them up to the number that is needed, and then no more.
     pub users: [Vec<u64>; PARTS],
-    /// In order of their bytes.
+    /// The titles, ordered by their bytes.
     pub titles: Vec<TitleGroup>,
 }
 
 impl QueryGroup {
-    /// Whether fewer users than `enough` clicked, in each part.
+    /// Whether fewer than `enough` users clicked in every part.
     pub(super) fn is_of_few(&self, enough: usize) -> bool {
         self.users.iter().all(|users| users.len() < enough)
     }
 
-    /// Adds what was clicked, in each part by itself.
+    /// Adds the queries, pairs and clicks, each part by itself.
     pub(super) fn count(&self, counts: &mut Counts) {
         for part in 0..PARTS {
             let cells = self.titles.iter().flat_map(|title| &title.cells);
@@ -91,7 +90,7 @@ impl QueryGroup {
     }
 }
 
-/// Adds `user` unless it is there or there are `most` already.
+/// Adds `user`, unless it is there already or there are `most` users.
 pub(super) fn add_user(users: &mut Vec<u64>, user: u64, most: usize) {
     if users.len() < most && !users.contains(&user) {
         users.push(user);

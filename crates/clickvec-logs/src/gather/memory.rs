@@ -1,4 +1,4 @@
-//! What is counted in memory.
+//! Counts in memory.
 
 use hashbrown::HashTable;
 
@@ -8,7 +8,7 @@ use super::users::Users;
 use crate::error::Result;
 use crate::report::Counts;
 
-/// Bytes that a table of places takes for each entry, with its free places.
+/// The bytes that an entry of a hash table takes, with its share of free slots.
 const TABLE_BYTES: usize = 10;
 
 /// Counts by query, title, part and position.
@@ -16,7 +16,7 @@ pub(super) struct Memory {
     names: Names,
     cells: Vec<Entry>,
     places: HashTable<u32>,
-    /// By part; empty if users are not told apart.
+    /// Users by part; empty if users are not counted.
     users: [Users; PARTS],
     most_users: usize,
 }
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 impl Memory {
-    /// Nothing counted.
+    /// Empty counts.
     pub(super) fn new(most_users: usize) -> Memory {
         Memory {
             names: Names::default(),
@@ -39,7 +39,7 @@ impl Memory {
         }
     }
 
-    /// How many users of a query are told apart.
+    /// The number of users of a query to tell apart.
     pub(super) fn users(&self) -> usize {
         self.most_users
     }
@@ -48,14 +48,14 @@ impl Memory {
         self.cells.is_empty()
     }
 
-    /// What it takes, nearly. Growing vectors hold their old and their new place at once for a moment; what they hold at
-    /// most is reckoned by their capacity.
+    /// Approximately the bytes in use. While a vector grows, its old and its new memory exist at the same time; its
+    /// capacity allows for that.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.names.bytes() + self.bytes_of_counts()
     }
 
-    /// The bytes that it takes in addition to the texts.
+    /// The bytes in use apart from the texts.
     #[inline]
     pub(super) fn bytes_of_counts(&self) -> usize {
         self.cells.capacity() * size_of::<Entry>()
@@ -69,17 +69,17 @@ impl Memory {
         self.count(numbered);
     }
 
-    /// Texts that were numbered elsewhere; nothing may be counted yet.
+    /// Uses texts that were numbered elsewhere. Nothing may have been counted yet.
     pub(super) fn take(&mut self, names: Names) {
         self.names = names;
     }
 
-    /// Counts what is numbered already.
+    /// Counts rows whose texts are numbered.
     pub(super) fn count_all(&mut self, sightings: &[Sighting<u32>]) {
         for sightings in sightings.chunks(AT_ONCE) {
             let mut places = [None; AT_ONCE];
             for (place, sighting) in places.iter_mut().zip(sightings) {
-                // Nearly always it is the first in question; whether it is needs its cell.
+                // The first candidate is nearly always the right one, but checking that needs its cell.
                 *place = self.places.find(mixed(sighting), |_| true).copied();
             }
             for (place, sighting) in places.iter_mut().zip(sightings) {
@@ -121,7 +121,7 @@ impl Memory {
         self.cells[place].cell.add(sighting);
     }
 
-    /// As the table of texts grows.
+    /// Grows with the table of texts.
     fn grow(&mut self) {
         let count = self.places.len();
         self.places = HashTable::new();
@@ -142,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Hands over all groups in order and forgets them, but not their texts.
+    /// Passes on all groups in order and forgets them, but keeps their texts.
     pub(super) fn drain(&mut self, mut each: impl FnMut(&QueryGroup) -> Result<()>) -> Result<()> {
         let mut is_used = vec![false; self.names.queries.len()];
         self.cells.iter().for_each(|entry| is_used[entry.query as usize] = true);
@@ -186,7 +186,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Forgets queries for which too few users clicked, in each part by itself; what they had comes back.
+    /// Forgets queries for which too few users clicked, each part by itself. Returns their counts.
     pub(super) fn leave_out_few(&mut self) -> Counts {
         let mut few = Counts::default();
         let enough = |query: u32| self.users.iter().any(|users| users.count(query) >= self.most_users);
@@ -236,7 +236,7 @@ fn mixed(sighting: &Sighting<u32>) -> u64 {
 fn mix(query: u32, title: u32, part: u8, position: u16) -> u64 {
     let pair = u64::from(query) << 32 | u64::from(title);
     let place = u64::from(position) << 8 | u64::from(part);
-    // Two rounds of a multiplication whose high half comes back: quick, and good enough for places in a table.
+    // Two rounds of multiplication that keep the high half: fast, and good enough for a hash table.
     let folded = u128::from(pair ^ 0x9e37_79b9_7f4a_7c15) * u128::from(place ^ 0xd1b5_4a32_d192_ed03);
     let folded = (folded as u64) ^ (folded >> 64) as u64;
     let again = u128::from(folded ^ pair) * 0xa076_1d64_78bd_642f_u128;

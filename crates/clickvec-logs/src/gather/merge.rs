@@ -1,4 +1,4 @@
-//! Many runs in one order.
+//! Merging many runs into one order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use super::group::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
 use super::run::{Run, RunReader};
 use crate::error::{Asked, Result};
 
-/// Hands over the groups of all runs, those of one query as one.
+/// Passes on the groups of all runs. Groups of the same query become one.
 pub(super) fn merge(
     runs: Vec<Run>,
     users: usize,
@@ -16,7 +16,7 @@ pub(super) fn merge(
 ) -> Result<()> {
     let mut readers: Vec<RunReader> = runs.iter().map(Run::read).collect::<Result<_>>()?;
     let mut groups: Vec<QueryGroup> = readers.iter().map(|_| QueryGroup::default()).collect();
-    // The least query first, and of equal ones the earliest run.
+    // Ordered by query; of equal queries the earliest run comes first.
     let mut waiting: BinaryHeap<Reverse<(Vec<u8>, usize)>> = BinaryHeap::new();
     for (place, reader) in readers.iter_mut().enumerate() {
         if reader.next(&mut groups[place])? {
@@ -34,7 +34,7 @@ pub(super) fn merge(
             }
             merged.titles.extend(group.titles);
             places.push(place);
-            // Most of them may be equal.
+            // Many of them may be equal.
             if bytes_of(&merged) > most_bytes {
                 unite(&mut merged.titles);
                 let megabytes = most_bytes >> 20;
@@ -64,7 +64,7 @@ fn bytes_of(group: &QueryGroup) -> usize {
     group.titles.iter().map(bytes).sum()
 }
 
-/// Puts titles in order and makes one of those that are equal.
+/// Sorts titles and unites equal ones.
 fn unite(titles: &mut Vec<TitleGroup>) {
     titles.sort_by(|a, b| a.title.cmp(&b.title));
     titles.dedup_by(|later, earlier| {

@@ -1,8 +1,8 @@
-//! Counting out of core: what was seen of each query and title, in memory as far as it is allowed, beyond in sorted runs
+//! Counting out of core: the counts of each query and title are in memory as far as it suffices, then in sorted runs
 //! on disk that are merged at the end.
 //!
-//! A run has its queries in order of their bytes, and each query's titles likewise, so that a merge sees all of a query
-//! at once and the output's order depends on nothing but the log.
+//! A run has its queries ordered by their bytes, and the titles of each query likewise. So a merge sees all of a query
+//! at once, and the order of the output depends on nothing but the log.
 
 mod group;
 mod memory;
@@ -24,38 +24,38 @@ pub use group::{Cell, PARTS, QueryGroup, Sighting, TitleGroup};
 pub use run::RunReader;
 pub(crate) use texts::{Names, Waiting};
 
-/// Runs that are merged at once: each needs a buffer and an open file.
+/// The number of runs to merge at once. Each needs a buffer and an open file.
 const MERGED_AT_ONCE: usize = 64;
 
-/// A query may have titles of so many bytes, however little memory there is.
+/// The bytes that the titles of one query may take, however little memory there is.
 const LEAST_BYTES: usize = 8 << 20;
 
-/// Which queries [`Gatherer::finish`] hands over.
+/// Which queries [`Gatherer::finish`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stay {
-    /// All.
+    /// All queries.
     All,
-    /// Those for which, in some part, as many users clicked as are told apart. Positions must be 0: what is left out is
-    /// counted by query, title and part.
+    /// Queries for which, in some part, as many users clicked as are counted. Positions must be 0, because what is
+    /// left out is counted by query, title and part.
     WithUsers,
 }
 
-/// Counts rows.
+/// A counter of rows.
 pub struct Gatherer {
     memory: Memory,
-    /// The most that [`Gatherer::memory`] may take.
+    /// The limit of [`Gatherer::memory`].
     budget: usize,
-    /// The most that one query may take where runs are merged.
+    /// The most that one query may take in a merge.
     most_bytes: usize,
-    /// Runs by how often they were merged: never, once …
+    /// Runs by the number of times they were merged: never, once, and so on.
     levels: Vec<Vec<Run>>,
     spills: usize,
     folder: PathBuf,
 }
 
 impl Gatherer {
-    /// Counts within `budget` bytes; what does not fit goes into unnamed files in `folder`, which vanish with the
-    /// process. Of each query at most `users` users are told apart.
+    /// A counter that uses up to `budget` bytes. What does not fit goes into unnamed files in `folder`, which vanish
+    /// with the process. At most `users` users are counted for each query.
     pub fn new(budget: usize, folder: &Path, users: usize) -> Gatherer {
         let most_bytes = budget.max(LEAST_BYTES);
         Gatherer {
@@ -83,7 +83,7 @@ impl Gatherer {
         Ok(())
     }
 
-    /// Takes texts that were numbered before; those of what was counted until now are forgotten.
+    /// Uses texts that were numbered before, and forgets those of earlier rows.
     ///
     /// # Errors
     ///
@@ -96,14 +96,14 @@ impl Gatherer {
         Ok(())
     }
 
-    /// Counts rows that have the numbers of the texts that [`Gatherer::take`] took.
+    /// Counts rows that refer to the texts of [`Gatherer::take`] by number.
     ///
     /// # Errors
     ///
     /// [`crate::Error::File`] if memory is full and the disk is too.
     pub(crate) fn add_numbered(&mut self, sightings: &[Sighting<u32>]) -> Result<()> {
         self.memory.count_all(sightings);
-        // However much the texts take, a run is not to have a few rows only.
+        // However much memory the texts take, a run should have more than a few rows.
         let texts = self.memory.bytes() - self.memory.bytes_of_counts();
         if self.memory.bytes_of_counts() >= self.budget.saturating_sub(texts).max(self.budget / 4) {
             self.spill()?;
@@ -111,12 +111,12 @@ impl Gatherer {
         Ok(())
     }
 
-    /// How often memory was full.
+    /// The number of times memory was full.
     pub fn spills(&self) -> usize {
         self.spills
     }
 
-    /// All that was counted, in order.
+    /// All counts, in order.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Gatherer {
         self.memory.drain(|group| writer.write(group))?;
         let mut run = writer.finish()?;
         self.spills += 1;
-        // As many open files as a process may have: full levels are merged at once.
+        // A process may open only so many files, so full levels are merged at once.
         for level in 0.. {
             if self.levels.len() == level {
                 self.levels.push(Vec::new());
@@ -172,22 +172,22 @@ impl Gatherer {
     }
 }
 
-/// One run of many.
+/// Merges several runs into one.
 fn merged(runs: Vec<Run>, users: usize, most_bytes: usize, folder: &Path) -> Result<Run> {
     let mut writer = RunWriter::new(folder)?;
     merge(runs, users, most_bytes, |group| writer.write(group))?;
     writer.finish()
 }
 
-/// All that was counted: one run, which can be read as often as needed.
+/// All counts, in one run that can be read as often as needed.
 pub struct Gathered {
     run: Run,
-    /// What [`Stay::WithUsers`] left out.
+    /// The counts that [`Stay::WithUsers`] left out.
     pub few: Counts,
 }
 
 impl Gathered {
-    /// Its queries from the first on.
+    /// A reader that starts at the first query.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! A run: groups in order, in an unnamed file.
+//! A run: ordered groups in an unnamed file.
 //!
-//! Numbers are LEB128, texts a length and their bytes: of a query its text, users by part, the number of titles; of each
-//! title its text, the number of cells; of each cell part, position, shown, clicks. The process itself wrote the file and
-//! nobody else can open it, so a fault in it is one of the disk.
+//! Numbers are LEB128, and texts are a length and their bytes. A query has its text, its users by part and the number
+//! of titles; a title has its text and the number of cells; a cell has part, position, shown and clicks. The same
+//! process wrote the file and nobody else can open it, so a fault in it can only come from the disk.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
 /// Large enough that system calls cost little compared with the work.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A run that is written.
+/// A run that is complete.
 pub(super) struct Run {
     file: File,
     folder: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct RunWriter {
     groups: u64,
 }
 
-/// Reads a run from its beginning.
+/// A reader of a run.
 pub struct RunReader {
     file: BufReader<File>,
     folder: PathBuf,
@@ -64,7 +64,7 @@ impl Run {
 }
 
 impl RunReader {
-    /// Reads the next query into `group`; whether there was one.
+    /// Reads the next query into `group`; returns whether there was one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Counts do not depend on the memory they have.
+//! Counts do not depend on the amount of memory.
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn queries_of_few_users_are_counted_and_left_out() {
 fn texts_are_in_the_order_of_their_bytes() {
     let long = "x".repeat(40);
     let texts = ["b", "", "a", "a b", "aaaaaaaab", "aaaaaaaa", &format!("{long}b"), &format!("{long}a"), &long, "é"];
-    // Each is there twice; the later of two goes first.
+    // Each text occurs twice, and the later of the two comes first.
     let mut things: Vec<(u64, u32)> = (0..2 * texts.len() as u32).map(|thing| (0, thing)).collect();
     let text = |thing: u32| texts[thing as usize % texts.len()].as_bytes();
     texts::sort_by_text(&mut things, &text, &std::cmp::Reverse);
@@ -82,7 +82,7 @@ fn memory_does_not_matter() {
     assert_eq!(cells().map(|cell| cell.shown).sum::<u64>(), 20_000);
     let clicks = sightings(20_000).iter().filter(|row| row.4 % 2 == 1).count() as u64;
     assert_eq!(cells().map(|cell| cell.clicks).sum::<u64>(), clicks);
-    // Once with more runs than are merged at once.
+    // The second case has more runs than are merged at once.
     for (budget, more) in [(60_000, 1), (9_000, MERGED_AT_ONCE)] {
         let (again, spills) = gathered(budget, 1000);
         assert!(spills > more, "{spills}");

@@ -1,4 +1,4 @@
-//! Texts, numbered.
+//! Numbering of texts.
 
 use std::io::{self, Read, Write};
 
@@ -8,13 +8,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::group::AT_ONCE;
 use super::run::{get_number, put_number};
 
-/// Bytes that a table of places takes for each entry that fits, with the places that stay free.
+/// The bytes that an entry of a hash table takes, with its share of free slots.
 const PLACE_BYTES: usize = 20;
 
-/// Places that the first table has.
+/// The number of slots in the first table.
 pub(super) const LEAST_PLACES: usize = 4;
 
-/// Different queries and titles.
+/// Distinct queries and titles.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(super) queries: Texts,
@@ -22,49 +22,49 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The number of a query and of a title.
+    /// The numbers of a query and a title.
     #[inline]
     pub(super) fn number(&mut self, query: &str, title: &str) -> (u32, u32) {
         let number = |texts: &mut Texts, text: &str| texts.number(xxh3_64(text.as_bytes()), text);
         (number(&mut self.queries, query), number(&mut self.titles, title))
     }
 
-    /// Puts numbers in place of the texts.
+    /// Numbers the waiting texts.
     pub(crate) fn number_all(&mut self, queries: &mut Waiting, titles: &mut Waiting) {
         self.queries.number_all(queries);
         self.titles.number_all(titles);
     }
 
-    /// What they take, nearly.
+    /// Approximately the bytes in use.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.queries.bytes() + self.titles.bytes()
     }
 
-    /// Writes the texts, in order of their numbers.
+    /// Writes the texts, ordered by number.
     pub(crate) fn write(&self, file: &mut impl Write) -> io::Result<()> {
         self.queries.write(file)?;
         self.titles.write(file)
     }
 
-    /// Gives back the memory that only numbering takes: from then on texts can only be looked up.
+    /// Frees the memory that only numbering needs. From then on texts can only be looked up.
     pub(crate) fn freeze(&mut self) {
         for texts in [&mut self.queries, &mut self.titles] {
             texts.places = HashTable::new();
         }
     }
 
-    /// Reads what [`Names::write`] wrote, to be looked up only.
+    /// Reads what [`Names::write`] wrote, for looking up only.
     pub(crate) fn read(file: &mut impl Read) -> io::Result<Names> {
         Ok(Names { queries: Texts::read(file)?, titles: Texts::read(file)? })
     }
 }
 
-/// Different texts, numbered as they come.
+/// Distinct texts, numbered in order of appearance.
 #[derive(Default)]
 pub(super) struct Texts {
     bytes: Vec<u8>,
-    /// Where each begins; the last one ends where `bytes` does.
+    /// The start of each text; the last one ends where `bytes` ends.
     starts: Vec<u64>,
     places: HashTable<Place>,
 }
@@ -90,7 +90,7 @@ impl WaitingText {
 }
 
 impl Waiting {
-    /// Lets a text wait; its place among those that do comes back.
+    /// Adds a text and returns its place among the waiting texts.
     #[inline]
     pub(crate) fn push(&mut self, text: &str) -> u32 {
         let (hash, start, length) = (xxh3_64(text.as_bytes()), self.text.len() as u32, text.len() as u32);
@@ -99,26 +99,26 @@ impl Waiting {
         self.texts.len() as u32 - 1
     }
 
-    /// The number that the text at a place got.
+    /// The number of the text at a place.
     #[inline]
     pub(crate) fn number(&self, place: u32) -> u32 {
         self.numbers[place as usize]
     }
 
-    /// Bytes of the texts.
+    /// The bytes of the texts.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Forgets them.
+    /// Forgets the waiting texts.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.texts.clear();
     }
 }
 
-/// Where a text is. A look-up needs nothing else but the text, which halves the places in memory that it waits for.
+/// The place of a text. With the length in it, a look-up needs only one other memory access, to the text.
 #[derive(Clone, Copy)]
 struct Place {
     start: u64,
@@ -140,7 +140,7 @@ impl Texts {
         if let Some(place) = self.places.find(hash, same) {
             return place.number;
         }
-        // The budget of memory is far below 2^32 texts, and a row has at most a MiB.
+        // The memory budget is far below 2^32 texts, and a row has at most 1 MiB.
         let number = self.starts.len() as u32;
         let start = self.bytes.len() as u64;
         self.starts.push(start);
@@ -153,8 +153,8 @@ impl Texts {
         number
     }
 
-    /// Makes a new table of places, twice as large: text by text in order, which is quicker than to go from place to
-    /// place, and without the old table next to the new one.
+    /// Doubles the hash table. Inserting text by text, in order, is faster than moving entry by entry, and the old
+    /// table need not be kept next to the new one.
     fn grow(&mut self) {
         let count = self.places.len();
         self.places = HashTable::new();
@@ -167,11 +167,11 @@ impl Texts {
         }
     }
 
-    /// Places first, then texts, then those that are new.
+    /// Looks up the places first, then compares the texts, then adds the new ones.
     fn number_all(&mut self, waiting: &mut Waiting) {
         let mut places = [None; AT_ONCE];
         for (place, text) in places.iter_mut().zip(&waiting.texts) {
-            // Nearly always the one with this length is the text.
+            // The candidate with the right length is nearly always the right text.
             *place = self.places.find(text.hash, |place| place.length == text.length).copied();
         }
         for (place, text) in places.iter_mut().zip(&waiting.texts) {
@@ -198,12 +198,12 @@ impl Texts {
         self.bytes.capacity() + self.starts.capacity() * 8 + self.places.capacity() * PLACE_BYTES
     }
 
-    /// How many there are.
+    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// For each text that is used its place in the order of bytes among those.
+    /// The rank of each used text among all used texts, ordered by bytes.
     pub(super) fn ranks(&self, is_used: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut order: Vec<(u64, u32)> =
             (0..self.len() as u32).filter(|&number| is_used(number)).map(|number| (0, number)).collect();
@@ -234,11 +234,12 @@ impl Texts {
     }
 }
 
-/// Bytes of a text that are compared as numbers, eight at once; what agrees in so many is compared as it lies.
+/// The number of bytes of a text that are compared as integers, eight at a time. If they are equal, the rest is
+/// compared as bytes.
 const NUMBERED_BYTES: usize = 32;
 
-/// Puts things in the order of their texts, and of `rest` where these are equal. The numbers next to them are for the
-/// sorting: eight bytes of each text, so that it is fetched once for them and not for each comparison.
+/// Sorts things by their texts, and by `rest` if these are equal. The integer next to each thing is for sorting: it
+/// holds eight bytes of the text, so that the text is read once for them and not for each comparison.
 pub(super) fn sort_by_text<'t, R: Ord>(
     things: &mut [(u64, u32)],
     text: &impl Fn(u32) -> &'t [u8],

@@ -1,26 +1,26 @@
-//! Different users of each query, up to a number.
+//! Distinct users of each query, up to a limit.
 
-/// Users that a block has.
+/// The number of users in a block.
 const BLOCK: usize = 4;
 
-/// Users by query. Most queries have one, who stands with the query itself.
+/// Users by query. Most queries have one user, who is stored with the query itself.
 #[derive(Default)]
 pub(super) struct Users {
     queries: Vec<Of>,
     blocks: Vec<[u64; BLOCK]>,
 }
 
-/// Users of one query.
+/// The users of one query.
 #[derive(Clone, Copy, Default)]
 struct Of {
     first: u64,
     count: u32,
-    /// Where the blocks of all others begin: as many as their number takes, to the next power of two.
+    /// The place of the block with all further users. Its size is their number rounded up to a power of two.
     block: u32,
 }
 
 impl Users {
-    /// Adds a user unless the query has them or `most` already.
+    /// Adds a user, unless the query has this user or `most` users already.
     #[inline]
     pub(super) fn add(&mut self, query: u32, user: u64, most: usize) {
         let query = query as usize;
@@ -44,7 +44,7 @@ impl Users {
         let (blocks, is_full) = (others / BLOCK, others.is_multiple_of(BLOCK));
         let mut block = block as usize;
         if is_full && (blocks == 0 || blocks.is_power_of_two()) {
-            // The place of those that move stays empty; all such places are smaller than the new one.
+            // The old block of users that move stays empty. All such blocks together are smaller than the new one.
             let moved = self.blocks.len();
             self.blocks.extend_from_within(block..block + blocks);
             self.blocks.resize(moved + (2 * blocks).max(1), [0; BLOCK]);
@@ -55,7 +55,7 @@ impl Users {
         (of.count, of.block) = (count + 1, block as u32);
     }
 
-    /// Those behind the first.
+    /// The users after the first.
     fn others(&self, of: Of) -> &[u64] {
         let others = (of.count as usize).saturating_sub(1);
         &self.blocks[of.block as usize..].as_flattened()[..others]
@@ -65,13 +65,13 @@ impl Users {
         self.queries.get(query as usize).map_or(0, |of| of.count as usize)
     }
 
-    /// All of a query, as they came.
+    /// All users of a query, in order of appearance.
     pub(super) fn of(&self, query: u32) -> impl Iterator<Item = u64> {
         let of = self.queries.get(query as usize).copied().unwrap_or_default();
         (of.count > 0).then_some(of.first).into_iter().chain(self.others(of).iter().copied())
     }
 
-    /// What they take.
+    /// The bytes in use.
     pub(super) fn bytes(&self) -> usize {
         self.queries.capacity() * size_of::<Of>() + self.blocks.capacity() * size_of::<[u64; BLOCK]>()
     }
@@ -89,7 +89,7 @@ mod tests {
             let drawn =
                 step.wrapping_mul(6_364_136_223_846_793_005).rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let (query, user) = ((drawn >> 40) as usize % 30, drawn % 70);
-            // The later queries have fewer.
+            // Later queries have fewer users.
             let user = user % (70 - 2 * query as u64);
             users.add(query as u32, user, 60);
             if lists[query].len() < 60 && !lists[query].contains(&user) {

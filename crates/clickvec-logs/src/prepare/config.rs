@@ -1,4 +1,4 @@
-//! What is prepared, and how.
+//! The settings of `prepare`.
 
 use std::path::PathBuf;
 
@@ -8,60 +8,60 @@ use crate::robots::Limits;
 use crate::table::Options;
 use crate::time::Time;
 
-/// So many users must have clicked for a query, unless something else is asked for.
+/// The default for the number of users who must have clicked for a query.
 pub const DEFAULT_MIN_USERS: usize = 5;
 
-/// Which rows validate.
+/// Which rows go into the validation set.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Split {
-    /// None.
+    /// No rows.
     #[default]
     None,
-    /// Those from this time on.
+    /// Rows from this time on.
     After(Time),
-    /// Those of a part of the queries, 0 to 1, that chance picks.
+    /// Rows of a random share of the queries, 0 to 1.
     Part(f64),
 }
 
-/// What is prepared, and how.
+/// The settings of `prepare`.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The logs; `-` is standard input.
     pub inputs: Vec<PathBuf>,
-    /// How they are written.
+    /// The format of the logs.
     pub table: Options,
-    /// Whose they are.
+    /// The source of the logs, if it is known.
     pub preset: Option<Preset>,
     /// The table that gives items their titles.
     pub titles: Option<PathBuf>,
     /// The table that gives queries their texts.
     pub queries: Option<PathBuf>,
-    /// Items are titles.
+    /// Whether items are their own titles.
     pub item_as_title: bool,
-    /// Queries keep their case.
+    /// Whether queries keep their case.
     pub keep_case: bool,
-    /// Queries keep addresses and numbers.
+    /// Whether queries keep addresses and numbers.
     pub keep_personal: bool,
-    /// A pair stays if it was clicked as often.
+    /// The fewest clicks of a pair that stays.
     pub min_count: u64,
-    /// A query stays if as many users clicked for it; `None`: [`DEFAULT_MIN_USERS`] where the log has users.
+    /// The fewest users of a query that stays; `None`: [`DEFAULT_MIN_USERS`] if the log has users.
     pub min_users: Option<usize>,
-    /// Who asks more is a robot; without users nobody is.
+    /// The limits above which a user is a robot. Without users there are no robots.
     pub limits: Limits,
-    /// Whether the limit of a day was asked for, so that a log without users or times is an error.
+    /// Whether the limit per day was requested, so that a log without users or times is an error.
     pub day_limit_asked: bool,
-    /// Which rows validate.
+    /// Which rows go into the validation set.
     pub split: Split,
-    /// Titles that were not clicked to put next to those of each query that validates.
+    /// The number of titles without a click to add to each query of the validation set.
     pub validation_titles: usize,
-    /// How clicks are weighted by their position, if they are.
+    /// How clicks are weighted by their position, if at all.
     pub position_weighting: Option<PositionWeighting>,
-    /// The part of the rows that may be broken, 0 to 1.
+    /// The share of rows that may be broken, 0 to 1.
     pub max_bad: f64,
-    /// Bytes of memory.
+    /// The memory to use, in bytes.
     pub memory: usize,
-    /// Where the pairs go; `-` is standard output.
+    /// The output for pairs; `-` is standard output.
     pub output: PathBuf,
-    /// Where those go that validate.
+    /// The output for the validation set.
     pub validation: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
-//! Rows that are judged later: who is a robot is known when all rows were read.
+//! Rows that are judged later, because robots are known only after all rows were read.
 //!
-//! What matters of each row waits in an unnamed file, its texts as numbers. Texts stay in memory as far as it is allowed;
-//! beyond, they go into a file as well and are numbered again.
+//! What matters of each row waits in an unnamed file, with texts as numbers. The texts stay in memory as far as it
+//! suffices. Beyond that they go into a file as well, and are numbered again.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -14,29 +14,29 @@ use crate::gather::{AT_ONCE, Gatherer, Names, Sighting, Waiting};
 use crate::privacy::Removed;
 
 const BUFFER_BYTES: usize = 256 * 1024;
-/// Bytes of texts that wait to be numbered: rows may be long.
+/// The bytes of texts that may wait to be numbered, since rows may be long.
 const WAITING_BYTES: usize = 256 * 1024;
 
 /// A row that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
-    /// `None` if nobody knows who asked.
+    /// The user and query; `None` if the user is not known.
     pub(super) asked: Option<Asked>,
-    /// `None` if the row is broken.
+    /// What the row adds to the counts; `None` if the row is broken.
     pub(super) seen: Option<Seen<u32>>,
 }
 
 /// Rows that wait.
 pub(super) struct Deferred {
     file: BufWriter<File>,
-    /// Rows whose texts are not numbered yet but have places in `queries` and `titles`.
+    /// Rows whose texts have places in `queries` and `titles` but no numbers yet.
     waiting: Vec<Row>,
     queries: Waiting,
     titles: Waiting,
-    /// Those that are written.
+    /// The number of rows in the file.
     rows: u64,
     names: Names,
-    /// Texts that memory was too small for, with the number of the first row that does not refer to them.
+    /// For each set of texts that filled the memory, the number of the first row that does not refer to it.
     closed: Vec<u64>,
     closed_names: BufWriter<File>,
     budget: usize,
@@ -44,7 +44,7 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// Keeps texts of `budget` bytes in memory.
+    /// An empty collection that keeps up to `budget` bytes of texts in memory.
     pub(super) fn new(budget: usize, folder: &Path) -> Result<Deferred> {
         let file = || -> Result<BufWriter<File>> {
             let file = tempfile::tempfile_in(folder).map_err(|source| Error::io(folder, WRITE_TEMPORARY, source))?;
@@ -64,7 +64,7 @@ impl Deferred {
         })
     }
 
-    /// Lets a row wait.
+    /// Adds a row.
     pub(super) fn add(&mut self, asked: Option<Asked>, seen: Option<Seen<&str>>) -> Result<()> {
         let seen = seen.map(|seen| seen.with(|query, title| (self.queries.push(query), self.titles.push(title))));
         self.waiting.push(Row { asked, seen });
@@ -72,7 +72,7 @@ impl Deferred {
         if is_full { self.number() } else { Ok(()) }
     }
 
-    /// Numbers the texts of rows that wait for that, and writes the rows.
+    /// Numbers the texts of waiting rows, and writes the rows.
     fn number(&mut self) -> Result<()> {
         self.names.number_all(&mut self.queries, &mut self.titles);
         self.rows += self.waiting.len() as u64;
@@ -92,7 +92,7 @@ impl Deferred {
         Ok(())
     }
 
-    /// Hands over who asked what, in the order of the rows.
+    /// Passes on the user and query of each row, in order.
     pub(super) fn each_asked(&mut self, mut each: impl FnMut(Asked) -> Result<()>) -> Result<()> {
         self.number()?;
         let mut rows = self.rows()?;
@@ -103,7 +103,7 @@ impl Deferred {
         Ok(())
     }
 
-    /// Counts the rows: `judge` says what stays of each.
+    /// Counts the rows. `judge` decides what to count of each.
     pub(super) fn count(
         mut self,
         gatherer: &mut Gatherer,
@@ -140,7 +140,7 @@ impl Deferred {
         gatherer.add_numbered(&sightings)
     }
 
-    /// The file of rows from its beginning.
+    /// A reader from the first row.
     fn rows(&mut self) -> Result<BufReader<File>> {
         let mut again = || -> io::Result<BufReader<File>> {
             self.file.flush()?;
@@ -161,10 +161,10 @@ const USER: u8 = 1;
 const DAY: u8 = 2;
 const ITEM: u8 = 4;
 const REMOVED: u8 = 8;
-/// It is counted, and more than a click of one row in the first part, without a position.
+/// The row is counted, and is not just a single click in the first part without a position.
 const TALLY: u8 = 16;
 
-/// Two bytes, of which the first says what became of the row and the second what follows, then numbers of fixed size.
+/// Writes two bytes, the row's fate and its flags, and then numbers of fixed size.
 fn put(file: &mut impl Write, row: &Row) -> io::Result<()> {
     let mut bytes = [0; 96];
     let mut length = 2;
@@ -250,7 +250,7 @@ fn get(file: &mut impl Read) -> io::Result<Row> {
     Ok(Row { asked, seen: Some(Seen { item, removed, fate }) })
 }
 
-/// Fates by their number; what is counted has the number after them.
+/// The fates by number. A row that is counted has the number after the last.
 const UNCOUNTED: [Fate<u32>; 7] = [
     Fate::NotClicked,
     Fate::CountZero,

@@ -1,4 +1,4 @@
-//! The logs, row by row.
+//! Reading the logs row by row.
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
@@ -17,26 +17,26 @@ use crate::robots::UserCounts;
 use crate::table::{Next, Options, Record, Table};
 use crate::time::Time;
 
-/// Rows between two calls of `progress`.
+/// The number of rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 1 << 16;
-/// The part of the rows read so far that ends the reading if so many are broken: it is the wrong format then, or the wrong
-/// columns. Fewer may all be at the beginning of a log that is good.
+/// The share of broken rows that ends the reading early: the format or the columns must be wrong. A smaller share may
+/// just be at the beginning of a good log.
 const HOPELESS: f64 = 0.2;
 
-/// Copies of standard input and of pipes, by their paths.
+/// Copies of standard input and of pipes, by path.
 type Copied = Vec<(PathBuf, File)>;
 
-/// The logs, open, with what is known of their columns.
+/// The open logs, and what is known of their columns.
 pub(super) struct Inputs {
     paths: Vec<PathBuf>,
-    /// What can be read only once, copied.
+    /// Copies of inputs that can be read only once.
     copied: Copied,
     has: Vec<Role>,
     first: Table,
 }
 
 impl Inputs {
-    /// Opens all logs once, so that what is wrong with the last one is said before the first is read.
+    /// Opens all logs once, so that a fault of the last one is reported before the first is read.
     pub(super) fn open(config: &Config, options: &Options, folder: &Path) -> Result<Inputs> {
         let mut copied = Copied::new();
         for path in config.inputs.iter().filter(|path| is_stream(path)) {
@@ -76,14 +76,15 @@ impl Inputs {
         self.first.require(role, columns)
     }
 
-    /// Columns that look as if they said who asked, if none is taken for that.
+    /// Columns that seem to identify users, if no column is used for that.
     pub(super) fn look_like_user(&self) -> Vec<String> {
         let names = self.first.names().iter();
         let found = names.filter(|name| crate::columns::looks_like_name(name) && crate::columns::looks_like_user(name));
         found.filter(|_| !self.has(Role::User)).cloned().collect()
     }
 
-    /// Reads all rows before they are counted: who asks how much, and the searches that clicks belong to.
+    /// Reads all rows before they are counted, to count the queries of each user and to find the searches that clicks
+    /// belong to.
     pub(super) fn scan(
         &self,
         config: &Config,
@@ -94,7 +95,7 @@ impl Inputs {
     ) -> Result<()> {
         let mut report = Report::default();
         self.each(config, options, &mut report, progress, |path, record| {
-            // Searches are rows of their own, and only they are queries.
+            // If searches are rows of their own, only these are queries.
             if !record.is_search {
                 return Ok(None);
             }
@@ -112,7 +113,7 @@ impl Inputs {
         })
     }
 
-    /// Hands over all whole rows; what is wrong with one may come back.
+    /// Passes on all valid rows. `each` may still return a fault.
     pub(super) fn each(
         &self,
         config: &Config,
@@ -173,14 +174,14 @@ fn open(path: &Path, copied: &Copied, options: &Options) -> Result<Table> {
     }
 }
 
-/// A stream, decompressed, in an unnamed file.
+/// Copies a stream, decompressed, to an unnamed file.
 fn copy(path: &Path, folder: &Path) -> Result<File> {
     let mut source = files::open(path)?;
     let failed = |source| Error::io(folder, WRITE_TEMPORARY, source);
     let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
-    // What fails is the disk or the stream; who knows which says so in the message.
+    // The error may come from the stream or from the disk, so the message names both.
     std::io::copy(&mut source, &mut file)
-        .map_err(|source| Error::io(path, "copy to a temporary file beside the output", source))?;
+        .map_err(|source| Error::io(path, "copy to a temporary file next to the output", source))?;
     file.flush().map_err(failed)?;
     Ok(file)
 }

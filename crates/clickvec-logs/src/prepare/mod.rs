@@ -1,4 +1,4 @@
-//! The whole way: logs in, tables of counted pairs out.
+//! Preparing a log: raw logs in, tables of counted pairs out.
 
 mod asked;
 mod config;
@@ -30,14 +30,14 @@ use rows::Counter;
 pub use config::{Config, DEFAULT_MIN_USERS, Split};
 pub use positions::PositionWeighting;
 
-/// The part of the memory that counting pairs may take; titles, searches and users get the rest.
+/// The share of memory for counting pairs. Titles, searches and users share the rest.
 const COUNTING: f64 = 0.6;
-/// Prepares logs: reads them, counts, and writes the tables, all of them or none. A table whose path is `-` goes to
-/// `standard_output`; `progress` gets the number of rows read now and then.
+/// Prepares logs: reads and counts them, and writes all tables or none. A table with the path `-` goes to
+/// `standard_output`. `progress` is called now and then with the number of rows read.
 ///
 /// # Errors
 ///
-/// [`Error`]; what was at the outputs is then untouched.
+/// [`Error`]; whatever was at the outputs is then untouched.
 pub fn prepare(
     config: &Config,
     standard_output: &mut dyn std::io::Write,
@@ -95,7 +95,7 @@ pub fn prepare(
     report.min_users = min_users;
     report.looks_like_user = inputs.look_like_user();
 
-    // A log in which no row says when has no days.
+    // Without times there are no days.
     let day = config.limits.day.filter(|_| inputs.has(Role::Time));
     let mut limits = Limits { day, ..config.limits };
     let limited = has_users && (limits.day.is_some() || limits.log.is_some());
@@ -113,7 +113,7 @@ pub fn prepare(
     }
     let mut counter = Counter::new(config, |role| inputs.has(role), titles.as_ref(), searches.as_ref());
     if limited && options.extract.is_none() {
-        // Who asks no more in the whole log than is allowed in a day is no robot.
+        // A user whose queries in the whole log do not exceed the daily limit is not a robot.
         let limit = limits.log.into_iter().chain(limits.day).min().unwrap_or(u64::MAX);
         let mut queries = SharedCounts::new(budget(1.0 - COUNTING) / 4);
         let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
@@ -148,7 +148,7 @@ pub fn prepare(
     drop((titles, searches, robots));
     report.spills = gatherer.spills();
 
-    // Positions are learned from all queries.
+    // The click model is fitted to all queries.
     let stay = if config.position_weighting.is_none() { Stay::WithUsers } else { Stay::All };
     let gathered = gatherer.finish(stay)?;
     report.too_few_users = gathered.few;
@@ -176,7 +176,8 @@ pub fn prepare(
     Ok(report)
 }
 
-/// That no output is the file behind a redirection: replacing it would leave who opened it with the old one.
+/// Refuses an output that the shell has redirected to a file: replacing the file would leave its reader with the old
+/// one.
 fn refuse_redirections(config: &Config) -> Result<()> {
     for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
         let named = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| output.starts_with(folder));
@@ -188,8 +189,8 @@ fn refuse_redirections(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Where temporary files go: next to the output, or here if that is a pipe or a device. What would keep the outputs from
-/// being written is said now, not when all is read.
+/// The folder for temporary files: that of the output, or the current one if the output is a pipe or a device. Reports
+/// now whatever would keep the outputs from being written later.
 fn temporary_folder(config: &Config) -> Result<PathBuf> {
     for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
         if is_special(output) {
@@ -207,7 +208,7 @@ fn temporary_folder(config: &Config) -> Result<PathBuf> {
     Ok(if is_special(&config.output) { here } else { files::folder_of(&files::resolved(&config.output)) })
 }
 
-/// That the log has what it takes.
+/// Checks that the log has the columns that the settings need.
 fn check_columns(
     config: &Config,
     inputs: &Inputs,

@@ -1,4 +1,4 @@
-//! What a click at each position is worth.
+//! The weight of a click at each position.
 
 use clickvec::click_model::{PositionCell, fit_positions};
 
@@ -6,16 +6,16 @@ use crate::error::{Asked, Error, Result};
 use crate::gather::{Gathered, QueryGroup};
 use crate::report::{Position, PositionReport};
 
-/// How clicks are weighted by their position: [`clickvec::click_model::PositionModel::weights`].
+/// How clicks are weighted by their position; see [`clickvec::click_model::PositionModel::weights`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PositionWeighting {
-    /// The largest inverse of how often a position is looked at.
+    /// The upper limit of the inverse of how often a position is looked at.
     pub clip: f64,
-    /// How far the ranking that was shown is trusted: the power of a position's attraction.
+    /// How far the logged ranking is trusted: the power of a position's attraction.
     pub trust: f64,
 }
 
-/// Fits the click model to the rows to train on. Weights by position, and what to tell of them.
+/// Fits the click model to the training rows. Returns the weights by position, and a report.
 pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(Vec<f64>, PositionReport)> {
     let model = fit_positions(|each| -> Result<()> {
         let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
@@ -37,11 +37,11 @@ pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(
     })?;
     let Some(model) = model else {
         return Err(Error::Asked(Asked::NoPositions(
-            "no clicked pair of query and title that was shown at two positions which can be compared".to_owned(),
+            "no clicked pair of a query and a title that was shown at two comparable positions".to_owned(),
         )));
     };
     if model.totals.iter().all(|(shown, clicks)| shown == clicks) {
-        return Err(Error::Asked(Asked::NoPositions("no row of what was shown and not clicked".to_owned())));
+        return Err(Error::Asked(Asked::NoPositions("no rows of titles that were shown and not clicked".to_owned())));
     }
     let weights = model.weights(weighting.clip, weighting.trust);
     let known = |place: &usize| model.totals[*place].0 > 0;

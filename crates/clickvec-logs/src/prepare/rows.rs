@@ -1,4 +1,4 @@
-//! From rows to what is counted of them.
+//! From rows to counts.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,10 +19,10 @@ use crate::text;
 use crate::time::Time;
 use crate::titles::Titles;
 
-/// The most positions that are told apart; what stands further down counts as the last.
+/// The largest position. Any further down counts as this one.
 const MAX_POSITION: u16 = 100;
 
-/// What was seen while counting.
+/// What was found while counting.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) left_out: LeftOut,
@@ -32,12 +32,12 @@ pub(super) struct Found {
     pub(super) items: Distinct,
     pub(super) without_title: Distinct,
     pub(super) times: Option<(Time, Time)>,
-    /// Rows that are a search, to which clicks refer.
+    /// Rows that are a search, which clicks refer to.
     pub(super) searches: u64,
 }
 
 impl Found {
-    /// Counts who asked, and when, whatever became of the row.
+    /// Counts the user and the time, whatever becomes of the row.
     #[inline]
     fn sees(&mut self, time: Option<Time>, user: Option<u64>) {
         if let Some(time) = time {
@@ -49,7 +49,7 @@ impl Found {
         }
     }
 
-    /// Counts what became of a row of a person; what is to be counted of it comes back.
+    /// Counts the fate of a row from a person. Returns what is to be counted of it.
     #[inline]
     fn settles<T>(&mut self, seen: Seen<T>) -> Option<Sighting<T>> {
         let left = &mut self.left_out;
@@ -77,7 +77,7 @@ impl Found {
     }
 }
 
-/// Counts row by row.
+/// A counter that takes row by row.
 pub(super) struct Counter<'a> {
     reader: Reader<'a>,
     found: Found,
@@ -103,7 +103,7 @@ impl<'a> Counter<'a> {
         Counter { reader, found: Found::default() }
     }
 
-    /// Whether some row said when.
+    /// Whether any row had a time.
     pub(super) fn saw_a_time(&self) -> bool {
         self.found.times.is_some()
     }
@@ -112,7 +112,7 @@ impl<'a> Counter<'a> {
         self.found
     }
 
-    /// Counts a row. What is wrong with it comes back; what is merely no click is counted here.
+    /// Counts a row. Returns its fault, if it has one; a row that merely is not a click is counted here.
     #[inline]
     pub(super) fn row(
         &mut self,
@@ -141,7 +141,7 @@ impl<'a> Counter<'a> {
         Ok(None)
     }
 
-    /// Lets a row wait until it is known who is a robot, and counts its query in `queries`.
+    /// Lets a row wait until robots are known, and counts its query in `queries`.
     #[inline]
     pub(super) fn defer(
         &mut self,
@@ -185,7 +185,7 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// Reads what a row says.
+/// A reader of a row's values.
 struct Reader<'a> {
     config: &'a Config,
     titles: Option<&'a Titles>,
@@ -207,7 +207,7 @@ impl Reader<'_> {
             let fate = if values.shown == 0 { Fate::CountZero } else { Fate::NotClicked };
             return without(removed, None, fate);
         }
-        // A click names its query, or what leads to it.
+        // A click has its query, or a key that leads to it.
         let own = record.get(Role::Query).filter(|query| !query.trim().is_empty());
         let query = match (own, self.searches, record.get(Role::Key)) {
             (Some(query), _, _) => query,
@@ -218,7 +218,7 @@ impl Reader<'_> {
             (None, _, _) => "",
         };
         text::clean_query(query, !self.config.keep_case, &mut self.query);
-        // Some logs have `-` for no query.
+        // Some logs have `-` for an empty query.
         if !self.query.chars().any(char::is_alphanumeric) {
             return without(removed, None, Fate::WithoutQuery);
         }
@@ -232,7 +232,7 @@ impl Reader<'_> {
         let hash = item.map(|item| xxh3_64(item.as_bytes()));
         match (self.titles, item) {
             (Some(titles), Some(item)) => match titles.get(item) {
-                // Cleaned when it was read.
+                // This title was cleaned when it was read.
                 Some(title) => {
                     self.title.clear();
                     self.title.push_str(title);
@@ -285,7 +285,7 @@ impl Reader<'_> {
             }
         };
         let time = match record.get(Role::Time) {
-            // A time that nothing needs may be missing; one that is there must be one.
+            // A time that is not needed may be missing, but if present it must be valid.
             Some(text) if !text.is_empty() => Some(Time::parse(text).ok_or_else(|| bad(Role::Time, text))?),
             _ if matches!(self.config.split, Split::After(_)) && self.has_time => {
                 return Err(bad(Role::Time, ""));
@@ -306,7 +306,7 @@ struct Values {
 enum Clicked {
     No,
     Yes,
-    /// What was shown is said by other rows.
+    /// Other rows say what was shown.
     Event,
 }
 

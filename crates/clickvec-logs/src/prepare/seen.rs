@@ -3,17 +3,17 @@
 use crate::gather::Sighting;
 use crate::privacy::Removed;
 
-/// What a row of a person adds to the counts. Texts are texts, or their numbers.
+/// What a row from a person adds to the counts. Texts are strings, or their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen<T> {
-    /// What was cut out of the query.
+    /// What was removed from the query.
     pub(super) removed: Removed,
     /// A hash of the item.
     pub(super) item: Option<u64>,
     pub(super) fate: Fate<T>,
 }
 
-/// What becomes of a whole row.
+/// What becomes of a valid row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate<T> {
     NotClicked,

@@ -1,17 +1,18 @@
-//! E-mail addresses, also as people mistype them.
+//! E-mail addresses, including mistyped ones.
 
-/// The longest local part in quotes (RFC 5321).
+/// The longest quoted local part (RFC 5321).
 const MOST_QUOTED: usize = 64;
-/// What people type for a quote.
+/// Characters that people type for a quote.
 const QUOTES: [char; 4] = ['"', '“', '”', '„'];
 
-/// Ends of domains after which people type a space or a comma: `jane@example. com`. Two letters are a country's.
+/// Domain endings before which people type a space or a comma, as in `jane@example. com`. Two letters are a country.
 const TOPS: [&str; 13] =
     ["com", "net", "org", "edu", "gov", "info", "biz", "name", "mobi", "online", "shop", "store", "site"];
 
-/// `local@domain.tld`, the local part of letters, digits and `.!#$%&'*+/=?^_{|}~-` or in quotes, the domain with a dot in it
-/// or a number in brackets. One of the signs `@` may be several. Before it and behind it one space may stand if the domain
-/// ends in letters, and next to the last dot of the domain, which may be a comma then, if it ends as many do.
+/// Finds addresses `local@domain.tld`. The local part has letters, digits and `.!#$%&'*+/=?^_{|}~-`, or is in quotes.
+/// The domain has a dot in it, or is a number in brackets. There may be several `@`. There may be one space before and
+/// after it if the domain ends in letters, and next to the last dot of the domain; that dot may then be a comma, if
+/// the domain has a common ending.
 pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
     let mut next = 0;
     for (at, _) in text.match_indices('@') {
@@ -32,7 +33,7 @@ pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// How many bytes at the end of a text are the local part of an address.
+/// The number of bytes at the end of a text that are the local part of an address.
 fn local(text: &str) -> usize {
     if let Some(inside) = text.strip_suffix(QUOTES)
         && let Some(start) = inside.rfind(QUOTES)
@@ -43,26 +44,26 @@ fn local(text: &str) -> usize {
     }
     let is_local = |c: &char| c.is_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-\"".contains(*c);
     let length = text.chars().rev().take_while(is_local).map(char::len_utf8).sum();
-    // A lone quote is no name.
+    // A lone quote is not a name.
     if text[text.len() - length..].chars().any(char::is_alphanumeric) { length } else { 0 }
 }
 
-/// How many bytes at the beginning of a text are the domain of an address.
+/// The number of bytes at the beginning of a text that are the domain of an address.
 fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     if let Some(inside) = text.strip_prefix('[') {
-        // `[192.168.0.1]`, `[IPv6:2001:db8::1]`.
+        // Domains such as `[192.168.0.1]` and `[IPv6:2001:db8::1]`.
         let length = inside.bytes().take_while(|&byte| byte.is_ascii_alphanumeric() || b".:".contains(&byte)).count();
         let is_address =
             inside[length..].starts_with(']') && inside[..length].bytes().any(|byte| byte.is_ascii_digit());
         return is_address.then_some(length + 2);
     }
     let length = labels(text);
-    // A full stop at the end is the sentence's.
+    // A full stop at the end belongs to the sentence.
     let name = text[..length].trim_end_matches(['.', '-']);
     let top = name.rsplit('.').next().unwrap_or_default();
     let is_word = top.chars().count() >= 2 && top.chars().all(char::is_alphabetic);
     let has_dot = name.split_once('.').is_some_and(|(host, top)| !host.is_empty() && top.chars().count() >= 2);
-    // `2 @ 3.99` is a price.
+    // `2 @ 3.99` is a price, not an address.
     if has_dot && (!is_spaced || is_word) {
         return Some(name.len());
     }
@@ -70,7 +71,7 @@ fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     (is_host && !has_dot).then(|| torn(text, name.len())).flatten()
 }
 
-/// The end of a domain whose last dot has a space next to it, or is a comma: `example. com`, `example ,com`.
+/// The end of a domain whose last dot has a space next to it or is a comma: `example. com`, `example ,com`.
 fn torn(text: &str, name: usize) -> Option<usize> {
     let rest = &text[name..];
     let dot = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix(['.', ','])?;
@@ -82,7 +83,7 @@ fn torn(text: &str, name: usize) -> Option<usize> {
     is_top.then(|| text.len() - top.len() + length)
 }
 
-/// How many bytes at the beginning of a text are letters, digits, dots and hyphens.
+/// The number of bytes at the beginning of a text that are letters, digits, dots and hyphens.
 fn labels(text: &str) -> usize {
     text.chars().take_while(|c| c.is_alphanumeric() || ".-".contains(*c)).map(char::len_utf8).sum()
 }

@@ -1,7 +1,7 @@
-//! What people type into a search box by mistake: e-mail addresses, phone and card numbers.
+//! Finding what people type into a search box by mistake: e-mail addresses, phone numbers and card numbers.
 //!
-//! Only forms that product names rarely have are taken for numbers of people: a bare run of digits may be an article
-//! number, and 12 or 13 of them are the bar code of a product.
+//! Only forms that are rare in names of products count as personal numbers. A bare run of digits may be an article
+//! number, and one of 12 or 13 digits is the bar code of a product.
 
 mod emails;
 mod numbers;
@@ -15,11 +15,11 @@ use plain::plain;
 
 pub use removed::Removed;
 
-/// Cuts what is personal out of a query, which may then be empty: a rest without letter or digit is left out too. Returns
-/// what was cut out.
+/// Removes personal data from a query and returns what was removed. The query becomes empty if no letter or digit is
+/// left.
 pub fn remove_personal(query: &mut String) -> Removed {
     let mut removed = Removed::default();
-    // What is left may have come together to something personal again.
+    // What is left may form new personal data when joined.
     for _ in 0..MOST_ROUNDS {
         let found = cut_once(query);
         if found.total() == 0 {
@@ -34,7 +34,7 @@ pub fn remove_personal(query: &mut String) -> Removed {
     removed
 }
 
-/// Nobody types what takes more rounds; the whole query is left out then.
+/// The most rounds of removal. Nobody types what takes more; then the whole query is removed.
 const MOST_ROUNDS: usize = 4;
 
 fn cut_once(query: &mut String) -> Removed {

@@ -5,7 +5,7 @@ use super::removed::Removed;
 /// The fewest digits of a phone number that is recognised.
 pub(super) const MIN_PHONE_DIGITS: u32 = 9;
 
-/// Runs of digits with what separates their groups.
+/// Finds runs of digits with their separators.
 pub(super) fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut Removed) {
     let bytes = text.as_bytes();
     let emails = cut.len();
@@ -26,7 +26,7 @@ pub(super) fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut R
         let after = cut[..emails].partition_point(|&(_, to)| to <= start);
         let inside = cut[..emails].get(after).is_some_and(|&(from, _)| from < end);
         if end > start && !inside {
-            // A letter next to digits makes them an article's number, unless their form leaves no doubt.
+            // A letter next to the digits makes them an article number, unless their form leaves no doubt.
             let letter_before = text[..start].chars().next_back().is_some_and(char::is_alphanumeric);
             let letter_after = text[end..].chars().next().is_some_and(char::is_alphanumeric);
             number(text, start, end, [letter_before, letter_after], cut, removed);
@@ -35,11 +35,11 @@ pub(super) fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut R
     }
 }
 
-/// The longest number of a person, with what separates its groups.
+/// The longest personal number, with its separators.
 const MOST_BYTES: usize = 40;
 
-/// One run, which may have numbers of persons anywhere in it: groups at its beginning or end may be others. `letters`:
-/// whether one stands before it, and behind it.
+/// Searches one run, which may contain personal numbers anywhere: the groups at its beginning or end may be something
+/// else. `letters` tells whether there is a letter before and after the run.
 fn number(
     text: &str,
     start: usize,
@@ -49,7 +49,7 @@ fn number(
     removed: &mut Removed,
 ) {
     let bytes = &text.as_bytes()[start..end];
-    // Where a number may begin, and where it may end: with a group of digits.
+    // A number begins and ends with a group of digits.
     let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
     let begins = |place: usize| {
         matches!(bytes[place], b'+' | b'(') && !digit(place.wrapping_sub(1))
@@ -61,7 +61,7 @@ fn number(
             begin += 1;
             continue;
         }
-        // The longest that is one.
+        // Take the longest candidate that is a personal number.
         let last = bytes.len().min(begin + MOST_BYTES);
         let ends = (begin + 1..=last).rev().filter(|&stop| digit(stop - 1) && !digit(stop));
         let mut found = None;
@@ -89,11 +89,11 @@ fn number(
     }
 }
 
-/// Characters between two groups of a card's digits: `4111 - - 1111`.
+/// The most separators between two groups of digits on a card, as in `4111 - - 1111`.
 const MOST_BETWEEN: usize = 5;
 
-/// 13 to 19 digits with the first digits of a card's issuer and a valid check digit, in one run or in groups of at least
-/// three between which are at most [`MOST_BETWEEN`] of ` -./_`.
+/// Whether a text is a card number: 13 to 19 digits with an issuer's first digits and a valid check digit, in one run
+/// or in groups of at least three, with at most [`MOST_BETWEEN`] of ` -./_` between them.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
@@ -115,7 +115,7 @@ fn is_card(text: &[u8]) -> bool {
     let first = |places: usize| digits.iter().take(places).fold(0u32, |number, &digit| number * 10 + u32::from(digit));
     let maestro = matches!(first(4), 5018 | 5020 | 5038 | 5893 | 6304 | 6390 | 6759 | 6761..=6763);
     let issued = match count {
-        // Bar codes have as many, also in one run.
+        // Bar codes also have this many digits in one run.
         13 | 14 if text.len() == count && is_bar_code(digits) && (count == 13 || maestro) => false,
         _ if maestro && count >= 13 => true,
         13 => first(1) == 4,
@@ -134,7 +134,7 @@ fn is_card(text: &[u8]) -> bool {
     issued && luhn(digits)
 }
 
-/// The check digit of ISO/IEC 7812-1.
+/// Whether the check digit of ISO/IEC 7812-1 is valid.
 fn luhn(digits: &[u8]) -> bool {
     let doubled = |digit: u8| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
     let sum: u32 = digits
@@ -146,15 +146,15 @@ fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// The check digit of a GTIN: each second digit from the last but one on counts three times.
+/// Whether the check digit of a GTIN is valid: starting from the last but one, each second digit counts three times.
 fn is_bar_code(digits: &[u8]) -> bool {
     let times = |place: usize| if place % 2 == 1 { 3 } else { 1 };
     let sum: u32 = digits.iter().rev().enumerate().map(|(place, &digit)| times(place) * u32::from(digit)).sum();
     sum.is_multiple_of(10)
 }
 
-/// `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678`, `030 1234567`, and ten digits from 0 or as North America
-/// has them.
+/// Whether a text is a phone number such as `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678` or `030
+/// 1234567`, or ten digits that begin with 0 or have the form of North America.
 fn is_phone(text: &[u8]) -> bool {
     let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_digit).collect();
     let separators = text.len() - digits.len();
@@ -164,7 +164,7 @@ fn is_phone(text: &[u8]) -> bool {
         return false;
     }
     let sizes = || groups.clone().map(<[u8]>::len).collect::<Vec<usize>>();
-    // `4000_5000` is an article's; three groups as North America has them are not.
+    // `4000_5000` is an article number, but three groups in the form of North America are not.
     if text.contains(&b'_') && !text.starts_with(b"+") && !matches!(sizes()[..], [3, 3, 4] | [1, 3, 3, 4]) {
         return false;
     }

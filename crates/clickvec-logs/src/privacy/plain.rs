@@ -1,10 +1,10 @@
-//! A text with the plain form of what is written in other ways.
+//! Text in plain form: digits, `@` and dots, however they are written.
 
 use std::borrow::Cow;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
-/// Other ways to write `@` and the dot of an address: as a browser or a page writes them, and against robots.
+/// Other ways to write `@` and the dot of an address, used by browsers, by pages, and against robots.
 const WRITTEN: [(&str, char); 11] = [
     ("%40", '@'),
     ("%2e", '.'),
@@ -19,8 +19,8 @@ const WRITTEN: [(&str, char); 11] = [
     ("{dot}", '.'),
 ];
 
-/// The text with ASCII digits for those of all scripts and with `@` and `.` for what [`WRITTEN`] lists, and for each of its
-/// bytes (and its end) the place in `text` where it came from; no places if nothing changed.
+/// The text with ASCII digits for those of all scripts, and with `@` and `.` for what [`WRITTEN`] lists. Also, for
+/// each byte and for the end, its place in `text`; there are no places if nothing changed.
 pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     let has_other_digits = !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && digit(c).is_some());
     let may_be_written = text.bytes().any(|byte| b"%&([{".contains(&byte));
@@ -46,7 +46,7 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     (Cow::Owned(plain), places)
 }
 
-/// What is written at a place in another way, and how many bytes that takes.
+/// The character that is written in another way at a place, and the number of bytes it takes.
 fn written(text: &str, place: usize) -> Option<(char, usize)> {
     let rest = &text.as_bytes()[place..];
     let is = |form: &&(&str, char)| {
@@ -55,8 +55,8 @@ fn written(text: &str, place: usize) -> Option<(char, usize)> {
     WRITTEN.iter().find(is).map(|&(form, c)| (c, form.len()))
 }
 
-/// The ASCII digit that a decimal digit of any script is. Unicode has those of a script in order, nearly always from
-/// a code point that ends in 0 or 6 on.
+/// The ASCII digit for a decimal digit of any script. Unicode has the digits of a script in order, nearly always
+/// starting at a code point that ends in 0 or 6.
 pub(super) fn digit(c: char) -> Option<char> {
     let is_digit = |c: char| c.general_category() == GeneralCategory::DecimalNumber;
     if !is_digit(c) {
@@ -64,7 +64,7 @@ pub(super) fn digit(c: char) -> Option<char> {
     }
     let code = c as u32;
     let value = match code {
-        // Mathematical ones come in five rows without a gap, two of Myanmar's as well, and Ol Onal's begin with 1.
+        // Mathematical digits are five rows without a gap, Myanmar has two rows, and Ol Onal begins with 1.
         0x1D7CE..=0x1D7FF => (code - 0x1D7CE) % 10,
         0x116D0..=0x116E3 => (code - 0x116D0) % 10,
         0x1E5F1..=0x1E5FA => code - 0x1E5F1,

@@ -1,4 +1,4 @@
-//! What is cut out, and what stays.
+//! What is removed, and what stays.
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
@@ -94,7 +94,7 @@ fn long_lines_take_no_longer_than_they_are_long() {
             cut(&text);
             started.elapsed().as_secs() < 20
         };
-        // A busy machine may stop us once.
+        // A busy machine may interrupt us once.
         assert!((0..3).any(is_quick), "{part}");
     }
 }

@@ -1,4 +1,4 @@
-//! Comma-separated values as RFC 4180 has them; the rules of quoting are those of the `csv-core` crate.
+//! Comma-separated values according to RFC 4180, with the quoting rules of the `csv-core` crate.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,12 +16,12 @@ pub(super) struct Reader {
     rules: csv_core::Reader,
     /// The current line.
     line: Vec<u8>,
-    /// Lines that were read in search of a closing quote that never came: they are read again, on their own.
+    /// Lines that were read in search of a closing quote that never came. They are read again on their own.
     again: VecDeque<(u64, Vec<u8>)>,
     fields: Fields,
 }
 
-/// A record without its quotes, and where its fields end.
+/// A record without its quotes, and the ends of its fields.
 struct Fields {
     text: Vec<u8>,
     length: usize,
@@ -29,13 +29,13 @@ struct Fields {
     count: usize,
 }
 
-/// What separates the fields, if nobody said it: a comma, or a semicolon if the header has only those.
+/// The separator of fields, unless one was given: a comma, or a semicolon if the header has only those.
 pub(super) fn delimiter(header: &[u8], asked: Option<u8>) -> u8 {
     let only_semicolons = header.contains(&b';') && !header.contains(&b',');
     asked.unwrap_or(if only_semicolons { b';' } else { b',' })
 }
 
-/// The names that a header has.
+/// The names in a header.
 pub(super) fn names(header: &[u8], delimiter: u8) -> Vec<String> {
     let (mut rules, mut fields) = (rules(delimiter), Fields::new());
     fields.feed(&mut rules, header);
@@ -92,7 +92,7 @@ impl Reader {
         Ok(Next::Row)
     }
 
-    /// The next line, and its number.
+    /// Reads the next line and its number.
     fn next_line(&mut self, number: &mut u64) -> io::Result<FoundLine> {
         if let Some((again, line)) = self.again.pop_front() {
             (*number, self.line) = (again, line);
@@ -103,7 +103,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// Reads the record that begins in the current line, and in as many more lines as its quotes span.
+    /// Reads the record that begins in the current line, including the lines that its quotes span.
     fn read_record(&mut self) -> io::Result<Option<RowFault>> {
         self.rules.reset();
         self.fields.clear();
@@ -112,7 +112,7 @@ impl Reader {
         if whole {
             return Ok(None);
         }
-        // What is read now, if it turns out to be rows of their own.
+        // Lines read so far, in case they turn out to be rows of their own.
         let mut read: Vec<(u64, Vec<u8>)> = Vec::new();
         let mut length = self.line.len();
         loop {
@@ -150,7 +150,7 @@ impl Fields {
         &self.text[start..self.ends[place]]
     }
 
-    /// Takes more of the record; whether it has ended.
+    /// Adds bytes to the record; returns whether it has ended.
     fn feed(&mut self, rules: &mut csv_core::Reader, mut input: &[u8]) -> bool {
         while !input.is_empty() {
             let (text, ends) = (&mut self.text[self.length..], &mut self.ends[self.count..]);

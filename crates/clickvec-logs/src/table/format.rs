@@ -1,14 +1,14 @@
-//! How a log is written, and how it is to be read.
+//! Formats of logs, and options for reading them.
 
 use crate::columns::Columns;
 use crate::events::Extract;
 
-/// How a log is written.
+/// The format of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Fields between tabs, nothing quoted.
+    /// Fields separated by tabs, never quoted.
     Tsv,
-    /// RFC 4180: fields between commas, in quotes where they need it.
+    /// RFC 4180: fields separated by commas, in quotes where needed.
     Csv,
     /// One JSON object a line.
     Json,
@@ -16,11 +16,11 @@ pub enum Format {
     Parquet,
 }
 
-/// All of them.
+/// All formats.
 pub const ALL: [Format; 4] = [Format::Tsv, Format::Csv, Format::Json, Format::Parquet];
 
 impl Format {
-    /// As `--format` has it.
+    /// The name in `--format`.
     pub fn name(self) -> &'static str {
         match self {
             Format::Tsv => "tsv",
@@ -31,21 +31,22 @@ impl Format {
     }
 }
 
-/// How a log is to be read.
+/// Options for reading a log.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// `None`: by the name and the first bytes.
+    /// The format; `None`: recognised by the name and the first bytes.
     pub format: Option<Format>,
-    /// What separates the fields of CSV; `None` is a comma, or a semicolon if the header has only those.
+    /// The separator of fields in CSV; `None`: a comma, or a semicolon if the header has only those.
     pub delimiter: Option<u8>,
-    /// The names of the columns, for a file that has no header.
+    /// The names of the columns, for a file without a header.
     pub header: Option<Vec<String>>,
-    /// What the columns are called.
+    /// The names of the columns by role.
     pub columns: Columns,
-    /// What reads the events of a preset out of JSON.
+    /// The reader of a preset's events in JSON.
     pub extract: Option<Extract>,
-    /// A row may end early: what it lacks is empty.
+    /// Whether a row may end early; the missing fields are empty.
     pub short_rows: bool,
-    /// TREC's form of judgments: fields between tabs or single blanks, and every grade from 1 on is a click.
+    /// Whether the log has TREC's form of judgments: fields separated by tabs or single blanks, and every grade from 1
+    /// on is a click.
     pub judgments: bool,
 }

@@ -1,4 +1,4 @@
-//! What the beginning of a file says: its format and its columns.
+//! Recognising the format and the columns from the beginning of a file.
 
 use std::io::{self, BufRead, Read as _};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::format::{Format, Options};
 use super::record::{Lines, MAX_ROW_BYTES};
 use crate::error::{Error, Result, TableFault};
 
-/// Takes what stands before the end of the first line that is not empty, bounded, and perhaps more.
+/// Reads at least up to the end of the first line that is not empty, up to a limit.
 pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     while head.len() < MAX_ROW_BYTES && !head.trim_ascii_start().contains(&b'\n') {
@@ -28,7 +28,7 @@ pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The first line that is not empty, without byte order mark and line end.
+/// Reads the first line that is not empty, without byte order mark and line end.
 pub(super) fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) -> Result<()> {
     loop {
         match lines.next(header).map_err(|error| Error::io(path, "read", error))? {
@@ -43,12 +43,12 @@ pub(super) fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) 
     }
 }
 
-/// Whether a file's name or its own first bytes say that it is Parquet.
+/// Whether the name or the first bytes of a file say that it is Parquet.
 pub(super) fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool> {
     if let Some(format) = options.format {
         return Ok(format == Format::Parquet);
     }
-    // A pipe must not lose its first bytes, nor be opened and closed again.
+    // A pipe must not lose its first bytes, nor be closed and opened again.
     if path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
     }
@@ -58,7 +58,7 @@ pub(super) fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool>
     Ok(head == b"PAR1")
 }
 
-/// The format by the name, then by the first bytes.
+/// Recognises the format by the name, then by the first bytes.
 pub(super) fn guess(path: &Path, head: &[u8]) -> Result<Format, TableFault> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let mut name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The columns of a log, found in its header.
+//! Finding the columns of a log in its header.
 
 use std::path::Path;
 
@@ -6,29 +6,29 @@ use super::record::Lines;
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, InputTable, Result, TableFault};
 
-/// Rows of separated values, and which of them are fields to read.
+/// Rows of separated values, and the fields to read from them.
 pub(super) struct Rows {
     pub(super) lines: Lines,
-    /// Passed over where it comes again.
+    /// The header, which is skipped if it occurs again.
     pub(super) header: Vec<u8>,
     pub(super) columns: usize,
     pub(super) wanted: Vec<(usize, Role)>,
     pub(super) short_rows: bool,
 }
 
-/// Which roles a file has, and what its columns are called.
+/// The roles in a file, and the names of its columns.
 pub(super) struct Columned {
     pub(super) has: [bool; ROLES],
     pub(super) names: Vec<String>,
-    /// Column and role, by column.
+    /// Column and role, ordered by column.
     pub(super) wanted: Vec<(usize, Role)>,
 }
 
-/// Finds the columns of all roles. A name is compared after trimming, ASCII case ignored.
+/// Finds the columns of all roles. Names are compared after trimming, ignoring ASCII case.
 ///
 /// # Errors
 ///
-/// [`TableFault::MissingColumn`] for one that somebody named, [`TableFault::DuplicateColumn`].
+/// [`TableFault::MissingColumn`] for a column that was named by the user, [`TableFault::DuplicateColumn`].
 pub(super) fn find_columns(path: &Path, names: Vec<String>, columns: &Columns) -> Result<Columned> {
     let mut found = Columned { has: [false; ROLES], names, wanted: Vec::new() };
     for role in columns::ALL {

@@ -1,4 +1,4 @@
-//! JSON lines: one object a line; a column is a key, or a path of keys, `event_attributes.object.object_id`.
+//! JSON lines: one object a line. A column is a key, or a path of keys such as `event_attributes.object.object_id`.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -16,9 +16,9 @@ use crate::error::{Error, Result, RowFault, TableFault};
 use crate::events::{Draft, Extract};
 use crate::json::{lookup, scalar};
 
-/// Lines that are looked at to learn the columns.
+/// The number of first lines from which the columns are learnt.
 const FIRST_LINES: usize = 1_000;
-/// Bytes of them.
+/// The bytes they may have.
 const FIRST_BYTES: usize = 4 << 20;
 
 pub(super) struct Reader {
@@ -28,11 +28,11 @@ pub(super) struct Reader {
     first: VecDeque<(u64, FoundLine, Vec<u8>)>,
     looked_at: usize,
     paths: Vec<(Role, String)>,
-    /// Columns that the first lines lack; one that comes later would change what was done with the rows before it.
+    /// Columns that the first lines lack. If one came later, it would change how earlier rows should have been read.
     late: Vec<(Role, String)>,
     seen: [bool; ROLES],
     extract: Option<Extract>,
-    /// What one line held, if a preset finds more than one row in it.
+    /// The rows of one line, if a preset finds more than one in it.
     drafts: VecDeque<Draft>,
 }
 
@@ -65,7 +65,7 @@ impl Reader {
                 _ => {}
             }
             bytes += line.len();
-            // A broken line says nothing of the columns.
+            // A broken line says nothing about the columns.
             if let Ok(Value::Object(object)) = serde_json::from_slice(&line) {
                 for name in object.keys().filter(|name| !names.contains(*name)).cloned().collect::<Vec<_>>() {
                     names.insert(name);
@@ -106,7 +106,7 @@ impl Reader {
         Ok((Reader { lines, line, first, looked_at, paths, late, seen, extract, drafts }, found))
     }
 
-    /// Whether a row had this column.
+    /// Whether any row had this column.
     pub(super) fn saw(&self, role: Role) -> bool {
         self.extract.is_some() || self.seen[role as usize]
     }

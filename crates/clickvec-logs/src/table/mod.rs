@@ -1,4 +1,4 @@
-//! Logs as rows of fields, whatever their format: TSV, CSV, JSON lines, Parquet.
+//! Logs as rows of fields, in any format: TSV, CSV, JSON lines, Parquet.
 
 mod csv;
 mod format;
@@ -25,7 +25,7 @@ use record::Lines;
 pub use format::{ALL, Format, Options};
 pub use record::{MAX_ROW_BYTES, Next, Record};
 
-/// A log that is open.
+/// An open log.
 pub struct Table {
     path: PathBuf,
     source: Source,
@@ -35,7 +35,7 @@ pub struct Table {
 
 enum Source {
     Tsv(tsv::Reader),
-    // Its rules are a table.
+    // Boxed, because its parser contains a table.
     Csv(Box<csv::Reader>),
     Json(json::Reader),
     #[cfg(feature = "parquet")]
@@ -43,12 +43,12 @@ enum Source {
 }
 
 impl Table {
-    /// Opens a log, `-` for standard input, plain, gzip or zstd, and finds its columns.
+    /// Opens a log and finds its columns. The log may be plain, gzip or zstd; `-` is standard input.
     ///
     /// # Errors
     ///
-    /// [`Error::File`], and [`Error::Table`] for a file without a header, without a column that was named, or of a format
-    /// that cannot be told or read.
+    /// [`Error::File`], and [`Error::Table`] for a file without a header, without a column that was named, or in a
+    /// format that is not recognised or supported.
     pub fn open(path: &Path, options: &Options) -> Result<Table> {
         if looks_like_parquet(path, options)? {
             return Table::open_parquet(path, options);
@@ -70,7 +70,7 @@ impl Table {
         Err(Error::table(path, TableFault::NoParquet))
     }
 
-    /// [`Table::open`] for what is already open; `path` is for messages.
+    /// [`Table::open`] for a source that is already open. `path` is for messages.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Table {
             Some(format) => format,
             None => guess(path, &head).map_err(fault)?,
         };
-        // Judgments are written with tabs or with blanks.
+        // Judgments are separated by tabs or by blanks.
         let first = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
         let (format, delimiter) = match options.judgments {
             true if first.contains(&b'\t') => (Format::Tsv, None),
@@ -130,11 +130,11 @@ impl Table {
         Ok(Table { path: path.to_owned(), source, has: found.has, names: found.names })
     }
 
-    /// The next row.
+    /// Reads the next row.
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::ReadAt`] if reading fails, also where a compressed file was cut short.
+    /// [`clickvec::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
     #[inline]
     pub fn next(&mut self, record: &mut Record) -> Result<Next> {
         match &mut self.source {
@@ -159,7 +159,7 @@ impl Table {
         self.has[role as usize]
     }
 
-    /// That every column that somebody named came in some row: JSON has no header that could say so.
+    /// Checks that every column that was named occurred in some row. JSON has no header to check.
     ///
     /// # Errors
     ///
@@ -172,12 +172,12 @@ impl Table {
         }
     }
 
-    /// The names of all its columns.
+    /// The names of all columns.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// That it has a column of this role.
+    /// Checks that there is a column of this role.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Apache Parquet, row by row; only the columns that are needed are read. A nested column is a path, `a.b`.
+//! Apache Parquet, row by row. Only the columns that are needed are read. A nested column is a path, `a.b`.
 
 use std::fs::File;
 use std::io;
@@ -56,7 +56,7 @@ impl Reader {
                 needed.push(Arc::clone(field));
             }
         }
-        // Without any column there is nothing to project; the caller will say what is missing.
+        // Without any column there is nothing to project; the caller reports what is missing.
         let projection = match needed.is_empty() {
             true => None,
             false => Some(Type::group_type_builder(schema.name()).with_fields(needed).build().map_err(fault)?),
@@ -90,7 +90,7 @@ fn lookup<'a>(row: &'a Row, path: &[String]) -> Option<&'a Field> {
     }
 }
 
-/// A value as text logs write it; `None` for null and for what is no single value.
+/// A value as text logs write it; `None` for null and for anything but a single value.
 fn scalar(field: &Field) -> Option<String> {
     let time = |time: Result<jiff::Timestamp, jiff::Error>| time.ok().map(|time| time.to_string());
     match field {
@@ -111,7 +111,7 @@ fn scalar(field: &Field) -> Option<String> {
         Field::Date(days) => time(jiff::Timestamp::from_second(i64::from(*days) * 86_400)),
         Field::TimestampMillis(millis) => time(jiff::Timestamp::from_millisecond(*millis)),
         Field::TimestampMicros(micros) => time(jiff::Timestamp::from_microsecond(*micros)),
-        // Times of day, decimals, half floats: as the crate shows them.
+        // The crate formats times of day, decimals and half floats.
         other => Some(other.to_string()),
     }
 }

@@ -5,21 +5,21 @@ use std::io::BufRead;
 use crate::columns::{ROLES, Role};
 use crate::error::RowFault;
 
-/// The longest row and the longest header that are read. A longer one is broken and is never held in memory.
+/// The length limit of rows and headers. A longer row is broken and is never held in memory.
 pub const MAX_ROW_BYTES: usize = 1 << 20;
 
 /// The lines of a log.
 pub(super) type Lines = clickvec::internals::tables::Lines<Box<dyn BufRead + Send>>;
 
-/// One row: the fields that were asked for.
+/// A row: the fields of the roles that are needed.
 #[derive(Debug, Default)]
 pub struct Record {
     pub(super) text: String,
-    /// Where each role's field is in `text`.
+    /// The position of each role's field in `text`.
     pub(super) spans: [Option<(u32, u32)>; ROLES],
     /// Whether the row is a query that clicks in other rows refer to.
     pub is_search: bool,
-    /// The line that it begins in, counted from 1.
+    /// The line on which the row begins, counted from 1.
     pub line: u64,
 }
 
@@ -31,7 +31,7 @@ impl Record {
         self.text.get(start as usize..end as usize)
     }
 
-    /// Empties it.
+    /// Empties the record.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.spans = [None; ROLES];
@@ -49,14 +49,14 @@ impl Record {
 /// What [`super::Table::next`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A row, now in the record.
+    /// A row, which is now in the record.
     Row,
-    /// The header again, as where files were concatenated.
+    /// A repeated header, as in concatenated files.
     Header,
-    /// Of a preset's log, an event that is none of those it knows.
+    /// An event that the preset does not know.
     Other,
-    /// A row to leave out and count; the record's line says where.
+    /// A row to leave out and count; the record has its line.
     Broken(RowFault),
-    /// Nothing more.
+    /// The end.
     End,
 }

@@ -1,10 +1,10 @@
-//! What every reader must do, with all that can be wrong with a log.
+//! What every reader must do, with everything that can be wrong with a log.
 
 use super::*;
 
 const CSV: &[u8] = b"query,title\n";
 
-/// Reads all rows as query and title, `!` and the kind for a broken one, with line numbers.
+/// Reads all rows as query and title, or `!` and the kind of fault, with line numbers.
 fn rows(name: &str, bytes: &[u8]) -> Vec<(u64, String)> {
     let source: Box<dyn BufRead + Send> = Box::new(std::io::Cursor::new(bytes.to_vec()));
     let mut table = Table::read(Path::new(name), source, &Options::default()).unwrap();
@@ -110,11 +110,7 @@ fn files_that_are_refused() {
             "a.tsv: expected a header in UTF-8, found other bytes; save the log as UTF-8 text",
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
-        (
-            "a.json",
-            b"[{}]\n",
-            "a.json: expected one JSON object a line, found an array; take it apart first (jq -c '.[]')",
-        ),
+        ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),
         ("a.csv", b"q,title\n", "a.csv: expected a column `query`, found `q`, `title`"),
         (
             "a.csv",

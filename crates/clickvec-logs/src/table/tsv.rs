@@ -1,4 +1,4 @@
-//! Tab-separated values, the quick way: nothing is quoted, so a field is what stands between two tabs.
+//! Tab-separated values, read fast: nothing is quoted, so a field is everything between two tabs.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::error::RowFault;
 
 pub(super) struct Reader {
     rows: Rows,
-    /// Where the fields of the current line begin, and one past its end.
+    /// The start of each field of the current line, and the end of the line plus one.
     starts: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Reader {
         }
         self.starts.clear();
         self.starts.push(0);
-        // A line of nothing but tabs stays cheap; a row is at most a MiB, so places fit.
+        // Limits the work for a line of nothing but tabs. A row has at most 1 MiB, so positions fit.
         self.starts.extend(memchr::memchr_iter(b'\t', &bytes).take(self.rows.columns + 1).map(|tab| tab as u32 + 1));
         let fields = self.starts.len();
         self.starts.push(bytes.len() as u32 + 1);

@@ -1,5 +1,5 @@
-//! A click log made ready for training: read once, hashed, and laid in temporary mapped files, so
-//! that memory does not grow with the log; or in memory.
+//! A click log, ready for training. It is read once, hashed, and stored in temporary mapped files, so that memory does
+//! not grow with the log; or in memory.
 //!
 //! The files have no name: they vanish with the process, however it ends.
 
@@ -19,30 +19,30 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Words that are remembered while a log is read. Beyond, all are forgotten and numbered anew: a
+/// The number of words to remember while a log is read. When it is exceeded, all are forgotten and numbered again. A
 /// word then has several numbers, which costs a little speed and changes nothing else.
 const REMEMBERED_WORDS: usize = 1 << 20;
 const REMEMBERED_BYTES: usize = 64 << 20;
 
-/// How a log is read.
+/// Settings for reading a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogConfig<'a> {
     /// The column with the texts that were clicked.
     pub field: &'a str,
-    /// What the `count` column is worth.
+    /// How the `count` column weights a pair.
     pub weighting: Weighting,
-    /// Words of a text beyond this many are cut.
+    /// The number of words to read of a text.
     pub max_words: usize,
-    /// The dictionary holds this many trigrams at most, the most frequent.
+    /// The largest number of trigrams in the dictionary; the most frequent are kept.
     pub max_trigrams: usize,
-    /// Files of titles, clicked or not, that are learnt from besides.
+    /// Files of titles, clicked or not, to learn from as well.
     pub titles: &'a [std::path::PathBuf],
-    /// A dictionary to begin with: its trigrams keep their ids, and those of the log that it lacks follow.
+    /// An initial dictionary. Its trigrams keep their ids, and new trigrams of the log follow.
     pub dictionary: Option<&'a Dictionary>,
 }
 
 impl Default for LogConfig<'_> {
-    /// A log of clicks, with the bounds of the default training.
+    /// Settings for a click log, with the limits of the default training.
     fn default() -> Self {
         LogConfig {
             field: tables::TITLE,
@@ -55,16 +55,16 @@ impl Default for LogConfig<'_> {
     }
 }
 
-/// What was found in a log.
+/// The figures of a log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogStatistics {
     /// Pairs to train on.
     pub pairs: u64,
-    /// Lines that are no pair: broken, or with a bad weight.
+    /// Lines that are not a valid pair: broken, or with a bad weight.
     pub skipped: u64,
-    /// Pairs of which a side has no word, left out.
+    /// Pairs that were left out because the query or the title has no word.
     pub without_words: u64,
-    /// Texts of which words beyond `max_words` were cut.
+    /// Texts that were cut after `max_words` words.
     pub cut: u64,
     /// Words of all queries.
     pub query_words: u64,
@@ -74,21 +74,21 @@ pub struct LogStatistics {
     pub query_trigrams: u64,
     /// Letter trigrams of all titles' words.
     pub title_trigrams: u64,
-    /// Distinct trigrams, those beyond `max_trigrams` included.
+    /// Distinct trigrams, including those that `max_trigrams` leaves out.
     pub distinct_trigrams: u64,
-    /// Of titles without a click. Not written if there are none, as in a file from before there could be any.
+    /// The figures of titles without a click. Omitted if there are none, as in files from before these existed.
     #[serde(default, skip_serializing_if = "TitleStatistics::is_empty")]
     pub titles: TitleStatistics,
 }
 
-/// What was found in files of titles.
+/// The figures of files of titles.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TitleStatistics {
     /// Titles to train on.
     pub titles: u64,
     /// Broken lines.
     pub skipped: u64,
-    /// Titles without a word, left out.
+    /// Titles that were left out because they have no word.
     pub without_words: u64,
     /// Words of all titles.
     pub words: u64,
@@ -102,7 +102,7 @@ impl TitleStatistics {
     }
 }
 
-/// Which pairs of a log.
+/// A section of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Section {
@@ -117,12 +117,12 @@ pub enum Section {
 pub struct ClickLog {
     records: Spooled<Record>,
     words: Spooled<WordId>,
-    /// The letters of all words, and where each word begins.
+    /// The letters of all words, and the start of each word.
     letters: Spooled<u8>,
     letter_start: Spooled<u64>,
     feature_start: Spooled<u64>,
     features: Spooled<Feature>,
-    /// (query, title) hashes of all pairs, ascending, each once.
+    /// The hashes (query, title) of all pairs, ascending and distinct.
     clicked: Spooled<[u64; 2]>,
     dictionary: Dictionary,
     statistics: LogStatistics,
@@ -135,7 +135,7 @@ pub struct ClickLog {
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Record {
-    /// Where the query's words begin; the title's follow, or are the same words.
+    /// The start of the query's words. The title's words follow, unless they are the same.
     start: u64,
     query: u64,
     title: u64,
@@ -144,7 +144,7 @@ struct Record {
     weight: f32,
     /// 1 for a title that is its own query, otherwise 0.
     is_title: u32,
-    /// Where the query's pairs begin in `clicked`.
+    /// The start of the query's pairs in `clicked`.
     clicked: u64,
 }
 
@@ -155,11 +155,11 @@ pub struct Pair<'a> {
     pub query_words: &'a [WordId],
     /// The title's words.
     pub title_words: &'a [WordId],
-    /// What multiplies the loss.
+    /// The factor of the pair's loss.
     pub weight: f32,
-    /// Equal queries, word by word, have equal hashes.
+    /// A hash of the query's words.
     pub query: u64,
-    /// Equal titles, word by word, have equal hashes.
+    /// A hash of the title's words.
     pub title: u64,
 }
 
@@ -177,7 +177,7 @@ impl ClickLog {
         }
     }
 
-    /// [`ClickLog::read`]; `progress` is told now and then how many pairs have been read, and may break off.
+    /// [`ClickLog::read`] with progress: `progress` gets the number of pairs read now and then, and may break.
     ///
     /// # Errors
     /// Those of [`ClickLog::read`].
@@ -219,17 +219,17 @@ impl ClickLog {
         }
     }
 
-    /// Number of clicked pairs; the numbers after them are those of titles.
+    /// The number of clicked pairs. Numbers after them are titles.
     pub fn len(&self) -> usize {
         self.statistics.pairs as usize
     }
 
-    /// Whether there is no clicked pair: then there are titles.
+    /// Whether there are no clicked pairs. There are titles then.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of distinct words, as far as they were remembered.
+    /// The number of words; a word that was forgotten and read again counts twice.
     pub(crate) fn words(&self) -> usize {
         self.letter_start.len() - 1
     }
@@ -257,7 +257,7 @@ impl ClickLog {
         Pair { query_words, title_words, weight: record.weight, query: record.query, title: record.title }
     }
 
-    /// Begins to bring near what [`ClickLog::pair`] and [`ClickLog::clicked`] will give for these numbers.
+    /// Prefetches what [`ClickLog::pair`] and [`ClickLog::clicked`] will read for these numbers.
     pub(crate) fn prefetch(&self, numbers: &[u64]) {
         for &number in numbers {
             prefetch_line(&raw const self.records[number as usize]);
@@ -269,11 +269,11 @@ impl ClickLog {
         }
     }
 
-    /// The hashes of all titles that were clicked for the query of a pair, ascending: (query, title) each.
+    /// The hashes (query, title) of all titles that were clicked for the query of a pair, ascending.
     pub fn clicked(&self, number: usize) -> &[[u64; 2]] {
         let record = &self.records[number];
         let from = &self.clicked[record.clicked as usize..];
-        // Most queries have few titles: the end is near.
+        // Most queries have few titles, so the end is near.
         let mut end = 8;
         while end < from.len() && from[end][0] == record.query {
             end *= 2;
@@ -282,7 +282,7 @@ impl ClickLog {
         &near[..near.partition_point(|pair| pair[0] == record.query)]
     }
 
-    /// One pair for each distinct title, in the order of the titles' hashes; kept in `storage`.
+    /// One pair for each distinct title, ordered by the titles' hashes, stored in `storage`.
     ///
     /// # Errors
     /// [`Error::Io`] if the temporary file cannot be written; [`Error::NoMemory`].
@@ -296,22 +296,22 @@ impl ClickLog {
         titles.dedup_by_key(|title| title[0])
     }
 
-    /// The letter trigrams that count.
+    /// The letter trigrams that encoders read.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// What was found.
+    /// The figures of the log.
     pub fn statistics(&self) -> &LogStatistics {
         &self.statistics
     }
 
-    /// The lines that were left out.
+    /// The lines of the clicks that were left out.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The lines that were left out of each file of titles.
+    /// The lines of each file of titles that were left out.
     pub fn skipped_titles(&self) -> &[Skipped] {
         &self.skipped_titles
     }
@@ -357,19 +357,19 @@ struct Building<'a> {
     records: Spool<Record>,
     words: Spool<WordId>,
     clicked: Spool<[u64; 2]>,
-    /// The letters of all numbered words, and how many letters each has.
+    /// The letters of all numbered words, and the number of letters of each.
     letters: Spool<u8>,
     lengths: Spool<u32>,
     interner: Interner,
-    /// Number of the interner's word 0.
+    /// The number of the interner's first word.
     first_word: u32,
-    /// For each of the interner's words: how often it occurs, and its number of trigrams.
+    /// For each word of the interner, its number of occurrences and of trigrams.
     occurrences: Vec<u64>,
     trigrams_of: Vec<u32>,
     trigrams: HashMap<Trigram, u64>,
     buffer: WordBuffer,
     texts: [Vec<WordId>; 2],
-    /// Whether any pair weighs more than nothing.
+    /// Whether any pair has a weight above 0.
     weighs: bool,
     statistics: LogStatistics,
     skipped: Skipped,
@@ -439,7 +439,7 @@ impl Building<'_> {
         self.clicked.push(&[query_hash, title_hash])
     }
 
-    /// Adds the titles of a file; an error if none has a word.
+    /// Adds the titles of a file. Fails if none has a word.
     fn read_titles(
         &mut self,
         path: &Path,
@@ -504,7 +504,7 @@ impl Building<'_> {
         self.clicked.push(&[hash, hash])
     }
 
-    /// Fills `texts[side]`; returns the text's hash and its number of trigrams.
+    /// Fills `texts[side]`. Returns the text's hash and its number of trigrams.
     fn read_text(&mut self, side: usize, text: &str) -> Result<(u64, u64)> {
         let Building { interner, texts, buffer, trigrams_of, occurrences, letters, lengths, .. } = self;
         let words = &mut texts[side];
@@ -539,8 +539,8 @@ impl Building<'_> {
         for (id, &count) in occurrences.iter().enumerate() {
             if count > 0 {
                 let word = interner.word(id as u32);
-                // At most one a byte of the word: a table that has room for them does not grow, which could end the
-                // process.
+                // A word has at most one trigram for each byte. Reserving that much keeps the table from growing,
+                // which could abort the process.
                 if trigrams.capacity() - trigrams.len() <= word.len() {
                     let more = word.len() + 1;
                     let fault = |_| Error::NoMemory { what: "the click log", bytes: bytes_of::<(Trigram, u64)>(more) };
@@ -561,7 +561,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Takes no more clicks; an error if there is nothing to learn from those of `path`.
+    /// Ends the clicks. Fails if there is nothing to learn from in `path`.
     fn end_clicks(&mut self, path: &Path, skipped: Skipped) -> Result<()> {
         self.statistics.skipped = skipped.count;
         let fault = if self.statistics.pairs == 0 {
@@ -630,15 +630,15 @@ impl Building<'_> {
     }
 }
 
-/// Bits of a query's hash that say where in the sorted pairs it is: a search among all of them would wait for memory at
-/// every step. A fixed number, so that memory does not grow with the log.
+/// The bits of a query's hash that give its place in the sorted pairs. A binary search over all pairs would wait for
+/// memory at every step. The number is fixed, so that memory does not grow with the log.
 const BUCKET_BITS: u32 = 16;
 
 fn bucket_of(query: u64) -> usize {
     (query >> (u64::BITS - BUCKET_BITS)) as usize
 }
 
-/// Where each bucket of sorted pairs begins, and where the last one ends.
+/// The start of each bucket of sorted pairs, and the end of the last one.
 fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
     let mut starts = vec![0; (1 << BUCKET_BITS) + 1];
     for pair in clicked {
@@ -679,7 +679,7 @@ mod tests {
         let path = folder.path().join("clicks.tsv");
         std::fs::write(&path, rows).expect("written");
         let mapped = ClickLog::read(ClickSource::file(&path), Storage::Folder(folder.path()), config);
-        // In memory it is the same log.
+        // The log is the same in memory.
         let kept = ClickLog::read(ClickSource::file(&path), Storage::Memory, config);
         match (&mapped, &kept) {
             (Ok(a), Ok(b)) => {

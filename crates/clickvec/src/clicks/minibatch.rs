@@ -1,4 +1,4 @@
-//! Minibatches: pairs in a random order, each distinct title once, and every pair's negatives.
+//! Minibatches: pairs in random order, each distinct title once, and the negatives of every pair.
 
 use super::viewed::ViewedQueries;
 use super::{ClickLog, Distillation, Section, Spooled, Storage};
@@ -14,78 +14,79 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// How many negatives a pair has.
+/// The number of negatives of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Negatives {
-    /// n, drawn at random; all eligible ones if there are fewer.
+    /// n titles, drawn at random; all eligible titles if there are fewer.
     Sampled(usize),
     /// Every eligible title of the minibatch.
     All,
 }
 
-/// Where sampled negatives come from.
+/// The source of sampled negatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NegativeSource {
-    /// The titles of the minibatch: each is encoded once and shared.
+    /// The titles of the minibatch, each of which is encoded once and shared.
     Minibatch,
-    /// All distinct titles of the log, at the cost of n more encoded titles a pair.
+    /// All distinct titles of the log, at the cost of encoding n more titles for each pair.
     Uniform,
 }
 
-/// How minibatches are made.
+/// Settings for making minibatches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinibatchConfig {
-    /// Which pairs.
+    /// The pairs to use.
     pub section: Section,
-    /// With clicks: titles that stand among the pairs of an epoch, each paired with itself, for every clicked pair.
+    /// With clicks: the number of titles, each paired with itself, to mix into an epoch for each clicked pair.
     pub titles: f32,
-    /// How queries are changed.
+    /// Changes to queries.
     pub query_views: Views,
-    /// How a title is changed that is its own query.
+    /// Changes to a title that is its own query.
     pub title_views: Views,
-    /// Pairs in a minibatch; the last of an epoch may have fewer.
+    /// The number of pairs in a minibatch; the last of an epoch may have fewer.
     pub size: usize,
-    /// How many negatives a pair has.
+    /// The number of negatives of a pair.
     pub negatives: Negatives,
-    /// Where they come from.
+    /// The source of negatives.
     pub source: NegativeSource,
-    /// One tower reads all: then [`Minibatch::queries`] holds queries and, after them, titles.
+    /// Whether one tower reads all texts. Then [`Minibatch::queries`] contains the queries and, after them, the
+    /// titles.
     pub shared_tower: bool,
-    /// Of the order of the pairs and of the negatives.
+    /// The seed of the order of pairs and of the negatives.
     pub seed: u64,
-    /// Members that learn side by side, each from minibatches of its own.
+    /// The number of members, each of which learns from its own minibatches.
     pub members: usize,
     /// How much the log's teacher counts, if it has one.
     pub distillation: Option<Distillation>,
 }
 
-/// Makes the minibatches of a log, any one at any time: nothing depends on those before it.
+/// Makes the minibatches of a log, in any order, since none depends on those before it.
 pub struct Minibatches<'a> {
     log: &'a ClickLog,
     config: MinibatchConfig,
-    /// With [`NegativeSource::Uniform`]: (hash, a pair that has it) of each distinct title.
+    /// With [`NegativeSource::Uniform`]: for each distinct title its hash and a pair that has it.
     titles: Option<Spooled<[u64; 2]>>,
 }
 
-/// One minibatch; its memory is reused from filling to filling.
+/// A minibatch. Its memory is reused each time it is filled.
 #[derive(Debug, Default)]
 pub struct Minibatch {
-    /// Row r is the query of pair r; with a shared tower the titles follow.
+    /// The queries: row r is that of pair r. With a shared tower the titles follow.
     pub queries: Batch,
     /// Each distinct title once; empty with a shared tower.
     pub titles: Batch,
-    /// Clicked titles and negatives, as rows of `titles`.
+    /// The clicked titles and the negatives, as rows of `titles`.
     pub pairs: Pairs,
     rows: Distinct,
     numbers: Vec<u64>,
     eligible: Vec<u32>,
-    /// A query of which many pairs stand in a minibatch is looked up once.
+    /// The distinct queries, so that a query of many pairs is looked up once.
     queries_once: Distinct,
-    /// Which of `queries_once` each pair has.
+    /// For each pair, its row in `queries_once`.
     query_of: Vec<u32>,
-    /// For each of `queries_once`, the titles that cannot be its negatives.
+    /// For each of `queries_once`, the titles that must not be its negatives.
     blocked: TitleLists,
     views: ViewedQueries,
     /// The minibatches of the members after the first.
@@ -102,17 +103,17 @@ impl Minibatch {
     }
 }
 
-/// The distinct titles, or queries, of a minibatch: row → pair of the log, and hash → row.
+/// The distinct titles, or queries, of a minibatch: from row to pair, and from hash to row.
 #[derive(Debug, Default)]
 struct Distinct {
     hashes: Vec<u64>,
     pairs: Vec<u64>,
-    /// By their hashes.
+    /// Rows by hash.
     rows: HashTable<u32>,
 }
 
 impl<'a> Minibatches<'a> {
-    /// Minibatches of `log`; a list of all titles, if one is needed, is kept in `storage`.
+    /// The minibatches of `log`. A list of all titles, if needed, is stored in `storage`.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::NoMemory`].
@@ -124,12 +125,12 @@ impl<'a> Minibatches<'a> {
         Ok(Minibatches { log, config, titles })
     }
 
-    /// Minibatches in an epoch.
+    /// The number of minibatches in an epoch.
     pub fn per_epoch(&self) -> u64 {
         self.pairs().div_ceil(self.config.size as u64)
     }
 
-    /// Pairs in an epoch.
+    /// The number of pairs in an epoch.
     pub fn pairs(&self) -> u64 {
         let section = self.log.section(self.config.section);
         section.end - section.start + self.titles_among_clicks()
@@ -145,7 +146,7 @@ impl<'a> Minibatches<'a> {
         }
     }
 
-    /// Replaces `numbers` by the pairs of a minibatch, in the epoch's order.
+    /// Replaces `numbers` by the pairs of a minibatch, in the order of the epoch.
     fn choose(&self, seed: u64, epoch: u64, index: u64, numbers: &mut Vec<u64>) {
         let (pairs, size) = (self.pairs(), self.config.size as u64);
         let order = Permutation::new(pairs, seed, "order", epoch);
@@ -164,7 +165,7 @@ impl<'a> Minibatches<'a> {
         }));
     }
 
-    /// Whether every query is read as it is in the log.
+    /// Whether no query is changed.
     fn is_plain(&self) -> bool {
         match self.config.section {
             Section::Clicks => self.config.query_views == Views::NONE && self.titles_among_clicks() == 0,
@@ -191,7 +192,7 @@ impl<'a> Minibatches<'a> {
         minibatch.others = others;
     }
 
-    /// Fills a minibatch as a run of this seed has it.
+    /// Fills a minibatch of a run with this seed.
     fn fill_one(&self, seed: u64, epoch: u64, index: u64, minibatch: &mut Minibatch) {
         let log = self.log;
         let Minibatch {
@@ -301,19 +302,19 @@ impl<'a> Minibatches<'a> {
     }
 }
 
-/// Adds the rows that cannot be negatives of a pair: titles clicked for its query anywhere in the log.
+/// Adds the rows that must not be negatives of a pair: all titles clicked for its query anywhere in the log.
 fn block(log: &ClickLog, rows: &Distinct, number: u64, blocked: &mut TitleLists) {
     let clicked = log.clicked(number as usize);
     if clicked.len() <= rows.len() {
         blocked.push(clicked.iter().filter_map(|pair| rows.find(pair[1])));
     } else {
-        // A head query: fewer titles here than were ever clicked for it.
+        // For a query with many clicked titles, it is faster to go through the minibatch's titles.
         let was_clicked = |hash: &u64| clicked.binary_search_by_key(hash, |pair| pair[1]).is_ok();
         blocked.push((0..rows.len() as u32).filter(|&row| was_clicked(&rows.hashes[row as usize])));
     }
 }
 
-/// n of the rows 0 … titles − 1 that are not blocked, without repetition, in random order.
+/// Draws n of the rows 0 … titles − 1 that are not blocked, without repetition and in random order.
 fn sample(n: usize, titles: usize, blocked: &[u32], drawn: &mut Vec<u32>, stream: &mut Xoshiro256PlusPlus) {
     drawn.clear();
     let eligible = titles - blocked.len();
@@ -335,7 +336,7 @@ fn sample(n: usize, titles: usize, blocked: &[u32], drawn: &mut Vec<u32>, stream
     drawn.truncate(n);
 }
 
-/// n of all distinct titles that were not clicked for the query; they become rows.
+/// Draws n of all distinct titles that were not clicked for the query, and adds them as rows.
 fn sample_uniform(
     log: &ClickLog,
     all: &[[u64; 2]],
@@ -361,7 +362,7 @@ fn sample_uniform(
         }
         return;
     }
-    // Few titles: all of them in random order, as many as are wanted.
+    // With few titles, shuffle all of them and take as many as needed.
     let mut left: Vec<[u64; 2]> = all.iter().copied().filter(|title| !was_clicked(title[0])).collect();
     for i in 0..n.min(left.len()) {
         let other = stream.random_range(i..left.len());
@@ -428,12 +429,12 @@ mod tests {
         }
     }
 
-    /// 40 queries, each with two titles clicked; every title is clicked for two queries.
+    /// 40 queries with two clicked titles each. Every title is clicked for two queries.
     fn rows() -> String {
         (0..80).map(|i| format!("query{}\ttitle{}\n", i / 2, (i / 2 + i % 2) % 40)).collect()
     }
 
-    /// Every pair's number in the log, and its negatives as title hashes.
+    /// The number of every pair in the log, and its negatives as title hashes.
     fn negatives(minibatch: &Minibatch) -> Vec<(u64, Vec<u64>)> {
         let hash = |row: &u32| minibatch.rows.hashes[*row as usize];
         (0..minibatch.pairs.positive.len())
@@ -524,7 +525,7 @@ mod tests {
             sample(4, 50, &[7], &mut drawn, &mut stream);
             drawn.iter().for_each(|&row| counts[row as usize] += 1);
         }
-        // 80,000 draws over 49 rows: 1,633 each, standard deviation 40.
+        // 80,000 draws from 49 rows give 1,633 each, with a standard deviation of 40.
         assert_eq!(counts[7], 0);
         assert!(counts.iter().enumerate().all(|(row, &n)| row == 7 || (1430..1840).contains(&n)), "{counts:?}");
     }

@@ -1,5 +1,5 @@
-//! Clicked pairs made ready for training: where they come from, the log, read once and
-//! laid in mapped files or in memory, and its minibatches.
+//! Clicked pairs for training: their source, the log (read once, and stored in mapped files or in memory), and its
+//! minibatches.
 
 mod log;
 mod minibatch;
@@ -22,15 +22,15 @@ pub(crate) use taught::Taught;
 pub use taught::{Distillation, TeacherCoverage};
 pub use teacher::Teacher;
 
-/// What the `count` column of a click log is worth.
+/// How the `count` column of a click log weights a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {
-    /// ln(1 + count): the thousandth click says less than the first.
+    /// ln(1 + count), since the thousandth click says less than the first.
     #[default]
     Log,
     /// The count itself.
     Linear,
-    /// 1 for every pair; the column is not even read.
+    /// 1 for every pair. The column is not read.
     None,
 }

@@ -1,4 +1,4 @@
-//! The click log.
+//! Reading a click log from a table.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use crate::Result;
 use crate::error::{TableFault, shortened};
 use crate::tables::{Field, Row, Skipped, Step, TableReader};
 
-/// One clicked pair; lives until the next one is read.
+/// A clicked pair, which lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Click<'a> {
     /// The query.
     pub query: &'a str,
-    /// The title that was clicked, or what else is in the column that was asked for.
+    /// The title that was clicked, or the text of another column.
     pub title: &'a str,
-    /// What multiplies the pair's loss: finite, 0 or more.
+    /// The factor of the pair's loss: finite, 0 or more.
     pub weight: f32,
     /// The line, counted from 1.
     pub line: u64,
 }
 
-/// Reads a click log; a broken row is skipped and counted, because no log of any size is without one.
+/// A reader of click logs. It skips and counts broken rows, because every large log has some.
 pub struct ClickReader {
     table: TableReader,
     query: usize,
@@ -32,10 +32,10 @@ pub struct ClickReader {
 }
 
 impl ClickReader {
-    /// Opens a click log: columns `query` and `field` ([`crate::tables::TITLE`], as a rule, or several, joined by
-    /// `+`), optionally `weight` and `count`.
+    /// Opens a click log with the columns `query` and `field`, and optionally `weight` and `count`. `field` is usually
+    /// [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
-    /// With both, a pair's weight is the product of `weight` and what `weighting` makes of `count`.
+    /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`.
     ///
     /// # Errors
     ///
@@ -60,11 +60,11 @@ impl ClickReader {
         Ok(ClickReader { table, query, title, weight, count, weighting, skipped: Skipped::default() })
     }
 
-    /// The next whole row; `None` at the end.
+    /// The next valid row; `None` at the end.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::ReadAt`] if reading fails, also where a compressed file was cut short.
+    /// [`crate::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
     #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Click<'_>>> {
         let weight = loop {
@@ -82,7 +82,7 @@ impl ClickReader {
         Ok(Some(Click { query: row.required(self.query), title: self.title.of(&row), weight, line: row.line }))
     }
 
-    /// The rows left out so far.
+    /// The rows that were left out so far.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }

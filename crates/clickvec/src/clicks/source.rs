@@ -1,4 +1,4 @@
-//! Where clicked pairs come from: a table on disk, or any iterator.
+//! Sources of clicked pairs: a table on disk, or any iterator.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use super::{ClickReader, Weighting};
 use crate::error::{Error, Result};
 use crate::tables::Skipped;
 
-/// Clicked pairs that are read once: those of a table on disk, or of any iterator.
+/// Clicked pairs that can be read once, from a table on disk or from any iterator.
 ///
-/// The same pairs with the same weights make the same model, whichever way they come.
+/// The same pairs with the same weights give the same model, whatever the source.
 ///
 /// ```
 /// use clickvec::train::ClickSource;
@@ -25,14 +25,14 @@ enum Origin<'a> {
     Pairs(EachPair<'a>),
 }
 
-/// Hands over each pair until the one who takes them breaks off.
+/// Passes on each pair until the receiver breaks.
 type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>;
 
-/// Takes a query, a title and a weight.
+/// Receives a query, a title and a weight.
 type OnPair<'f> = dyn FnMut(&str, &str, f32) -> Result<ControlFlow<()>> + 'f;
 
 impl<'a> ClickSource<'a> {
-    /// No clicks: there are titles alone to learn from.
+    /// No clicks, for training on titles alone.
     pub fn none() -> ClickSource<'a> {
         ClickSource(Origin::None)
     }
@@ -42,12 +42,12 @@ impl<'a> ClickSource<'a> {
         matches!(self.0, Origin::None)
     }
 
-    /// The pairs of a table: see [`ClickReader::open`]. A broken line is skipped and counted.
+    /// The pairs of a table; see [`ClickReader::open`]. Broken lines are skipped and counted.
     pub fn file(path: &'a Path) -> ClickSource<'a> {
         ClickSource(Origin::File(path))
     }
 
-    /// Pairs of a query and a title, each with the weight that multiplies its loss: finite, 0 or more.
+    /// Pairs of a query and a title, with a weight for each that multiplies its loss: finite, 0 or more.
     pub fn pairs<Q: AsRef<str>, T: AsRef<str>, I>(pairs: I) -> ClickSource<'a>
     where
         I: IntoIterator<Item = (Q, T, f32)> + 'a,
@@ -55,7 +55,7 @@ impl<'a> ClickSource<'a> {
         ClickSource::results(Sure(pairs))
     }
 
-    /// [`ClickSource::pairs`] where a pair may not be had: the first error ends the reading.
+    /// [`ClickSource::pairs`] for an iterator that may fail. The first error ends the reading.
     pub fn results<Q: AsRef<str>, T: AsRef<str>, E, I>(pairs: I) -> ClickSource<'a>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -76,7 +76,7 @@ impl<'a> ClickSource<'a> {
         })))
     }
 
-    /// What messages call it; `None` where there are no clicks.
+    /// The name in messages; `None` if there are no clicks.
     pub(super) fn name(&self) -> Option<PathBuf> {
         match self.0 {
             Origin::None => None,
@@ -85,7 +85,7 @@ impl<'a> ClickSource<'a> {
         }
     }
 
-    /// Hands over all pairs, or those until `on_pair` breaks off; returns the lines that were left out.
+    /// Passes on all pairs, or those until `on_pair` breaks. Returns the lines that were left out.
     pub(super) fn read(
         self,
         field: &str,
@@ -120,7 +120,7 @@ impl std::fmt::Debug for ClickSource<'_> {
     }
 }
 
-/// An iterator to be, whose items are there.
+/// Wraps an iterator that cannot fail.
 struct Sure<I>(I);
 
 impl<P, I: IntoIterator<Item = P>> IntoIterator for Sure<I> {

@@ -1,4 +1,4 @@
-//! Lists that are written from front to back, then read: in temporary files, which are mapped, or in memory.
+//! Lists that are written once from front to back and then read, in temporary mapped files or in memory.
 #![allow(unsafe_code, reason = "memory maps of files that only this process can reach")]
 
 use crate::error::{Error, Result};
@@ -10,13 +10,13 @@ use std::io::{BufWriter, Write as _};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Where the lists of a log lie.
+/// Where the lists of a log are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Storage<'a> {
     /// In memory.
     #[default]
     Memory,
-    /// In temporary files without a name in this folder: memory does not grow with the log.
+    /// In temporary files without a name in this folder, so that memory does not grow with the log.
     Folder(&'a Path),
 }
 
@@ -31,7 +31,7 @@ enum Sink<T> {
     File { writer: BufWriter<File>, folder: PathBuf },
 }
 
-/// A list that was written: in a file without a name, or in memory.
+/// A complete list, in a file without a name or in memory.
 #[derive(Debug)]
 pub(crate) struct Spooled<T> {
     kept: Kept<T>,
@@ -93,7 +93,7 @@ impl<T: Pod> Spool<T> {
 }
 
 impl<T: Pod> Spooled<T> {
-    /// Changes the items where they lie.
+    /// Changes the items in place.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut [T])) -> Result<()> {
         match &mut self.kept {
             Kept::Memory(list) => change(&mut list[..self.len]),
@@ -106,7 +106,7 @@ impl<T: Pod> Spooled<T> {
         Ok(())
     }
 
-    /// Keeps the first of neighbours with equal keys.
+    /// Keeps the first of consecutive items with equal keys.
     pub(crate) fn dedup_by_key<K: PartialEq>(mut self, key: impl Fn(&T) -> K) -> Result<Spooled<T>> {
         let mut kept = 0;
         self.change(|items| {
@@ -145,7 +145,7 @@ fn failed(folder: &Path, action: &'static str, source: std::io::Error) -> Error 
 mod tests {
     use super::*;
 
-    /// The same in memory and in files.
+    /// Runs a check in memory and with files.
     fn both(check: impl Fn(Storage<'_>)) {
         check(Storage::Memory);
         let folder = tempfile::tempdir().expect("a folder");

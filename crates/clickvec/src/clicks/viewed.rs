@@ -1,4 +1,4 @@
-//! Texts of a minibatch as views of themselves. Words that a typing error makes are in no log: the minibatch has them.
+//! Changed queries of a minibatch. Words that a typing error makes are not in the log, so they are stored here.
 
 use super::ClickLog;
 use crate::text::batch::{Lists, WordFeatures};
@@ -6,10 +6,10 @@ use crate::text::{Feature, WordId};
 use crate::views::{Views, misspell};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The views of a minibatch's queries; its memory is reused from filling to filling.
+/// The changed queries of a minibatch. Their memory is reused each time it is filled.
 #[derive(Debug, Default)]
 pub(super) struct ViewedQueries {
-    /// For each pair, the words of its view; those from [`ClickLog::words`] on are in `misspelt`.
+    /// The words of each pair's query. Numbers from [`ClickLog::words`] on are in `misspelt`.
     texts: Lists<WordId>,
     /// The trigrams of each misspelt word.
     misspelt: Lists<Feature>,
@@ -24,7 +24,7 @@ impl ViewedQueries {
         self.misspelt.clear();
     }
 
-    /// Adds a view of the next pair's query.
+    /// Adds a changed version of the next pair's query.
     pub(super) fn push(&mut self, log: &ClickLog, query: &[WordId], views: &Views, rng: &mut Xoshiro256PlusPlus) {
         views.choose(query.len(), rng, &mut self.chosen);
         for &place in &self.chosen {
@@ -39,18 +39,18 @@ impl ViewedQueries {
         self.texts.end_list();
     }
 
-    /// The words of each view.
+    /// The words of each changed query.
     pub(super) fn texts(&self) -> impl Iterator<Item = &[WordId]> {
         (0..self.texts.len()).map(|pair| self.texts.get(pair))
     }
 
-    /// The trigrams of the log's words and of misspelt ones.
+    /// The trigrams of the log's words and of the misspelt ones.
     pub(super) fn words<'a>(&'a self, log: &'a ClickLog) -> ViewedWords<'a> {
         ViewedWords { log, misspelt: &self.misspelt, first_misspelt: log.words() as WordId }
     }
 }
 
-/// The words of a log and, numbered after them, those that are misspelt in a minibatch.
+/// The words of a log, followed by the misspelt words of a minibatch.
 pub(super) struct ViewedWords<'a> {
     log: &'a ClickLog,
     misspelt: &'a Lists<Feature>,

@@ -42,10 +42,10 @@ impl EncoderKind for BilstmConfig {
     }
 }
 
-/// Two LSTMs with weights of their own; the embedding is both, left to right first.
+/// Two LSTMs, each with its own weights. The embedding consists of both vectors, left to right first.
 pub(super) struct Bidirectional {
     config: LstmConfig,
-    /// The tensors of the one, then those of the other.
+    /// The tensors of the first LSTM, then those of the second.
     tensors: Vec<Tensor>,
 }
 

@@ -1,9 +1,9 @@
 //! The CLSM of Shen et al. 2014: windows of n = 2d + 1 words, h_t = tanh(W_c l_t + b_c),
 //! v = max_t h_t, y = tanh(W_s v + b_s).
 //!
-//! W_c is stored as one row for each trigram, [features + 1, n·K]: the n places in the window side by
-//! side. A distinct word is projected once for all places it can take; the convolution is then a
-//! sum of n vectors and needs no product. The last row is the padding word `<s>`.
+//! W_c is stored as one row for each trigram, [features + 1, n·K], with the n places in the window next to each other.
+//! So a distinct word is projected once for all places it can have, and the convolution is a sum of n vectors without
+//! a product. The last row is the padding word `<s>`.
 
 use super::config::{EncoderKind, MAX_WINDOW, SizeFault, layer_fault};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
@@ -23,7 +23,7 @@ use std::borrow::Cow;
 const CONVOLUTION: usize = 0;
 const PADDING: usize = 1;
 const SEMANTIC: usize = 2;
-/// Present only with biases: b_c, then b_s.
+/// Only with biases: b_c, then b_s.
 const CONVOLUTION_BIAS: usize = 3;
 const SEMANTIC_BIAS: usize = 4;
 
@@ -36,12 +36,12 @@ pub struct ClsmConfig {
     pub convolution: usize,
     /// L: size of the embedding.
     pub semantic: usize,
-    /// Whether there are biases: by default there are, in the paper there are none.
+    /// Whether there are biases. The default has them; the paper has none.
     pub bias: bool,
 }
 
 impl Default for ClsmConfig {
-    /// 288/96 as in the papers' tables, windows of three words.
+    /// 288/96 as in the papers' tables, with windows of three words.
     fn default() -> ClsmConfig {
         ClsmConfig { window: 3, convolution: 288, semantic: 96, bias: true }
     }
@@ -108,8 +108,7 @@ struct ClsmBlockStates {
     windows: Buffer,
     /// v, [texts of the block, K]
     pooled: Buffer,
-    /// The word (step) at whose window each unit of v was largest, the first if several,
-    /// [texts of the block, K].
+    /// The word (step) at whose window each unit of v was largest, or the first of several, [texts of the block, K].
     winners: Vec<u32>,
     /// y, [texts of the block, L]
     semantic: Buffer,
@@ -204,7 +203,7 @@ impl Clsm {
                     None => sum.fill(0.0),
                 }
                 for slot in 0..self.window {
-                    // The word at this place of the window: t + slot − d, if it is inside the text.
+                    // The word at this place of the window is t + slot − d, if that is inside the text.
                     let vector = match (t + slot).checked_sub(d).filter(|&at| at < length) {
                         Some(at) => &projected[block.words[block.row(place, at)] as usize * width..],
                         None => padding,
@@ -216,7 +215,7 @@ impl Clsm {
                     winners.fill(0);
                 } else {
                     for ((best, winner), &x) in pooled.iter_mut().zip(winners.iter_mut()).zip(sum.iter()) {
-                        // tanh keeps the order, so the maximum is taken before it. NaN must survive.
+                        // tanh is monotonic, so the maximum can be taken before it. NaN must propagate.
                         let wins = x > *best || x.is_nan();
                         *winner = if wins { t as u32 } else { *winner };
                         *best = if wins { x } else { *best };
@@ -244,8 +243,8 @@ impl Clsm {
         tanh_slice(&mut trace.semantic);
     }
 
-    /// Fills `errors` [rows, n·K], ∂L/∂projection of the word at each packed row, and the block's
-    /// share of the dense gradients, the padding word's among them.
+    /// Fills `errors` [rows, n·K], the ∂L/∂projection of the word at each packed row, and the block's share of the
+    /// dense gradients, including the padding word's.
     fn backward_block(
         &self,
         semantic: &[f32],

@@ -1,4 +1,4 @@
-//! The kind of an encoder, and its sizes.
+//! The kind of an encoder and its sizes.
 
 use super::bidirectional::BilstmConfig;
 use super::members::MAX_MEMBERS;
@@ -6,7 +6,7 @@ use super::{ClsmConfig, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfi
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The kind of an encoder, and its sizes.
+/// The kind of an encoder and its sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum EncoderConfig {
@@ -20,9 +20,9 @@ pub enum EncoderConfig {
     Gru(GruConfig),
     /// Long short-term memory (Palangi et al. 2015, eq. 2).
     Lstm(LstmConfig),
-    /// Two LSTMs, one of which reads right to left; the embedding is both, one after the other.
+    /// Two LSTMs, one of which reads from right to left. The embedding is both vectors, one after the other.
     Bilstm(LstmConfig),
-    /// Several LSTMs, each trained on its own; the embedding is their unit vectors, one after the other.
+    /// Several LSTMs, each trained on its own. The embedding is their unit vectors, one after the other.
     Members(MembersConfig),
 }
 
@@ -31,7 +31,7 @@ pub(super) trait EncoderKind {
     /// The kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
-    /// The sizes in words.
+    /// A description of the sizes.
     fn sizes(&self) -> String;
 
     /// An encoder with all weights zero, over `features` trigrams.
@@ -48,7 +48,7 @@ pub(super) trait EncoderKind {
         texts.trigrams_per_word
     }
 
-    /// Whether it reads word after word and remembers.
+    /// Whether it reads word by word and has a state.
     fn is_recurrent(&self) -> bool {
         false
     }
@@ -101,12 +101,12 @@ impl EncoderConfig {
         self.ask(|kind| kind.name())
     }
 
-    /// The first size that no encoder can have, with why; `None` if all are fine.
+    /// The first size that no encoder can have, and the reason; `None` if all are fine.
     pub fn fault(&self) -> Option<SizeFault> {
         self.ask(|kind| kind.fault())
     }
 
-    /// Number of encoders that learn side by side, each on its own: 1 but for [`EncoderConfig::Members`].
+    /// The number of encoders that are trained side by side, each on its own: 1 except for [`EncoderConfig::Members`].
     pub fn members(&self) -> usize {
         match self {
             EncoderConfig::Members(config) => config.members,
@@ -114,7 +114,7 @@ impl EncoderConfig {
         }
     }
 
-    /// Whether it reads word after word and remembers, so that errors flow back through the words.
+    /// Whether it reads word by word and has a state, so that errors flow back through the words.
     pub fn is_recurrent(&self) -> bool {
         self.ask(|kind| kind.is_recurrent())
     }
@@ -131,20 +131,20 @@ impl EncoderConfig {
 }
 
 impl Default for EncoderConfig {
-    /// The LSTM as the paper evaluates it.
+    /// The LSTM of the paper's experiments.
     fn default() -> EncoderConfig {
         EncoderConfig::Lstm(LstmConfig::default())
     }
 }
 
 impl fmt::Display for EncoderConfig {
-    /// Kind and sizes in words: `lstm, 96 cells`.
+    /// A description of kind and sizes: `lstm, 96 cells`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ask(|kind| write!(f, "{}, {}", kind.name(), kind.sizes()))
     }
 }
 
-/// Bounds on what a configuration may ask for, so that a hostile file cannot ask for all memory.
+/// Limits on what a configuration may ask for, so that a hostile file cannot exhaust memory.
 const MAX_UNITS: usize = 16_384;
 const MAX_LAYERS: usize = 16;
 pub(super) const MAX_WINDOW: usize = 31;
@@ -152,16 +152,16 @@ pub(super) const MAX_WINDOW: usize = 31;
 /// A size that no encoder can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SizeFault {
-    /// A window that is even or too long.
+    /// The window is even or too long.
     #[error("expected a window of an odd number of words, at most {MAX_WINDOW}, found {0}")]
     Window(usize),
-    /// A layer without units or with too many.
+    /// A layer has no units or too many.
     #[error("expected 1 to {MAX_UNITS} units in a layer, found {0}")]
     Units(usize),
-    /// No member or too many.
+    /// There are no members or too many.
     #[error("expected 1 to {MAX_MEMBERS} members, found {0}")]
     Members(usize),
-    /// No layer or too many.
+    /// There are no layers or too many.
     #[error("expected 1 to {MAX_LAYERS} layers, found {0}")]
     Layers(usize),
 }

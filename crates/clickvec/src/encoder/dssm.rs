@@ -101,7 +101,7 @@ impl States for DssmStates {
 }
 
 impl Dssm {
-    /// All weights zero; one layer for each of `layers`.
+    /// An encoder with all weights zero, and one layer for each of `layers`.
     pub(super) fn new(features: usize, layers: &[usize]) -> Dssm {
         let mut tensors = Vec::new();
         let mut inputs = features;
@@ -158,7 +158,7 @@ impl Dssm {
         }
     }
 
-    /// Fills `errors` [rows, H₁]: each of a text's words has the error of the text's first layer.
+    /// Fills `errors` [rows, H₁]. Each word of a text gets the error of the text's first layer.
     fn backward_block(
         &self,
         transposed: &[Buffer],

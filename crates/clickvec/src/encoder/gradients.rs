@@ -7,14 +7,14 @@ use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
-/// ∂L/∂tensors of one encoder, with the working memory to compute them; reused from call to call.
+/// The ∂L/∂tensors of an encoder, with the working memory to compute them. Reused from call to call.
 #[derive(Debug, Default)]
 pub struct Gradients {
-    /// One for each of [`super::Encoder::tensors`]: of the tensor's shape, but for an input table rows as
-    /// `table_rows` numbers them.
+    /// One matrix for each of [`super::Encoder::tensors`]. It has the tensor's shape, except for an input table, whose
+    /// rows are numbered by `table_rows`.
     pub tensors: Vec<Matrix>,
-    /// For each of [`Batch::touched`], the row of a table's gradient that is its own; a word's row
-    /// serves all trigrams that occur in no other word.
+    /// For each of [`Batch::touched`], its row in a table's gradient. Trigrams that occur in one word only share that
+    /// word's row.
     pub table_rows: Vec<u32>,
     /// Σ of the squares of the tables' gradients.
     pub(crate) table_squares: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Scratch {
     pub(crate) blocks: Vec<BlockScratch>,
     /// Transposes of weights.
     pub(crate) transposed: Vec<Buffer>,
-    /// One of recurrent weights, rounded.
+    /// The transpose of recurrent weights, rounded.
     pub(crate) packed: Packed,
     /// The occurrences of words in texts that were read from right to left.
     pub(crate) occurrences: Lists<u32>,
@@ -46,14 +46,14 @@ pub(crate) struct BlockScratch {
 }
 
 impl Gradients {
-    /// Makes one matrix for each tensor: zeros of the tensor's shape, or any numbers for a table.
+    /// Makes one matrix for each tensor: zeros of the tensor's shape, or uninitialised numbers for a table.
     pub(crate) fn shape_like(&mut self, tensors: &[Tensor], batch: &Batch) {
         self.table_squares = 0.0;
         self.table_rows.clone_from(&batch.gradient_rows);
         self.tensors.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
             match tensor.kind {
-                // Every row is written whole.
+                // Every row will be overwritten.
                 TensorKind::Table => {
                     gradient.reshape(batch.distinct_words() + batch.shared.len(), tensor.value.columns());
                 }
@@ -64,14 +64,15 @@ impl Gradients {
 }
 
 impl Scratch {
-    /// Room for so many blocks.
+    /// Makes room for this many blocks.
     pub(crate) fn shape_blocks(&mut self, blocks: usize) {
         self.blocks.resize_with(blocks.max(self.blocks.len()), BlockScratch::default);
     }
 }
 
 impl BlockScratch {
-    /// Zeros for each dense tensor, an empty matrix for a table. Each block begins with this, so that its zeros are still in the cache.
+    /// Makes zeros for each dense tensor, and an empty matrix for a table. Each block begins with this, so that its
+    /// zeros are still in the cache.
     pub(crate) fn begin(&mut self, tensors: &[Tensor]) {
         self.dense.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.dense.iter_mut().zip(tensors) {
@@ -82,7 +83,7 @@ impl BlockScratch {
     }
 }
 
-/// Numbers of a sum over blocks that one task takes.
+/// The number of values of a sum over blocks that one task computes.
 const SUM_CHUNK: usize = 4096;
 
 /// Adds up the blocks' shares of the dense gradients, in the order of the blocks.

@@ -10,13 +10,13 @@ use crate::text::Feature;
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
-/// Words or rows that one task takes: enough to be worth handing over.
+/// The number of words or rows in a task: enough to be worth a task.
 const CHUNK: usize = 64;
 
-/// Numbers of a bias's gradient that one task takes.
+/// The number of values of a bias's gradient in a task.
 const BIAS_CHUNK: usize = 96;
 
-/// An input layer: a table with a row for each trigram, and the bias that is added to each word.
+/// An input layer: a table with a row for each trigram, and a bias that is added to each word.
 #[derive(Clone, Copy)]
 pub struct Input<'e> {
     /// [trigrams, W]
@@ -31,7 +31,7 @@ impl Input<'_> {
         self.table.value.columns()
     }
 
-    /// `projected` [W] becomes Σ count·row over a word's trigrams, plus the bias.
+    /// Sets `projected` [W] to Σ count·row over a word's trigrams, plus the bias.
     pub(crate) fn project(self, features: &[Feature], projected: &mut [f32]) {
         self.table.sum_rows(features, projected);
         if let Some(bias) = self.bias {
@@ -39,7 +39,7 @@ impl Input<'_> {
         }
     }
 
-    /// `projected` [distinct words, W] becomes the projection of all words of a batch.
+    /// Sets `projected` [distinct words, W] to the projections of all words of a batch.
     pub(crate) fn project_all(self, batch: &Batch, projected: &mut Buffer) {
         let width = self.width();
         projected.resize(batch.distinct_words() * width);
@@ -51,12 +51,12 @@ impl Input<'_> {
     }
 }
 
-/// `gradient` becomes ∂L/∂table, from `rows` [packed rows, W], ∂L/∂(projection) at each place of
-/// `occurrences`. Returns Σ of its squares.
+/// Sets `gradient` to ∂L/∂table, given `rows` [packed rows, W], ∂L/∂(projection) at each place of `occurrences`.
+/// Returns the sum of its squares.
 ///
-/// It has two parts: first a row for each distinct word, ∂L/∂(its projection); then one for
-/// each trigram of several words, their sum. A trigram that occurs in one word only has that word's row:
-/// `batch.gradient_rows` says which row is whose.
+/// The gradient has two parts. The first has a row for each distinct word, ∂L/∂(its projection). The second has a row
+/// for each trigram that occurs in several words, the sum of their rows. A trigram that occurs in one word only uses
+/// that word's row. `batch.gradient_rows` gives the row of each trigram.
 pub(crate) fn gather_gradient(
     batch: &Batch,
     occurrences: &Lists<u32>,
@@ -75,7 +75,7 @@ pub(crate) fn gather_gradient(
     batch.gradient_rows.iter().map(|&row| squares[row as usize]).sum()
 }
 
-/// Each row of `sums` becomes the sum of the rows that its list names; its squares are summed as well.
+/// Sets each row of `sums` to the sum of the rows in its list, and adds up their squares.
 fn gather<'a, I: RowCount + Sync + 'a>(
     rows: &[f32],
     width: usize,
@@ -92,8 +92,8 @@ fn gather<'a, I: RowCount + Sync + 'a>(
     });
 }
 
-/// The gradient of a bias that every packed row saw, from the table's: every packed row is an
-/// occurrence of some word. `gradients` are those of table, recurrent weights and bias.
+/// The gradient of a bias that is added at every packed row, computed from the table's, since every packed row is an
+/// occurrence of some word. `gradients` are those of the table, the recurrent weights and the bias.
 pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     let [input, _, bias, ..] = gradients else { unreachable!("input, recurrent, bias") };
     let (width, words) = (bias.columns(), batch.distinct_words());
@@ -104,7 +104,7 @@ pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     });
 }
 
-/// Cuts `rows` [packed rows, W] at the blocks' borders.
+/// Cuts `rows` [packed rows, W] at the borders of the blocks.
 pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, mut rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
     let mut parts = Vec::with_capacity(batch.blocks.len());
     for block in &batch.blocks {
@@ -115,8 +115,8 @@ pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, mut rows: &'a mut 
     parts
 }
 
-/// Writes each text's vector, which a block holds at its place, to the text's row of
-/// `embeddings` [texts, L]; rows of texts without words become zero.
+/// Copies each text's vector from its place in a block to the text's row of `embeddings` [texts, L]. Rows of texts
+/// without words become zero.
 pub(crate) fn place_embeddings<'a>(
     batch: &Batch,
     dimension: usize,

@@ -1,5 +1,5 @@
-//! Several LSTMs side by side, each with weights of its own: the embedding is their vectors, each at unit length, one after
-//! the other. The cosine of two texts is then the mean of the members' cosines.
+//! Several LSTMs, each with its own weights. The embedding consists of their vectors, each scaled to unit length, one
+//! after the other. So the cosine of two texts is the mean of the members' cosines.
 
 use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
@@ -12,7 +12,7 @@ use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The number of LSTMs side by side, and their sizes.
+/// The number of LSTMs, and their sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MembersConfig {
     /// Number of LSTMs.
@@ -22,7 +22,7 @@ pub struct MembersConfig {
     pub lstm: LstmConfig,
 }
 
-/// The most members that there may be.
+/// The largest number of members.
 pub(super) const MAX_MEMBERS: usize = 64;
 
 impl EncoderKind for MembersConfig {
@@ -58,10 +58,10 @@ impl EncoderKind for MembersConfig {
     }
 }
 
-/// Several LSTMs side by side.
+/// Several LSTMs.
 pub(super) struct Members {
     config: MembersConfig,
-    /// The tensors of each, one after the other.
+    /// The tensors of each LSTM, one LSTM after the other.
     tensors: Vec<Tensor>,
 }
 
@@ -77,7 +77,7 @@ impl Members {
     }
 }
 
-/// What stands before the names of a member's matrices.
+/// The prefix of the names of a member's matrices.
 pub(crate) fn prefix(member: usize) -> String {
     format!("m{}.", member + 1)
 }
@@ -86,7 +86,7 @@ pub(crate) fn prefix(member: usize) -> String {
 #[derive(Debug, Default)]
 struct MemberStates {
     members: Vec<LstmStates>,
-    /// The length of each member's vector before it was divided by it, [texts, members].
+    /// The length of each member's vector before scaling, [texts, members].
     lengths: Vec<f32>,
 }
 

@@ -1,9 +1,8 @@
-//! Encoders: a text becomes one vector.
+//! Encoders, which turn a text into a vector.
 //!
-//! An encoder's weights do not change while it is used; everything that is written goes to the
-//! caller's [`Trace`] and [`Gradients`]. Training, serving and explaining run the same
-//! [`Encoder::forward`]. What is known of one kind of encoder is in its own file: sizes, bounds, defaults, both
-//! passes, and how its states are read.
+//! An encoder's weights do not change while it is used: it writes only to the caller's [`Trace`] and [`Gradients`].
+//! Training, serving and explaining run the same [`Encoder::forward`]. Everything about one kind of encoder is in its
+//! own file: sizes, limits, defaults, both passes, and how to read its states.
 
 mod bidirectional;
 mod clsm;
@@ -39,22 +38,22 @@ pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates};
 
 use serde::{Deserialize, Serialize};
 
-/// The way in which errors flow back through a text's words.
+/// How errors flow back through the words of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bptt {
-    /// Errors flow back through this many last words; all if `None`.
+    /// The number of last words through which errors flow back; all if `None`.
     pub words: Option<usize>,
-    /// Exact gradients, or the published error signals. For LSTMs only.
+    /// Exact gradients or the published error signals; only for LSTMs.
     pub signals: Signals,
 }
 
-/// The error signals that an LSTM's back-propagation follows.
+/// The error signals that an LSTM propagates back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signals {
     /// The exact gradient.
     #[default]
     Exact,
-    /// Each gate's own recurrent path only (Palangi et al. 2015, eq. 16–44).
+    /// Only each gate's own recurrent path (Palangi et al. 2015, eq. 16–44).
     PerGate,
 }

@@ -1,4 +1,4 @@
-//! What every encoder has: its weights, and the forward and the backward pass through them.
+//! What every encoder has: its weights, and the forward and backward passes.
 
 use rayon::prelude::*;
 
@@ -6,19 +6,19 @@ use super::{Bptt, Gradients, Input, Tensor, Trace};
 use crate::math::Buffer;
 use crate::text::batch::{Batch, Block};
 
-/// A text encoder: weights, and the forward and backward pass through them.
+/// A text encoder: its weights, and the forward and backward passes.
 pub trait Encoder: Send + Sync {
     /// L: size of the embedding.
     fn dimension(&self) -> usize;
 
-    /// The weights, input tables among them.
+    /// The weights, including input tables.
     fn tensors(&self) -> &[Tensor];
 
     /// The weights, to initialise, load or update.
     fn tensors_mut(&mut self) -> &mut [Tensor];
 
-    /// Embeds every text of `batch`: fills `trace`, the embeddings in [`Trace::embeddings`]. A text
-    /// without a word becomes the zero vector.
+    /// Embeds every text of `batch` and fills `trace`; the vectors are in [`Trace::embeddings`]. A text without a word
+    /// gets the zero vector.
     fn forward(&self, batch: &Batch, trace: &mut Trace) {
         let mut projected = std::mem::take(&mut trace.projected);
         let inputs = self.inputs();
@@ -30,23 +30,22 @@ pub trait Encoder: Send + Sync {
         trace.projected = projected;
     }
 
-    /// [`Encoder::forward`] for words that are projected already: `projected` has a list for each
-    /// input table, [words, W], and in it the row of every word of the batch's blocks.
+    /// [`Encoder::forward`] for words that are already projected. `projected` has a list for each input table, [words,
+    /// W], with a row for every word of the batch's blocks.
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
 
     /// The input layers.
     fn inputs(&self) -> Vec<Input<'_>>;
 
-    /// The backward pass of [`Encoder::forward`] over the same `batch`, for which
-    /// [`Batch::plan_rows`] has run: `grad` is ∂L/∂embeddings [texts, L], and `gradients` is
-    /// replaced by ∂L/∂tensors. It uses up the trace: errors take the place of states that nothing
-    /// needs any more.
+    /// The backward pass of [`Encoder::forward`] over the same `batch`, after [`Batch::plan_rows`]. `grad` is
+    /// ∂L/∂embeddings [texts, L], and `gradients` is replaced by ∂L/∂tensors. The trace is used up: errors overwrite
+    /// states that are no longer needed.
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients);
 }
 
-/// Runs `forward` on every block with the states that are its own; the only block of a batch at
-/// once, since entering the thread pool costs more than encoding a short text. There are never fewer states
-/// than before, so that their memory is reused.
+/// Runs `forward` on every block with its own states. If there is only one block, it runs on this thread, because
+/// entering the thread pool costs more than encoding a short text. The number of states never shrinks, so that their
+/// memory is reused.
 pub(crate) fn for_each_block<T: Default + Send>(
     blocks: &[Block],
     states: &mut Vec<T>,

@@ -24,7 +24,7 @@ pub(super) const NEGLIGIBLE: f32 = 1e-30;
 /// The size of an RNN.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RnnConfig {
-    /// Units.
+    /// The number of units.
     pub hidden: usize,
 }
 
@@ -164,7 +164,7 @@ impl Rnn {
         let d_activation = &mut scratch.buffers[0];
         d_activation.resize(block.texts.len() * h);
         for t in (0..block.steps()).rev() {
-            // Errors flow through places low … n; those from `ending` on end here.
+            // Errors flow through places low … n; the texts from `ending` on end here.
             let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
             let (n, ending, first) = (block.running_at(t), block.running_at(t + 1), block.start[t] as usize);
             for place in ending.max(low)..n {

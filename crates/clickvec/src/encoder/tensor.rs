@@ -3,12 +3,12 @@
 use crate::math::{Matrix, sparse};
 use crate::text::Feature;
 
-/// Weights together in one matrix, input × output, so that one product serves them all.
+/// Weights in one matrix, input × output, so that a single product computes all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    /// The optimiser's treatment of it.
+    /// How the optimiser treats this tensor.
     pub kind: TensorKind,
-    /// The papers' matrices, which are side by side in `value`.
+    /// The papers' matrices, which are next to each other in `value`.
     pub groups: Vec<Group>,
     /// [inputs, Σ widths of the groups]
     pub value: Matrix,
@@ -16,34 +16,34 @@ pub struct Tensor {
     pub(crate) motion: Option<Motion>,
 }
 
-/// The motion of a table's rows between the updates that have a gradient for them: row r is
-/// value[r] + drift[r]·velocity[r]. It is added when a row is read, since writing every row that
-/// a minibatch reads would double the memory traffic.
+/// The motion of a table's rows between updates that have a gradient for them. Row r is value[r] +
+/// drift[r]·velocity[r]. The sum is computed when a row is read, because writing every row that a minibatch reads
+/// would double the memory traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Motion {
     /// [inputs, Σ widths of the groups]
     pub(crate) velocity: Matrix,
-    /// One for each row; up to date for the rows that [`crate::optimizer::Optimizer::prepare`] was told of.
+    /// One value for each row, valid for the rows passed to [`crate::optimizer::Optimizer::prepare`].
     pub(crate) drift: Vec<f32>,
 }
 
 /// One of the papers' matrices inside a [`Tensor`]: a range of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The papers' name: `w4`, `wrec3`, `b1` …
+    /// The name in the papers: `w4`, `wrec3`, `b1` and so on.
     pub name: String,
-    /// Number of columns: the matrix's outputs.
+    /// The number of columns, which are the matrix's outputs.
     pub width: usize,
 }
 
-/// The optimiser's treatment of a tensor.
+/// How the optimiser treats a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorKind {
-    /// One row for each trigram, of which a minibatch touches few.
+    /// One row for each trigram. A minibatch touches few rows.
     Table,
     /// Every number has a gradient in every minibatch.
     Dense,
-    /// Dense too; initial weights that follow the sizes are zero.
+    /// Dense, with initial weights that are zero if the range depends on the sizes.
     Bias,
 }
 
@@ -53,7 +53,7 @@ impl Tensor {
         Tensor { kind, groups, value, motion: None }
     }
 
-    /// `sum` becomes Σ count·row over `items`.
+    /// Sets `sum` to Σ count·row over `items`.
     pub(crate) fn sum_rows(&self, items: &[Feature], sum: &mut [f32]) {
         match &self.motion {
             None => sparse::sum_rows(self.value.data(), items, sum),
@@ -63,7 +63,7 @@ impl Tensor {
         }
     }
 
-    /// A row as it is read.
+    /// A row, including its drift.
     pub fn row(&self, row: usize) -> Vec<f32> {
         let mut out = vec![0.0; self.value.columns()];
         self.sum_rows(&[Feature { id: row as u32, count: 1 }], &mut out);

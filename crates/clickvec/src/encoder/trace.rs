@@ -1,7 +1,7 @@
-//! What an encoder computed for a batch, and the one reader of it that answers by text.
+//! What an encoder computed for a batch, and a reader that looks it up by text and word.
 //!
-//! Texts are packed step by step inside. Nobody needs to know: a [`StateReader`] is asked for a
-//! text and a word, always in the text's own order, and answers alike for a batch of one and of many.
+//! Inside, texts are packed step by step, but callers need not know. A [`StateReader`] takes a text and a word, always
+//! in the text's own order, and gives the same answers for a batch of one and of many.
 
 use crate::math::Buffer;
 use crate::math::bf16::{Packed, Precision};
@@ -10,15 +10,15 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The states that an encoder computed in a forward pass; reused from call to call.
+/// The states that an encoder computed in a forward pass. Reused from call to call.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// Precision of the recurrent products of both passes.
+    /// The precision of recurrent products in both passes.
     pub precision: Precision,
-    /// Whether to keep the numbers that go into each activation too ([`Stage::Before`]). The backward pass and most
-    /// readers need only what comes out, and copying costs time.
+    /// Whether to keep the inputs of activations too ([`Stage::Before`]). The backward pass and most readers need only
+    /// the outputs, and copying takes time.
     pub keep_inputs: bool,
-    /// Recurrent weights, rounded.
+    /// The rounded recurrent weights.
     pub(crate) packed: Packed,
     /// Vectors of the texts, [texts, L].
     pub embeddings: Vec<f32>,
@@ -29,8 +29,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The reader of the states of `batch`, the batch of the last forward pass. `None` if there was no forward pass
-    /// over so many texts and words, or if a backward pass has used its states up.
+    /// A reader of the states of `batch`, which must be the batch of the last forward pass. `None` if there was no
+    /// forward pass over this many texts and words, or if a backward pass has used its states up.
     pub fn reader<'t>(&'t self, batch: &'t Batch) -> Option<StateReader<'t>> {
         let states = self.states.states.as_deref()?;
         if self.states.of != Some((batch.texts(), batch.rows())) {
@@ -50,9 +50,9 @@ impl Trace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {
-    /// y_g of an LSTM, what a word would write into the cells; for each word.
+    /// y_g of an LSTM, what a word would write to the cells; for each word.
     CellInput,
-    /// i of an LSTM: how far the cells open to the word; for each word.
+    /// i of an LSTM, how far the cells open to the word; for each word.
     InputGate,
     /// f of an LSTM with a forget gate: how much of the cells is kept; for each word.
     ForgetGate,
@@ -95,7 +95,7 @@ impl fmt::Display for State {
     }
 }
 
-/// The order in which words are read. It never changes the order in which a [`StateReader`] answers.
+/// The order in which an encoder reads words. It never changes the order of a [`StateReader`]'s answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the first word to the last.
@@ -132,7 +132,7 @@ impl From<State> for Quantity {
 }
 
 impl State {
-    /// The state of an encoder that reads in this direction, after its activation.
+    /// The state in an encoder that reads in this direction, after its activation.
     pub fn read(self, direction: Direction) -> Quantity {
         Quantity { direction, ..self.into() }
     }
@@ -150,16 +150,16 @@ impl Quantity {
     }
 }
 
-/// The reader of a [`Trace`], by the numbers of the batch's texts.
+/// A reader of a [`Trace`] by the number of a text in the batch.
 pub struct StateReader<'t> {
     states: &'t dyn States,
     embeddings: &'t [f32],
-    /// The place of each text; none for a text without words.
+    /// The place of each text; `None` for a text without words.
     places: Vec<Option<Place<'t>>>,
 }
 
 impl<'t> StateReader<'t> {
-    /// Number of texts.
+    /// The number of texts.
     pub fn texts(&self) -> usize {
         self.places.len()
     }
@@ -168,7 +168,7 @@ impl<'t> StateReader<'t> {
     ///
     /// # Panics
     ///
-    /// If there are not so many texts.
+    /// If there is no such text.
     pub fn text(&self, text: usize) -> TextStates<'t> {
         let dimension = self.embeddings.len() / self.places.len();
         let embedding = &self.embeddings[text * dimension..][..dimension];
@@ -185,40 +185,39 @@ pub struct TextStates<'t> {
 }
 
 impl<'t> TextStates<'t> {
-    /// Number of words that the encoder read.
+    /// The number of words that the encoder read.
     pub fn words(&self) -> usize {
         self.place.map_or(0, |place| place.length)
     }
 
-    /// The text's vector as the encoder gives it, not of unit length.
+    /// The text's vector as the encoder computes it, without scaling to unit length.
     pub fn embedding(&self) -> &'t [f32] {
         self.embedding
     }
 
-    /// The states for each word: every state in every direction, after its activation.
+    /// The states that each word has: every state in every direction, after its activation.
     pub fn of_words(&self) -> Vec<Quantity> {
         self.states.of_words()
     }
 
-    /// The states for each text as a whole, after their activations.
+    /// The states that the text as a whole has, after their activations.
     pub fn of_texts(&self) -> Vec<Quantity> {
         self.states.of_texts()
     }
 
-    /// All units of a state at the text's word number `word`. `None` if the encoder has no such state for words, if
-    /// the text has not so many words, if the state has no activation to be before, or if what was before it was not
-    /// kept ([`Trace::keep_inputs`]).
+    /// All units of a state at word `word` of the text. `None` if the encoder has no such state for words, if the text
+    /// has fewer words, if the state has no activation, or if inputs were not kept ([`Trace::keep_inputs`]).
     pub fn at(&self, quantity: impl Into<Quantity>, word: usize) -> Option<Cow<'t, [f32]>> {
         let place = self.place.filter(|place| word < place.length)?;
         self.states.at(place, quantity.into(), word)
     }
 
-    /// All units of a state of the whole text. `None` as with [`TextStates::at`], and for a text without words.
+    /// All units of a state of the whole text. `None` as in [`TextStates::at`], and for a text without words.
     pub fn whole(&self, quantity: impl Into<Quantity>) -> Option<Cow<'t, [f32]>> {
         self.states.whole(self.place?, quantity.into())
     }
 
-    /// For each unit of [`State::Maximum`], the word at whose window it was largest, the first if there are several.
+    /// For each unit of [`State::Maximum`], the word at whose window it was largest, or the first of several.
     pub fn winners(&self) -> Option<&'t [u32]> {
         self.states.winners(self.place?)
     }
@@ -227,10 +226,10 @@ impl<'t> TextStates<'t> {
 /// The place of a text in a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'t> {
-    /// Number of the block.
+    /// The number of the block.
     pub(crate) number: usize,
     block: &'t Block,
-    /// Place of the text in the block.
+    /// The place of the text in the block.
     pub(crate) place: usize,
     length: usize,
 }
@@ -279,16 +278,16 @@ pub(crate) trait States: Any + fmt::Debug + Send + Sync {
     }
 }
 
-/// The states of the last forward pass, of whichever encoder.
+/// The states of the last forward pass, of any kind of encoder.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     states: Option<Box<dyn States>>,
-    /// Texts and packed rows of the batch; `None` before a forward and after a backward pass.
+    /// The texts and packed rows of the batch; `None` before a forward pass and after a backward pass.
     of: Option<(usize, usize)>,
 }
 
 impl Held {
-    /// For a forward pass over `batch`: the states to write, those of the previous pass if it was of this kind.
+    /// The states for a forward pass over `batch`, reusing those of the previous pass if they are of the same kind.
     pub(crate) fn begin<T: States + Default>(&mut self, batch: &Batch) -> &mut T {
         self.of = Some((batch.texts(), batch.rows()));
         let states = self.states.get_or_insert_with(|| Box::<T>::default());
@@ -298,7 +297,7 @@ impl Held {
         (&mut **states as &mut dyn Any).downcast_mut().expect("of this kind now")
     }
 
-    /// For the backward pass, which may write where it has read.
+    /// The states for the backward pass, which may overwrite what it has read.
     pub(crate) fn spend<T: States>(&mut self) -> &mut T {
         assert!(self.of.take().is_some(), "a backward pass without its forward pass");
         let states = self.states.as_deref_mut().map(|states| states as &mut dyn Any);
@@ -306,7 +305,7 @@ impl Held {
     }
 }
 
-/// Row `row` of a table with rows of `width`; `None` if the table was not kept.
+/// Row `row` of a table whose rows are `width` wide; `None` if the table was not kept.
 pub(crate) fn row(table: &[f32], row: usize, width: usize) -> Option<Cow<'_, [f32]>> {
     table.get(row * width..(row + 1) * width).map(Cow::Borrowed)
 }

@@ -19,17 +19,17 @@ pub enum FileFault {
         /// What there is instead.
         found: NotTensors,
     },
-    /// A header larger than any that was ever written.
+    /// The header is larger than any that clickvec writes.
     #[error(
         "expected a safetensors file with a header of at most {limit} bytes, found one of {found}; was it written by clickvec?"
     )]
     HeaderTooLarge {
-        /// The bound.
+        /// The limit.
         limit: u64,
-        /// What its first bytes say.
+        /// The size that the first bytes of the file give.
         found: u64,
     },
-    /// A safetensors file of somebody else.
+    /// The safetensors file was not written by clickvec.
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,
     /// The settings are not JSON of the form that this kind of file has.
@@ -38,13 +38,13 @@ pub enum FileFault {
         /// Where they are others.
         found: JsonFault,
     },
-    /// A checkpoint between updates that its run never has.
+    /// The counts of a checkpoint cannot occur in its run.
     #[error(
-        "expected a place between two updates of its run, found one that no run reaches; the file was changed or damaged, \
+        "expected counts of epochs and minibatches that this run can reach, found others; the file was changed or damaged, \
          start the training anew"
     )]
     Progress,
-    /// A checkpoint whose row of a table was updated after the checkpoint.
+    /// A row of a table in a checkpoint is from an update after the checkpoint.
     #[error(
         "expected row {row} of `{name}` to be of update {updates} or before, found {found}; the file was changed or \
          damaged, start the training anew"
@@ -54,125 +54,125 @@ pub enum FileFault {
         name: String,
         /// The row, counted from 0.
         row: usize,
-        /// Updates that the checkpoint says are done.
+        /// The number of updates that the checkpoint gives.
         updates: u64,
-        /// The row's update.
+        /// The update that the row is from.
         found: u64,
     },
-    /// Written by a version with another format.
+    /// The file was written by a version with another format.
     #[error("expected format version 1, found {found}; was it written by a newer clickvec?")]
     Version {
-        /// The file's.
+        /// The version of the file.
         found: u32,
     },
-    /// A model where a checkpoint should be, or the other way round.
+    /// The file is of another kind, such as a model where a checkpoint should be.
     #[error("expected a {expected}, found a `{found}`")]
     Kind {
-        /// What was wanted.
+        /// The kind that was expected.
         expected: &'static str,
-        /// What the file says it is.
+        /// The kind that the file gives.
         found: String,
     },
-    /// Settings that no run can have had.
+    /// No run can have had these settings.
     #[error("{0}; the file is damaged")]
     Setting(SettingFault),
-    /// A ranker that there is not, or with parameters that it has not.
+    /// The ranker does not exist, or does not have these parameters.
     #[error("{0}; was it written by a newer clickvec?")]
     Ranker(SpecFault),
-    /// A tensor has what its kind of ranker cannot have there.
+    /// A tensor has contents that its kind of ranker cannot have.
     #[error("expected {expected} in `{tensor}`, found {found}; the file is damaged")]
     Content {
-        /// Its name.
+        /// The tensor's name.
         tensor: String,
-        /// What it should have.
+        /// The expected contents.
         expected: String,
-        /// What it has.
+        /// The contents found.
         found: String,
     },
-    /// A fusion is not of rankers with a weight each.
+    /// A fusion does not have one weight for each ranker.
     #[error("expected a weight for each member, found {weights} weights for {members} members")]
     Weights {
-        /// How many weights there are.
+        /// The number of weights.
         weights: usize,
-        /// How many members.
+        /// The number of members.
         members: usize,
     },
-    /// A fusion names a member that is not a file of its own in the same folder.
+    /// A member of a fusion is not another file in the same folder.
     #[error("expected the names of other files in the same folder, each once, found `{found}`")]
     MemberName {
         /// The name, shortened.
         found: String,
     },
-    /// Sizes that no encoder has.
+    /// No encoder has these sizes.
     #[error(transparent)]
     Sizes(#[from] SizeFault),
-    /// A tensor is not there.
+    /// A tensor is missing.
     #[error("expected a tensor `{name}`, found none; the file is damaged")]
     MissingTensor {
-        /// Its name.
+        /// The tensor's name.
         name: String,
     },
-    /// A tensor of another type or shape.
+    /// A tensor has another type or shape.
     #[error("expected `{name}` to be {expected}, found {found}; the file is damaged")]
     WrongTensor {
-        /// Its name.
+        /// The tensor's name.
         name: String,
-        /// Type and shape that the settings ask for.
+        /// The type and shape that the settings require.
         expected: String,
-        /// Type and shape in the file.
+        /// The type and shape in the file.
         found: String,
     },
-    /// Tensors that the settings know nothing of.
+    /// The file has more tensors than the settings require.
     #[error("expected {expected} tensors, found {found}; the file is damaged")]
     SurplusTensors {
-        /// How many the settings ask for.
+        /// The number of tensors that the settings require.
         expected: usize,
-        /// How many there are.
+        /// The number of tensors in the file.
         found: usize,
     },
-    /// The tensors together are larger or smaller than the settings ask for.
+    /// The tensors together are larger or smaller than the settings require.
     #[error("expected {} numbers for these settings and this dictionary, found {found}; the file is damaged", or_too_many(*expected))]
     WrongSize {
-        /// How many the settings ask for; `None` if more than can be counted.
+        /// The number of weights that the settings require; `None` if it exceeds 64 bits.
         expected: Option<u64>,
-        /// How many there are.
+        /// The number of weights in the file.
         found: u64,
     },
-    /// A weight that is NaN or infinite.
+    /// A weight is NaN or infinite.
     #[error("expected finite numbers in `{name}`, found another in row {row}; the file is damaged")]
     NotFinite {
         /// The tensor.
         name: String,
-        /// Its row, counted from 0.
+        /// The row, counted from 0.
         row: usize,
     },
-    /// A trigram that is no text.
+    /// A trigram is not valid text.
     #[error("expected three Unicode scalar values in row {row} of `trigrams`, found others; the file is damaged")]
     BadTrigram {
         /// The row, counted from 0.
         row: usize,
     },
-    /// A trigram that stands twice.
+    /// A trigram occurs twice.
     #[error(transparent)]
     Dictionary(#[from] DuplicateTrigram),
-    /// A member of a fusion is not what it was.
+    /// A member of a fusion has changed.
     #[error(
-        "expected its member `{file}` to be as it was, of the fingerprint {expected}, found {found}; fuse them again"
+        "expected member `{file}` with the fingerprint {expected}, found {found}; it was changed since, so fuse again"
     )]
     Member {
         /// The member's file.
         file: String,
-        /// What the fusion says.
+        /// The fingerprint that the fusion gives.
         expected: String,
-        /// What the file is now.
+        /// The fingerprint of the file.
         found: String,
     },
-    /// The numbers are not those that were written.
+    /// The contents do not match their fingerprint.
     #[error("expected the fingerprint {expected}, found {found}; the file was changed or damaged")]
     Fingerprint {
-        /// What the file says.
+        /// The fingerprint that the file gives.
         expected: String,
-        /// Of the numbers in it.
+        /// The fingerprint of its contents.
         found: String,
     },
 }
@@ -218,21 +218,21 @@ impl FileFault {
     }
 }
 
-/// Why training cannot begin with a model.
+/// Why training cannot start from a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitFault {
-    /// It has another encoder.
+    /// The model has another encoder.
     #[error(
         "expected an initial model of the encoder {expected}, found {found}; begin with another or train its encoder"
     )]
     Encoder {
-        /// That of the settings.
+        /// The encoder of the settings.
         expected: String,
-        /// That of the model.
+        /// The encoder of the model.
         found: String,
     },
-    /// It has two towers, of which one would be lost.
+    /// The model has two towers, and one would be lost.
     #[error("expected an initial model with one tower for queries and titles, found two; train two towers")]
     Towers,
 }
@@ -241,16 +241,16 @@ pub enum InitFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResumeFault {
-    /// The settings are not those of the run that was interrupted.
+    /// The settings differ from those of the interrupted run.
     #[error("cannot resume with {}; use the same settings or start the training anew", differences.join(", "))]
     Settings {
         /// Each difference, in words.
         differences: Vec<String>,
     },
-    /// The log changed.
+    /// The log has changed.
     #[error("cannot resume with another click log than the interrupted run's; start the training anew")]
     Log,
-    /// The model that training began with is another one.
+    /// The initial model is another one.
     #[error("cannot resume with another initial model than the interrupted run's; start anew instead of resuming")]
     Init,
     /// The teacher changed.
@@ -259,33 +259,33 @@ pub enum ResumeFault {
     /// The validation set changed.
     #[error("cannot resume with another validation set than the interrupted run's; start the training anew")]
     Validation,
-    /// The kernels would round otherwise.
+    /// The instruction level differs, so results would be rounded differently.
     #[error("cannot resume at instruction level {found}, the interrupted run used {expected}; start the training anew")]
     Level {
-        /// The interrupted run's.
+        /// The level of the interrupted run.
         expected: String,
-        /// This run's.
+        /// The level of this run.
         found: String,
     },
-    /// Another version could compute other numbers.
-    #[error("cannot resume with clickvec {found}, the interrupted run was of {expected}; start the training anew")]
+    /// The program's version differs, so results could differ.
+    #[error("cannot resume with clickvec {found}, the interrupted run used {expected}; start the training anew")]
     Program {
-        /// The interrupted run's.
+        /// The version of the interrupted run.
         expected: String,
-        /// This one's.
+        /// The version of this program.
         found: String,
     },
-    /// The model beside a checkpoint is of another epoch than the checkpoint says.
+    /// The model next to a checkpoint is from another epoch than the checkpoint gives.
     #[error(
         "expected the model of epoch {expected}, which the checkpoint continues, found epoch {found}; start the training anew"
     )]
     OtherEpoch {
-        /// What the checkpoint says.
+        /// The epoch that the checkpoint gives.
         expected: u32,
-        /// The model's.
+        /// The epoch of the model.
         found: u32,
     },
-    /// The model of the best epoch so far is gone.
+    /// The model of the best epoch so far is missing.
     #[error("the model of epoch {epoch}, the best so far, is not at {model}; start the training anew")]
     BestModel {
         /// The epoch.

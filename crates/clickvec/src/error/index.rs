@@ -14,10 +14,10 @@ pub enum IndexFault {
     /// A folder of something else.
     #[error("expected an index, found a folder without `manifest.json`")]
     NoManifest,
-    /// A manifest larger than any that was ever written.
+    /// The manifest is larger than any that clickvec writes.
     #[error("expected a `manifest.json` of at most {limit} bytes, found a larger one; is this an index of clickvec?")]
     ManifestTooLarge {
-        /// The bound.
+        /// The limit.
         limit: u64,
     },
     /// The manifest is no manifest.
@@ -26,31 +26,31 @@ pub enum IndexFault {
         /// Where it is another.
         found: JsonFault,
     },
-    /// Written by a version with another format.
+    /// The index was written by a version with another format.
     #[error("expected an index of format version {expected}, found {found}; make it anew with this clickvec")]
     Version {
-        /// This program's.
+        /// The version that this program reads.
         expected: u32,
-        /// The index's.
+        /// The version of the index.
         found: u32,
     },
-    /// Somebody else's manifest.
+    /// The manifest was not written for an index.
     #[error("expected the manifest of an `index`, found one of kind `{found}`; name an index")]
     Kind {
-        /// What it says it is.
+        /// The kind that the manifest gives.
         found: String,
     },
-    /// The manifest is not the one that was written.
+    /// The contents of the manifest do not match its fingerprint.
     #[error(
         "expected a manifest with fingerprint {expected}, found {found}; it was changed or damaged, make the index anew"
     )]
     Fingerprint {
-        /// What the manifest says.
+        /// The fingerprint that the manifest gives.
         expected: String,
-        /// Of what it holds.
+        /// The fingerprint of its contents.
         found: String,
     },
-    /// A part that this version cannot read, and without which the index would answer otherwise.
+    /// This version cannot read a part that the index needs to give the right answers.
     #[error(
         "expected parts that this clickvec can read, found `{name}` of kind `{kind}`; use a newer clickvec, or make the index \
          anew with this one"
@@ -61,7 +61,7 @@ pub enum IndexFault {
         /// Its kind.
         kind: String,
     },
-    /// An index is to be finished although a title could not be added.
+    /// An index cannot be finished because adding a title failed.
     #[error("expected an index to which every title was added, found one that was given up; begin it anew")]
     GivenUp,
     /// The file that says which shard an index is says something else.
@@ -117,38 +117,38 @@ pub enum IndexFault {
         /// The other index.
         other: PathBuf,
     },
-    /// The manifest knows nothing of a file that every index has.
+    /// The manifest does not list a file that every index has.
     #[error("expected `{name}` in the manifest, found no such file there; make the index anew")]
     NotListed {
         /// The file.
         name: String,
     },
-    /// A file is gone.
+    /// A file is missing.
     #[error("expected a file `{name}` in the index, found none; make the index anew")]
     MissingFile {
         /// The file.
         name: String,
     },
-    /// A file is cut short, or has grown.
+    /// A file is shorter or longer than the manifest says.
     #[error("expected {expected} bytes in `{name}`, found {found}; make the index anew")]
     Length {
         /// The file.
         name: String,
-        /// What the manifest says.
+        /// The length that the manifest gives.
         expected: u64,
-        /// What there is.
+        /// The length of the file.
         found: u64,
     },
-    /// The bytes are not those that were written.
+    /// A file's contents do not match their checksum.
     #[error(
         "expected `{name}` with checksum {expected}, found {found}; it was changed or damaged, make the index anew"
     )]
     Checksum {
         /// The file.
         name: String,
-        /// What the manifest says.
+        /// The checksum that the manifest gives.
         expected: String,
-        /// Of the bytes that are there.
+        /// The checksum of the file.
         found: String,
     },
     /// The vectors were made by another model.
@@ -159,49 +159,49 @@ pub enum IndexFault {
         /// The fingerprint of the model in the index.
         found: String,
     },
-    /// The manifest and the model do not agree.
+    /// The vectors in the manifest do not fit the model.
     #[error("expected vectors of {expected} numbers, which the model makes, found {found}; make the index anew")]
     Dimension {
-        /// The model's.
+        /// The size of the model's vectors.
         expected: usize,
-        /// The manifest's.
+        /// The size that the manifest gives.
         found: usize,
     },
-    /// The file of vectors has another form, or not as many vectors as there are titles.
+    /// The file of vectors has another form, or another number of vectors than there are titles.
     #[error("expected `{name}` with {rows} vectors of {dimension} numbers, found another; make the index anew")]
     VectorShape {
         /// The file.
         name: String,
-        /// Vectors, by the manifest.
+        /// The number of vectors that the manifest gives.
         rows: u64,
-        /// Numbers of a vector, by the manifest.
+        /// The size of a vector that the manifest gives.
         dimension: usize,
     },
-    /// The vectors are none that an index has.
+    /// The vectors are not valid for an index.
     #[error("{0}; make the index anew")]
     Vectors(#[from] VectorFault),
-    /// The titles are no text.
+    /// The titles are not UTF-8 text.
     #[error("expected UTF-8 in `{name}`, found other bytes; make the index anew")]
     NotUtf8 {
         /// The file.
         name: String,
     },
-    /// A line of the titles is not an id, a tab and a text.
+    /// A line of the titles is not an id, a tab and a title.
     #[error("expected an id, a tab and a title in line {line} of `{name}`, found another line; make the index anew")]
     BadLine {
         /// The file.
         name: String,
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
     },
-    /// More or fewer titles than the manifest says.
+    /// The number of titles differs from the manifest.
     #[error("expected {expected} titles in `{name}`, found {found}; make the index anew")]
     TitleCount {
         /// The file.
         name: String,
-        /// What the manifest says.
+        /// The number that the manifest gives.
         expected: u64,
-        /// What there is.
+        /// The number in the file.
         found: usize,
     },
 }

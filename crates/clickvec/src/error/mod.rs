@@ -1,4 +1,4 @@
-//! One error type: what was expected, what was found, where, and what to do.
+//! The error type of the crate. Its messages say what was expected, what was found, where, and what to do.
 
 mod file;
 mod index;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, one variant a place where it does.
+/// Everything that can go wrong, with a variant for each kind of input or output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,22 +41,22 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
-    /// A folder stands where a file should.
+    /// There is a folder where a file should be.
     #[error("{}: expected a file, found a folder; name a file inside it", shown(path))]
     IsFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// A file that is mapped or read in any order is none.
+    /// A file to be mapped or read in any order is not a plain file.
     #[error(
         "{}: expected a plain file, found a pipe, a device or the like; save what comes from it as a file first",
         shown(path)
     )]
     NotPlain {
-        /// What stands there.
+        /// The pipe, device or the like.
         path: PathBuf,
     },
-    /// Reading stopped in the middle of a table; a compressed file that was cut short ends here.
+    /// Reading stopped in the middle of a table, as it does when a compressed file was cut short.
     #[error("{}:{line}: cannot read this line: {source}; is the file whole?", shown(path))]
     ReadAt {
         /// The file.
@@ -66,30 +66,30 @@ pub enum Error {
         /// What the operating system or the decoder said.
         source: std::io::Error,
     },
-    /// A table of vectors, or a query to it, is not what it should be.
+    /// Vectors, or a query to them, are not valid.
     #[error("vectors: {}", told(.0))]
     Vectors(#[from] VectorFault),
-    /// A ranker, as it was asked for, is not what it should be.
+    /// The description of a ranker is not valid.
     #[error("ranker {}", told(.0))]
     Ranker(#[from] SpecFault),
-    /// A ranker cannot be trained on what it is given.
+    /// A ranker cannot be trained on this data.
     #[error("{ranker}: {}", told(fault))]
     Learn {
-        /// Its name.
+        /// The ranker's name.
         ranker: &'static str,
-        /// Why.
+        /// The reason.
         fault: LearnFault,
     },
     /// A table of systems, or a row of it, cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanFault),
-    /// The caller said to stop.
+    /// The caller asked to stop.
     #[error("stopped, as was asked for")]
     Cancelled,
     /// Two systems cannot be compared query by query.
     #[error(transparent)]
     Pairing(#[from] PairingFault),
-    /// A model or a checkpoint is not what it should be.
+    /// A model or a checkpoint is not valid.
     #[error("{}: {}", shown(path), told(fault))]
     File {
         /// The file.
@@ -97,7 +97,7 @@ pub enum Error {
         /// What is wrong.
         fault: FileFault,
     },
-    /// An index is not what it should be, or cannot be written where it should.
+    /// An index is not valid, or cannot be written to its place.
     #[error("{}: {}", shown(path), told(fault))]
     Index {
         /// The folder.
@@ -105,24 +105,24 @@ pub enum Error {
         /// What is wrong.
         fault: IndexFault,
     },
-    /// Indexes were to be joined, and there are none.
+    /// No indexes were given to join.
     #[error("expected indexes to join, found none; name at least one")]
     NothingToJoin,
-    /// Something that is no ordinary file stands where one is to be written.
+    /// An output exists and is not an ordinary file.
     #[error(
         "{}: expected an ordinary file or none, found a device, a pipe or the like; name another output",
         shown(path)
     )]
     NotAFile {
-        /// What stands there.
+        /// The output.
         path: PathBuf,
     },
-    /// The system does not give as much memory as the sizes ask for.
+    /// The system does not provide as much memory as the sizes require.
     #[error("expected {} of memory for {what}, found less; ask for less", mebibytes(*bytes))]
     NoMemory {
-        /// What it is for.
+        /// What the memory is for.
         what: &'static str,
-        /// How much; `None` if more than can be counted.
+        /// The number of bytes; `None` if it exceeds 64 bits.
         bytes: Option<u64>,
     },
     /// Another process writes to the same place.
@@ -131,7 +131,7 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
-    /// What stands at an output is something else, and would be lost.
+    /// The output already exists as something else, which would be lost.
     #[error("{}: expected {what} to replace, or nothing, found {}; name another output", shown(path), told(found))]
     NotReplaceable {
         /// The output.
@@ -141,52 +141,52 @@ pub enum Error {
         /// What there is.
         found: String,
     },
-    /// A simulation without anything that could be clicked.
+    /// A simulation has nothing that could be clicked.
     #[error("expected {missing}, found none")]
     NothingToClick {
-        /// What there is not.
+        /// What is missing.
         missing: &'static str,
     },
-    /// A simulation of so few titles that its log would never be as long as wanted.
+    /// A simulation has so few titles that its log would never be as long as requested.
     #[error(
         "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; ask for fewer pairs, or give \
          more titles"
     )]
     TooFewPairs {
-        /// Pairs of the log.
+        /// The number of pairs requested.
         wanted: u64,
-        /// Different pairs that a day has.
+        /// The number of different pairs in a day of the log.
         pairs_a_day: u64,
     },
-    /// A file was to be written into a folder that is not there.
+    /// The folder to write a file into does not exist.
     #[error("{}: expected a folder to write into, found none; make it first", shown(path))]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// A title that no table could hold.
+    /// A title contains a tab or a line end, so no table can hold it.
     #[error("expected an id and a title without tab and line end, found `{found}`; leave such characters out")]
     BadTitle {
         /// The id or the title, shortened.
         found: String,
     },
-    /// Settings with which there is no training.
+    /// The settings are not valid.
     #[error(transparent)]
     Setting(#[from] SettingFault),
-    /// Training stopped because a number was no longer one.
+    /// Training stopped because a number was no longer finite.
     #[error(
         "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate:e}; \
          {}; take a smaller learning rate, or clip gradients",
         left_model(model)
     )]
     Diverged {
-        /// Counted from 1.
+        /// The epoch, counted from 1.
         epoch: u32,
-        /// Counted from 1.
+        /// The minibatch, counted from 1.
         minibatch: u64,
-        /// ε
+        /// The learning rate ε.
         learning_rate: f32,
-        /// Where the last good model is and after which epoch it was taken, if there is one.
+        /// Where the last good model is and the epoch it is from, if there is one.
         model: Option<(PathBuf, u32)>,
     },
     /// A run cannot continue from a checkpoint.
@@ -194,15 +194,15 @@ pub enum Error {
     Resume {
         /// The checkpoint.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         fault: ResumeFault,
     },
-    /// A pair of an iterator could not be had.
+    /// An iterator of pairs returned an error.
     #[error("pair {number}: {source}")]
     PairSource {
-        /// Counted from 1.
+        /// The number of the pair, counted from 1.
         number: u64,
-        /// What the iterator said.
+        /// The iterator's error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A text of an iterator, or its vector, could not be had.
@@ -216,7 +216,7 @@ pub enum Error {
     /// A pair of an iterator has a weight that no loss can be multiplied by.
     #[error("pair {number}: expected a finite weight of 0 or more, found {found}")]
     BadWeight {
-        /// Counted from 1.
+        /// The number of the pair, counted from 1.
         number: u64,
         /// The weight.
         found: f32,
@@ -232,17 +232,17 @@ pub enum Error {
         /// What is wrong.
         fault: LogFault,
     },
-    /// A table (clicks, judged, titles, TREC) is not what it should be.
+    /// A table (clicks, judged titles, titles, TREC files) is not valid.
     #[error("{}: {}", at_line(path, *line), told(fault))]
     Table {
         /// The file.
         path: PathBuf,
-        /// Its line, counted from 1; `None` where the fault is the whole file's.
+        /// The line, counted from 1; `None` if the fault concerns the whole file.
         line: Option<u64>,
         /// What is wrong.
         fault: TableFault,
     },
-    /// The files of a test set do not go together.
+    /// The files of a test set do not fit together.
     #[error("{}: {}", shown(path), told(fault))]
     TestSet {
         /// The file or folder.

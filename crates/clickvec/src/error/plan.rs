@@ -4,56 +4,56 @@ use std::path::PathBuf;
 
 use super::Error;
 
-/// What can be wrong with a table of systems as it was asked for, or with a row of it.
+/// What can be wrong with the plan of a table, or with one of its rows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanFault {
-    /// There is no row.
-    #[error("expected a system or more, found none")]
+    /// There are no rows.
+    #[error("expected at least one system, found none")]
     NoSystem,
-    /// Too few folds, or too many.
+    /// The number of folds is out of range.
     #[error("expected 1 to {most} folds, found {found}")]
     Folds {
-        /// The most.
+        /// The largest number possible.
         most: usize,
-        /// How many were asked for.
+        /// The number requested.
         found: usize,
     },
-    /// Some folds would be empty.
-    #[error("expected at most as many folds as different queries, {queries}, found {folds}")]
+    /// There are more folds than queries, so some would be empty.
+    #[error("expected at most {queries} folds, the number of different queries, found {folds}")]
     MoreFoldsThanQueries {
-        /// Different queries.
+        /// The number of different queries.
         queries: usize,
-        /// How many folds were asked for.
+        /// The number of folds requested.
         folds: usize,
     },
-    /// Two rows have one name.
+    /// Two rows have the same name.
     #[error("expected each name once, found `{name}` again")]
     Repeated {
         /// The name.
         name: String,
     },
-    /// A row cannot be made as it was asked for.
+    /// A row cannot be made as requested.
     #[error("system `{name}`: {fault}")]
     Row {
-        /// Its name.
+        /// The row's name.
         name: String,
         /// What is wrong.
         fault: Box<Error>,
     },
     /// A row has no parameters to try, or nothing to combine.
-    #[error("expected one set of parameters or more, found none")]
+    #[error("expected at least one set of parameters, found none")]
     NoPoint,
-    /// The points of a row are of several systems.
-    #[error("expected parameters of one system, found `{found}` beside it")]
+    /// The points of a row belong to different systems.
+    #[error("expected parameters of one system, found those of `{found}` too")]
     OtherSystem {
-        /// The other one.
+        /// The other system.
         found: String,
     },
-    /// A fusion of rows that are not above it, or of one row twice.
-    #[error("expected different rows above it as members, found others")]
+    /// The members of a fusion are not rows above it, or one occurs twice.
+    #[error("expected members to be different rows above the fusion, found others")]
     Members,
-    /// A file that gives what is in it once only.
+    /// A file is a pipe and can be read only once.
     #[error(
         "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",
         super::shown(path)
@@ -62,7 +62,7 @@ pub enum PlanFault {
         /// The pipe.
         path: PathBuf,
     },
-    /// A file is another than it was when the table was begun.
+    /// A file has changed since the table was started.
     #[error(
         "{}: expected it to stay as it is while the table is made, found it changed; make the table again",
         super::shown(path)
@@ -71,13 +71,13 @@ pub enum PlanFault {
         /// The file.
         path: PathBuf,
     },
-    /// Another process makes a table in the same folder.
+    /// Another process is making a table in the same folder.
     #[error("{}: another process makes a table there; wait for it or name another folder", super::shown(path))]
     InUse {
         /// The folder.
         path: PathBuf,
     },
-    /// A model's epoch would be chosen by queries that it is judged by.
+    /// A model's epoch would be chosen with queries that it is judged on.
     #[error(
         "{}: expected a validation set that is not judged in the table, found {} of it there, the first `{first}`; leave \
          them or the validation set out",
@@ -87,7 +87,7 @@ pub enum PlanFault {
     JudgedValidation {
         /// The validation set.
         path: PathBuf,
-        /// How many of its queries are judged.
+        /// The number of its queries that are judged.
         found: usize,
         /// The first of them, shortened.
         first: String,
@@ -95,18 +95,18 @@ pub enum PlanFault {
     /// There is nothing to train a model on.
     #[error("expected clicked pairs to learn from, found none")]
     NoClicks,
-    /// A fusion has a member without a row.
+    /// The row of a member was left out of the table.
     #[error("its member `{name}` was left out")]
     MissingMember {
         /// The member.
         name: String,
     },
-    /// A model cannot be trained on what there is.
+    /// A model cannot be trained on this data.
     #[error("training with `{label}`: {fault}")]
     Training {
-        /// What the training is called.
+        /// The name of the training.
         label: String,
-        /// Why.
+        /// The reason.
         fault: Box<Error>,
     },
 }

@@ -1,20 +1,21 @@
-//! Text from outside as a message shows it: short, and without what a terminal would obey.
+//! How messages show text from outside: short, and without characters that control a terminal.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// How many characters of a field a message repeats.
+/// How many characters of a field a message shows.
 const FIELD_CHARACTERS: usize = 60;
-/// How many characters a fault may take: more than any has that is not made of hostile names.
+/// How many characters of a fault a message shows. Only faults with hostile names in them are longer.
 const FAULT_CHARACTERS: usize = 2000;
 
-/// A text in which each character that a terminal would obey is U+FFFD: control characters, and those that turn the
-/// direction of writing.
+/// The text with U+FFFD in place of each character that a terminal obeys: control characters, and those that change
+/// the direction of writing.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_obeyed) { Cow::Owned(text.replace(is_obeyed, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// The beginning of a field, [`printable`]: a message repeats what it found, which may be hostile and megabytes long.
+/// The beginning of a field, made [`printable`]. A message repeats what was found, which may be hostile and megabytes
+/// long.
 pub fn shortened(text: &str) -> String {
     cut(text, FIELD_CHARACTERS)
 }
@@ -24,12 +25,12 @@ pub(crate) fn told(fault: &impl std::fmt::Display) -> String {
     cut(&fault.to_string(), FAULT_CHARACTERS)
 }
 
-/// A path, [`printable`] and whole: what is left out could be what tells two files apart.
+/// A path in full, made [`printable`]. A shortened path might not tell two files apart.
 pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
-/// The first `most` names of a list, each shortened: a hostile header may have a million of them.
+/// The first `most` names of a list, each shortened. A hostile header may have a million of them.
 pub fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     if names.is_empty() {
         return "none".to_owned();

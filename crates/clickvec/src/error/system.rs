@@ -7,64 +7,64 @@ pub enum VectorFault {
     /// The numbers do not make whole vectors.
     #[error("expected a multiple of the dimension {dimension} (1 or more), found {values} numbers")]
     Shape {
-        /// How many numbers a vector has.
+        /// The number of values in a vector.
         dimension: usize,
-        /// How many numbers there are.
+        /// The number of values found.
         values: usize,
     },
-    /// Positions are 32 bits wide.
+    /// There are more vectors than 32-bit positions.
     #[error("expected fewer than 2^32 vectors, found {found}; split the collection")]
     TooMany {
-        /// How many there are.
+        /// The number of vectors.
         found: usize,
     },
     /// A vector has a NaN or an infinity.
     #[error("expected finite numbers, found others in vector {position} (counted from 0)")]
     NotFinite {
-        /// Which vector.
+        /// The position of the vector.
         position: usize,
     },
-    /// A vector that should be normalised is not.
+    /// A vector should be normalised and is not.
     #[error("expected vectors of length 1 or 0, found another length in vector {position} (counted from 0)")]
     NotUnit {
-        /// Which vector.
+        /// The position of the vector.
         position: usize,
     },
-    /// A single vector does not fit the table.
+    /// A vector has another dimension than the table.
     #[error("expected a vector of {expected} numbers, found {found}; was it made by another model?")]
     Dimension {
         /// The table's dimension.
         expected: usize,
-        /// The vector's.
+        /// The vector's dimension.
         found: usize,
     },
-    /// A single vector has a NaN or an infinity, or its length is beyond an f32.
+    /// A vector has a NaN or an infinity, or its length exceeds an f32.
     #[error("expected a vector of finite numbers and finite length, found another")]
     NoFiniteLength,
-    /// A token is empty or has white space, which separates fields in word2vec's forms.
+    /// A token is empty or has white space, which separates fields in the formats of word2vec.
     #[error("expected a token without white space, found `{found}`")]
     Token {
         /// The token, shortened.
         found: String,
     },
-    /// More or fewer vectors were written than promised.
+    /// More or fewer vectors were written than announced.
     #[error("expected {expected} vectors, found {found}")]
     RowCount {
-        /// How many were promised.
+        /// The number that was announced.
         expected: usize,
-        /// How many came.
+        /// The number that was written.
         found: usize,
     },
 }
 
-/// What can be wrong with a ranker as it was asked for.
+/// What can be wrong with the description of a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecFault {
-    /// There is nothing before the colon.
+    /// There is no name before the colon.
     #[error("`{found}`: expected a name such as `bm25`, found none")]
     NoName {
-        /// What was given, shortened.
+        /// The description, shortened.
         found: String,
     },
     /// There is no ranker of this name.
@@ -72,7 +72,7 @@ pub enum SpecFault {
     UnknownRanker {
         /// The name, shortened.
         found: String,
-        /// Those there are.
+        /// The names of all rankers.
         known: Vec<&'static str>,
     },
     /// A parameter is not `name=value`.
@@ -83,7 +83,7 @@ pub enum SpecFault {
         /// The parameter, shortened.
         found: String,
     },
-    /// A value is no finite number.
+    /// A value is not a finite number.
     #[error("`{ranker}`: expected a number for `{parameter}`, found `{found}`")]
     NotNumber {
         /// The ranker's name, shortened.
@@ -108,7 +108,7 @@ pub enum SpecFault {
         ranker: String,
         /// The parameter, shortened.
         parameter: String,
-        /// Those it has.
+        /// The parameters that it has.
         known: Vec<&'static str>,
     },
     /// A value is outside its range.
@@ -125,7 +125,7 @@ pub enum SpecFault {
         /// The value.
         found: f64,
     },
-    /// A value is no whole number.
+    /// A value is not a whole number.
     #[error("`{ranker}`: expected a whole number for `{parameter}`, found {found}")]
     NotWhole {
         /// The ranker's name, shortened.
@@ -135,7 +135,7 @@ pub enum SpecFault {
         /// The value.
         found: f64,
     },
-    /// Every weight is 0, so that all titles would have the same score.
+    /// Every weight is 0, so all titles would have the same score.
     #[error("`{ranker}`: expected a value above 0 for one of {}, found none", parameters.join(", "))]
     AllZero {
         /// The ranker's name, shortened.
@@ -145,39 +145,39 @@ pub enum SpecFault {
     },
 }
 
-/// Why a ranker cannot be trained on what it is given.
+/// Why a ranker cannot be trained on this data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnFault {
-    /// There are too few titles with a word.
-    #[error("expected at least {least} with a word or more among the titles, found {found}")]
+    /// Too few titles have a word.
+    #[error("expected at least {least} titles with a word, found {found}")]
     TooFewTitles {
-        /// How many it needs.
+        /// The number that the ranker needs.
         least: usize,
-        /// How many there are.
+        /// The number of such titles.
         found: usize,
     },
-    /// There are too few different texts, of titles and queries, with a word.
-    #[error("expected {least} different texts with a frequent word or more, found {found}; lower min-count")]
+    /// Too few different texts (titles and queries) have a word.
+    #[error("expected at least {least} different texts with a frequent word, found {found}; lower min-count")]
     TooFewTexts {
-        /// How many it needs.
+        /// The number that the ranker needs.
         least: usize,
-        /// How many there are.
+        /// The number of such texts.
         found: usize,
     },
     /// There is no clicked pair with a word on both sides.
     #[error("expected clicked pairs to learn from, found none with a word on both sides")]
     NoClicks,
-    /// There are not as many words as there should be topics or dimensions.
-    #[error("expected at most as many {what} as there are {of}, {most}, found {found}; ask for fewer")]
+    /// There are fewer words than topics or dimensions requested.
+    #[error("expected at most {most} {what}, the number of {of}, found {found}; ask for fewer")]
     TooMany {
-        /// What there are too many of: `topics`, `dimensions`.
+        /// What was requested: `topics`, `dimensions`.
         what: &'static str,
-        /// What bounds them: `words`, `titles`.
+        /// What limits it: `words`, `titles`.
         of: &'static str,
-        /// How many there can be.
+        /// The largest number possible.
         most: usize,
-        /// How many were asked for.
+        /// The number requested.
         found: usize,
     },
     /// A file was not named.
@@ -186,10 +186,10 @@ pub enum LearnFault {
         /// What the file is.
         what: &'static str,
     },
-    /// Every part of it was left out.
+    /// All parts of the ranker were turned off.
     #[error("expected {what}, found none; ask for a part")]
     NoPart {
-        /// What asks for a part.
+        /// What was to name a part.
         what: &'static str,
     },
     /// A file has nothing to learn from.
@@ -197,12 +197,12 @@ pub enum LearnFault {
     BadFile {
         /// The file.
         path: std::path::PathBuf,
-        /// What is expected.
+        /// The expected contents.
         what: &'static str,
-        /// What it is instead.
+        /// The contents found.
         found: String,
     },
-    /// A file of vectors is not what it should be.
+    /// A file of vectors is not valid.
     #[error("{}: {fault}", super::vector_file::at(path, *place))]
     Vectors {
         /// The file.
@@ -229,7 +229,7 @@ pub enum LearnFault {
     /// Training did not stay finite.
     #[error("the objective became NaN or infinite in step {step}; {hint}")]
     Diverged {
-        /// Counted from 1.
+        /// The step, counted from 1.
         step: u64,
         /// What to do.
         hint: &'static str,
@@ -240,24 +240,24 @@ pub enum LearnFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairingFault {
-    /// One has more values than the other.
+    /// The systems were judged on different numbers of queries.
     #[error("expected as many queries for both systems, found {a} and {b}; evaluate both on the same judgments")]
     Lengths {
-        /// How many the first has.
+        /// The number of queries of the first system.
         a: usize,
-        /// How many the second has.
+        /// The number of queries of the second system.
         b: usize,
     },
-    /// The queries are not the same.
+    /// The systems were judged on different queries.
     #[error(
         "expected the same queries for both systems, found `{a}` and `{b}` at place {place}; evaluate both on the same judgments"
     )]
     Queries {
         /// The first system's query id, shortened.
         a: String,
-        /// The second's.
+        /// The second system's query id, shortened.
         b: String,
-        /// Where they differ, counted from 1.
+        /// The place where they differ, counted from 1.
         place: usize,
     },
 }

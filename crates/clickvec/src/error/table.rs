@@ -2,10 +2,10 @@
 
 use super::listed;
 
-/// How many names of a header a message repeats.
+/// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
 
-/// The names of a header as a message shows them, with what it lacks if commas seem to separate them.
+/// The names of a header for a message, with a hint if the columns seem to be separated by commas.
 fn header(names: &[String]) -> String {
     let shown = listed(names, SHOWN_NAMES);
     match names {
@@ -26,53 +26,53 @@ pub enum TableFault {
         /// The header's names.
         found: Vec<String>,
     },
-    /// The first line of a collection is no header.
+    /// The first line of a collection is not a header.
     #[error(
         "expected a column `{column}` in the header, found {}; see docs/reference/tables.md; where the first line is a document, put \
          the line id<TAB>{title} before it",
         header(found)
     )]
     NoTitlesHeader {
-        /// The name that was looked for first.
+        /// The column that was looked for first.
         column: &'static str,
         /// The name of the column of titles.
         title: String,
         /// The first line's fields.
         found: Vec<String>,
     },
-    /// There is not even a header.
+    /// The file is empty.
     #[error("expected a header line, found nothing; see docs/reference/tables.md")]
     Empty,
-    /// The header is no text.
+    /// The header is not UTF-8.
     #[error("expected a header in UTF-8, found other bytes; save the table as UTF-8 text")]
     HeaderNotUtf8,
-    /// The header has a column twice that is needed.
+    /// A column that is needed occurs twice in the header.
     #[error("expected one column `{column}` in the header, found several; rename all but one")]
     DuplicateColumn {
         /// The name.
         column: String,
     },
-    /// A row ends before the last column that is needed.
+    /// A row has too few columns.
     #[error("expected at least {expected} columns, found {found}; see docs/reference/tables.md")]
     TooFewColumns {
-        /// How many columns it takes to reach all that are needed.
+        /// The number of columns needed.
         expected: usize,
-        /// How many there are.
+        /// The number of columns found.
         found: usize,
     },
-    /// A row is no text.
-    #[error("expected UTF-8, found another byte at place {byte} of the line; save the text as UTF-8")]
+    /// A row is not UTF-8.
+    #[error("expected UTF-8, found another byte at position {byte} of the line; save the text as UTF-8")]
     NotUtf8 {
-        /// The first bad byte's place in the line, counted from 1.
+        /// The position of the first invalid byte in the line, counted from 1.
         byte: usize,
     },
-    /// A line is longer than what is read.
+    /// A line is too long to be read.
     #[error("expected a line of at most {limit} bytes, found a longer one; is this a table of text lines?")]
     LineTooLong {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
-    /// A number is none, or none that is allowed.
+    /// A field is not a number, or the number is not allowed.
     #[error("expected a finite number of 0 or more in column `{column}`, found `{found}`")]
     BadNumber {
         /// The column.
@@ -80,34 +80,34 @@ pub enum TableFault {
         /// The field, shortened.
         found: String,
     },
-    /// Weight times count is beyond an f32.
+    /// Weight times count exceeds an f32.
     #[error("expected a weight below 3.4e38 (after `weight` times `count`), found a larger one; scale the column down")]
     WeightTooLarge,
-    /// An id names two titles.
-    #[error("expected a new id, found `{id}`, which stands in line {first_line} already; ids must be unique")]
+    /// Two titles have the same id.
+    #[error("expected a new id, found `{id}`, which line {first_line} has already; ids must be unique")]
     DuplicateId {
         /// The id, shortened.
         id: String,
-        /// Where it stands first.
+        /// The line of the first title with this id.
         first_line: u64,
     },
-    /// A grade is none.
+    /// A field is not a grade.
     #[error("expected a grade, one of the integers 0 to 4, found `{found}`; see docs/reference/tables.md")]
     BadGrade {
         /// The field, shortened.
         found: String,
     },
-    /// A title was judged twice for one query, and not alike.
+    /// A title has two different grades for the same query.
     #[error("expected grade {first} as in line {first_line} for the same query and title, found {found}; keep one")]
     ConflictingGrade {
         /// The first grade.
         first: u8,
-        /// Where it stands, counted from 1.
+        /// The line of the first grade, counted from 1.
         first_line: u64,
         /// The other grade.
         found: u8,
     },
-    /// An id in the column `query_id` or `title_id` stands for two texts.
+    /// An id in the column `query_id` or `title_id` belongs to two texts.
     #[error(
         "expected the text of line {first_line} for `{id}` in column `{column}`, found `{found}`; \
          give each text an id of its own"
@@ -117,12 +117,12 @@ pub enum TableFault {
         column: &'static str,
         /// The id, shortened.
         id: String,
-        /// Where the first text stands, counted from 1.
+        /// The line of the first text, counted from 1.
         first_line: u64,
         /// The other text, shortened.
         found: String,
     },
-    /// The table has a column of ids, and a row leaves it empty.
+    /// The table has a column of ids, and it is empty in a row.
     #[error(
         "expected an id in column `{column}`, found nothing; fill it in every row, or leave the column out where it is not needed"
     )]
@@ -130,59 +130,59 @@ pub enum TableFault {
         /// `id`, `query_id` or `title_id`.
         column: &'static str,
     },
-    /// A line of a TREC file has more or fewer fields than its form.
+    /// A line of a TREC file has too few or too many fields.
     #[error("expected {expected} fields, `{form}`, found {found}; is this a TREC file?")]
     FieldCount {
-        /// How many there should be.
+        /// The expected number of fields.
         expected: usize,
-        /// Their names.
+        /// The names of the fields.
         form: &'static str,
-        /// How many there are.
+        /// The number of fields found.
         found: usize,
     },
-    /// A rank in a TREC run is none.
+    /// A field of a TREC run is not a rank.
     #[error("expected a rank, an integer of 0 or more, found `{found}`")]
     BadRank {
         /// The field, shortened.
         found: String,
     },
-    /// A score is none; there is no order among NaNs.
+    /// A field is not a score. NaN is not allowed, because NaNs have no order.
     #[error("expected a score, a number that is not NaN, found `{found}`")]
     BadScore {
         /// The field, shortened.
         found: String,
     },
-    /// A TREC file names a title twice for one query.
-    #[error("expected each title once a query, found `{title}` again for query `{query}`; keep one of the lines")]
+    /// A TREC file lists a title twice for the same query.
+    #[error("expected each title once for a query, found `{title}` again for query `{query}`; keep one of the lines")]
     RepeatedTitle {
         /// The query's id, shortened.
         query: String,
         /// The title's id, shortened.
         title: String,
     },
-    /// A line of JSON lines is no object.
+    /// A line of a JSON lines file is not an object.
     #[error("expected a JSON object, found something else ({found}); see docs/reference/tables.md")]
     NotJson {
         /// What the parser said.
         found: String,
     },
-    /// A JSON object lacks a member, or has something else there.
+    /// A member of a JSON object is missing or has the wrong type.
     #[error("expected {wanted} in the member `{member}`, found {found}; see docs/reference/tables.md")]
     BadMember {
         /// The member's name.
         member: String,
-        /// What should be there.
+        /// The expected contents.
         wanted: &'static str,
         /// The value, shortened, or `nothing`.
         found: String,
     },
-    /// A topic of a TREC file lacks its number or its query.
+    /// A topic of a TREC file has no number or no query.
     #[error("expected {missing} in the topic that begins here, found none; see docs/reference/tables.md")]
     IncompleteTopic {
-        /// What it should have, with its tags.
+        /// What is missing, with its tags.
         missing: &'static str,
     },
-    /// What is to be written into a TREC file is empty or has white space, which separates fields there.
+    /// An id for a TREC file is empty or has white space, which separates fields there.
     #[error("expected an id without white space for a TREC file, found `{id}`; rename it")]
     UnfitId {
         /// The id or tag, shortened.
@@ -194,26 +194,26 @@ pub enum TableFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogFault {
-    /// No line is a pair of texts.
+    /// No line has a query and a title.
     #[error(
         "expected pairs of a query and a title, found none ({skipped} lines were broken, {without_words} had a side \
          without words); see docs/reference/tables.md"
     )]
     NoPairs {
-        /// Lines that could not be read.
+        /// Lines that could not be parsed.
         skipped: u64,
-        /// Pairs of which a side has no word.
+        /// Pairs with a query or a title without words.
         without_words: u64,
     },
-    /// No line is a title with a word.
+    /// No line has a title with words.
     #[error("expected titles with words, found none; see docs/reference/tables.md")]
     NoTitles,
-    /// No pair weighs more than nothing.
+    /// All pairs have weight 0.
     #[error(
         "expected pairs to learn from, found {pairs} whose weights or counts are all 0; see docs/reference/tables.md"
     )]
     NoWeight {
-        /// Pairs.
+        /// The number of pairs.
         pairs: u64,
     },
 }

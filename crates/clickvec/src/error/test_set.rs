@@ -1,4 +1,4 @@
-//! What can be wrong with the files that a test set is made of, as a whole.
+//! What can be wrong with the files of a test set.
 
 use super::listed;
 
@@ -12,25 +12,25 @@ pub enum TestSetFault {
          without `{missing}`; see docs/reference/tables.md"
     )]
     NotBeir {
-        /// The file.
+        /// The missing file.
         missing: &'static str,
     },
-    /// A BEIR folder has several qrels, and none of them is the test set.
+    /// A BEIR folder has several files of judgments, and none is named `test.tsv`.
     #[error(
         "expected `test.tsv`, or one file of judgments, found {}; name one of them instead of the folder",
         listed(found, SHOWN_NAMES)
     )]
     SeveralQrels {
-        /// Their names.
+        /// The names of the files.
         found: Vec<String>,
     },
-    /// Qrels name queries by number.
-    #[error("expected the texts of the queries beside TREC qrels, found none")]
+    /// Qrels were given without the texts of their queries.
+    #[error("expected the texts of the queries, which TREC qrels do not have, found none")]
     NoTopics,
-    /// Qrels name titles by number.
-    #[error("expected the texts of the titles beside TREC qrels, found none")]
+    /// Qrels were given without the texts of their titles.
+    #[error("expected the texts of the titles, which TREC qrels do not have, found none")]
     NoTitles,
-    /// Topics beside judged titles that have their queries.
+    /// Topics were given for judged titles that include their queries.
     #[error(
         "expected a file of topics with TREC qrels only, found {found}, which has the texts of its queries; leave the topics out"
     )]
@@ -38,25 +38,25 @@ pub enum TestSetFault {
         /// What the judged titles are.
         found: &'static str,
     },
-    /// There is nothing that was judged.
+    /// There are no judgments.
     #[error("expected judged titles {place}, found none; see docs/reference/tables.md")]
     NothingJudged {
-        /// Where they should be.
+        /// Where judgments were expected.
         place: &'static str,
     },
-    /// A collection without a title.
+    /// A collection has no titles.
     #[error("expected titles below the header, found none; see docs/reference/tables.md")]
     NoTitle,
-    /// A file of topics without any.
+    /// A file of topics has no topics.
     #[error("expected topics, found none; see docs/reference/tables.md")]
     NoTopic,
-    /// Topics that would fill the memory.
+    /// The topics are too long to be kept in memory.
     #[error("expected topics of at most {limit} bytes, found more; is this a file of topics?")]
     TopicsTooLong {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
 }
 
-/// How many names a message repeats.
+/// How many names a message shows.
 const SHOWN_NAMES: usize = 10;

@@ -1,14 +1,14 @@
-//! What can be wrong with a file of vectors that another program wrote.
+//! What can be wrong with a file of vectors from another program.
 
 use std::fmt;
 use std::path::Path;
 
 use super::shown;
 
-/// Where in a file of vectors something is wrong.
+/// The place of a fault in a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPlace {
-    /// Nowhere in particular.
+    /// The file as a whole.
     File,
     /// A line of text, counted from 1.
     Line(u64),
@@ -30,31 +30,31 @@ impl fmt::Display for VectorPlace {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorFileFault {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("expected vectors, found an empty file")]
     Empty,
-    /// It is something else.
+    /// The format is unknown.
     #[error(
         "expected vectors as word2vec, fastText or NumPy (.npy) write them, or JSON lines, found `{found}`; see docs/reference/formats.md"
     )]
     UnknownForm {
-        /// How it begins, shortened.
+        /// The beginning of the file, shortened.
         found: String,
     },
-    /// A vector of no numbers, or of too many.
+    /// The vectors have no numbers, or too many.
     #[error("expected vectors of 1 to {most} numbers, found {found}; is this a file of vectors?")]
     Dimension {
         /// The largest allowed dimension.
         most: usize,
-        /// What the file says.
+        /// The dimension that the file gives.
         found: u64,
     },
-    /// A line has more or fewer numbers than the others.
+    /// A line has too few or too many numbers.
     #[error("expected a word and {expected} numbers, found {found} numbers; mend or remove the line")]
     FieldCount {
-        /// How many there should be.
+        /// The expected number of values.
         expected: usize,
-        /// How many there are.
+        /// The number of values found.
         found: usize,
     },
     /// A vector has more or fewer numbers than the others.
@@ -89,84 +89,84 @@ pub enum VectorFileFault {
         /// The word or text, shortened.
         word: String,
     },
-    /// A line is longer than so many numbers can be.
+    /// A line is too long for its number of values.
     #[error("expected a line of at most {limit} bytes, found a longer one; is this a file of vectors?")]
     LineTooLong {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
-    /// A binary file has no space where one should be.
+    /// A word in a binary file does not end with a space.
     #[error("expected a word of at most {limit} bytes and a space, found none; is the file in word2vec's binary form?")]
     WordTooLong {
-        /// The bound.
+        /// The limit.
         limit: usize,
     },
-    /// A text is none.
+    /// A text is not UTF-8.
     #[error("expected UTF-8, found other bytes; save the texts as UTF-8")]
     NotUtf8,
-    /// The file ends within a vector.
+    /// The file ends in the middle of a vector.
     #[error("expected {expected} bytes of numbers, found {found}; the file was cut short, fetch it again")]
     Cut {
-        /// How many bytes a vector has.
+        /// The bytes in a vector.
         expected: usize,
-        /// How many are left.
+        /// The bytes left.
         found: usize,
     },
-    /// The file ends before all vectors came.
+    /// The file ends before all vectors.
     #[error("expected {expected} vectors, as its header says, found {found}; the file was cut short, fetch it again")]
     TooFew {
-        /// How many its header promises.
+        /// The number that the header gives.
         expected: u64,
-        /// How many there are.
+        /// The number found.
         found: u64,
     },
-    /// The file goes on after all vectors came.
+    /// The file continues after all vectors.
     #[error("expected {expected} vectors, as its header says, found more; correct the header")]
     TooMany {
-        /// How many its header promises.
+        /// The number that the header gives.
         expected: u64,
     },
-    /// One word has two vectors.
+    /// A word occurs twice.
     #[error("expected one vector for `{word}`, found another than in {first}; remove one of them")]
     Repeated {
         /// The word or text, shortened.
         word: String,
-        /// Where the first one stands.
+        /// The place of its first vector.
         first: VectorPlace,
     },
-    /// No entry is a word that a text can have.
+    /// No entry is a word that can occur in a text.
     #[error("expected vectors of words, found none among {found} entries that a text can have")]
     NoWords {
-        /// How many entries there are.
+        /// The number of entries.
         found: u64,
     },
-    /// The header of a `.npy` file is none.
+    /// The header of a `.npy` file is not valid.
     #[error("expected the header of a .npy file, found {found}; write it with numpy.save")]
     NpyHeader {
-        /// What is there.
+        /// What was found.
         found: String,
     },
-    /// Numbers of another type.
-    #[error("expected numbers of the type <f4 or <f8, found `{found}`; convert them with .astype('<f4')")]
+    /// The numbers have an unsupported type.
+    #[error("expected numbers of type <f4 or <f8, found `{found}`; convert them with .astype('<f4')")]
     NpyType {
         /// NumPy's name of the type, shortened.
         found: String,
     },
-    /// Columns lie one after the other.
-    #[error("expected rows one after the other, found Fortran order; save numpy.ascontiguousarray of it")]
+    /// The matrix is stored column by column.
+    #[error("expected the matrix row by row (C order), found Fortran order; save numpy.ascontiguousarray of it")]
     NpyOrder,
-    /// No table.
+    /// The array is not a matrix.
     #[error("expected a shape of two sizes, texts and numbers, found `{found}`; save a matrix")]
     NpyShape {
         /// The shape, shortened.
         found: String,
     },
-    /// There are not as many texts as vectors.
-    #[error("expected {expected} texts, one a line, as there are vectors beside them, found {found}")]
+    /// The number of texts differs from the number of vectors.
+    #[error("expected {expected} texts, one a line and one for each vector, found {found}")]
     Texts {
-        /// How many vectors there are.
+        /// The number of vectors.
         expected: u64,
-        /// How many texts there are, at least.
+        /// The number of texts, at least.
         found: u64,
     },
 }

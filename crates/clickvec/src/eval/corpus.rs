@@ -1,4 +1,4 @@
-//! What rankers learn from, read from files.
+//! Reading what rankers learn from.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::tables::{Skipped, read_titles};
 /// The files of a corpus.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CorpusFiles<'a> {
-    /// The collection; without it, the collection is the distinct titles that were judged or clicked.
+    /// The collection. Without it, the collection is the distinct titles that were judged or clicked.
     pub titles: Option<&'a Path>,
     /// The click log.
     pub clicks: Option<&'a Path>,
@@ -20,14 +20,14 @@ pub struct CorpusFiles<'a> {
     pub field: &'a str,
 }
 
-/// A corpus, and what was left out on the way.
+/// A corpus, and what was left out of it.
 #[derive(Debug, Default)]
 pub struct ReadCorpus {
     /// The corpus.
     pub corpus: Corpus,
     /// The file of titles that was read, and its broken lines.
     pub titles: Option<(PathBuf, Skipped)>,
-    /// Documents of a BEIR corpus without a title, which have their text in its place.
+    /// The number of BEIR documents without a title, whose text is used instead.
     pub untitled: u64,
     /// The click log that was read, and its broken lines.
     pub clicks: Option<(PathBuf, Skipped)>,
@@ -35,12 +35,12 @@ pub struct ReadCorpus {
     pub collection: u64,
 }
 
-/// Reads the collection and the clicks; the queries of `judgments` are the corpus's test queries.
+/// Reads the collection and the clicks. The queries of `judgments` become the test queries of the corpus.
 ///
 /// # Errors
 ///
-/// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a collection
-/// without a title.
+/// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a
+/// collection without titles.
 pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
     let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
     let mut read = ReadCorpus::default();

@@ -1,4 +1,4 @@
-//! Free parameters by cross validation over queries: each fold is judged with the parameters that were best on the others.
+//! Cross validation over queries: each fold is judged with the parameters that are best on the other folds.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -8,16 +8,16 @@ use crate::text::words;
 /// The fold of each query of a test set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folds {
-    /// The fold by query.
+    /// The fold of each query.
     of: Vec<usize>,
     count: usize,
-    /// Different queries.
+    /// The number of different queries.
     texts: usize,
 }
 
 impl Folds {
-    /// `count` folds of nearly equal size; queries of the same words are in the same one. They follow from words and
-    /// `seed` alone, not from the order of the file.
+    /// `count` folds of nearly equal size. Queries with the same words are in the same fold. The folds depend on the
+    /// words and `seed` only, not on the order of the file.
     ///
     /// # Panics
     /// If `count` is 0.
@@ -30,7 +30,7 @@ impl Folds {
         let mut order: Vec<(u64, &str)> =
             texts.iter().map(|text| (xxh3_64_with_seed(text.as_bytes(), seed), *text)).collect();
         order.sort_unstable();
-        // The place among the texts in the order of their hashes: folds come out equally large.
+        // Deal the queries out in the order of their hashes, so that folds have equal sizes.
         let mut fold_of_text: Vec<(&str, usize)> =
             order.iter().enumerate().map(|(place, &(_, text))| (text, place % count)).collect();
         fold_of_text.sort_unstable();
@@ -46,7 +46,7 @@ impl Folds {
         self.count
     }
 
-    /// The number of queries with different words; with fewer than folds, some folds are empty.
+    /// The number of queries with different words. If there are fewer than folds, some folds are empty.
     pub fn texts(&self) -> usize {
         self.texts
     }
@@ -56,14 +56,14 @@ impl Folds {
         &self.of
     }
 
-    /// Whether query `query` is one by which parameters for `fold` are chosen: any of another fold, or all if there is only
-    /// one.
+    /// Whether `query` helps to choose the parameters for `fold`: any query of another fold, or every query if there
+    /// is only one fold.
     pub(crate) fn chooses(&self, query: usize, fold: usize) -> bool {
         self.count == 1 || self.of[query] != fold
     }
 }
 
-/// The number that parameters are chosen by: the mean of NDCG@1, @3 and @10.
+/// The value by which parameters are chosen: the mean of NDCG@1, @3 and @10.
 pub(super) fn objective(metrics: &Metrics) -> f64 {
     Metric::NDCG.iter().map(|&metric| metrics.get(metric)).sum::<f64>() / Metric::NDCG.len() as f64
 }
@@ -71,17 +71,17 @@ pub(super) fn objective(metrics: &Metrics) -> f64 {
 /// The result of a system with free parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossValidated {
-    /// The candidate that is used on each fold.
+    /// The candidate for each fold.
     pub chosen: Vec<usize>,
-    /// Each query judged with the candidate of its fold.
+    /// The evaluation of each query with the candidate of its fold.
     pub evaluation: Evaluation,
 }
 
-/// Judges each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the queries that choose for it; the first
-/// among equals. `candidates` are evaluations of one system with different parameters, on the same queries.
+/// Judges each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the other folds; of equals, the
+/// first. `candidates` are evaluations of one system with different parameters on the same queries.
 ///
 /// # Panics
-/// If there is no candidate, or one is of other queries than `folds`.
+/// If there is no candidate, or the queries of one differ from those of `folds`.
 pub fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Folds) -> CrossValidated {
     assert!(!candidates.is_empty(), "{name}: nothing to choose from");
     let best = |fold: usize| {
@@ -98,7 +98,7 @@ pub fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Folds) -> C
     CrossValidated { chosen, evaluation }
 }
 
-/// The mean [`objective`] over the queries that choose for `fold`.
+/// The mean [`objective`] over the queries that help to choose for `fold`.
 fn mean_objective(candidate: &Evaluation, folds: &Folds, fold: usize) -> f64 {
     assert_eq!(candidate.queries.len(), folds.of.len(), "{}: other queries", candidate.name);
     let chosen = candidate.queries.iter().enumerate().filter(|&(query, _)| folds.chooses(query, fold));
@@ -129,7 +129,7 @@ mod tests {
         Judgments::from_rows(Path::new("j.tsv"), rows).unwrap()
     }
 
-    /// A system that is right on the queries that `right` says.
+    /// A system that is right on the queries for which `right` is true.
     fn evaluation(judgments: &Judgments, right: impl Fn(usize) -> bool) -> Evaluation {
         let score = |query: usize| if right(query) { vec![1.0, 0.0] } else { vec![0.0, 1.0] };
         let scores: Vec<Vec<f64>> = (0..judgments.queries.len()).map(score).collect();
@@ -159,14 +159,14 @@ mod tests {
         let fold = |query: usize| folds.of_queries()[query];
         let candidates =
             [evaluation(&judgments, |query| fold(query) == 0), evaluation(&judgments, |query| fold(query) == 1)];
-        // Best on fold 0 is the first, which is therefore used on fold 1, where it is always wrong.
+        // The first candidate is best on fold 0, so it is used on fold 1, where it is always wrong.
         let result = cross_validate("s", &candidates, &folds);
         assert_eq!(result.chosen, [1, 0]);
         assert_eq!(result.evaluation.mean.get(Metric::Ndcg1), 0.0);
-        // With one fold there is nothing to hold back.
+        // With one fold nothing is held back.
         let all = cross_validate("s", &candidates, &Folds::new(&judgments, 1, 1));
         assert_eq!((all.chosen.len(), all.evaluation.mean.get(Metric::Ndcg1)), (1, 0.5));
-        // The first among equals.
+        // Of equals, the first.
         let same = [candidates[0].clone(), candidates[0].clone()];
         assert_eq!(cross_validate("s", &same, &folds).chosen, [0, 0]);
     }

@@ -1,4 +1,4 @@
-//! Fusions of systems whose scores are known: their scores, and the weights that are best on judged queries.
+//! Fusions of systems with known scores, and the weights that are best on judged queries.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) ->
     (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
 }
 
-/// The weights of the systems whose scores these are that are best on `judgments`, by the mean of NDCG@1, @3 and @10.
+/// The weights of the systems with these `scores` that have the best mean of NDCG@1, @3 and @10 on `judgments`.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Queries with judged titles: the test set.
+//! The test set: queries with judged titles.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,30 +9,30 @@ use crate::tables::JudgedRow;
 /// The best grade there is: perfect.
 pub const MAX_GRADE: u8 = 4;
 
-/// A test set: queries, each with its judged titles, in the order of first appearance.
+/// A test set: queries with their judged titles, in the order of first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgments {
     /// The queries.
     pub queries: Vec<JudgedQuery>,
-    /// The number of rows that repeated a query, title and grade that was there already, and were left out.
+    /// The number of rows that were left out because they repeat a query, title and grade.
     pub duplicates: u64,
 }
 
 /// A query and the titles that were judged for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedQuery {
-    /// Its id; if the rows have none, `q` and a number in the order of appearance.
+    /// The query's id; if the rows have none, `q` and a number in the order of appearance.
     pub id: String,
     /// The query.
     pub text: String,
-    /// The titles, each once.
+    /// The judged titles, all different.
     pub titles: Vec<JudgedTitle>,
 }
 
-/// A title and how well it answers the query.
+/// A title with a grade that says how well it answers the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedTitle {
-    /// Its id; if the rows have none, `t` and a number, the same for the same text.
+    /// The title's id; if the rows have none, `t` and a number, equal for equal texts.
     pub id: String,
     /// The title.
     pub text: String,
@@ -40,21 +40,21 @@ pub struct JudgedTitle {
     pub grade: u8,
 }
 
-/// Makes [`Judgments`] row by row.
+/// A builder of [`Judgments`], which takes row by row.
 #[derive(Debug)]
 pub(super) struct JudgmentsBuilder {
     path: PathBuf,
     judgments: Judgments,
-    /// Position and first line of a query by its id or, without one, its text.
+    /// The position and the first line of each query, by its id or, without one, its text.
     queries: HashMap<String, (usize, u64)>,
     /// A number for each distinct title id or, without one, title text.
     titles: HashMap<String, usize>,
-    /// Place within the query and first line by (query, title).
+    /// The place in the query and the first line, by (query, title).
     judged: HashMap<(usize, usize), (usize, u64)>,
 }
 
 impl JudgmentsBuilder {
-    /// A builder of judgments that come from `path`, which only messages name.
+    /// A builder of judgments from `path`, which is for messages.
     pub(super) fn new(path: &Path) -> JudgmentsBuilder {
         JudgmentsBuilder {
             path: path.to_owned(),
@@ -65,9 +65,9 @@ impl JudgmentsBuilder {
         }
     }
 
-    /// Adds a row. Either all rows have a query id or none, and likewise for title ids.
+    /// Adds a row. Either all rows have a query id or none does, and likewise for title ids.
     ///
-    /// A query and title that are there already with the same grade are counted and left out.
+    /// A query and title that occurred before with the same grade are counted and left out.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Judgments {
         hash.digest()
     }
 
-    /// The judgments that `rows` of the file `path` make.
+    /// The judgments in `rows` of the file `path`.
     #[cfg(test)]
     pub(crate) fn from_rows<'a>(path: &Path, rows: impl IntoIterator<Item = JudgedRow<'a>>) -> Result<Judgments> {
         let mut builder = JudgmentsBuilder::new(path);
@@ -169,7 +169,7 @@ fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found
     Err(TableFault::ConflictingText { column, id, first_line, found })
 }
 
-/// A grade as tables write it.
+/// Parses a grade.
 pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
     match field.trim().as_bytes() {
         [digit @ b'0'..=b'9'] if digit - b'0' <= MAX_GRADE => Ok(digit - b'0'),

@@ -1,13 +1,13 @@
-//! The metrics of a ranking: NDCG, reciprocal rank, average precision, precision and recall.
+//! Metrics of a ranking: NDCG, reciprocal rank, average precision, precision and recall.
 //!
-//! A [`Ranking`] is a sequence of groups of tied titles. Every metric is its mean over all orders
-//! within the groups, in closed form (McSherry and Najork, "Computing information retrieval
-//! performance measures efficiently in the presence of tied scores", ECIR 2008); where ties are
-//! broken by id, each group has one title and the mean is the metric as usual.
+//! A [`Ranking`] is a sequence of groups of tied titles. Every metric is the mean over all orders within the groups,
+//! in closed form (McSherry and Najork, "Computing information retrieval performance measures efficiently in the
+//! presence of tied scores", ECIR 2008). If ties are broken by id, each group has one title and the metric is the
+//! usual one.
 
 use std::cmp::Ordering;
 
-/// The worth of a grade g in NDCG.
+/// The gain of a grade g in NDCG.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Gain {
     /// 2^g − 1, as in the papers.
@@ -26,7 +26,7 @@ impl Gain {
     }
 }
 
-/// The treatment of titles with equal scores.
+/// How to treat titles with equal scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ties {
     /// The mean over all their orders.
@@ -41,16 +41,16 @@ pub enum Ties {
 pub struct Scored<'a> {
     /// The id, by which [`Ties::Trec`] orders.
     pub id: &'a str,
-    /// The score: larger is better; NaN is worse than every number and tied with NaN and −∞.
+    /// The score: larger is better. NaN is worse than every number, and tied with NaN and −∞.
     pub score: f64,
     /// Its grade, 0 if it was not judged.
     pub grade: u8,
 }
 
-/// A system's answer to one query, in order, with everything that was judged for the query.
+/// A system's answer to a query, in order, with all grades that were judged for the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranking {
-    /// Grades in the order of the ranking, within a group in any order.
+    /// The grades in the order of the ranking; within a group in any order.
     grades: Vec<u8>,
     /// The end of each group of tied titles in `grades`.
     group_ends: Vec<usize>,
@@ -66,8 +66,8 @@ struct Group<'a> {
 }
 
 impl Ranking {
-    /// Orders `titles` by score, best first; `judged` are the grades of all titles that were judged
-    /// for the query, retrieved or not.
+    /// The ranking of `titles` by score, best first. `judged` has the grades of all titles judged for the query,
+    /// retrieved or not.
     pub fn new(mut titles: Vec<Scored<'_>>, mut judged: Vec<u8>, ties: Ties) -> Ranking {
         let by_score = |a: &Scored<'_>, b: &Scored<'_>| order_key(b.score).total_cmp(&order_key(a.score));
         match ties {
@@ -99,14 +99,13 @@ impl Ranking {
         })
     }
 
-    /// Whether no judged title has a grade above 0; [`Ranking::ndcg`] is 0 then.
+    /// Whether no judged title has a grade above 0. Then [`Ranking::ndcg`] is 0.
     pub fn nothing_relevant(&self) -> bool {
         self.judged.first().is_none_or(|&grade| grade == 0)
     }
 
-    /// Normalised discounted cumulative gain of the first `k` titles, from 0 to 1: the discount is
-    /// log₂(rank + 1), the ideal ranking is that of the judged titles, and a query with no relevant
-    /// title scores 0.
+    /// Normalised discounted cumulative gain of the first `k` titles, from 0 to 1. The discount is log₂(rank + 1), and
+    /// the ideal ranking is that of the judged titles. A query with no relevant title scores 0.
     pub fn ndcg(&self, k: usize, gain: Gain) -> f64 {
         let ideal = ideal_dcg(&self.judged, k, gain);
         if ideal == 0.0 {
@@ -117,7 +116,7 @@ impl Ranking {
             let mean_gain = group.grades.iter().map(|&grade| gain.of(grade)).sum::<f64>() / group.grades.len() as f64;
             sum += mean_gain * group.places(k).map(discount).sum::<f64>();
         }
-        // Another order of summing can round to slightly above the ideal.
+        // Summing in another order can round to slightly above the ideal.
         (sum / ideal).min(1.0)
     }
 
@@ -130,8 +129,8 @@ impl Ranking {
     pub fn reciprocal_rank_of(&self, k: usize, relevant_from: u8) -> f64 {
         let Some(group) = self.groups().find(|group| group.relevant(relevant_from) > 0) else { return 0.0 };
         let (n, relevant) = (group.grades.len(), group.relevant(relevant_from));
-        // The first of r relevant titles among n is at place j with probability
-        // C(n−1−j, r−1) / C(n, r); from one place to the next that changes by the factor below.
+        // The first of r relevant titles among n is at place j with probability C(n−1−j, r−1) / C(n, r). From one
+        // place to the next it changes by the factor below.
         let mut probability = relevant as f64 / n as f64;
         let mut mean = 0.0;
         for place in (0..=n - relevant).take_while(|place| group.start + place < k) {
@@ -142,8 +141,8 @@ impl Ranking {
         mean
     }
 
-    /// The mean, over all judged titles with a grade of `relevant_from` or more, of the precision at
-    /// the title's rank; 0 for a title that was not retrieved, and where there is no such title.
+    /// The mean precision at the ranks of all judged titles with a grade of `relevant_from` or more. A title that was
+    /// not retrieved counts as 0. The result is 0 if there is no such title.
     pub fn average_precision(&self, relevant_from: u8) -> f64 {
         let total = self.judged_relevant(relevant_from);
         if total == 0 {
@@ -153,8 +152,8 @@ impl Ranking {
         for group in self.groups() {
             let (n, relevant) = (group.grades.len() as f64, group.relevant(relevant_from));
             if relevant > 0 {
-                // A place holds a relevant title with probability r/n; if it does, each earlier
-                // place of the group does with (r−1)/(n−1).
+                // A place has a relevant title with probability r/n. If it does, each earlier place of the group has
+                // one with probability (r−1)/(n−1).
                 let earlier = if n > 1.0 { (relevant - 1) as f64 / (n - 1.0) } else { 0.0 };
                 let precisions = (0..group.grades.len())
                     .map(|place| (before as f64 + 1.0 + place as f64 * earlier) / (group.start + place + 1) as f64);
@@ -194,8 +193,8 @@ impl Ranking {
         if k == 0 { 0.0 } else { self.relevant_among(k, relevant_from) / k as f64 }
     }
 
-    /// The part of the judged titles with a grade of `relevant_from` or more that is among the first
-    /// `k`; 0 where there is no such title.
+    /// The share of the judged titles of grade `relevant_from` or more that are among the first `k`; 0 if there is no
+    /// such title.
     pub fn recall(&self, k: usize, relevant_from: u8) -> f64 {
         match self.judged_relevant(relevant_from) {
             0 => 0.0,
@@ -223,7 +222,7 @@ fn ideal_dcg(best_first: &[u8], k: usize, gain: Gain) -> f64 {
 }
 
 impl Group<'_> {
-    /// The group's places, counted from 0, that are among the first `k` of the ranking.
+    /// The places of the group, counted from 0, that are among the first `k` of the ranking.
     fn places(&self, k: usize) -> std::ops::Range<usize> {
         self.start..(self.start + self.grades.len()).min(k).max(self.start)
     }
@@ -276,7 +275,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
 
-        /// Every order of the ids breaks the ties in another way; their mean is the expected value.
+        /// Every order of the ids breaks the ties in another way. Their mean is the expected value.
         #[test]
         fn expected_values_are_means_over_all_orders(
             titles in prop::collection::vec((0u8..3, 0u8..5), 0..=6),
@@ -333,7 +332,7 @@ mod tests {
 
     #[test]
     fn large_groups_of_ties_stay_exact() {
-        // One relevant title among n tied ones: the mean reciprocal rank is H(n)/n.
+        // One relevant title among n tied ones has a mean reciprocal rank of H(n)/n.
         let n = 100_000;
         let titles: Vec<_> = (0..n).map(|i| ("x", 1.0, u8::from(i == 7))).collect();
         let harmonic: f64 = (1..=n).map(|rank| 1.0 / f64::from(rank)).sum();

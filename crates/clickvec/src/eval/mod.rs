@@ -1,4 +1,4 @@
-//! Judging: a ranker's answers compared with people's grades, and whether two rankers differ.
+//! Evaluation: judging a ranker by people's grades, and testing whether two rankers differ.
 
 mod corpus;
 mod folds;
@@ -33,14 +33,14 @@ pub use test_set::{Form, Ids, TestSet, TestSetFiles, read_test_set};
 
 use crate::ranker::Ranker;
 
-/// The settings by which a ranking is judged.
+/// How a ranking is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvaluateOptions {
-    /// The worth of a grade in NDCG.
+    /// The gain of a grade in NDCG.
     pub gain: Gain,
-    /// The treatment of titles with equal scores.
+    /// How to treat titles with equal scores.
     pub ties: Ties,
-    /// The lowest grade that is relevant to all metrics but NDCG.
+    /// The lowest relevant grade, for all metrics except NDCG.
     pub relevant_from: u8,
 }
 
@@ -55,22 +55,22 @@ impl Default for EvaluateOptions {
 pub enum Metric {
     /// NDCG of the first title.
     Ndcg1,
-    /// NDCG of the first 3.
+    /// NDCG of the first 3 titles.
     Ndcg3,
-    /// NDCG of the first 10.
+    /// NDCG of the first 10 titles.
     Ndcg10,
     /// 1 / rank of the first relevant title; its mean is MRR.
     ReciprocalRank,
     /// Average precision; its mean is MAP.
     AveragePrecision,
-    /// Precision of the first 10.
+    /// Precision of the first 10 titles.
     Precision10,
-    /// Recall of the first 10.
+    /// Recall of the first 10 titles.
     Recall10,
 }
 
 impl Metric {
-    /// All metrics, in the order of reports.
+    /// All metrics in the order of reports.
     pub const ALL: [Metric; 7] = [
         Metric::Ndcg1,
         Metric::Ndcg3,
@@ -81,10 +81,10 @@ impl Metric {
         Metric::Recall10,
     ];
 
-    /// The metrics that systems are compared by.
+    /// The metrics by which systems are compared.
     pub const NDCG: [Metric; 3] = [Metric::Ndcg1, Metric::Ndcg3, Metric::Ndcg10];
 
-    /// Its name in reports.
+    /// The metric's name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Ndcg1 => "ndcg@1",
@@ -117,12 +117,12 @@ impl Metrics {
         }))
     }
 
-    /// The value of one metric.
+    /// The value of a metric.
     pub fn get(&self, metric: Metric) -> f64 {
         self.0[metric as usize]
     }
 
-    /// Every value changed in the same way.
+    /// The metrics with every value changed by `change`.
     #[cfg(test)]
     pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Metrics {
         Metrics(self.0.map(change))
@@ -146,7 +146,7 @@ impl Metrics {
 pub struct QueryMetrics {
     /// The query's id.
     pub id: String,
-    /// Its values.
+    /// The values of the metrics.
     pub metrics: Metrics,
 }
 
@@ -157,14 +157,14 @@ pub struct Evaluation {
     pub name: String,
     /// Each query, in the order of the test set.
     pub queries: Vec<QueryMetrics>,
-    /// The mean over all queries, those without a relevant title included, which score 0.
+    /// The mean over all queries, including those without a relevant title, which score 0.
     pub mean: Metrics,
-    /// The number of queries that have no title with a grade above 0.
+    /// The number of queries without a title of a grade above 0.
     pub queries_without_relevant: usize,
 }
 
 impl Evaluation {
-    /// One metric, query by query.
+    /// The values of a metric, query by query.
     pub fn values(&self, metric: Metric) -> Vec<f64> {
         self.queries.iter().map(|query| query.metrics.get(metric)).collect()
     }
@@ -173,8 +173,8 @@ impl Evaluation {
 /// The scores of each query's judged titles, in the order of the test set.
 pub type Scores = Vec<Vec<f64>>;
 
-/// Scores each query's judged titles with `ranker`, on rayon's current threads; the result is the same for any number of
-/// them.
+/// Scores each query's judged titles with `ranker`, on rayon's current threads. The number of threads does not change
+/// the result.
 ///
 /// # Panics
 ///
@@ -189,7 +189,7 @@ pub fn score(ranker: &dyn Ranker, judgments: &Judgments) -> Scores {
     judgments.queries.par_iter().map(of_query).collect()
 }
 
-/// Judges the rankings that `scores` make of each query's judged titles.
+/// Judges the rankings of each query's judged titles by `scores`.
 ///
 /// # Panics
 ///
@@ -216,7 +216,7 @@ pub fn judge(name: &str, scores: &[Vec<f64>], judgments: &Judgments, options: &E
     Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant }
 }
 
-/// [`score`], then [`judge`].
+/// Scores and judges: [`score`], then [`judge`].
 ///
 /// # Panics
 ///

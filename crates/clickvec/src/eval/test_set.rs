@@ -1,4 +1,4 @@
-//! A test set in the forms that there are: a table of judged titles; TREC qrels with topics and titles; a BEIR folder.
+//! Test sets in any form: a table of judged titles; TREC qrels with topics and titles; a BEIR folder.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
@@ -15,21 +15,21 @@ use crate::tables::{
 
 /// The queries of a BEIR folder.
 const QUERIES: &str = "queries.jsonl";
-/// Its judgments, a file for each split.
+/// The judgments of a BEIR folder, with a file for each split.
 const QRELS: &str = "qrels";
-/// The split that systems are compared by.
+/// The split by which systems are compared.
 const TEST: &str = "test.tsv";
-/// The columns of those files.
+/// The columns of BEIR judgments.
 const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
 
-/// The files that a test set is made of.
+/// The files of a test set.
 #[derive(Debug, Clone, Copy)]
 pub struct TestSetFiles<'a> {
     /// A table of judged titles, TREC qrels, a BEIR folder, or a file of judgments in one.
     pub judged: &'a Path,
-    /// The queries' texts, for TREC qrels.
+    /// The texts of the queries, for TREC qrels.
     pub topics: Option<&'a Path>,
-    /// The titles' texts, for TREC qrels; other forms have their own.
+    /// The texts of the titles, for TREC qrels; other forms include them.
     pub titles: Option<&'a Path>,
     /// The column or member with the texts of titles.
     pub field: &'a str,
@@ -40,19 +40,19 @@ pub struct TestSetFiles<'a> {
 pub struct TestSet {
     /// The test set.
     pub judgments: Judgments,
-    /// The form that it had.
+    /// The form of its files.
     pub form: Form,
     /// Whether titles have ids of their own; otherwise they are numbered, and known by their texts.
     pub title_ids: bool,
     /// Judged queries whose text is not there: left out.
     pub queries_without_text: Ids,
-    /// Judged titles whose text is not there: left out.
+    /// Judged titles that were left out because they have no text.
     pub titles_without_text: Ids,
-    /// Queries that are left without a title: left out.
+    /// Queries that were left out because they have no title left.
     pub queries_without_titles: Ids,
-    /// Queries that nothing was judged for.
+    /// Queries without judgments.
     pub queries_without_judgments: Ids,
-    /// Titles that a BEIR corpus has none of, and that are judged by their text.
+    /// The number of titles without a title text in a BEIR corpus, which are judged by their body text.
     pub untitled: u64,
 }
 
@@ -65,9 +65,9 @@ pub enum Form {
     Trec,
     /// A BEIR folder.
     Beir {
-        /// Its judgments.
+        /// The judgments.
         qrels: PathBuf,
-        /// Its titles: the collection that the judged ones are of.
+        /// The collection that the judged titles belong to.
         corpus: PathBuf,
     },
 }
@@ -90,7 +90,7 @@ impl Ids {
     }
 }
 
-/// The files that [`read_test_set`] reads for these, as far as names tell.
+/// The files that [`read_test_set`] will read, as far as names tell.
 pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
     let folder = match files.judged.is_dir() {
         true => Some(files.judged.to_owned()),
@@ -105,21 +105,22 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
     std::iter::once(judged).chain(of_folder.flatten()).chain(beside).collect()
 }
 
-/// Reads a test set. The form is told from a folder, or from the first line of the file `judged`:
+/// Reads a test set. A folder, or the first line of the file `judged`, tells the form:
 ///
-/// - a header with `query`: a table with columns `query`, `field` and `grade`, optionally `query_id` and `title_id`;
-/// - four fields, of which the last is a whole number, or, if there are topics, anything else: TREC qrels, whose queries are
-///   [topics](read_topics), and whose titles are in any form that [`crate::tables::read_titles`] takes;
-/// - a header with `query-id` and `corpus-id`: judgments in a BEIR folder, the folder above that of the file. Of the
-///   folder itself, `qrels/test.tsv`, or the one file there is in `qrels`.
+/// - a header with `query`: a table with the columns `query`, `field` and `grade`, and optionally `query_id` and
+///   `title_id`;
+/// - four fields whose last is a whole number (or anything, if topics are given): TREC qrels, with the queries from
+///   [topics](read_topics) and the titles in any form that [`crate::tables::read_titles`] reads;
+/// - a header with `query-id` and `corpus-id`: judgments of the BEIR folder above the file's folder. Given the BEIR folder
+///   itself, this reads `qrels/test.tsv`, or the only file in `qrels`.
 ///
-/// Negative grades of the last two are read as 0. Of a collection only the judged titles are held.
+/// Negative grades of the last two forms are read as 0. Only the judged titles of a collection are kept in memory.
 ///
 /// # Errors
 ///
-/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] at the first broken
-/// line or topic of any of the files, and for an id that names two queries or judged titles; [`Error::TestSet`] for
-/// files that are missing, or that are none of the form's.
+/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] at the first
+/// broken line or topic of any file, and for an id of two queries or judged titles; [`Error::TestSet`] for files that
+/// are missing or have another form.
 pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
     if files.judged.is_dir() {
         let qrels = qrels_of_folder(files.judged)?;
@@ -161,7 +162,7 @@ fn not_beir(path: &Path, missing: &'static str) -> Error {
     Error::TestSet { path: path.to_owned(), fault: TestSetFault::NotBeir { missing } }
 }
 
-/// The folder above that of a file.
+/// The folder above the one that a file is in.
 fn folder_of_qrels(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?;
     Some(match (folder.file_name(), folder.parent()) {
@@ -171,7 +172,7 @@ fn folder_of_qrels(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// `qrels/test.tsv` of a BEIR folder, or the one file there is.
+/// `qrels/test.tsv` of a BEIR folder, or the only file in `qrels`.
 fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
     let qrels = folder.join(QRELS);
     if !qrels.is_dir() {
@@ -197,7 +198,7 @@ fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Topics that nobody would read are a mistake.
+/// Refuses topics that would not be read, since naming them must be a mistake.
 fn refuse_topics(files: &TestSetFiles<'_>, found: &'static str) -> Result<()> {
     match files.topics {
         None => Ok(()),
@@ -256,7 +257,7 @@ fn beir_qrels(mut table: TableReader) -> Result<Vec<Qrel>> {
     Ok(qrels)
 }
 
-/// A judged title's text, and where it is.
+/// The text of a judged title, and its position.
 #[derive(Default)]
 struct Text {
     text: Option<String>,
@@ -270,7 +271,7 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field
     set.untitled = read_texts(titles, field, &mut texts)?;
 
     let mut queries: HashMap<&str, &Topic> = topics.iter().map(|topic| (topic.id.as_str(), topic)).collect();
-    // Places of queries in the order of first appearance; none for one without a text.
+    // The places of queries in the order of first appearance; `None` for a query without text.
     let mut places: HashMap<&str, Option<usize>> = HashMap::new();
     let mut told: HashSet<&str> = HashSet::new();
     for Qrel { query_id, title_id, grade } in &qrels {
@@ -310,14 +311,14 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field
     Ok(set)
 }
 
-/// Fills in the texts of these ids; returns how many of them have no title of their own.
+/// Fills in the texts of these ids. Returns the number of those that have no title text.
 fn read_texts(path: &Path, field: &str, texts: &mut HashMap<&str, Text>) -> Result<u64> {
     let (path, reader) = open_titles(path)?;
     let mut untitled = 0;
     each_title(&path, reader, field, |found| {
         let FoundTitle { line, document, untitled: is_untitled } = found;
         let fault = |fault| Error::Table { path: path.clone(), line: Some(line), fault };
-        // A line that could be any title's: a test set that lost one in silence would give other results.
+        // This line could belong to any title, and a test set that silently lost one would give other results.
         let (id, text) = document.map_err(fault)?;
         if let Some(wanted) = texts.get_mut(id) {
             if wanted.text.is_some() {

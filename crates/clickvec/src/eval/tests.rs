@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Scores a title by the number that its text is, or by its negative.
+/// Scores a title by the number in its text, or by its negative.
 struct Numbers {
     name: &'static str,
     sign: f64,

@@ -8,7 +8,7 @@ use super::judgments::{MAX_GRADE, grade};
 use crate::error::{Error, Result, TableFault, shortened};
 use crate::tables::{FoundLine, Lines};
 
-/// The longest line that is read, in bytes; ids and numbers need far less.
+/// The longest line that is read, in bytes. Ids and numbers need far less.
 const MAX_LINE: usize = 1 << 20;
 
 const QREL_FORM: &str = "query 0 title grade";
@@ -21,7 +21,7 @@ pub struct Qrel {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// The grade, 0 to 4; a negative grade, which trec_eval takes as not relevant, is read as 0.
+    /// The grade, 0 to 4. A negative grade, which trec_eval treats as not relevant, is read as 0.
     pub grade: u8,
 }
 
@@ -32,19 +32,19 @@ pub struct RunLine {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// The rank in the file; trec_eval ignores it and orders by score.
+    /// The rank in the file. trec_eval ignores it and orders by score.
     pub rank: u64,
     /// The score: larger is better, never NaN.
     pub score: f64,
 }
 
-/// Reads qrels: lines of `query 0 title grade`, separated by white space; empty lines are skipped.
-/// `path` is for messages.
+/// Reads qrels: lines of `query 0 title grade`, separated by white space. Empty lines are skipped. `path` is for
+/// messages.
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] for a line that is too long, no UTF-8 or not of that form, a
-/// grade that is no integer up to 4, and a title that a query has twice.
+/// [`Error::Io`], or [`Error::Table`] for a line that is too long, not UTF-8 or not of that form, for a grade that is
+/// not an integer up to 4, and for a title that a query has twice.
 pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     let mut seen = Seen::default();
     read_lines(input, path, |_, line| {
@@ -54,13 +54,13 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     })
 }
 
-/// Reads a run: lines of `query Q0 title rank score tag`, separated by white space; empty lines are
-/// skipped, the tag is not kept. `path` is for messages.
+/// Reads a run: lines of `query Q0 title rank score tag`, separated by white space. Empty lines are skipped, and the
+/// tag is not kept. `path` is for messages.
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] for a line that is too long, no UTF-8 or not of that form, a
-/// rank that is no integer, a score that is no number, and a title that a query has twice.
+/// [`Error::Io`], or [`Error::Table`] for a line that is too long, not UTF-8 or not of that form, for a rank that is
+/// not an integer, a score that is not a number, and a title that a query has twice.
 pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     let mut seen = Seen::default();
     read_lines(input, path, |_, line| {
@@ -76,11 +76,11 @@ pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     })
 }
 
-/// Writes qrels that [`read_qrels`] reads back. `path` is for messages.
+/// Writes qrels that [`read_qrels`] can read back. `path` is for messages.
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] at the line whose id is empty or has white space.
+/// [`Error::Io`], or [`Error::Table`] at a line whose id is empty or has white space.
 pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Result<()> {
     for (line, qrel) in (1..).zip(qrels) {
         fit(&qrel.query_id, path, line)?;
@@ -91,13 +91,11 @@ pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Resul
     output.flush().map_err(|source| Error::io(path, "write", source))
 }
 
-/// Writes a run that [`read_run`] reads back to the last bit. `tag` names the system, `path` is for
-/// messages.
+/// Writes a run that [`read_run`] reads back exactly. `tag` names the system, and `path` is for messages.
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] at the line whose score is NaN, or whose id, or the tag, is
-/// empty or has white space.
+/// [`Error::Io`], or [`Error::Table`] at a line whose score is NaN, or whose id or tag is empty or has white space.
 pub fn write_run(mut output: impl Write, path: &Path, tag: &str, run: &[RunLine]) -> Result<()> {
     write_run_lines(&mut output, path, tag, 1, run)?;
     output.flush().map_err(|source| Error::io(path, "write", source))
@@ -126,7 +124,7 @@ fn table(path: &Path, line: u64, fault: TableFault) -> Error {
     Error::Table { path: path.to_owned(), line: Some(line), fault }
 }
 
-/// The lines of `input` that are not blank, each with its number through `parse`. A byte order mark is skipped.
+/// Parses each line of `input` that is not blank with `parse`, which gets its number. A byte order mark is skipped.
 pub(super) fn read_lines<T>(
     input: impl BufRead,
     path: &Path,
@@ -168,7 +166,7 @@ pub(super) fn fields_of<'a, const N: usize>(
     if found == N { Ok(fields) } else { Err(TableFault::FieldCount { expected: N, form, found }) }
 }
 
-/// A grade of qrels; a negative one says that the title is not relevant, or worse.
+/// A grade of qrels. A negative one means not relevant, or worse.
 pub(super) fn qrel_grade(field: &str) -> Result<u8, TableFault> {
     match field.parse::<i64>() {
         Ok(value) if value < 0 => Ok(0),
@@ -189,7 +187,7 @@ impl Seen {
     }
 }
 
-/// White space of any script is refused: some readers split at it.
+/// White space of any script is refused, because some readers split at it.
 fn fit(id: &str, path: &Path, line: u64) -> Result<()> {
     if id.is_empty() || id.contains(char::is_whitespace) {
         return Err(table(path, line, TableFault::UnfitId { id: shortened(id) }));
@@ -244,9 +242,10 @@ mod tests {
         assert!(qrels_fault(format!("{ok}q 0 e 1 2\n").as_bytes()).starts_with(&format!("{four} 5")));
         assert!(qrels_fault(b"q 0 d 5\n").contains("f.txt:1: expected a grade"));
         assert!(
-            qrels_fault(b"q 0 d 1\n\nq 0 d 1\n").starts_with("f.txt:3: expected each title once a query, found `d`")
+            qrels_fault(b"q 0 d 1\n\nq 0 d 1\n")
+                .starts_with("f.txt:3: expected each title once for a query, found `d`")
         );
-        assert!(qrels_fault(b"q 0 \xff 1\n").starts_with("f.txt:1: expected UTF-8, found another byte at place 5"));
+        assert!(qrels_fault(b"q 0 \xff 1\n").starts_with("f.txt:1: expected UTF-8, found another byte at position 5"));
         let run = "q Q0 d 1 0.5 t\n";
         assert!(run_fault("q Q0 d 1 0.5\n").starts_with("f.txt:1: expected 6 fields"));
         assert!(

@@ -7,12 +7,12 @@ use crate::math::score::score;
 use crate::model::Side;
 use crate::text::words;
 
-/// A text in which the word stands, and how similar it makes the word to the word in the first text.
+/// A text with the word in it, and how similar it makes the word to the word in the first text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     /// The text.
     pub text: String,
-    /// Which of its words it is.
+    /// The position of the word in it.
     pub place: usize,
     /// The cosine of the word's window features with those in the first context.
     pub cosine: f32,
@@ -27,7 +27,7 @@ pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[Stri
     let mut has_windows = true;
     explainer.read(side, &texts, |number, states| {
         has_windows &= states.of_words().contains(&State::Window.into());
-        // It may stand only among the words that were cut.
+        // The word may be among those that were cut.
         let place = words(texts[number]).iter().take(states.words()).position(|each| each == word);
         if let Some((place, window)) = place.and_then(|place| Some((place, states.at(State::Window, place)?))) {
             found.push((number, place, unit(&window)));

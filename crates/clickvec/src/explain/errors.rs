@@ -1,4 +1,4 @@
-//! A model's worst queries, grouped by what is hard about them.
+//! A model's worst queries, grouped by what makes them hard.
 
 use super::quantity::has_number_or_unit;
 use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};

@@ -1,21 +1,22 @@
-//! Keywords as the papers find them: words that change the most active cells (LSTM paper, tables I, II), or words
+//! Keywords as the papers define them: words that change the most active cells (LSTM paper, tables I, II), or words
 //! that win the most active units of the maximum (CLSM paper, table 3).
 
 use super::TextView;
 use super::text::changes;
 use crate::encoder::{Direction, State};
 
-/// What a keyword is.
+/// The definition of a keyword.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeywordOptions {
-    /// How many of the most active cells are looked at, in each direction.
+    /// The number of most active cells to consider in each direction.
     pub cells: usize,
-    /// How many of the most active units of a CLSM's maximum are looked at.
+    /// The number of most active units of a CLSM's maximum to consider.
     pub units: usize,
-    /// A cell is assigned to a word if the word changes its activation by more than this part of the cells' mean
-    /// activation after the last word. The papers do not print theirs; relative to the mean it fits any model.
+    /// A cell is assigned to a word if the word changes its activation by more than this fraction of the cells' mean
+    /// activation after the last word. The papers do not give their threshold; one relative to the mean suits any
+    /// model.
     pub threshold: f32,
-    /// A keyword has at least so many cells in each direction that counts it.
+    /// A keyword has at least this many cells in each direction that counts it.
     pub at_least: usize,
 }
 
@@ -29,15 +30,15 @@ impl Default for KeywordOptions {
 /// The keywords of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keywords {
-    /// For each word, whether it is one.
+    /// For each word, whether it is a keyword.
     pub is_keyword: Vec<bool>,
     /// Mean over the cells of how far the input gate opens to each word, over all directions; empty without gates.
     pub input_gate: Vec<f64>,
-    /// What was counted.
+    /// The counts behind the keywords.
     pub evidence: Evidence,
 }
 
-/// What keywords were found by.
+/// The counts that keywords are found by.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Evidence {
     /// Cells that each word changed, for each direction in which the encoder reads.

@@ -1,4 +1,4 @@
-//! Why a title matches a query: what each number of the vectors and each word brings to the cosine.
+//! Why a title matches a query: what each number of the vectors and each word adds to the cosine.
 
 use super::text::changes;
 use super::{Explainer, TextView};
@@ -7,36 +7,36 @@ use crate::math::score::score;
 use crate::model::Side;
 use std::collections::BTreeMap;
 
-/// A query, a title, and what their cosine is made of.
+/// A query, a title, and the parts of their cosine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     /// The query.
     pub query: TextView,
     /// The title.
     pub title: TextView,
-    /// The cosine of their vectors, with the bits that a search gives.
+    /// The cosine of their vectors, bit for bit as in a search.
     pub score: f32,
-    /// What each number of the vectors brings: the product of the two unit vectors there. They sum to the cosine.
+    /// What each number of the vectors adds: the product of the two unit vectors there. They sum to the cosine.
     pub units: Vec<f64>,
-    /// What each word of the query brings.
+    /// What each word of the query adds.
     pub query_words: WordShares,
-    /// What each word of the title brings.
+    /// What each word of the title adds.
     pub title_words: WordShares,
-    /// The units that bring most, most first, with the words that moved them; of a CLSM also [`Match::maximum`].
+    /// The units that add most, largest first, with the words that moved them; for a CLSM see also [`Match::maximum`].
     pub shared: Vec<SharedUnit>,
     /// Units of a CLSM's maximum that both texts activate, largest product first; empty for other encoders.
     pub maximum: Vec<SharedUnit>,
 }
 
-/// What each word of a text brings to the cosine, by two definitions.
+/// What each word of a text adds to the cosine, by two definitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordShares {
-    /// How much the cosine falls if the word is left out. These do not sum to the cosine: words say the same twice,
-    /// or mean something only together.
+    /// How much the cosine falls without the word. These do not sum to the cosine, because words may say the same or
+    /// mean something only together.
     pub without: Vec<f64>,
-    /// How far the vector moves towards the other text's vector while the word is read. These sum to the cosine, and
-    /// depend on the order of the words. An encoder that remembers is asked for its state after each word, each
-    /// direction of a bidirectional one by itself; any other for the vectors of the text's first words.
+    /// How far the vector moves towards the other text's vector while the word is read. These sum to the cosine and
+    /// depend on the order of the words. They come from the states after each word if the encoder is recurrent (each
+    /// direction of a bidirectional one separately), and otherwise from the vectors of the text's first words.
     pub along: Vec<f64>,
 }
 
@@ -45,13 +45,13 @@ pub struct WordShares {
 pub struct SharedUnit {
     /// The unit.
     pub unit: usize,
-    /// The product of both sides there.
+    /// The product of the two sides' values.
     pub product: f64,
     /// The query's value.
     pub query: f32,
     /// The title's value.
     pub title: f32,
-    /// The word of the query that moved the unit most towards its value, or won it; `None` where no word is known.
+    /// The word of the query that moved the unit most towards its value, or won it; `None` if no word is known.
     pub query_word: Option<usize>,
     /// The word of the title.
     pub title_word: Option<usize>,
@@ -64,13 +64,13 @@ pub struct WordPair {
     pub query_word: usize,
     /// The word of the title.
     pub title_word: usize,
-    /// What the units that both moved most bring together.
+    /// What the units that both moved most add together.
     pub share: f64,
 }
 
 impl Match {
-    /// The pairs of words through which the texts match, largest share first: each number of the vectors belongs to
-    /// the two words that moved it most. They sum to the cosine; none where words have no states of their own.
+    /// The pairs of words through which the texts match, largest share first. Each number of the vectors is assigned
+    /// to the two words that moved it most. The shares sum to the cosine; there are no pairs if words have no states.
     pub fn word_pairs(&self) -> Vec<WordPair> {
         let mut shares = BTreeMap::<(usize, usize), f64>::new();
         for unit in &self.shared {
@@ -86,7 +86,7 @@ impl Match {
 }
 
 impl Explainer<'_> {
-    /// Why `title` has the score that it has for `query`.
+    /// Why `title` has its score for `query`.
     pub fn explain(&self, query: &str, title: &str) -> Match {
         let (query, title) = (self.text(Side::Query, query), self.text(Side::Title, title));
         let score = score(&query.vector, &title.vector);
@@ -112,14 +112,14 @@ impl Explainer<'_> {
         Match { query, title, score, units, query_words, title_words, shared, maximum }
     }
 
-    /// Leave one word out.
+    /// [`WordShares::without`] of each word.
     fn without(&self, text: &TextView, other: &TextView) -> Vec<f64> {
         let texts: Vec<String> = (0..text.words.len()).map(|word| text.without(word)).collect();
         let whole = dot(&text.vector, &other.vector);
         self.unit_vectors(text.side, &texts).iter().map(|vector| whole - dot(vector, &other.vector)).collect()
     }
 
-    /// Along the sequence.
+    /// [`WordShares::along`] of each word.
     fn along(&self, text: &TextView, other: &TextView) -> Vec<f64> {
         let words = text.words.len();
         if text.length == 0.0 {
@@ -153,7 +153,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// For each number of the vector, the word that moved it most in the direction of its value; empty if words have no
-/// states of their own.
+/// states.
 fn mover_of_units(text: &TextView) -> Vec<usize> {
     let words = text.words.len();
     let mut movers = Vec::new();
@@ -175,7 +175,7 @@ fn mover_of_units(text: &TextView) -> Vec<usize> {
     movers
 }
 
-/// Units of the maximum whose product is positive on both sides' own activation (CLSM paper, fig. 4).
+/// Units of the maximum for which the product of both sides' activations is positive (CLSM paper, fig. 4).
 fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
     let maximum =
         |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());

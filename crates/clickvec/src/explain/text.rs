@@ -15,7 +15,7 @@ pub struct Word {
     pub known: bool,
 }
 
-/// A state over the words of a text, in the text's own order.
+/// A state at each word of a text, in the order of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// Which state.
@@ -42,13 +42,13 @@ pub struct TextView {
     pub side: Side,
     /// The words that the encoder read.
     pub words: Vec<Word>,
-    /// Number of words beyond those, which the model was told to leave out.
+    /// The number of words after those, left out because of the model's limit.
     pub cut: usize,
     /// The vector, of unit length; zeros if the text has no word.
     pub vector: Vec<f32>,
-    /// Length of the vector as the encoder gave it.
+    /// The length of the vector before scaling to unit length.
     pub length: f64,
-    /// States that every word has.
+    /// States at each word.
     pub panels: Vec<Panel>,
     /// States of the text as a whole.
     pub whole: Vec<(State, Vec<f32>)>,
@@ -63,13 +63,13 @@ impl TextView {
         self.panels.iter().find(|panel| panel.quantity == quantity)
     }
 
-    /// The activations y(t) of each direction in which the encoder reads; empty for encoders that remember nothing.
+    /// The activations y(t) of each direction in which the encoder reads; empty for encoders that are not recurrent.
     pub fn activations(&self) -> Vec<&Panel> {
         let directions = [Direction::Forward, Direction::Backward];
         directions.into_iter().filter_map(|direction| self.panel(State::Activation.read(direction))).collect()
     }
 
-    /// Whether the vector is what these activations are after the last word that each direction reads.
+    /// Whether the vector consists of these activations after the last word that each direction reads.
     pub(super) fn ends_in(&self, activations: &[&Panel]) -> bool {
         let last = |panel: &&Panel| match panel.quantity.direction {
             Direction::Forward => panel.at(self.words.len() - 1).to_vec(),
@@ -78,7 +78,7 @@ impl TextView {
         !self.words.is_empty() && unit(&activations.iter().flat_map(last).collect::<Vec<f32>>()) == self.vector
     }
 
-    /// The words as one text without the word number `out`.
+    /// The words as one text, leaving out word `out`.
     pub(super) fn without(&self, out: usize) -> String {
         let words = self.words.iter().enumerate().filter(|&(word, _)| word != out);
         words.map(|(_, word)| word.text.as_str()).collect::<Vec<_>>().join(" ")
@@ -90,8 +90,8 @@ impl TextView {
     }
 }
 
-/// What changed at each word: y(t) − y of the word that was read before, in the panel's direction; zeros before the
-/// first. [words, units]
+/// What changed at each word: y(t) − y of the word that was read before, in the panel's direction; for the word that
+/// is read first, y itself. [words, units]
 pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
     let before = |word: usize| match panel.quantity.direction {
         Direction::Forward => word.checked_sub(1),

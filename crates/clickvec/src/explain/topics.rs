@@ -1,4 +1,4 @@
-//! What a cell stands for: the keywords that it collects over many queries (LSTM paper, table III).
+//! What each cell is about: the keywords that it collects over many queries (LSTM paper, table III).
 
 use super::keywords::{largest, mean_activation};
 use super::text::changes;
@@ -8,14 +8,14 @@ use crate::model::Side;
 use crate::text::words;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the cells of a model collect over a set of queries.
+/// The words that a model's cells collect over a set of queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topics {
     /// Number of queries with a word.
     pub queries: usize,
-    /// The cells that collected something, most queries first.
+    /// The cells that collected a word, those with most queries first.
     pub cells: Vec<CellTopic>,
-    /// Table III: the queries, each with what its most active cells collect.
+    /// Table III: the queries, each with the words of its most active cells.
     pub table: Vec<QueryTopics>,
 }
 
@@ -24,21 +24,21 @@ pub struct Topics {
 pub struct QueryTopics {
     /// The query.
     pub query: String,
-    /// Its most active cells, most active first, each with the keywords that it collects; some collect none.
+    /// Its most active cells, most active first, each with the keywords that it collects (possibly none).
     pub cells: Vec<(usize, Vec<String>)>,
 }
 
-/// What a cell collects.
+/// The words that a cell collects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellTopic {
-    /// The cell. Those of a bidirectional LSTM's second direction follow those of the first.
+    /// The cell. Cells of the second direction of a bidirectional LSTM follow those of the first.
     pub cell: usize,
     /// Number of queries in which it collects a word.
     pub queries: usize,
-    /// Mean over the words it collects of their pointwise mutual information with the cell, in bits: 0 if it collects
-    /// words as they come, large if it collects few words and other cells do not.
+    /// The mean pointwise mutual information, in bits, of the cell and the words that it collects: 0 if it collects
+    /// words in proportion to their frequency, large if it collects a few words that other cells do not.
     pub purity: f64,
-    /// The words, those that say most about the cell first.
+    /// The words, most informative about the cell first.
     pub words: Vec<CellWord>,
 }
 
@@ -57,17 +57,18 @@ pub struct CellWord {
 const NAME_WORDS: usize = 3;
 
 impl CellTopic {
-    /// A name: the words that say most about the cell.
+    /// A name for the cell: its most informative words.
     pub fn name(&self) -> String {
         self.words.iter().take(NAME_WORDS).map(|word| word.word.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl Topics {
-    /// What the `active` most active cells of each query collect. `None` if the encoder has no state at a word.
+    /// The words that the `active` most active cells of each query collect. `None` if the encoder has no state at a
+    /// word.
     ///
-    /// A cell that remembers collects the words that change it by more than the threshold, as
-    /// [`KeywordOptions::threshold`] says, but not the word that is read first; a unit of a maximum the word that wins it.
+    /// A cell of a recurrent encoder collects the words that change it by more than [`KeywordOptions::threshold`],
+    /// except the word that is read first. A unit of a maximum collects the word that wins it.
     pub fn new(
         explainer: &Explainer<'_>,
         side: Side,

@@ -1,26 +1,26 @@
-//! Who may read a file that is replaced by another: the same people as before.
+//! Permissions of a file that replaces another: the same people may read it as before.
 
 use std::fs::{File, Metadata};
 use std::io;
 
-/// Gives a new file the mode, and as far as the system lets us the owner and the group, of the one that it replaces.
+/// Gives a new file the mode of the file that it replaces and, as far as the system allows, the owner and the group.
 #[cfg(unix)]
 pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
     let made = new.metadata()?;
     let mut mode = old.mode() & 0o777;
     if old.gid() != made.gid() && fchown(new, None, Some(old.gid())).is_err() {
-        // Another group than before must not get what that one could: it may what others may.
+        // If the group cannot be kept, the new group must not get the old group's rights. It gets those of others.
         mode = mode & !0o070 | (mode & 0o007) << 3;
     }
     if old.uid() != made.uid() {
-        // Only root can; for anybody else the file is now the writer's, as after any replacing.
+        // Only root can do this. For anybody else the file now belongs to the writer, as after any replacement.
         let _ = fchown(new, Some(old.uid()), None);
     }
     new.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
-/// There is nothing to keep that renaming would lose.
+/// Renaming loses nothing here.
 #[cfg(not(unix))]
 pub(super) fn keep(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
@@ -41,7 +41,7 @@ mod tests {
         fs::write(&old, b"").unwrap();
         for mode in [0o600, 0o640, 0o444, 0o755, 0o4755] {
             fs::set_permissions(&old, Permissions::from_mode(mode)).unwrap();
-            // As root, files of others are kept theirs.
+            // Root keeps the owner of other people's files.
             let root = std::os::unix::fs::chown(&old, Some(1), Some(1)).is_ok();
             fs::set_permissions(&old, Permissions::from_mode(mode)).unwrap();
             keep(&file, &fs::metadata(&old).unwrap()).unwrap();

@@ -15,29 +15,30 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims `path` by a locked file next to it. The lock goes with the process, however it ends; after a kill the empty
-    /// file stays. A lock that needs no file would be on the folder, where others write too, or on the output, which is
-    /// not there yet or is replaced.
+    /// Claims `path` by locking a file next to it. The lock ends with the process, however that ends; after a kill the
+    /// empty file stays. Locking the folder would be wrong, because others write to it too, and the output itself does
+    /// not exist yet or is replaced.
     ///
     /// # Errors
     ///
     /// [`Error::InUse`] if another process holds it; [`Error::Io`].
     pub fn new(path: &Path) -> Result<Claim> {
         let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{}.lock", short_name(path)));
-        // A lock that somebody else left must be known by its name.
+        // If somebody else left a lock, the message should name it.
         let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
-        // As often as the lock may change hands meanwhile, and more.
+        // More often than the lock is likely to change hands meanwhile.
         for _ in 0..1000 {
             if Found::is_special(&beside) {
                 return Err(Error::NotAFile { path: beside });
             }
             let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
             match lock.try_lock() {
-                // Who held it before may have removed its name since it was opened here: then it keeps nobody away.
+                // The previous owner may have removed the name after this process opened the file. Then the lock keeps
+                // nobody away.
                 Ok(()) if is_nameless(&lock) => {}
                 Ok(()) => return Ok(Claim { path: beside, _lock: lock }),
                 Err(fs::TryLockError::WouldBlock) => return Err(Error::InUse { path: path.to_owned() }),
-                // A file system without locks: then nobody can be told.
+                // On a file system without locks nobody can be kept away.
                 Err(fs::TryLockError::Error(_)) => return Ok(Claim { path: beside, _lock: lock }),
             }
         }

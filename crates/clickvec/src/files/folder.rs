@@ -1,4 +1,4 @@
-//! Folders: made, and replaced as a whole.
+//! Creating folders, and replacing them as a whole.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use super::temporary::{Readers, new_folder};
 use crate::error::shortened;
 use crate::{Error, Result};
 
-/// Makes a folder, and those that it lies in, if it is not there.
+/// Creates a folder and its parents, unless it exists.
 ///
 /// # Errors
 ///
@@ -20,8 +20,8 @@ pub fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|source| Error::io(path, "make this folder", source))
 }
 
-/// Whether a folder could be put at `path`: there is nothing, an empty folder, or one that is `what` and has nothing else
-/// in it. `names` says what files such a folder has; `None` if it is no such folder.
+/// Checks that a folder may be put at `path`: there is nothing, an empty folder, or one that is `what` and has no
+/// other files. `names` returns the files of such a folder; `None` if it is not one.
 ///
 /// # Errors
 ///
@@ -60,37 +60,38 @@ pub(crate) fn check_replaceable_folder(
     Ok(())
 }
 
-/// A folder that is being written, under a temporary name; removed with all that is in it unless it is published.
+/// A folder that is written under a temporary name. It is removed with its contents unless it is published.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     folder: tempfile::TempDir,
-    /// Says that it is not abandoned.
+    /// A lock that shows that the folder is in use.
     lock: Option<File>,
 }
 
 impl TemporaryFolder {
-    /// Makes an empty folder next to `target`. Who may look into the folder that it replaces is known when it does.
+    /// Creates an empty folder next to `target`. It gets the permissions of a folder that it replaces only when it
+    /// does.
     pub(crate) fn new(target: &Path) -> io::Result<TemporaryFolder> {
         let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
         let folder = new_folder(target, readers)?;
-        // Some systems cannot open a folder, some file systems have no locks: then it is not protected.
+        // Some systems cannot open a folder, and some file systems have no locks. Then it is not protected.
         let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
         Ok(TemporaryFolder { folder, lock })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Makes this folder the one at `target`; a folder that was there is removed, but who could read it and the files in
-    /// it can read these. Its files must have been synced.
+    /// Moves this folder to `target`. A folder that was there is removed, but its permissions and those of its files
+    /// are kept. The new files must have been synced.
     pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
         let TemporaryFolder { folder, lock } = self;
         if !target.is_dir() {
             sync_folder(folder.path())?;
             fs::rename(folder.path(), target)?;
-            // There is nothing left to remove.
+            // Nothing is left to remove.
             let _ = folder.keep();
             return sync_folder(&folder_of(target));
         }
@@ -98,14 +99,14 @@ impl TemporaryFolder {
         sync_folder(folder.path())?;
         exchange(folder.path(), target)?;
         sync_folder(&folder_of(target))?;
-        // Now the old folder has the temporary name. What cannot be removed of it, the next run will remove.
+        // The old folder now has the temporary name. Whatever cannot be removed, the next run removes.
         drop(lock);
         let _ = folder.close();
         Ok(())
     }
 }
 
-/// Gives a folder, and the files in it that the old one has too, the permissions that are there.
+/// Gives a folder, and those files that the old one has too, the old permissions.
 #[cfg(unix)]
 fn keep_access(new: &Path, old: &Path) -> io::Result<()> {
     for entry in fs::read_dir(new)? {
@@ -122,7 +123,7 @@ fn keep_access(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets two folders change places.
+/// Exchanges two folders.
 fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
@@ -130,12 +131,12 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
         use rustix::io::Errno;
         match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
             Ok(()) => return Ok(()),
-            // File systems that cannot.
+            // Some file systems cannot do that.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    // There is a moment without a folder at `b`, and nothing is lost in it.
+    // For a moment there is no folder at `b`, but nothing is lost.
     let mut aside = a.to_owned().into_os_string();
     aside.push(".old");
     fs::rename(b, &aside)?;
@@ -146,13 +147,13 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     fs::rename(&aside, a)
 }
 
-/// Makes the rename itself survive a power cut.
+/// Makes the rename survive a power cut.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
     }
-    // A folder may be writable without being readable, and some file systems cannot sync one: then the rename is as
-    // durable as the system lets it be.
+    // A folder may be writable but not readable, and some file systems cannot sync one. Then the rename is as durable
+    // as the system allows.
     let Ok(folder) = File::open(folder) else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! The one door for files: reading plain and compressed text, writing so that no reader ever sees half a file.
+//! Access to files: reading plain and compressed text, and writing so that no reader ever sees half a file.
 
 mod access;
 mod claim;
@@ -19,7 +19,7 @@ pub use replace::{Pending, Sealed, check_writable, publish, write_atomically, wr
 pub(crate) use replace::{check_replaceable, write_for};
 pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
 
-/// Large enough that system calls cost little compared with parsing, small enough to stay in L2.
+/// Large enough that system calls cost little compared with parsing, and small enough to stay in L2.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
         names
     }
 
-    /// A pipe with a name, to which nobody writes.
+    /// A named pipe that nobody writes to.
     #[cfg(unix)]
     pub(super) fn pipe(folder: &Path) -> PathBuf {
         let path = folder.join("pipe");

@@ -1,4 +1,4 @@
-//! Where a path leads, and what is there.
+//! Where a path leads and what is there.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -15,16 +15,17 @@ pub enum Found {
     File(Metadata),
     /// A folder.
     Folder,
-    /// A device, a pipe, a socket: to open it may wait for ever, and renaming would not reach who holds it open.
+    /// A device, a pipe or a socket. Opening it may block for ever, and a rename would not reach processes that have
+    /// it open.
     Special,
 }
 
 impl Found {
-    /// Looks, and opens nothing.
+    /// Looks without opening anything.
     ///
     /// # Errors
     ///
-    /// What the operating system says, unless it says that there is nothing.
+    /// The error of the operating system, unless it is that nothing is there.
     pub fn at(path: &Path) -> io::Result<Found> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Ok(Found::Folder),
@@ -35,13 +36,13 @@ impl Found {
         }
     }
 
-    /// Whether it can only be read or written from front to back, once.
+    /// Whether a path can only be read or written once, from front to back.
     pub fn is_special(path: &Path) -> bool {
         matches!(Found::at(path), Ok(Found::Special))
     }
 }
 
-/// Opens a file that must be a plain one, since it is mapped or read in any order. Never waits, as opening a pipe would.
+/// Opens a file that must be plain, because it is mapped or read in any order. Never blocks, as opening a pipe would.
 ///
 /// # Errors
 ///
@@ -55,11 +56,11 @@ pub(crate) fn open_plain(path: &Path) -> Result<File> {
     }
 }
 
-/// Where a path leads in the end, also if there is nothing there yet.
+/// The final target of a path, which need not exist.
 pub fn resolved(path: &Path) -> PathBuf {
-    // `index/` names what `index` names, but its link could not be read.
+    // `index/` means `index`, but its link could not be read.
     let mut path: PathBuf = path.components().collect();
-    // As many links as the system itself would follow.
+    // Follow as many links as the system would.
     for _ in 0..40 {
         match fs::read_link(&path) {
             Ok(target) => path = folder_of(&path).join(target),
@@ -69,7 +70,7 @@ pub fn resolved(path: &Path) -> PathBuf {
     path
 }
 
-/// The folder a file lies in; `.` for a bare name.
+/// The folder that a file is in; `.` for a bare name.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -97,7 +98,7 @@ mod tests {
         assert!(matches!(Found::at(&missing).unwrap(), Found::Nothing));
         let error = open_plain(&missing).unwrap_err();
         assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
-        // Nobody writes to it: to open it would take for ever.
+        // Nobody writes to it, so opening it would block for ever.
         let pipe = pipe(folder.path());
         assert!(Found::is_special(&pipe) && Found::is_special(Path::new("/dev/null")) && !Found::is_special(&file));
         let error = open_plain(&pipe).unwrap_err();

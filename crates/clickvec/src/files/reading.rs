@@ -7,19 +7,19 @@ use std::path::Path;
 use super::{BUFFER_BYTES, Found};
 use crate::{Error, Result};
 
-/// As much of a file as is looked at to tell what it is.
+/// The number of bytes that are looked at to recognise a file.
 const PEEKED_BYTES: usize = 64 * 1024;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A zstd skippable frame starts with 0x50–0x5f and these; parallel compressors put one in front.
+/// A zstd skippable frame starts with 0x50–0x5f and these bytes. Parallel compressors put one at the beginning.
 const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
 
 /// Opens a file for reading; `-` is standard input.
 ///
-/// Gzip (also of several members) and zstd (also of several frames) are recognised by their first bytes, whatever the
-/// name, and read as what they contain. A compressed stream that was cut short fails when the cut is read
-/// ([`io::ErrorKind::UnexpectedEof`]); it never looks like the end of the file.
+/// Gzip (with several members too) and zstd (with several frames too) are recognised by their first bytes, whatever
+/// the name, and decompressed. A compressed stream that was cut short fails where it was cut
+/// ([`io::ErrorKind::UnexpectedEof`]); the cut never looks like the end of the file.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     decode(File::open(path).map_err(failed)?).map_err(|source| Error::io(path, "read", source))
 }
 
-/// Puts the right decoder before a stream, judged by its first bytes. Never seeks: the stream may be a pipe.
+/// Adds the decoder that the first bytes call for. Never seeks, because the stream may be a pipe.
 fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
     let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
     source.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
@@ -52,8 +52,8 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
     })
 }
 
-/// The first line that is not blank, at most [`PEEKED_BYTES`] of it, and a reader that still has it: what a file is can be
-/// told from it, even where the file is a pipe. Bytes that are no UTF-8 come as U+FFFD; a byte order mark is left out.
+/// The first line that is not blank, up to [`PEEKED_BYTES`], and a reader that still returns it. The line tells what
+/// the file is, even if it is a pipe. Bytes that are not UTF-8 become U+FFFD, and a byte order mark is left out.
 ///
 /// # Errors
 ///

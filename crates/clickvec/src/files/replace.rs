@@ -1,4 +1,4 @@
-//! Writing a file so that at every moment its path holds all of the old bytes or all of the new ones.
+//! Replacing a file so that its path always has either all of the old bytes or all of the new ones.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Write};
@@ -11,16 +11,16 @@ use super::path::{Found, folder_of, resolved};
 use super::temporary::{Readers, Temporary, link, name, new_named, new_temporary};
 use crate::{Error, Result};
 
-/// Writes a file under no name or a temporary one: written, synced and renamed, so that at every moment `path` holds
-/// either all of the old bytes or all of the new ones. Who could read the old ones can read the new ones, nobody else.
+/// Writes a file under a temporary name or none, syncs it and renames it, so that `path` always has either all of the
+/// old bytes or all of the new ones. The permissions of the old file are kept.
 ///
-/// A symbolic link is followed. What is no plain file (`/dev/stdout`, a named pipe) cannot be replaced by renaming and
-/// is written straight.
+/// A symbolic link is followed. Anything but a plain file (`/dev/stdout`, a named pipe) cannot be replaced by renaming
+/// and is written directly.
 ///
 /// # Errors
 ///
-/// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be made. The temporary file
-/// is then removed, and what was at `path` is untouched.
+/// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be created. The temporary
+/// file is then removed, and whatever was at `path` is untouched.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     write_for(path, path, write)
 }
@@ -50,8 +50,8 @@ pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, |file| file.write_all(bytes).map_err(|source| Error::io(path, "write", source)))
 }
 
-/// A file that is being written under a temporary name, or none. Dropped before it is published it is removed, and what was
-/// at its path is untouched.
+/// A file that is written under a temporary name, or none. If dropped before it is published, it is removed, and
+/// whatever was at its path is untouched.
 #[derive(Debug)]
 pub struct Pending {
     place: Place,
@@ -59,21 +59,21 @@ pub struct Pending {
     temporary: Temporary,
 }
 
-/// A file that is written and synced, and still has no name or a temporary one.
+/// A file that is written and synced, and has a temporary name or none.
 #[derive(Debug)]
 pub struct Sealed {
     place: Place,
-    // Its lock says that the temporary file is not abandoned.
+    // Locked, to show that the temporary file is in use.
     file: File,
     temporary: Temporary,
 }
 
-/// Where a file is to be.
+/// The destination of a file.
 #[derive(Debug)]
 struct Place {
-    /// As it was named.
+    /// The path as it was given.
     path: PathBuf,
-    /// Links followed.
+    /// The path after following links.
     target: PathBuf,
     /// Whether a file is there, which is replaced.
     is_taken: bool,
@@ -88,8 +88,7 @@ impl Place {
 }
 
 impl Pending {
-    /// Begins a file that has no name until it is published, where the system can do that; otherwise it has a temporary
-    /// one.
+    /// Begins a file without a name until it is published, if the system can do that; otherwise with a temporary name.
     ///
     /// # Errors
     ///
@@ -128,12 +127,12 @@ impl Pending {
         Ok(Pending { place, file: BufWriter::with_capacity(BUFFER_BYTES, file), temporary })
     }
 
-    /// Where to write.
+    /// The writer of the contents.
     pub fn writer(&mut self) -> &mut BufWriter<File> {
         &mut self.file
     }
 
-    /// Writes and syncs what is left in buffers: from then on a full disk can do no harm.
+    /// Writes and syncs what is left in buffers. From then on a full disk can do no harm.
     ///
     /// # Errors
     ///
@@ -150,7 +149,7 @@ impl Pending {
 }
 
 impl Sealed {
-    /// Gives it its name.
+    /// Moves the file to its path.
     ///
     /// # Errors
     ///
@@ -173,11 +172,11 @@ impl Sealed {
     }
 }
 
-/// Makes a file that is already written the one at `path`: synced, then renamed.
+/// Moves a finished file to `path`: syncs it, then renames it.
 ///
 /// # Errors
 ///
-/// [`Error::Io`]; what was at `path` is then untouched.
+/// [`Error::Io`]; whatever was at `path` is then untouched.
 pub fn publish(written: &Path, path: &Path) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     check_replaceable(path)?;
@@ -191,7 +190,7 @@ pub fn publish(written: &Path, path: &Path) -> Result<()> {
     sync_folder(&folder_of(&target)).map_err(failed)
 }
 
-/// Whether a file at `path` could be replaced by renaming: there is none, or a plain one, in a folder that is there.
+/// Checks that a file at `path` could be replaced by renaming: there is none, or a plain one, in an existing folder.
 ///
 /// # Errors
 ///
@@ -208,25 +207,25 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether a file could be written to `path`, found out by making its temporary sibling and removing it again.
+/// Checks that a file could be written to `path`, by creating a temporary file next to it and removing it again.
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], [`Error::IsFolder`] or [`Error::Io`]; what is at `path` is untouched.
+/// [`Error::NoFolder`], [`Error::IsFolder`] or [`Error::Io`]; whatever is at `path` is untouched.
 pub fn check_writable(path: &Path) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     let target = resolved(path);
     match Found::at(path).map_err(failed)? {
         Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),
-        // A pipe would wait for its reader here.
+        // Opening a pipe would wait for its reader.
         Found::Special => Ok(()),
-        // `new/` names a folder that is to be, not a file.
+        // `new/` names a folder to be, not a file.
         Found::Nothing if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
             Err(Error::NoFolder { path: path.to_owned() })
         }
         Found::Nothing if !folder_of(&target).is_dir() => Err(Error::NoFolder { path: folder_of(&target) }),
         Found::File(_) | Found::Nothing => {
-            // A name that is too long, or that the file system does not allow, is found only by asking for it.
+            // Only a look-up shows whether the file system allows the name and its length.
             Found::at(&target).map_err(failed)?;
             new_named(&target, Readers::Owner).map(drop).map_err(failed)
         }
@@ -283,7 +282,7 @@ mod tests {
             drop(begin(Pending::new(&path).unwrap()).seal().unwrap());
             let (pending, sealed) =
                 (begin(Pending::new(&path).unwrap()), begin(Pending::new(&path).unwrap()).seal().unwrap());
-            // A kill now would leave nothing.
+            // A kill at this point would leave nothing.
             #[cfg(target_os = "linux")]
             assert_eq!((fs::read(&path).ok(), names(folder.path())), before);
             drop(pending);
@@ -291,7 +290,7 @@ mod tests {
             assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
             assert_eq!(names(folder.path()), ["model"]);
         }
-        // Where a file must have a name from the beginning.
+        // A system where a file must have a name from the beginning.
         let pending = named(&path);
         assert!(names(folder.path())[0].starts_with(TEMPORARY_PREFIX));
         remove_abandoned(&path);
@@ -342,7 +341,7 @@ mod tests {
             for private in [0o600, 0o640, 0o400] {
                 fs::set_permissions(&path, fs::Permissions::from_mode(private)).unwrap();
                 let mut pending = begin(&path);
-                // Meanwhile it is nobody's business either.
+                // Meanwhile nobody else may read it either.
                 assert_eq!(pending.writer().get_ref().metadata().unwrap().permissions().mode() & 0o777, 0o600);
                 pending.writer().write_all(b"old").unwrap();
                 pending.seal().unwrap().publish().unwrap();

@@ -1,4 +1,4 @@
-//! What a file or a folder is called while it is written, and how one that a killed process left is found.
+//! Temporary names of files and folders, and finding those that a killed process left.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,31 +8,32 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::path::{folder_of, resolved};
 
-/// How a temporary file's name begins, so that one left behind by a kill can be recognised and removed.
+/// The beginning of a temporary file's name. Files left behind by a kill are recognised by it and removed.
 pub const TEMPORARY_PREFIX: &str = ".clickvec-";
-/// How it ends.
+/// The end of a temporary file's name.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// A name may have 255 bytes on most systems, and a temporary one is longer than that of its target.
+/// Most systems allow names of 255 bytes, and a temporary name is longer than that of its target.
 const KEPT_NAME_BYTES: usize = 200;
 
-/// What a file is called while it is written.
+/// The name of a file while it is written.
 #[derive(Debug)]
 pub(super) enum Temporary {
-    /// It is no plain file, and is written straight.
+    /// The file is not plain and is written directly.
     Straight,
-    /// It has no name yet, and vanishes with the process.
+    /// The file has no name yet, and vanishes with the process.
     Nameless,
-    /// A sibling of its target.
+    /// The file is next to its target.
     Named(tempfile::TempPath),
 }
 
 /// Who may read a file while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Readers {
-    /// Its owner alone: it will replace one whose readers are not known yet.
+    /// Its owner alone, because it will replace a file whose permissions are not known yet.
     Owner,
-    /// Whoever the umask allows. `tempfile`'s 0600 would make a model unreadable to the server that runs as somebody else.
+    /// Whoever the umask allows. With the 0600 of `tempfile`, a server that runs as another user could not read a
+    /// model.
     Umask,
 }
 
@@ -46,13 +47,13 @@ impl Readers {
     }
 }
 
-/// The name of a path, short enough that something can be put before and after it.
+/// The name of a path, short enough to add something before and after it.
 pub(super) fn short_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.len() <= KEPT_NAME_BYTES {
         return name.into_owned();
     }
-    // The hash tells long names apart that begin alike.
+    // A hash tells apart long names with the same beginning.
     let kept = name.floor_char_boundary(KEPT_NAME_BYTES - 17);
     format!("{}-{:016x}", &name[..kept], xxh3_64(name.as_bytes()))
 }
@@ -61,7 +62,7 @@ fn prefix(target: &Path) -> String {
     format!("{TEMPORARY_PREFIX}{}-", short_name(target))
 }
 
-/// Makes a temporary file next to `target`: one without a name, where the system can give it one later.
+/// Creates a temporary file next to `target`: one without a name, if the system can name it later.
 pub(super) fn new_temporary(target: &Path, readers: Readers) -> io::Result<(File, Temporary)> {
     match nameless(&folder_of(target), readers) {
         Some(file) => Ok((file, Temporary::Nameless)),
@@ -78,12 +79,12 @@ pub(super) fn new_named(target: &Path, readers: Readers) -> io::Result<(File, Te
     #[cfg(not(unix))]
     let _ = readers;
     let (file, path) = builder.tempfile_in(folder_of(target)).map_err(without_name)?.into_parts();
-    // The lock goes with the process: it says that the file is not abandoned. Where there are no locks, none is.
+    // The lock ends with the process, and shows that the file is in use. Some file systems have no locks.
     let _ = file.try_lock();
     Ok((file, Temporary::Named(path)))
 }
 
-/// Makes an empty folder next to `target`.
+/// Creates an empty folder next to `target`.
 pub(super) fn new_folder(target: &Path, readers: Readers) -> io::Result<tempfile::TempDir> {
     let prefix = prefix(target);
     let mut builder = builder(&prefix);
@@ -102,14 +103,14 @@ fn builder(prefix: &str) -> tempfile::Builder<'_, 'static> {
     builder
 }
 
-/// Gives a file without a name one next to `target`, under which it can replace what is there: a link cannot, a renaming
-/// can.
+/// Gives a file without a name one next to `target`. From there a rename can replace an existing file, which a link
+/// cannot.
 pub(super) fn name(file: &mut File, target: &Path) -> io::Result<tempfile::TempPath> {
     remove_abandoned(target);
     let prefix = prefix(target);
     match builder(&prefix).make_in(folder_of(target), |path| link(file, path)) {
         Ok(named) => Ok(named.into_temp_path()),
-        // A file system that makes files without names and cannot name them: then its bytes get another file.
+        // The file system can create files without a name but cannot name them, so copy the bytes to another file.
         Err(_) => {
             let (mut copy, temporary) = new_named(target, Readers::Owner)?;
             io::Seek::rewind(file)?;
@@ -124,8 +125,8 @@ pub(super) fn name(file: &mut File, target: &Path) -> io::Result<tempfile::TempP
     }
 }
 
-/// Removes the temporary files that killed processes left behind while they wrote to `path`; one that is being written
-/// is locked and stays. What cannot be removed stays too.
+/// Removes temporary files that killed processes left while writing to `path`. A file that is still being written is
+/// locked and stays, as does anything that cannot be removed.
 pub fn remove_abandoned(path: &Path) {
     let target = resolved(path);
     let prefix = prefix(&target);
@@ -133,7 +134,7 @@ pub fn remove_abandoned(path: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_ours = name.starts_with(&prefix) && name.ends_with(TEMPORARY_SUFFIX);
-        // A pipe of such a name is nobody's temporary file, and to open it would wait.
+        // A pipe with such a name is not a temporary file, and opening it would block.
         let kind = entry.file_type().ok().filter(|kind| kind.is_dir() || kind.is_file());
         let Some(kind) = kind.filter(|_| is_ours) else { continue };
         if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
@@ -142,13 +143,13 @@ pub fn remove_abandoned(path: &Path) {
     }
 }
 
-/// A file without a name, if it can get one later.
+/// A file without a name, if it can be named later.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Path, readers: Readers) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
     let mode = Mode::from_raw_mode(readers.mode());
     let file = File::from(open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode).ok()?);
-    // For the moment in which it has a temporary name.
+    // For the moment in which it will have a temporary name.
     let _ = file.try_lock();
     descriptor(&file).exists().then_some(file)
 }
@@ -170,14 +171,14 @@ pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What an open file is called in any case.
+/// A path that leads to an open file, even without a name.
 #[cfg(target_os = "linux")]
 fn descriptor(file: &File) -> std::path::PathBuf {
     use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// The error without the temporary name that `tempfile` puts into it, which says nothing to a user.
+/// The error without the temporary name that `tempfile` adds, which would tell a user nothing.
 fn without_name(error: io::Error) -> io::Error {
     if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }
@@ -221,7 +222,7 @@ mod tests {
         file.write_all(b"text").unwrap();
         let path = name(&mut file, &target).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text");
-        // A file that has lost its last name cannot be linked any more.
+        // A file that has lost its last name cannot be linked again.
         fs::remove_file(&path).unwrap();
         assert!(link(&file, &target).is_err());
         let path = name(&mut file, &target).unwrap();

@@ -1,4 +1,4 @@
-//! Searching parts of an index at the same time.
+//! Searching several parts of an index at the same time.
 
 use std::ops::Range;
 
@@ -6,8 +6,9 @@ use rayon::prelude::*;
 
 use super::Hit;
 
-/// Cuts `len` vectors into a part for each thread of the pool, at multiples of `unit`, and merges what `search` finds
-/// in each of them, a list of the best `k` for each query. The order of hits is total, so the cuts do not show.
+/// Cuts `len` vectors into one part for each thread of the pool, at multiples of `unit`. `search` returns for each
+/// part a list of the best `k` for each query, and these lists are merged. The order of hits is total, so the result
+/// does not depend on the cuts.
 pub(super) fn in_parts(
     len: usize,
     unit: usize,
@@ -15,7 +16,7 @@ pub(super) fn in_parts(
     search: impl Fn(Range<usize>) -> Vec<Vec<Hit>> + Sync,
 ) -> Vec<Vec<Hit>> {
     let size = len.div_ceil(rayon::current_num_threads()).next_multiple_of(unit).max(unit);
-    // One part even of nothing: it says how many queries there are.
+    // An empty index also gets one part, so that there is a list for each query.
     let starts: Vec<usize> = (0..len.max(1)).step_by(size).collect();
     let parts: Vec<Vec<Vec<Hit>>> =
         starts.into_par_iter().map(|start| search(start..(start + size).min(len))).collect();

@@ -1,27 +1,27 @@
-//! The best `k` of all hits that are shown one after another.
+//! The best `k` of a series of hits.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::Hit;
 
-/// The best so far, reused from search to search.
+/// The best hits so far. It is reused from search to search.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Best {
     k: usize,
-    /// The worst of them on top.
+    /// A heap with the worst hit on top.
     heap: BinaryHeap<WorstFirst>,
 }
 
 impl Best {
-    /// Forgets everything and keeps `k` from now on.
+    /// Forgets all hits, and keeps the best `k` from now on.
     pub(super) fn restart(&mut self, k: usize) {
         self.k = k;
         self.heap.clear();
         self.heap.reserve(k);
     }
 
-    /// A score must be higher than this to be kept.
+    /// The score that a hit must exceed to be kept.
     pub(super) fn threshold(&self) -> f32 {
         if self.heap.len() < self.k {
             return f32::NEG_INFINITY;
@@ -29,8 +29,8 @@ impl Best {
         self.heap.peek().map_or(f32::INFINITY, |worst| worst.0.score)
     }
 
-    /// Shows a hit; says whether it was kept. Positions may only grow, so that an equal score never displaces an
-    /// earlier one.
+    /// Offers a hit, and returns whether it was kept. Positions must grow from call to call, so an equal score never
+    /// displaces an earlier hit.
     pub(super) fn keep(&mut self, hit: Hit) -> bool {
         if self.heap.len() < self.k {
             self.heap.push(WorstFirst(hit));
@@ -45,7 +45,7 @@ impl Best {
         }
     }
 
-    /// All hits, best first.
+    /// Removes and returns all hits, best first.
     pub(super) fn take(&mut self) -> Vec<Hit> {
         let mut hits = Vec::with_capacity(self.heap.len());
         self.drain_into(&mut hits);
@@ -60,7 +60,7 @@ impl Best {
     }
 }
 
-/// A hit whose greatest is the worst, for the top of a heap.
+/// A hit that is greater the worse it is, so that the worst is on top of a heap.
 #[derive(Debug, Clone, Copy)]
 struct WorstFirst(Hit);
 

@@ -1,30 +1,30 @@
-//! Vectors in whole numbers, and how far those can be from the vectors.
+//! Vectors as whole numbers, and how far these can be from the vectors.
 
 use rayon::prelude::*;
 
 use crate::math::nibbles::{self, ROWS};
 
-/// The largest code of a number. Codes are stored with [`ZERO`] added, so that they are positive.
+/// The largest code of a number.
 const LARGEST: f32 = 127.0;
-/// The number that is added to a code.
+/// A number that is added to each code, so that stored codes are positive.
 pub(super) const ZERO: u8 = 128;
-/// The middle of what the low four bits can be.
+/// The middle of the range of the low four bits.
 pub(super) const MIDDLE: f64 = 7.5;
 
-/// Each number of a vector in 8 bits, as a multiple of a 127th of the vector's largest.
+/// The numbers of each vector in 8 bits, as multiples of a 127th of the vector's largest number.
 ///
-/// The high and the low four bits lie in two planes (see [`nibbles`]), so that a scan reads the high ones alone.
+/// The high and the low four bits are in two planes (see [`nibbles`]), so that a scan can read the high ones alone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Codes {
     /// [blocks, block_bytes]
     pub(super) high: Vec<u8>,
     /// [blocks, block_bytes]
     pub(super) low: Vec<u8>,
-    /// [blocks, 16]: what a step of a vector's codes stands for; 0 behind the last vector.
+    /// [blocks, 16], the value of one step of a vector's codes; 0 after the last vector.
     pub(super) scales: Vec<f32>,
-    /// The largest distance of a vector from what its codes stand for, in steps.
+    /// The largest distance of a vector from its codes, in steps.
     pub(super) error: f64,
-    /// The same with the high bits alone, the low ones taken for [`MIDDLE`].
+    /// The largest distance from the high bits alone, with the low bits taken as [`MIDDLE`].
     pub(super) coarse_error: f64,
 }
 
@@ -49,7 +49,7 @@ impl Codes {
     }
 }
 
-/// Writes the codes and the scale of one vector; returns its distances from them and from the high bits, in steps.
+/// Writes the codes and the scale of one vector. Returns its distance from the codes and from the high bits, in steps.
 fn encode(vector: &[f32], row: usize, high: &mut [u8], low: &mut [u8], scale: &mut f32) -> [f64; 2] {
     let largest = vector.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
     *scale = largest / LARGEST;
@@ -60,7 +60,7 @@ fn encode(vector: &[f32], row: usize, high: &mut [u8], low: &mut [u8], scale: &m
     let mut squares = [0.0f64; 2];
     for (i, &x) in vector.iter().enumerate() {
         let exact = f64::from(x) * steps + f64::from(ZERO);
-        // From 1 to 255, rounded: `round` would be a call on plain x86-64.
+        // The result is from 1 to 255, rounded. `round` would be a function call on plain x86-64.
         let code = (exact + 0.5) as u8;
         let (byte, shift) = nibbles::place(row, i);
         high[byte] |= (code >> 4) << shift;
@@ -68,7 +68,7 @@ fn encode(vector: &[f32], row: usize, high: &mut [u8], low: &mut [u8], scale: &m
         squares[0] += (exact - f64::from(code)).powi(2);
         squares[1] += (exact - f64::from(code & 0xf0) - MIDDLE).powi(2);
     }
-    // Up by far more than these sums are off.
+    // Rounded up by far more than the error of these sums.
     squares.map(|squares| squares.sqrt() * (1.0 + 1e-9) + 1e-9)
 }
 

@@ -1,4 +1,4 @@
-//! Exact search that turns to codes by itself once they are worth their making.
+//! Exact search that builds codes by itself once they are worth it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,14 @@ use crate::Result;
 use crate::error::VectorFault;
 use crate::pool::Pool;
 
-/// From so many searches on, codes save more time than it takes to make them.
+/// The number of searches after which codes save more time than they take to build.
 const WORTH_CODES: usize = 20;
 
-/// A [`FlatIndex`], and after some twenty searches its [`QuantizedIndex`]: always the same hits, bit for bit.
+/// A [`FlatIndex`] that becomes a [`QuantizedIndex`] after some twenty searches. The hits are always the same, bit for
+/// bit.
 #[derive(Debug)]
 pub(crate) struct ExactIndex {
-    // The codes share its vectors.
+    // The vectors, which the codes share.
     flat: FlatIndex,
     codes: OnceLock<QuantizedIndex>,
     searches: AtomicUsize,
@@ -22,18 +23,18 @@ pub(crate) struct ExactIndex {
 }
 
 impl ExactIndex {
-    /// Searches these vectors.
+    /// An index of these vectors.
     pub(crate) fn new(flat: FlatIndex) -> ExactIndex {
         ExactIndex { flat, codes: OnceLock::new(), searches: AtomicUsize::new(0), scratch: Pool::default() }
     }
 
-    /// Makes the codes now, which takes as long as some twenty searches; every search that follows is several times as
+    /// Builds the codes now. That takes as long as some twenty searches, and every later search is several times as
     /// fast.
     pub(crate) fn quantize(&self) {
         self.codes.get_or_init(|| QuantizedIndex::new(self.flat.clone()));
     }
 
-    /// The vector of a query, which has one of the right dimension.
+    /// The vector of a query, checked to have the right dimension.
     fn vector<'q>(&self, query: &Query<'q>) -> Result<&'q [f32]> {
         let (vector, expected) = (query.vector.unwrap_or_default(), self.flat.dimension());
         match vector.len() == expected {
@@ -42,7 +43,8 @@ impl ExactIndex {
         }
     }
 
-    /// Counts searches. The one that passes the bound makes the codes; those beside it go on without.
+    /// Counts searches. The search that reaches the limit builds the codes; others that run at the same time go on
+    /// without them.
     fn count(&self, searches: usize) {
         let before = self.searches.fetch_add(searches, Ordering::Relaxed);
         if before < WORTH_CODES && before + searches >= WORTH_CODES {
@@ -104,7 +106,7 @@ mod tests {
         let batch = index.search_batch(&queries, 5).unwrap();
         assert_eq!((&batch[..19], &batch[19]), (&first[..], &second));
         assert_eq!(batch[0].len(), 5);
-        // A batch counts as its queries.
+        // Each query of a batch counts as a search.
         let other = self::index();
         assert_eq!(other.search_batch(&queries, 5).unwrap(), batch);
         assert!(other.codes.get().is_some());

@@ -1,4 +1,4 @@
-//! Exact search: every vector is looked at. The oracle of the faster indexes.
+//! Exact search that scores every vector. The faster indexes are tested against it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,34 +13,35 @@ use crate::math::gemm::{Left, gemm_into};
 use crate::math::matrix::transpose;
 use crate::math::score::{any_above, score, scores};
 
-/// How far from 1 a length may be that still counts as rounding.
+/// How far from 1 a length may be and still count as 1 with rounding.
 const UNIT_TOLERANCE: f64 = 1e-3;
-/// Vectors that are scored at once: with 96 numbers a vector, a quarter of a second-level cache of 512 KiB.
+/// The number of vectors that are scored at once: with 96 numbers each, a quarter of a second-level cache of 512 KiB.
 const TILE: usize = 256;
-/// Queries that are multiplied at once: the products of a tile stay in the second-level cache.
+/// The number of queries that are multiplied at once, so that the products of a tile stay in the second-level cache.
 const QUERIES: usize = 64;
-/// With fewer queries than this the products of matrices are slower than one query after another.
+/// With fewer queries than this, matrix products are slower than one query after another.
 const FEW_QUERIES: usize = 4;
 
-/// Vectors of unit length (or zero), side by side. A clone shares them.
+/// Vectors of unit length (or zero), one after the other. A clone shares them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlatIndex {
     dimension: usize,
-    /// [n, dimension]; shared by what is made of them.
+    /// [n, dimension]; shared with indexes made from this one.
     vectors: Arc<Vec<f32>>,
 }
 
-/// The working memory of a search, reused from query to query: after the largest `k` nothing is allocated.
+/// The working memory of a search, reused from query to query. Once it fits the largest `k`, nothing more is
+/// allocated.
 #[derive(Debug, Clone, Default)]
 pub struct SearchScratch {
     pub(super) best: Best,
     pub(super) hits: Vec<Hit>,
-    /// The query in whole numbers, of [`super::QuantizedIndex`].
+    /// The query as whole numbers, for [`super::QuantizedIndex`].
     pub(super) codes: Vec<i8>,
 }
 
 impl FlatIndex {
-    /// Brings vectors [n, dimension] to unit length; zero vectors stay zero.
+    /// An index of vectors [n, dimension], which it scales to unit length. Zero vectors stay zero.
     ///
     /// # Errors
     ///
@@ -56,7 +57,8 @@ impl FlatIndex {
         Ok(FlatIndex { dimension, vectors: Arc::new(vectors) })
     }
 
-    /// Takes vectors [n, dimension] that were normalised before, bit for bit: for a loader, which must not trust them.
+    /// An index of vectors [n, dimension] that are already normalised, kept bit for bit. Checks their lengths, since a
+    /// file may hold anything.
     ///
     /// # Errors
     ///
@@ -75,9 +77,9 @@ impl FlatIndex {
         Ok(FlatIndex { dimension, vectors: Arc::new(vectors) })
     }
 
-    /// The `k` vectors with the highest dot product, in the order of [`Hit::best_first`]; all of them if there are
-    /// fewer. The same query gives the same bits on every run, at every instruction level and beside whatever other
-    /// queries.
+    /// The `k` vectors with the highest dot product, in the order of [`Hit::best_first`], or all if there are fewer.
+    /// The same query gives the same bits in every run, at every instruction level, and whatever other queries are
+    /// asked with it.
     ///
     /// # Errors
     ///
@@ -101,8 +103,8 @@ impl FlatIndex {
         Ok(hits)
     }
 
-    /// [`FlatIndex::search`] for many queries [m, dimension] at once: the same hits with the same bits, in less time
-    /// for each, on all threads of the pool.
+    /// [`FlatIndex::search`] for many queries [m, dimension] at once, on all threads of the pool: the same hits with
+    /// the same bits, in less time for each.
     ///
     /// # Errors
     ///
@@ -123,8 +125,8 @@ impl FlatIndex {
             .collect())
     }
 
-    /// The best of the vectors in `part` for each query. Products of matrices only propose: their sums are taken in
-    /// another order, so a vector whose product may be that far off is scored like everywhere else.
+    /// The best of the vectors in `part` for each query. Matrix products only propose vectors, because they sum in
+    /// another order. A vector whose exact score could be among the best is scored again as everywhere else.
     fn multiply(&self, queries: &[f32], lengths: &[f64], k: usize, part: Range<usize>) -> Vec<Vec<Hit>> {
         let (d, m) = (self.dimension, lengths.len());
         let slacks: Vec<f64> = lengths.iter().map(|&length| 2.0 * rounding(d, length)).collect();
@@ -157,17 +159,17 @@ impl FlatIndex {
         bests.iter_mut().map(Best::take).collect()
     }
 
-    /// The length of a query that may be asked.
+    /// The length of a valid query.
     pub(super) fn query_length(&self, query: &[f32]) -> Result<f64> {
         if query.len() != self.dimension {
             return Err(VectorFault::Dimension { expected: self.dimension, found: query.len() }.into());
         }
-        // A length that a float can hold bounds every partial sum (Cauchy–Schwarz), so that no score is NaN.
+        // If a float can hold the length, it bounds every partial sum (Cauchy–Schwarz), so no score is NaN.
         let length = finite_length(query).filter(|&length| length < f64::from(f32::MAX) / 2.0);
         Ok(length.ok_or(VectorFault::NoFiniteLength)?)
     }
 
-    /// The lengths of queries [m, dimension] that may be asked.
+    /// The lengths of valid queries [m, dimension].
     pub(super) fn query_lengths(&self, queries: &[f32]) -> Result<Vec<f64>> {
         if !queries.len().is_multiple_of(self.dimension) {
             return Err(VectorFault::Shape { dimension: self.dimension, values: queries.len() }.into());
@@ -175,22 +177,22 @@ impl FlatIndex {
         queries.chunks_exact(self.dimension).map(|query| self.query_length(query)).collect()
     }
 
-    /// How many vectors there are.
+    /// The number of vectors.
     pub fn len(&self) -> usize {
         self.vectors.len() / self.dimension
     }
 
-    /// Whether there are none.
+    /// Whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.vectors.is_empty()
     }
 
-    /// How many numbers a vector has.
+    /// The number of numbers in a vector.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// One vector.
+    /// The vector at a position.
     pub fn vector(&self, position: u32) -> Option<&[f32]> {
         let start = (position as usize).checked_mul(self.dimension)?;
         self.vectors.get(start..start.checked_add(self.dimension)?)
@@ -212,20 +214,20 @@ fn check_shape(dimension: usize, values: usize) -> Result<()> {
     Ok(())
 }
 
-/// How far a score can be from the dot product of a vector of about unit length with a query: twice what n roundings
-/// to 2⁻²⁴ come to in whatever order, and what underflows.
+/// How far a score can be from the dot product of a query with a vector of about unit length: twice the error of n
+/// roundings to 2⁻²⁴ in any order, and what underflows.
 pub(super) fn rounding(dimension: usize, query_length: f64) -> f64 {
     let roundings = dimension as f64 + 16.0;
     roundings * (query_length * f64::from(f32::EPSILON) + f64::from(f32::from_bits(1)))
 }
 
-/// In f64, where the squares of floats neither overflow nor vanish.
+/// The length, if it is finite. In f64 the squares of floats neither overflow nor vanish.
 fn finite_length(vector: &[f32]) -> Option<f64> {
     let squares: f64 = vector.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
     squares.is_finite().then(|| squares.sqrt())
 }
 
-/// Several sums at a time, where the last bit does not matter but the time does.
+/// The sum of squares, several at a time, for uses where time matters and the last bit does not.
 fn squares_in_lanes(vector: &[f32]) -> f64 {
     const LANES: usize = 16;
     let square = |&value: &f32| f64::from(value) * f64::from(value);
@@ -284,7 +286,7 @@ mod tests {
 
     #[test]
     fn more_vectors_than_positions() {
-        // Only the check: the vectors themselves would take 16 GiB.
+        // Tests only the check: the vectors themselves would take 16 GiB.
         let found = 1usize << 32;
         assert_eq!(fault(check_shape(2, 2 * found)), VectorFault::TooMany { found });
     }

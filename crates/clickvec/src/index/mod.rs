@@ -1,4 +1,4 @@
-//! What proposes titles for a query: exact search among vectors; and the folder that keeps an index.
+//! The index: what proposes titles for a query, by exact search among vectors, and the folder that stores it.
 
 mod batch;
 mod best;
@@ -18,30 +18,30 @@ pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
 
-/// One vector that was found.
+/// A vector that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Which vector, counted from 0.
+    /// The position of the vector, counted from 0.
     pub position: u32,
-    /// Its dot product with the query: the cosine, if the query has unit length.
+    /// Its dot product with the query, which is the cosine if the query has unit length.
     pub score: f32,
 }
 
 impl Hit {
-    /// The order of results: higher scores first, of equal ones the lower position. Total, so that results are the same
-    /// on every run.
+    /// The order of results: higher scores first, and of equal scores the lower position first. The order is total, so
+    /// results are the same in every run.
     pub fn best_first(&self, other: &Hit) -> Ordering {
         other.score.total_cmp(&self.score).then(self.position.cmp(&other.position))
     }
 }
 
-/// A query, for whatever finds candidates for it.
+/// A query as a source of candidates gets it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Query<'a> {
-    /// As it was typed.
+    /// The text, as it was typed.
     pub text: &'a str,
-    /// Its vector of unit length; `None` if the model knows none of its words.
+    /// Its vector, of unit length; `None` if the model knows none of its words.
     pub vector: Option<&'a [f32]>,
 }
 
@@ -52,30 +52,30 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Something that proposes the best titles for a query, by vectors or otherwise. Titles are known by their positions,
-/// counted from 0. Any number of threads may ask at the same time.
+/// A source of candidates: it proposes the best titles for a query, by vectors or otherwise. Titles are identified by
+/// their positions, counted from 0. Any number of threads may ask at the same time.
 pub trait Candidates: Send + Sync {
     /// The number of titles.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no titles.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether only queries with a vector can be answered.
+    /// Whether it can only answer queries that have a vector.
     fn needs_vector(&self) -> bool {
         true
     }
 
-    /// The best `k` in the order of [`Hit::best_first`], or fewer.
+    /// The best `k` titles in the order of [`Hit::best_first`], or fewer.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if the query's vector is not one of this index.
+    /// [`crate::Error::Vectors`] if the query's vector does not fit this index.
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>>;
 
-    /// The best `k` for each of many queries: what [`Candidates::search`] finds for each.
+    /// The best `k` titles for each of many queries, as [`Candidates::search`] finds them.
     ///
     /// # Errors
     ///

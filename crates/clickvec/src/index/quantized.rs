@@ -1,4 +1,4 @@
-//! Exact search that reads a seventh of most vectors: codes rule out what cannot be among the best.
+//! Exact search that reads a seventh of most vectors: codes rule out those that cannot be among the best.
 
 use std::mem;
 use std::ops::Range;
@@ -12,26 +12,27 @@ use crate::Result;
 use crate::math::nibbles::{self, GROUP, MAX_DIMENSION, MAX_PROBES, Probe, ROWS};
 use crate::math::score::score;
 
-/// Blocks that all queries of a batch ask about, one handful after another, while they are in the second-level cache.
+/// The number of blocks that all queries of a batch scan, a few queries at a time, while the blocks are in the
+/// second-level cache.
 const CACHED_BLOCKS: usize = 256;
-/// The largest code of a query's number.
+/// The largest code of a number in a query.
 const LARGEST: f64 = 127.0;
-/// Above the length of any vector of an index.
+/// A bound on the length of any vector of an index.
 const LONGEST: f64 = 1.01;
 
-/// A [`FlatIndex`] and codes of 8 bits a number that make its searches several times as fast.
+/// A [`FlatIndex`] with codes of 8 bits per number, which make its searches several times as fast.
 ///
-/// The hits are those of [`FlatIndex::search`], bit for bit. A vector v is taken for v̂, its codes times its scale s, and
-/// a query q for q̂, codes times a step t. Since
+/// The hits are those of [`FlatIndex::search`], bit for bit. Let v̂ approximate a vector v, as its codes times its
+/// scale s, and q̂ a query q, as its codes times a step t. Since
 ///
 /// q·v = q̂·v̂ + q̂·(v − v̂) + (q − q̂)·v ≤ q̂·v̂ + ‖q̂‖·‖v − v̂‖ + ‖q − q̂‖·‖v‖
 ///
-/// whole numbers bound the score. Vectors whose bound is not above the worst of the best so far are skipped; the
-/// others are scored like everywhere else. A first bound takes the high four bits of each code, and only where it does
-/// not settle the matter are the low four read.
+/// whole numbers bound the score. Vectors whose bound does not exceed the worst of the best hits so far are skipped,
+/// and the others are scored as everywhere else. A first bound uses the high four bits of each code. The low four are
+/// read only if that bound does not rule the vector out.
 ///
-/// For each vector there are 4·d bytes of numbers, d (rounded up to eights) of codes and 4 of scale: 484 at d = 96, of
-/// which a search reads 52 of nearly all.
+/// Each vector takes 4·d bytes of floats, d bytes of codes (d rounded up to a multiple of 8), and 4 bytes of scale:
+/// 484 bytes at d = 96. A search reads only 52 of them for nearly all vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantizedIndex {
     flat: FlatIndex,
@@ -50,7 +51,7 @@ impl QuantizedIndex {
         &self.flat
     }
 
-    /// The hits that [`FlatIndex::search`] finds, sooner.
+    /// The hits of [`FlatIndex::search`], found faster.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl QuantizedIndex {
         Ok(&scratch.hits)
     }
 
-    /// The hits that [`FlatIndex::search_batch`] finds, sooner.
+    /// The hits of [`FlatIndex::search_batch`], found faster.
     ///
     /// # Errors
     ///
@@ -96,12 +97,12 @@ impl QuantizedIndex {
         Ok(batch::in_parts(self.blocks(), 1, k, search))
     }
 
-    /// Blocks of [`ROWS`] vectors, the last of them perhaps not full.
+    /// The number of blocks of [`ROWS`] vectors; the last may not be full.
     fn blocks(&self) -> usize {
         self.codes.scales.len() / ROWS
     }
 
-    /// Shows the vectors of some blocks to at most [`MAX_PROBES`] questions.
+    /// Compares the vectors of some blocks with at most [`MAX_PROBES`] questions.
     fn scan(&self, blocks: Range<usize>, questions: &mut [Question<'_>]) {
         let plane = &self.codes.high[..blocks.end * nibbles::block_bytes(self.flat.dimension())];
         let scales = &self.codes.scales[..blocks.end * ROWS];
@@ -121,7 +122,7 @@ impl QuantizedIndex {
         }
     }
 
-    /// Scores those vectors of a block that all eight bits of their codes do not rule out.
+    /// Scores those vectors of a block that the full codes do not rule out.
     #[inline(never)]
     fn look_closer(&self, block: usize, question: &mut Question<'_>) {
         let bytes = nibbles::block_bytes(self.flat.dimension());
@@ -130,7 +131,7 @@ impl QuantizedIndex {
         let scales = &self.codes.scales[block * ROWS..][..ROWS];
         for row in 0..ROWS {
             let bound = scales[row] * (16.0 * high[row] as f32 + low[row] as f32 + question.offset);
-            // No vector at all behind the last one.
+            // Positions after the last vector are not vectors.
             if bound > question.threshold
                 && let Some(vector) = self.flat.vector((block * ROWS + row) as u32)
             {
@@ -141,23 +142,23 @@ impl QuantizedIndex {
     }
 }
 
-/// A query, what its codes need to bound a score, and its best hits so far.
+/// A query with its codes, what is needed to bound a score, and its best hits so far.
 ///
 /// Bounds and thresholds are in units of `step`.
 #[derive(Debug)]
 struct Question<'q> {
     query: &'q [f32],
-    /// Whole groups, zeros behind the last number.
+    /// The codes in whole groups, with zeros after the last number.
     codes: Vec<i8>,
     /// The value of 1 in `codes`.
     step: f64,
-    /// The number that is added to the sum over all eight bits.
+    /// A number that is added to the sum over all eight bits.
     offset: f32,
-    /// The number that is added to the sum over the high bits.
+    /// A number that is added to the sum over the high bits.
     coarse_offset: f32,
-    /// What a bound leaves out that is the same for all vectors.
+    /// The part of the bound that is the same for all vectors.
     slack: f64,
-    /// A bound must be above this.
+    /// The threshold that a bound must exceed.
     threshold: f32,
     best: Best,
 }
@@ -167,14 +168,15 @@ impl<'q> Question<'q> {
         let largest = query.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
         let step = f64::from(largest) / LARGEST;
         codes.clear();
-        // 0/0 of a zero query becomes 0.
+        // For a zero query, 0/0 becomes 0.
         codes.extend(query.iter().map(|&x| (f64::from(x) / step).round() as i8));
         codes.resize(query.len().next_multiple_of(GROUP), 0);
         let sum = |f: fn(f64) -> f64| codes.iter().map(|&code| f(f64::from(code))).sum::<f64>();
         let (total, absolute, norm) = (sum(|x| x), sum(f64::abs), sum(|x| x * x).sqrt());
         let off = |(&x, &code): (&f32, &i8)| (f64::from(x) - step * f64::from(code)).powi(2);
         let distance = query.iter().zip(&codes).map(off).sum::<f64>().sqrt();
-        // Bounds are sums of floats, none larger than 512·Σ|code| + error: a few roundings, times the largest scale.
+        // Bounds are sums of floats, none larger than 512·Σ|code| + error. This allows for a few roundings, times the
+        // largest scale.
         let floats = f64::from(f32::EPSILON) * 4.0 * (512.0 * absolute + norm * of.coarse_error) * LONGEST / LARGEST;
         let slack = LONGEST * distance + rounding(query.len(), length) + step * floats;
         best.restart(k);
@@ -202,7 +204,7 @@ impl<'q> Question<'q> {
         }
     }
 
-    /// Rounded down: a vector whose score could be kept must pass.
+    /// Rounded down, so that every vector whose score could be kept passes.
     fn set_threshold(&mut self) {
         self.threshold = (((f64::from(self.best.threshold()) - self.slack) / self.step) as f32).next_down();
     }
@@ -214,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Vectors or queries that point anywhere.
+    /// Vectors or queries in arbitrary directions.
     fn numbers(count: usize, seed: u32) -> Vec<f32> {
         let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
         let next = |_| {
@@ -224,12 +226,12 @@ mod tests {
         (0..count).map(next).collect()
     }
 
-    /// Positions and the bits of scores.
+    /// The positions of hits and the bits of their scores.
     fn bits(hits: &[Hit]) -> Vec<(u32, u32)> {
         hits.iter().map(|hit| (hit.position, hit.score.to_bits())).collect()
     }
 
-    /// Every way to search finds what the scan of floats finds.
+    /// Checks that every way of searching finds the hits of the float scan.
     fn check(dimension: usize, vectors: Vec<f32>, queries: &[f32], k: usize) -> std::result::Result<(), TestCaseError> {
         let index = QuantizedIndex::new(FlatIndex::new(dimension, vectors).unwrap());
         let (mut scratch, mut oracle) = (SearchScratch::default(), SearchScratch::default());
@@ -300,7 +302,7 @@ mod tests {
         let length = index.flat().query_length(&query).unwrap();
         let mut question = Question::new(&query, length, &index.codes, 10, Vec::new(), Best::default());
         index.scan(0..index.blocks(), std::slice::from_mut(&mut question));
-        // Now that the best are known: which blocks would still pass?
+        // With the best hits known, which blocks would still pass?
         let probe = question.probe();
         let (mut passing, mut from) = (0, 0);
         while let Some((block, _)) = nibbles::next_block(&index.codes.high, &index.codes.scales, &[probe], from) {

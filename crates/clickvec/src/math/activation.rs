@@ -1,24 +1,24 @@
-//! exp, ln, tanh and sigmoid as branch-free f32 polynomials, to be used inside loops over slices.
+//! exp, ln, tanh and sigmoid as branch-free f32 polynomials, for use inside loops over slices.
 //!
-//! Errors against f64 (tests below): exp and ln 2e-7 relative, sigmoid 2e-7 absolute and 3e-7 relative
-//! down to −80, tanh 3e-7 relative. NaN comes out as NaN.
+//! Errors compared with f64 (tests below): exp and ln 2e-7 relative; sigmoid 2e-7 absolute, and 3e-7 relative down to
+//! −80; tanh 3e-7 relative. NaN stays NaN.
 
 use super::level::by_level;
 
-/// a·b + c, fused where the level has it.
+/// a·b + c, fused if the level has fused multiply-add.
 #[inline(always)]
 pub(crate) fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Written with comparisons, so that NaN passes through (`f32::clamp` asserts, `max` drops NaN).
+/// Written with comparisons, so that NaN passes through. `f32::clamp` asserts, and `max` drops NaN.
 #[inline(always)]
 fn bound(x: f32, low: f32, high: f32) -> f32 {
     let x = if x > high { high } else { x };
     if x < low { low } else { x }
 }
 
-/// eˣ for x in [−87, 88]; beyond that, the value at the bound.
+/// eˣ for x in [−87, 88]; outside, the value at the bound.
 #[inline(always)]
 pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     // Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits.
@@ -29,7 +29,7 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     let shifted = mul_add::<FMA>(x, std::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = mul_add::<FMA>(n, -LN2_LOW, mul_add::<FMA>(n, -LN2_HIGH, x));
-    // Minimax for eʳ on ±ln 2 / 2, the first two coefficients held at 1: error 3e-9.
+    // Minimax for eʳ on ±ln 2 / 2 with the first two coefficients fixed at 1: error 3e-9.
     let p = mul_add::<FMA>(1.381_459_8e-3, r, 8.368_717e-3);
     let p = mul_add::<FMA>(p, r, 4.166_839e-2);
     let p = mul_add::<FMA>(p, r, 1.666_652_1e-1);
@@ -39,16 +39,16 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     p * scale
 }
 
-/// ln x for x > 0; anything below the smallest normal number, also 0 and less, counts as that number.
+/// ln x for x > 0. Anything below the smallest normal number, including 0 and negative numbers, counts as that number.
 #[inline(always)]
 fn ln<const FMA: bool>(x: f32) -> f32 {
     const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
     let x = if x < f32::MIN_POSITIVE { f32::MIN_POSITIVE } else { x };
-    // x = m·2ⁿ with m in [√½, √2): after subtracting the bits of √½, what is above the mantissa is n.
+    // x = m·2ⁿ with m in [√½, √2). After subtracting the bits of √½, n is in the bits above the mantissa.
     let above = x.to_bits().wrapping_sub(SQRT_HALF.to_bits());
     let n = (above as i32 >> 23) as f32;
     let m = f32::from_bits((above & 0x007f_ffff).wrapping_add(SQRT_HALF.to_bits()));
-    // ln m = 2 artanh((m − 1) / (m + 1)): its series up to the ninth power is exact to 2e-9 here.
+    // ln m = 2 artanh((m − 1) / (m + 1)). The series up to the ninth power is accurate to 2e-9 here.
     let t = (m - 1.0) / (m + 1.0);
     let u = t * t;
     let p = mul_add::<FMA>(2.0 / 9.0, u, 2.0 / 7.0);
@@ -57,13 +57,13 @@ fn ln<const FMA: bool>(x: f32) -> f32 {
     mul_add::<FMA>(n, std::f32::consts::LN_2, mul_add::<FMA>(p * u, t, 2.0 * t))
 }
 
-/// 1 / (1 + e⁻ˣ), through exp, so that the small tail keeps its relative accuracy.
+/// 1 / (1 + e⁻ˣ), computed with exp, so that the small tail keeps its relative accuracy.
 #[inline(always)]
 pub(crate) fn sigmoid<const FMA: bool>(x: f32) -> f32 {
     1.0 / (1.0 + exp::<FMA>(-x))
 }
 
-/// tanh x as x·P(x²)/Q(x²), minimax in relative error on ±8.6, where tanh is one to 7e-8.
+/// tanh x as x·P(x²)/Q(x²), minimax in relative error on ±8.6, where tanh is 1 up to 7e-8.
 #[inline(always)]
 pub(crate) fn tanh<const FMA: bool>(x: f32) -> f32 {
     let x = bound(x, -8.6, 8.6);
@@ -109,7 +109,7 @@ fn ln_body<const FMA: bool>(values: &mut [f32]) {
 }
 
 by_level! {
-    /// ln x of every number, in place; numbers below the smallest normal number count as that.
+    /// ln x of every number, in place. Numbers below the smallest normal number count as that number.
     pub(crate) fn ln_slice(values: &mut [f32]) = ln_body
 }
 by_level! {
@@ -121,7 +121,7 @@ by_level! {
     pub fn sigmoid_slice(values: &mut [f32]) = sigmoid_body
 }
 by_level! {
-    /// eˣ of every number, in place, x bounded to [−87, 88].
+    /// eˣ of every number, in place, with x limited to [−87, 88].
     pub fn exp_slice(values: &mut [f32]) = exp_body
 }
 

@@ -1,7 +1,7 @@
-//! Products of factors rounded to bf16, added up in f32: on processors with AMX.
+//! Matrix products of factors rounded to bf16 and summed in f32, on processors with AMX.
 //!
 //! A tile register holds 16 rows of 64 bytes: 16 × 32 numbers in bf16, or 16 × 16 in f32. Each number of a product is
-//! one chain over the tiles of k, so it depends neither on the other rows nor on how many there are.
+//! one chain over the tiles of k, so it depends neither on the other rows nor on their number.
 #![allow(unsafe_code, reason = "tile instructions over raw pointers; bounds are checked at gemm's door")]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -14,7 +14,7 @@ use super::level::Level;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
-/// The precision of the factors of an encoder's recurrent products; sums and weights are f32.
+/// The precision of the factors in an encoder's recurrent products. Sums and weights are always f32.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -31,7 +31,7 @@ impl Precision {
         *self == Precision::F32
     }
 
-    /// The reason why the level in use has no products in this precision, if it has none.
+    /// The reason why the current level has no products in this precision, if it has none.
     pub fn missing(self) -> Option<&'static str> {
         static AMX: OnceLock<Result<(), &'static str>> = OnceLock::new();
         match self {
@@ -43,7 +43,7 @@ impl Precision {
         }
     }
 
-    /// A right factor for one product; its rows are `stride` apart.
+    /// A right factor for a single product, whose rows are `stride` apart.
     pub(crate) fn right(self, data: &[f32], stride: usize) -> Right<'_> {
         match self {
             Precision::F32 => Right::Exact(data, stride),
@@ -51,7 +51,7 @@ impl Precision {
         }
     }
 
-    /// A right factor of k × n numbers for many products, rounded once, in `memory`.
+    /// A right factor of k × n numbers for many products, rounded once into `memory`.
     pub(crate) fn prepare<'a>(self, (k, n): (usize, usize), data: &'a [f32], memory: &'a mut Packed) -> Right<'a> {
         match self {
             Precision::F32 => Right::Exact(data, n),
@@ -63,16 +63,17 @@ impl Precision {
     }
 }
 
-/// A row of a tile: 16 pairs of bf16, the first of a pair in the low half.
+/// A row of a tile: 16 pairs of bf16, with the first of a pair in the low half.
 #[repr(C, align(64))]
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Row([u32; 16]);
 
-/// A right factor, rounded and in tiles. Reused: packing keeps its memory.
+/// A right factor, rounded and stored in tiles. Packing reuses the memory.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Packed {
-    /// Panels of up to six tiles side by side; in a panel from the top down. Row r of a tile has rows 2r and 2r + 1 of
-    /// the factor in pairs; zeros beyond k. The last tile of a width that is no multiple of 16 is a panel.
+    /// Panels of up to six tiles next to each other. In a panel, tiles follow from the top down. Row r of a tile has
+    /// rows 2r and 2r + 1 of the factor in pairs, and zeros after k. If the width is not a multiple of 16, the last
+    /// tile is a panel of its own.
     rows: Vec<Row>,
     k: usize,
     n: usize,
@@ -96,7 +97,7 @@ impl Packed {
     }
 }
 
-/// The naive twin of a product with a rounded right factor: what the tiles are tested against.
+/// The naive version of a product with a rounded right factor, which the tiles are tested against.
 #[cfg(test)]
 pub(crate) fn gemm_bf16_naive(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
     let ((m, n, k), (b, b_stride), (c, c_stride)) = (sizes, b, c);
@@ -108,7 +109,7 @@ pub(crate) fn gemm_bf16_naive(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f
     }
 }
 
-/// To the nearest bf16, to the even one of two.
+/// Rounds to the nearest bf16, and to the even one of two.
 #[cfg(test)]
 fn round(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -120,7 +121,7 @@ fn detect() -> Result<(), &'static str> {
     Err("a program for another processor or system than Linux on x86-64")
 }
 
-/// Whether there is AMX with bf16, and the system lets this process use it.
+/// Checks that there is AMX with bf16, and that the system lets this process use it.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn detect() -> Result<(), &'static str> {
     use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
@@ -141,7 +142,7 @@ fn detect() -> Result<(), &'static str> {
         return Err("a processor without it");
     }
     // SAFETY: `enabled` needs xgetbv, which OSXSAVE says is enabled. The system call takes two numbers and touches no
-    // memory of ours.
+    // memory of this process.
     let allowed = unsafe {
         __cpuid(1).ecx & OSXSAVE != 0
             && enabled() & TILE_STATES == TILE_STATES
@@ -159,7 +160,7 @@ mod amx {
     use std::cell::RefCell;
     use std::mem::MaybeUninit;
 
-    /// Tiles side by side in a panel: six sums, one tile of A and one of B are all eight registers.
+    /// The number of tiles in a panel: six sums, one tile of A and one of B fill all eight registers.
     const WIDE: usize = 6;
     const ZERO: Row = Row([0; 16]);
     static ZEROS: [Row; WIDE] = [ZERO; WIDE];
@@ -207,7 +208,7 @@ mod amx {
         });
     }
 
-    /// Rows of C from 16·strip, columns from 16·first: `count` tiles of `rows` × `columns`.
+    /// Computes rows of C from 16·strip and columns from 16·first: `count` tiles of `rows` × `columns`.
     #[inline(always)]
     unsafe fn panel(
         job: &Job,
@@ -237,7 +238,7 @@ mod amx {
                     (added.as_ptr().cast(), WIDE * 16)
                 }
             };
-            // Sums in tmm0 …, A in tmm6, B in tmm7; sums begin with the values at `start`.
+            // Sums are in tmm0 …, A in tmm6, B in tmm7. Sums begin with the values at `start`.
             macro_rules! tiles {
                 ($($tile:literal)*) => {
                     asm!(
@@ -274,7 +275,7 @@ mod amx {
         }
     }
 
-    /// Sums are `rows` × `columns` from now on, until tilerelease.
+    /// Sets the size of sums to `rows` × `columns`, until tilerelease.
     unsafe fn configure(rows: usize, columns: usize) {
         #[repr(C, align(64))]
         struct Configuration {
@@ -297,7 +298,7 @@ mod amx {
         ((1u32 << count.min(16)) - 1) as u16
     }
 
-    /// Rows p and p + 1 of a matrix of k rows, `count` columns of them, in pairs; zeros beyond.
+    /// Rows p and p + 1 of a matrix of k rows, `count` columns of them, in pairs, with zeros outside.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     unsafe fn pairs(data: *const f32, stride: usize, p: usize, k: usize, count: usize) -> __m512i {
@@ -321,7 +322,7 @@ mod amx {
         }
     }
 
-    /// 32 numbers in bf16.
+    /// 32 numbers rounded to bf16.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bf16")]
     fn round(low: __m512, high: __m512) -> __m512i {
@@ -340,7 +341,7 @@ mod amx {
         let steps = k.div_ceil(32);
         resize(into, n.div_ceil(16) * steps * 16);
         for tile in 0..n.div_ceil(16) {
-            // Full tiles are in panels; one that is not full is alone.
+            // Full tiles are in panels. A tile that is not full is a panel of its own.
             let (full, first) = (n / 16, tile / WIDE * WIDE);
             let (first, count) = if tile < full { (first, WIDE.min(full - first)) } else { (tile, 1) };
             for step in 0..steps {
@@ -356,7 +357,7 @@ mod amx {
         }
     }
 
-    /// Strips of 16 rows of A, each the tiles of k one after the other.
+    /// Packs strips of 16 rows of A, each as the tiles of k one after the other.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     unsafe fn pack_left(job: &Job, into: &mut Vec<Row>) {
         let steps = job.k.div_ceil(32);
@@ -376,7 +377,7 @@ mod amx {
         }
     }
 
-    /// As [`pack_left`], for a matrix that is stored transposed.
+    /// [`pack_left`] for a matrix that is stored transposed.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     unsafe fn pack_transposed(job: &Job, into: &mut Vec<Row>) {
         let steps = job.k.div_ceil(32);
@@ -396,7 +397,7 @@ mod amx {
         }
     }
 
-    /// 16 × 16 numbers: blocks of d × d change places across the diagonal, d = 1, 2, 4, 8.
+    /// Transposes 16 × 16 numbers: blocks of d × d are exchanged across the diagonal, d = 1, 2, 4, 8.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn transpose(tile: &mut [__m512i; 16]) {
@@ -429,7 +430,7 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    /// Whether there is AMX here.
+    /// Whether this machine has AMX.
     fn amx() -> bool {
         Precision::Bf16.missing().is_none_or(|found| {
             println!("skipped: {found}, so no AMX");
@@ -447,7 +448,8 @@ mod tests {
         assert_eq!(round(f32::MAX), f32::INFINITY);
     }
 
-    /// Both round the factors alike and add up k products in f32, in another order: off by k roundings at most.
+    /// Both round the factors in the same way and sum k products in f32 in another order, so they differ by at most k
+    /// roundings.
     #[test]
     fn agrees_with_the_naive_twin_at_every_size() {
         if !amx() {

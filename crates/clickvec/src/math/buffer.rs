@@ -1,20 +1,21 @@
-//! Memory for numbers: it begins at a cache line, and large tables use huge pages.
+//! Memory for numbers: it begins at a cache line, and large buffers use huge pages.
 
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
-/// The bytes that a processor reads at once. A vector register has as many: a load that does not begin at a line
-/// touches two.
+/// A cache line, which is also as long as the longest vector register. A load that does not begin at a line touches
+/// two.
 #[repr(C, align(64))]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Line([f32; LANES]);
 
 const LANES: usize = 16;
 
-/// Lines of this many bytes or more are the system's own pages: zeros that nobody writes before they are touched.
+/// From this many bytes on, memory consists of the system's own pages, which are zero and cost nothing until they are
+/// touched.
 const LARGE: usize = 8 << 20;
 
-/// Numbers side by side, the first of them at the beginning of a cache line.
+/// Numbers in memory that begins at a cache line.
 #[derive(Default)]
 pub struct Buffer {
     memory: Memory,
@@ -36,7 +37,7 @@ impl Memory {
     fn zeros(lines: usize) -> Memory {
         match lines.checked_mul(size_of::<Line>()) {
             Some(bytes) if bytes >= LARGE => {
-                // As where a `Vec` finds no memory, there is no way on. Sizes from outside are asked for before (`memory`).
+                // Like a `Vec`, this cannot go on without memory. Sizes from outside are checked before (`memory`).
                 let pages = MmapMut::map_anon(bytes).unwrap_or_else(|error| panic!("{bytes} bytes of memory: {error}"));
                 advise_huge_pages(&pages);
                 Memory::Pages(pages)
@@ -66,12 +67,12 @@ impl Buffer {
         Buffer { memory: Memory::zeros(length.div_ceil(LANES)), length }
     }
 
-    /// An empty buffer with room for so many numbers.
+    /// An empty buffer with room for `length` numbers.
     pub fn with_capacity(length: usize) -> Buffer {
         Buffer { length: 0, ..Buffer::zeros(length) }
     }
 
-    /// Makes the buffer this long; it keeps the numbers it has, and those behind them may be any.
+    /// Makes the buffer this long. It keeps its numbers, and those after them may be anything.
     pub fn grow(&mut self, length: usize) {
         let room = self.memory.numbers().len();
         if length > room {
@@ -82,10 +83,11 @@ impl Buffer {
         self.length = length;
     }
 
-    /// Makes the buffer this long, keeping its memory; the numbers in it may be any.
+    /// Makes the buffer this long and reuses its memory. The numbers in it may be anything.
     pub fn resize(&mut self, length: usize) {
         if length > self.memory.numbers().len() {
-            // What is in it need not be moved. Minibatches differ a little: room for a larger one, which costs nothing before.
+            // The contents need not be moved. Minibatches differ a little, so leave room for a larger one, which costs
+            // nothing until it is used.
             self.memory = Memory::default();
             self.memory = Memory::zeros((length + length / 4).div_ceil(LANES));
         }
@@ -141,8 +143,8 @@ impl From<Vec<f32>> for Buffer {
     }
 }
 
-/// Asks for huge pages, as long as nothing was written to them. Rows of a table are read in no order, and each 4 KiB page of
-/// them would cost a walk through the page table. A system that has none goes on with small ones.
+/// Asks for huge pages, which must happen before anything is written. Rows of a table are read in no particular order,
+/// and with 4 KiB pages each read would cost a walk through the page table. Systems without huge pages use small ones.
 fn advise_huge_pages(pages: &MmapMut) {
     #[cfg(target_os = "linux")]
     let _ = pages.advise(memmap2::Advice::HugePage);

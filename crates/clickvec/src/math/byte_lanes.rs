@@ -1,4 +1,4 @@
-//! The few operations that products of 4-bit codes are written in, implemented once for each set of instructions.
+//! The few operations that products of 4-bit codes need, implemented once for each set of instructions.
 #![allow(unsafe_code, reason = "vector intrinsics")]
 
 /// A register of bytes, four for each row, and one of 32-bit sums, one for each row.
@@ -9,13 +9,13 @@
 pub(crate) trait ByteLanes {
     type Bytes: Copy;
     type Sums: Copy;
-    /// Rows of a register: a divisor of 16.
+    /// The rows in a register: a divisor of 16.
     const ROWS: usize;
     unsafe fn zero() -> Self::Sums;
     unsafe fn load(p: *const u8) -> Self::Bytes;
-    /// Each byte's low four bits.
+    /// The low four bits of each byte.
     unsafe fn low_halves(bytes: Self::Bytes) -> Self::Bytes;
-    /// Each byte's high four bits.
+    /// The high four bits of each byte.
     unsafe fn high_halves(bytes: Self::Bytes) -> Self::Bytes;
     /// Four numbers of a query, for every row.
     unsafe fn splat(query: *const i8) -> Self::Bytes;
@@ -83,7 +83,7 @@ mod x86 {
     /// Sixteen rows in an AVX-512 register.
     pub(crate) struct Avx512;
 
-    /// The same with the instruction for just this product, `vpdpbusd`.
+    /// AVX-512 with `vpdpbusd`, the instruction for exactly this product.
     pub(crate) struct Vnni;
 
     // SAFETY (all of this): the trait's contract, handed on to the intrinsics as it is; loads and stores are the

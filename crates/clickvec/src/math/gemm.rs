@@ -1,10 +1,10 @@
-//! The product of matrices, C += A·B.
+//! Matrix products, C += A·B.
 //!
-//! Our own kernels instead of a library's: each number of C is one chain of fused multiply-adds over
-//! k = 0, 1, …, whatever the number of rows, so that a batch of one gives bit for bit what a batch
-//! of many gives; the level can be lowered, so that tests run every path; and a single row (a
-//! query) needs no code of its own. B is read in place, K × N row by row, without packing: at
-//! this project's sizes a panel of it stays in the first-level cache.
+//! These are our own kernels instead of a library's, for three reasons. Each number of C is one chain of fused
+//! multiply-adds over k = 0, 1, …, whatever the number of rows, so that a batch of one gives bit for bit the same as a
+//! batch of many. The level can be lowered, so that tests run every path. And a single row (a query) needs no extra
+//! code. B is read in place, K × N row by row, without packing: at this project's sizes a panel of it stays in the
+//! first-level cache.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked once, at the door")]
 
 use super::bf16::{Packed, Precision};
@@ -23,12 +23,12 @@ pub struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    /// A matrix stored row by row, its rows `stride` apart.
+    /// A matrix stored row by row, with rows `stride` apart.
     pub fn rows(data: &'a [f32], stride: usize) -> Left<'a> {
         Left { data, stride, transposed: false }
     }
 
-    /// The transpose of a matrix stored row by row, its rows `stride` apart.
+    /// The transpose of a matrix stored row by row, with rows `stride` apart.
     pub fn transposed(data: &'a [f32], stride: usize) -> Left<'a> {
         Left { data, stride, transposed: true }
     }
@@ -36,7 +36,7 @@ impl<'a> Left<'a> {
     /// The place of the number in row i, column p.
     ///
     /// # Panics
-    /// If no address space has that place.
+    /// If the place exceeds the address space.
     fn place(&self, i: usize, p: usize) -> usize {
         if self.transposed { reach(p, self.stride, i) } else { reach(i, self.stride, p) }
     }
@@ -48,22 +48,22 @@ impl<'a> Left<'a> {
     }
 }
 
-/// rows·stride + columns. Bounds are checked with it, so it must not wrap.
+/// rows·stride + columns, with which bounds are checked, so it must not wrap.
 ///
 /// # Panics
-/// If no address space has so many numbers.
+/// If the result exceeds the address space.
 pub(super) fn reach(rows: usize, stride: usize, columns: usize) -> usize {
     rows.checked_mul(stride).and_then(|start| start.checked_add(columns)).expect("sizes that an address space has")
 }
 
-/// The right factor: k × n numbers, and what they and the left factor's are rounded to.
+/// The right factor: k × n numbers, with the rounding of both factors.
 #[derive(Clone, Copy)]
 pub enum Right<'a> {
-    /// Nothing is rounded; the number is the distance between rows.
+    /// No rounding. The number is the distance between rows.
     Exact(&'a [f32], usize),
-    /// Both factors are rounded to bf16 in the product; the number is the distance between rows.
+    /// Both factors are rounded to bf16 in the product. The number is the distance between rows.
     Rounded(&'a [f32], usize),
-    /// As `Rounded`, but rounded beforehand, for many products.
+    /// Like `Rounded`, but rounded in advance for many products.
     Packed(&'a Packed),
 }
 
@@ -82,23 +82,23 @@ pub(crate) struct Rows<'a> {
     pub stride: usize,
     /// The rows to take.
     pub of: &'a [u32],
-    /// So many rows of C behind this product's are the next product's, and `of` says for them, too, what they
-    /// begin with: they are brought near meanwhile.
+    /// The number of rows of C after this product's that belong to the next product. `of` continues with the rows that
+    /// they begin with. Both are prefetched during this product.
     pub ahead: usize,
 }
 
-/// C[m × n] += A[m × k]·B[k × n]; rows of B and C are as far apart as the number after each says.
+/// C[m × n] += A[m × k]·B[k × n]. The number after B and C is the distance between their rows.
 ///
 /// # Panics
-/// If a slice is too short for its sizes, or B is to be rounded and [`Precision::missing`].
+/// If a slice is too short for its sizes, or if B is to be rounded and [`Precision::missing`] gives a reason.
 pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
     product(sizes, a, b.into(), c, Start::Product, Ahead::Nothing);
 }
 
-/// As [`gemm`]; meanwhile it brings `ahead`, which is needed next, into the second-level cache.
+/// [`gemm`] that also prefetches `ahead`, which is needed next, into the second-level cache.
 ///
 /// # Panics
-/// As [`gemm`].
+/// Those of [`gemm`].
 pub(crate) fn gemm_ahead<'b>(
     sizes: (usize, usize, usize),
     a: Left<'_>,
@@ -110,7 +110,7 @@ pub(crate) fn gemm_ahead<'b>(
     product(sizes, a, b.into(), c, Start::Product, Ahead::Lines(lines));
 }
 
-/// C[m × n] = A[m × k]·B[k × n], whatever C held before; otherwise as [`gemm`].
+/// C[m × n] = A[m × k]·B[k × n], whatever C contained before; otherwise like [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
@@ -119,7 +119,7 @@ pub fn gemm_into<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Rig
     product(sizes, a, b.into(), c, Start::Zero, Ahead::Nothing);
 }
 
-/// C[m × n] = D[m × n] + A[m × k]·B[k × n], D being `rows`; otherwise as [`gemm`].
+/// C[m × n] = D[m × n] + A[m × k]·B[k × n], where D is `rows`; otherwise like [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
@@ -144,7 +144,7 @@ pub(crate) fn gemm_onto<'b>(
 #[derive(Clone, Copy)]
 pub(super) enum Start {
     Zero,
-    /// The old C.
+    /// The old values of C.
     Product,
     /// Row i is at `data[of[i]·stride]`.
     Rows {
@@ -154,19 +154,20 @@ pub(super) enum Start {
     },
 }
 
-/// Slices that a product can bring near.
+/// The number of slices that a product can prefetch.
 const AHEAD: usize = 3;
 
-/// Numbers of a cache line.
+/// The number of values in a cache line.
 const LINE: usize = 16;
 
-/// The memory that is needed after a product. It is asked for tile by tile: all at once would wait for memory.
+/// Memory that is needed after a product. It is prefetched tile by tile, since prefetching all at once would wait for
+/// memory.
 #[derive(Clone, Copy)]
 pub(super) enum Ahead {
     Nothing,
-    /// So many rows behind the product's, those of C and of [`Start::Rows`], whose `of` goes on for them.
+    /// This many rows after the product's, of C and of [`Start::Rows`], whose `of` continues for them.
     Rows(usize),
-    /// Cache lines: the first address, and how many.
+    /// Cache lines: the address of the first, and their number.
     Lines([(*const f32, usize); AHEAD]),
 }
 
@@ -220,7 +221,7 @@ fn product(
     }
 }
 
-/// The naive twin of [`gemm`]: what the kernels are tested against.
+/// The naive version of [`gemm`], which the kernels are tested against.
 #[cfg(test)]
 pub(crate) fn gemm_naive(
     (m, n, k): (usize, usize, usize),
@@ -252,12 +253,12 @@ pub(super) struct Job {
     pub(super) c_stride: usize,
     pub(super) start: Start,
     ahead: Ahead,
-    /// Where this part of the job begins.
+    /// The column where this part of the job begins.
     column: usize,
 }
 
 impl Job {
-    /// The part of the job from a column on.
+    /// The part of the job that starts at a column.
     ///
     /// # Safety
     /// B and C have that column.
@@ -293,8 +294,8 @@ unsafe fn plain(job: Job, transposed: bool) {
     unsafe { if transposed { panels::<Plain, 2, 6, true>(job) } else { panels::<Plain, 2, 6, false>(job) } }
 }
 
-/// Panels of three vectors of columns, then what is left of them. A single row has only one sum for
-/// each vector, and three would wait for each other, so it takes WIDE and six vectors first.
+/// Computes panels of three vectors of columns, then what is left. A single row has only one sum for each vector, and
+/// three sums would wait for each other, so it takes WIDE and six vectors first.
 #[inline(always)]
 unsafe fn panels<L: Lanes, const MR: usize, const WIDE: usize, const T: bool>(job: Job) {
     let mut column = 0;
@@ -325,7 +326,7 @@ unsafe fn panels<L: Lanes, const MR: usize, const WIDE: usize, const T: bool>(jo
     }
 }
 
-/// Panels of NV vectors of the only row, from `column` on; returns the first column that is left.
+/// Computes panels of NV vectors of the only row, starting at `column`. Returns the first column that is left.
 #[inline(always)]
 unsafe fn single_row<L: Lanes, const NV: usize, const T: bool>(job: Job, mut column: usize) -> usize {
     while job.n - column >= NV * L::N {
@@ -362,7 +363,7 @@ unsafe fn rows<L: Lanes, const MR: usize, const T: bool, const NV: usize, const 
     }
 }
 
-/// MR rows × NV vectors of C, all of k, in registers; T: A is stored transposed.
+/// Computes MR rows × NV vectors of C over all of k, in registers. With T, A is stored transposed.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const TAIL: bool>(
     job: Job,
@@ -373,8 +374,8 @@ unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const 
     // B and C is `tail` numbers wide and only those are touched.
     unsafe {
         let mut sum = [[L::zero(); NV]; MR];
-        // One address a row and one counter for all: additions to eight addresses would take the
-        // multipliers' places.
+        // One address for each row and one counter for all: incrementing eight addresses would take issue slots from
+        // the multipliers.
         let a: [*const f32; MR] =
             std::array::from_fn(
                 |i| if T { job.a.wrapping_add(row) } else { job.a.wrapping_add((row + i) * job.a_stride) },
@@ -419,7 +420,7 @@ unsafe fn tile<L: Lanes, const MR: usize, const T: bool, const NV: usize, const 
     }
 }
 
-/// One of MR parts of what the tile at `row` is to bring near.
+/// Prefetches one of MR parts of what the tile at `row` is to prefetch.
 ///
 /// # Safety
 /// `of` goes on for the rows ahead.

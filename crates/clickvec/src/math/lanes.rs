@@ -1,7 +1,7 @@
-//! The few vector operations that the matrix product is written in, implemented once for each level.
+//! The few vector operations that matrix products need, implemented once for each level.
 #![allow(unsafe_code, reason = "vector intrinsics")]
 
-/// A vector register's worth of f32.
+/// A vector register of f32 values.
 ///
 /// # Safety
 /// Every function may only run on a processor that has the implementor's instructions, and the
@@ -20,7 +20,7 @@ pub(crate) trait Lanes {
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
 }
 
-/// Four numbers in plain Rust: multiply, then add.
+/// Four numbers in plain Rust, multiplied and then added.
 pub(crate) struct Plain;
 
 impl Lanes for Plain {

@@ -1,10 +1,10 @@
-//! Which vector instructions the kernels use.
+//! The vector instructions that the kernels use.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A set of vector instructions, weakest first.
 ///
-/// Results are the same bytes from run to run on one level; between levels they differ by rounding.
+/// Results have the same bytes in every run on one level. Between levels they differ by rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {
@@ -16,7 +16,7 @@ pub enum Level {
     Avx512 = 3,
 }
 
-/// 0 until the level is first asked for or limited.
+/// 0 until the level is first needed or limited.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 impl Level {
@@ -52,7 +52,7 @@ impl Level {
         Level::Plain
     }
 
-    /// The level in use: what the processor has, or less after [`Level::limit`].
+    /// The level in use: that of the processor, or a lower one after [`Level::limit`].
     pub fn current() -> Level {
         match LEVEL.load(Ordering::Relaxed) {
             1 => Level::Plain,
@@ -66,7 +66,7 @@ impl Level {
         }
     }
 
-    /// Uses no instructions above `level` from now on; returns the level that is then in use.
+    /// Uses no instructions above `level` from now on. Returns the level in use.
     pub fn limit(level: Level) -> Level {
         let level = level.min(Level::detect());
         LEVEL.store(level as u8, Ordering::Relaxed);
@@ -82,15 +82,15 @@ impl std::str::FromStr for Level {
     }
 }
 
-/// A name that is no [`Level`].
+/// The name of a level that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected an instruction level `plain`, `avx2` or `avx512`, found `{0}`")]
 pub struct UnknownLevel(pub String);
 
 /// Defines `fn name(arguments)` as the given generic body, compiled once for each [`Level`].
 ///
-/// The body is an `#[inline(always)]` function with one const parameter: whether fused
-/// multiply-add is there. It must be sound at any level; only the instructions differ.
+/// The body is an `#[inline(always)]` function with one const parameter, which says whether there is fused
+/// multiply-add. It must be sound at any level, because only the instructions differ.
 macro_rules! by_level {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident) => {
         $(#[$meta])*

@@ -16,22 +16,22 @@ impl Matrix {
         Matrix { rows, columns, data: Buffer::zeros(rows * columns) }
     }
 
-    /// A matrix of numbers that are given row by row.
+    /// A matrix of numbers given row by row.
     ///
     /// # Panics
-    /// If `data` does not hold rows × columns numbers.
+    /// If `data` does not have rows × columns numbers.
     pub fn from_vec(rows: usize, columns: usize, data: Vec<f32>) -> Matrix {
         assert_eq!(data.len(), rows * columns, "a {rows} × {columns} matrix");
         Matrix { rows, columns, data: data.into() }
     }
 
-    /// Makes this a zero matrix of another shape, keeping its memory.
+    /// Makes this a zero matrix of another shape and reuses its memory.
     pub fn reset(&mut self, rows: usize, columns: usize) {
         self.reshape(rows, columns);
         self.data.fill(0.0);
     }
 
-    /// Makes this a matrix of another shape with any numbers in it, keeping its memory.
+    /// Makes this a matrix of another shape and reuses its memory. The numbers in it may be anything.
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
         self.columns = columns;
@@ -58,7 +58,7 @@ impl Matrix {
         &mut self.data[row * self.columns..][..self.columns]
     }
 
-    /// `out` becomes the transpose, row by row.
+    /// Sets `out` to the transpose, row by row.
     pub(crate) fn transpose_into(&self, out: &mut Buffer) {
         transpose(&self.data, self.columns.max(1), out);
     }
@@ -74,10 +74,10 @@ impl Matrix {
     }
 }
 
-/// Rows and columns that are transposed together: their cache lines are still near when they are used again.
+/// The number of rows and columns transposed together, so that their cache lines are used again while still near.
 const TILE: usize = 8;
 
-/// `out` becomes the transpose of a matrix stored row by row, `columns` wide.
+/// Sets `out` to the transpose of a matrix stored row by row, `columns` wide.
 pub(crate) fn transpose(data: &[f32], columns: usize, out: &mut Buffer) {
     let rows = data.len() / columns;
     out.resize(data.len());

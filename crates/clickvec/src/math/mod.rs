@@ -1,7 +1,7 @@
-//! Numbers: the matrix, the product of matrices, activations, sums of rows, and products of codes.
+//! Numerical kernels: matrices and their products, activations, sums of rows, and products of codes.
 //!
-//! Every kernel exists once, generic over the processor's vector width, and is compiled for
-//! each [`Level`]; the level is picked at run time, so one binary serves every processor.
+//! Every kernel exists once, generic over the processor's vector width, and is compiled for each [`Level`]. The level
+//! is picked at run time, so one binary serves every processor.
 
 pub(crate) mod activation;
 pub(crate) mod bf16;

@@ -1,11 +1,12 @@
 //! Dot products of 4-bit codes with int8 queries, sixteen rows at a time.
 //!
 //! A *plane* holds the codes of many rows in blocks of [`ROWS`], each [⌈dimension / 8⌉ groups, 16 rows, 4 bytes]. Of a
-//! row's four bytes in group g, byte j has the code of number 8g + j in its low half and that of 8g + 4 + j in its high
-//! half. So a register's 32-bit lanes are rows: a query's numbers are broadcast to them, four at a time, and nothing is
-//! ever summed across lanes.
+//! row's four bytes in group g, byte j has the code of number 8g + j in its low half and that of number 8g + 4 + j in
+//! its high half. So the 32-bit lanes of a register are rows. A query's numbers are broadcast to them, four at a time,
+//! and nothing is ever summed across lanes.
 //!
-//! Sums are whole numbers, and too small to overflow or saturate up to [`MAX_DIMENSION`]: every level gives the same.
+//! Sums are integers, and up to [`MAX_DIMENSION`] they are too small to overflow or saturate, so every level gives the
+//! same.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked once, at the door")]
 
 #[cfg(target_arch = "x86_64")]
@@ -13,38 +14,38 @@ use super::byte_lanes::{Avx2, Avx512, Vnni};
 use super::byte_lanes::{ByteLanes, Plain};
 use super::level::Level;
 
-/// Rows of a block.
+/// The number of rows in a block.
 pub(crate) const ROWS: usize = 16;
-/// Numbers of a row in one group of a block.
+/// The number of a row's values in a group.
 pub(crate) const GROUP: usize = 8;
-/// 15 · 127 · 2²⁰ < 2³¹: no sum of more numbers is asked for.
+/// 15 · 127 · 2²⁰ < 2³¹, so no sum is longer than this.
 pub(crate) const MAX_DIMENSION: usize = 1 << 20;
-/// Queries that one pass over the codes can serve.
+/// The number of queries that one pass over the codes can serve.
 pub(crate) const MAX_PROBES: usize = 8;
 const GROUP_BYTES: usize = ROWS * GROUP / 2;
 
-/// Bytes of a block of rows.
+/// The bytes of a block of rows.
 pub(crate) fn block_bytes(dimension: usize) -> usize {
     dimension.div_ceil(GROUP) * GROUP_BYTES
 }
 
-/// Where a block has the code of number `i` of its row `row`: the byte, and how far it is shifted.
+/// The position of the code of number `i` of row `row` in a block: the byte, and the shift.
 pub(crate) fn place(row: usize, i: usize) -> (usize, usize) {
     let (group, i) = (i / GROUP, i % GROUP);
     (group * GROUP_BYTES + 4 * row + i % 4, i / 4 * 4)
 }
 
-/// What a scan asks of each row: is scale·(16·Σ code·query + offset) above the threshold?
+/// The question of a scan to each row: is scale·(16·Σ code·query + offset) above the threshold?
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Probe<'a> {
-    /// Whole groups, zeros behind the last number.
+    /// The query in whole groups, with zeros after the last number.
     pub(crate) query: &'a [i8],
     pub(crate) offset: f32,
     pub(crate) threshold: f32,
 }
 
-/// The first block from `from` on with a row above the threshold of a probe, and those probes as bits. All probes have
-/// queries of the same length; `scales` has one number a row.
+/// The first block, starting at `from`, with a row above the threshold of a probe, and these probes as bits. All
+/// probes must have queries of the same length. `scales` has one value for each row.
 ///
 /// # Panics
 /// If there are no probes or more than [`MAX_PROBES`], or the slices do not fit together.
@@ -53,7 +54,7 @@ pub(crate) fn next_block(plane: &[u8], scales: &[f32], probes: &[Probe<'_>], fro
     if probes.len() == 1 {
         return scan_with(Instructions::current(), plane, scales, [probes[0]], from);
     }
-    // A kernel for each number of probes would not pay: a missing probe is asked for, and no row passes it.
+    // A kernel for each number of probes would not pay. A missing probe is scanned too, but no row passes it.
     let nobody = Probe { threshold: f32::INFINITY, ..probes[0] };
     let probes: [_; MAX_PROBES] = std::array::from_fn(|q| *probes.get(q).unwrap_or(&nobody));
     scan_with(Instructions::current(), plane, scales, probes, from)
@@ -62,12 +63,12 @@ pub(crate) fn next_block(plane: &[u8], scales: &[f32], probes: &[Probe<'_>], fro
 /// Σ code·query for each row of one block.
 ///
 /// # Panics
-/// If the block and the query have another number of groups.
+/// If the block and the query have different numbers of groups.
 pub(crate) fn block_sums(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     sums_with(Instructions::current(), block, query)
 }
 
-/// The naive twin of [`block_sums`].
+/// The naive version of [`block_sums`].
 #[cfg(test)]
 fn block_sums_naive(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     std::array::from_fn(|row| {
@@ -79,8 +80,8 @@ fn block_sums_naive(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     })
 }
 
-/// The part of a [`Level`] that matters here: AVX-512 comes with and without the instruction made for this. A value
-/// says that the processor was found to have it.
+/// The part of a [`Level`] that matters here, since AVX-512 exists with and without the instruction for this. A value
+/// proves that the processor has the instructions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Instructions {
     Plain,
@@ -207,7 +208,7 @@ unsafe fn scan_blocks<L: ByteLanes, const Q: usize>(scan: Scan<'_, Q>, from: usi
             let Probe { offset, threshold, .. } = scan.probes[q];
             let mut any = false;
             for row in 0..ROWS {
-                // No fused product, so that every level lets the same rows pass.
+                // Without fused products, so that the same rows pass at every level.
                 any |= scales[row] * (16.0 * sums[q][row] as f32 + offset) > threshold;
             }
             passing |= u32::from(any) << q;
@@ -219,7 +220,7 @@ unsafe fn scan_blocks<L: ByteLanes, const Q: usize>(scan: Scan<'_, Q>, from: usi
     None
 }
 
-/// Σ code·query of a block's rows for Q queries: codes are unpacked once for all.
+/// Σ code·query of a block's rows for Q queries. Codes are unpacked once for all queries.
 #[inline(always)]
 unsafe fn sums<L: ByteLanes, const Q: usize>(
     block: *const u8,
@@ -253,7 +254,7 @@ unsafe fn sums<L: ByteLanes, const Q: usize>(
 mod tests {
     use super::*;
 
-    /// All that this processor has; unlike the level of the process, this is nobody else's.
+    /// All that this processor has. Unlike the level of the process, no other test changes it.
     fn detected() -> Vec<Instructions> {
         let mut all = vec![Instructions::Plain];
         #[cfg(target_arch = "x86_64")]
@@ -268,7 +269,7 @@ mod tests {
         all
     }
 
-    /// A plane of any codes, and queries from −127 to 127.
+    /// A plane of arbitrary codes, and queries from −127 to 127.
     fn example(blocks: usize, dimension: usize, queries: usize) -> (Vec<u8>, Vec<Vec<i8>>) {
         let plane = (0..blocks * block_bytes(dimension)).map(|i| (i * 167 + i / 7) as u8).collect();
         let number = |q: usize, i: usize| if i < dimension { ((i * 71 + q * 29) % 255) as i16 - 127 } else { 0 };
@@ -305,7 +306,7 @@ mod tests {
         let (plane, queries) = example(blocks, dimension, MAX_PROBES);
         let scales: Vec<f32> = (0..blocks * ROWS).map(|row| 0.5 + (row % 9) as f32 / 16.0).collect();
         let probes: [Probe<'_>; MAX_PROBES] = std::array::from_fn(|q| {
-            // The highest value of one block: no other block of this query passes, or few.
+            // The highest value of a block, which few or no other blocks of this query reach.
             let sums =
                 block_sums_naive(&plane[2 * q * block_bytes(dimension)..][..block_bytes(dimension)], &queries[q]);
             let value = |row| scales[2 * q * ROWS + row] * (16.0 * sums[row] as f32 - 3.0);

@@ -1,8 +1,8 @@
-//! Asking for memory before it is needed.
+//! Prefetching memory.
 #![allow(unsafe_code, reason = "the instruction takes a pointer")]
 
-/// Begins to bring `values` into the second-level cache, where the processor has such an
-/// instruction; changes nothing that a program can see but its time.
+/// Starts to load `values` into the second-level cache, if the processor has such an instruction. Only the time of the
+/// program changes.
 #[inline]
 pub(crate) fn prefetch(values: &[f32]) {
     for line in values.chunks(64 / size_of::<f32>()) {
@@ -10,13 +10,13 @@ pub(crate) fn prefetch(values: &[f32]) {
     }
 }
 
-/// As [`prefetch`], for the cache line of an address, which need not be any memory's.
+/// [`prefetch`] for the cache line of an address, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch_line<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction; it is a hint, which no address makes a fault.
+        // SAFETY: every x86-64 has the instruction. It is a hint, and no address makes it fault.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -2,11 +2,11 @@
 
 use super::level::by_level;
 
-/// Independent partial sums: enough to hide the latency of additions, and one AVX-512 register.
+/// The number of independent partial sums: enough to hide the latency of additions, and one AVX-512 register.
 const LANES: usize = 16;
 
-/// Products are rounded before they are added, since not every level could fuse the two, and the partial sums are
-/// added in a fixed order.
+/// Products are rounded before they are added, because not every level could fuse the two. The partial sums are added
+/// in a fixed order.
 #[inline(always)]
 fn score_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0f32; LANES];
@@ -17,8 +17,8 @@ fn score_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
         }
     }
     let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    // `+ 0.0`: an empty sum is -0.0, which would come after 0.0 in the order of scores.
-    // A tree of halves instead of this plain sum makes the compiler shuffle inside the loop: three times slower.
+    // `+ 0.0`, because an empty sum is -0.0, which would come after 0.0 in the order of scores. A tree of halves
+    // instead of this plain sum would make the compiler shuffle inside the loop, three times slower.
     sums.iter().sum::<f32>() + rest + 0.0
 }
 
@@ -41,12 +41,12 @@ by_level! {
 
 #[inline(always)]
 fn any_above_body<const FMA: bool>(values: &[f32], thresholds: &[f32]) -> bool {
-    // No early end: most calls find nothing, and a loop without branches is vectorised.
+    // No early exit: most calls find nothing, and a loop without branches is vectorised.
     values.iter().zip(thresholds).fold(false, |any, (value, threshold)| any | (value > threshold))
 }
 
 by_level! {
-    /// Whether a value is above the threshold at its place.
+    /// Whether any value is above its threshold.
     pub(crate) fn any_above(values: &[f32], thresholds: &[f32]) -> bool = any_above_body
 }
 
@@ -59,7 +59,7 @@ mod tests {
         for length in 0..70 {
             let a: Vec<f32> = (0..length).map(|i| i as f32).collect();
             let b: Vec<f32> = (0..length).map(|i| (i % 5) as f32 - 2.0).collect();
-            // Small integers: exact in any order.
+            // Small integers are exact in any order.
             assert_eq!(score(&a, &b), a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>());
         }
         assert!(score(&[], &[]).is_sign_positive());
@@ -74,7 +74,7 @@ mod tests {
             scores(&query, &rows, &mut found);
             for (row, found) in rows.chunks_exact(dimension).zip(found) {
                 assert_eq!(score(&query, row).to_bits(), found.to_bits());
-                // Plain code of the same body: the level must not show.
+                // Plain code of the same body must give the same bits.
                 assert_eq!(score_body::<false>(&query, row).to_bits(), found.to_bits());
             }
         }

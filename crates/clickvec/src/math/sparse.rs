@@ -6,7 +6,7 @@ use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
 use super::level::Level;
 
-/// A row of a table, and how often it is added.
+/// A row of a table and the factor it is added with.
 pub(crate) trait RowCount: Copy {
     /// The row.
     fn row(self) -> usize;
@@ -23,24 +23,24 @@ impl RowCount for u32 {
     }
 }
 
-/// A table's rows as they are read.
+/// The rows of a table as they are read.
 trait Table: Copy {
-    /// Where its first number is.
+    /// The address of the first number.
     fn value(self) -> *const f32;
-    /// How much of a row's velocity is to be added to it.
+    /// The share of a row's velocity that is added to it.
     ///
     /// # Safety
     /// The table has the row.
     unsafe fn drift(self, row: usize) -> f32;
-    /// Where the first velocity is; asked for only if there is a drift.
+    /// The address of the first velocity, used only if there is a drift.
     fn velocity(self) -> *const f32;
 }
 
-/// Rows are taken as they are stored.
+/// A table whose rows are read as they are stored.
 #[derive(Clone, Copy)]
 struct Still(*const f32);
 
-/// Row r is value[r] + drift[r]·velocity[r].
+/// A table in which row r is value[r] + drift[r]·velocity[r].
 #[derive(Clone, Copy)]
 struct Moving {
     value: *const f32,
@@ -79,7 +79,7 @@ impl Table for Moving {
     }
 }
 
-/// `out` = Σ count·row over `items`, rows of `table` as wide as `out`; zeros if there are none.
+/// Sets `out` to Σ count·row over `items`, with rows of `table` as wide as `out`; zeros if there are none.
 ///
 /// # Panics
 /// If the table has no such row.
@@ -88,10 +88,10 @@ pub(crate) fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32])
     sum(Still(table.as_ptr()), items, out);
 }
 
-/// As [`sum_rows`], where row r of the table is value[r] + drift[r]·velocity[r].
+/// [`sum_rows`] where row r of the table is value[r] + drift[r]·velocity[r].
 ///
 /// # Panics
-/// If the table has no such row, or `velocity` or `drift` are not of its size.
+/// If the table has no such row, or `velocity` or `drift` do not have its size.
 pub(crate) fn sum_moving_rows<I: RowCount>(
     value: &[f32],
     velocity: &[f32],
@@ -109,7 +109,7 @@ fn check_rows<I: RowCount>(table: &[f32], items: &[I], width: usize) {
     assert!(items.iter().all(|item| item.row() < rows), "a row beyond the table's {rows}");
 }
 
-/// The table has every row of `items`, as wide as `out`.
+/// Sums rows of a table. The table must have every row of `items`, as wide as `out`.
 fn sum<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     match Level::current() {
         // SAFETY: every row lies inside the table, as the callers checked, and `Level::current` never
@@ -126,7 +126,7 @@ fn sum<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     }
 }
 
-/// The naive twin of [`sum_rows`].
+/// The naive version of [`sum_rows`].
 #[cfg(test)]
 fn sum_rows_naive<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
     let width = out.len();
@@ -165,7 +165,7 @@ unsafe fn plain<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
     }
 }
 
-/// Panels of NV vectors of columns from `column` on; returns the first column that is left.
+/// Sums panels of NV vectors of columns, starting at `column`. Returns the first column that is left.
 #[inline(always)]
 unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize>(
     table: T,
@@ -202,7 +202,7 @@ unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize>(
     column
 }
 
-/// What is left: one vector at a time, the last of them partial.
+/// Sums what is left, one vector at a time; the last may be partial.
 #[inline(always)]
 unsafe fn rest<L: Lanes, T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32], mut column: usize) {
     let width = out.len();

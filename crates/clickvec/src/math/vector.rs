@@ -29,7 +29,7 @@ by_level! {
 
 #[inline(always)]
 fn dot_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
-    // 32 partial sums: the order is the same at every level, and wide enough for two registers.
+    // 32 partial sums: the same order at every level, and enough for two registers.
     let mut partial = [0.0f32; 32];
     let (a_chunks, b_chunks) = (a.chunks_exact(32), b.chunks_exact(32));
     let (a_rest, b_rest) = (a_chunks.remainder(), b_chunks.remainder());
@@ -58,7 +58,7 @@ by_level! {
 
 #[inline(always)]
 fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
-    // f32 sums over a few hundred numbers, then f64: 1e-6 of the result, at a quarter of f64's time.
+    // Sum a few hundred numbers in f32, then add these sums in f64: accurate to 1e-6, in a quarter of the time of f64.
     let mut sum = 0.0;
     for part in x.chunks(1024) {
         sum += f64::from(dot_body::<FMA>(part, part));
@@ -67,11 +67,11 @@ fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
 }
 
 by_level! {
-    /// Σ xᵢ², to about 1e-6 of itself.
+    /// Σ xᵢ², accurate to a relative error of about 1e-6.
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
 }
 
-/// The vector divided by its length; a zero vector stays zero. Returns the length.
+/// Divides a vector by its length and returns the length. A zero vector stays zero.
 pub fn normalize(x: &mut [f32]) -> f32 {
     let length = dot(x, x).sqrt();
     if length > 0.0 {
@@ -81,7 +81,7 @@ pub fn normalize(x: &mut [f32]) -> f32 {
     length
 }
 
-/// Sums of squares that are kept apart, so that they fill the widest registers at every level.
+/// The number of separate sums of squares: enough to fill the widest registers, and the same at every level.
 const LANES: usize = 8;
 
 #[inline(always)]

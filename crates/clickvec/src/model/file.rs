@@ -1,5 +1,5 @@
-//! A model in one safetensors file (docs/reference/formats.md): named tensors, the trigram dictionary, and
-//! one JSON value with the whole configuration.
+//! The file of a model, in the safetensors format (docs/reference/formats.md): named tensors, the trigram dictionary,
+//! and one JSON value with all settings.
 
 use crate::encoder::Encoder;
 use crate::error::{Error, FileFault, Result};
@@ -24,15 +24,15 @@ struct Header {
 const KIND: &str = "model";
 
 impl Model {
-    /// Reads a model; nothing in the file is trusted.
+    /// Reads a model. Nothing in the file is trusted.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+    /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
     pub fn load(path: &Path) -> Result<Model> {
         load(path, 2)
     }
 
-    /// A whole model of these towers.
+    /// A model with these towers.
     pub(crate) fn new(dictionary: Dictionary, towers: Vec<Box<dyn Encoder>>, training: TrainingRecord) -> Model {
         let towers: Vec<Arc<dyn Encoder>> = towers.into_iter().map(Arc::from).collect();
         let trigrams = triples(&dictionary);
@@ -40,10 +40,10 @@ impl Model {
         Model { dictionary: Arc::new(dictionary), towers, training, fingerprint }
     }
 
-    /// Writes the model through a temporary file.
+    /// Writes the model, through a temporary file.
     ///
     /// # Errors
-    /// [`Error::Io`]; what was at `path` before is then untouched.
+    /// [`Error::Io`]; whatever was at `path` is then untouched.
     pub fn save(&self, path: &Path) -> Result<()> {
         self.save_for(path, path)
     }
@@ -62,8 +62,8 @@ impl Model {
 }
 
 impl QueryModel {
-    /// Reads the half of a model that reads queries. The whole file is checked against its fingerprint, but what is left
-    /// out costs neither time to copy nor memory.
+    /// Reads the half of a model that embeds queries. The whole file is checked against its fingerprint, but the other
+    /// half takes no time to copy and no memory.
     ///
     /// # Errors
     /// Those of [`Model::load`].
@@ -72,7 +72,7 @@ impl QueryModel {
     }
 }
 
-/// Reads the first `towers` of a model, all if it has fewer.
+/// Reads the first `towers` towers of a model, or all if it has fewer.
 fn load(path: &Path, towers: usize) -> Result<Model> {
     let file = TensorFile::open(path)?;
     parse(&file, towers).map_err(|fault| Error::File { path: path.to_owned(), fault })
@@ -110,7 +110,7 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
         .collect::<Result<Vec<_>, FileFault>>()?;
     let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
 
-    // The file must hold every number before memory for it is asked for.
+    // The file must contain every number before memory for it is allocated.
     let prefixes = prefixes(config.shared_towers);
     let weights = config.encoder.parameters(rows.len()).and_then(|n| n.checked_mul(prefixes.len() as u64));
     let expected = weights.and_then(|n| n.checked_add(3 * rows.len() as u64));
@@ -128,7 +128,8 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     if expected != tensors.len() {
         return Err(FileFault::SurplusTensors { expected, found: tensors.len() });
     }
-    // Over the file itself: all its tensors, of which those that were read are exactly the settings' ones.
+    // The fingerprint covers the whole file, including tensors that were not read. Those that were read are exactly
+    // those that the settings require.
     let found = tensors.fingerprint(&header.training);
     if found != header.fingerprint {
         return Err(FileFault::Fingerprint { expected: header.fingerprint, found });

@@ -1,4 +1,4 @@
-//! Two towers and the cosine: what training makes and everything else uses.
+//! The model: two towers whose vectors are compared by their cosine. Training makes it, and everything else uses it.
 
 mod embedder;
 pub(crate) mod file;
@@ -11,7 +11,7 @@ use crate::encoder::{Encoder, EncoderConfig};
 use crate::settings::TrainingRecord;
 use crate::text::Dictionary;
 
-/// Which tower.
+/// One of the two towers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The tower that reads queries.
@@ -30,7 +30,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// L: size of the embeddings.
+    /// The size of an embedding (L in the papers).
     pub fn dimension(&self) -> usize {
         self.towers[0].dimension()
     }
@@ -51,12 +51,12 @@ impl Model {
         &self.dictionary
     }
 
-    /// What the model says of its training.
+    /// What the model records of its training.
     pub fn training(&self) -> &TrainingRecord {
         &self.training
     }
 
-    /// Of dictionary, weights and settings: models with equal fingerprints embed alike.
+    /// A fingerprint of dictionary, weights and settings. Models with equal fingerprints embed alike.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -74,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Name, rows (inputs) and columns (outputs) of each of the papers' matrices.
+    /// The name, rows (inputs) and columns (outputs) of each of the papers' matrices.
     pub fn tensors(&self) -> impl Iterator<Item = (String, usize, usize)> {
         self.prefixes().into_iter().zip(&self.towers).flat_map(|(prefix, tower)| {
             tower.tensors().iter().flat_map(move |tensor| {
@@ -84,17 +84,17 @@ impl Model {
         })
     }
 
-    /// Number of weights.
+    /// The number of weights.
     pub fn parameters(&self) -> u64 {
         self.tensors().map(|(_, rows, columns)| rows as u64 * columns as u64).sum()
     }
 
-    /// What stands before a tensor's name, for each tower.
+    /// The prefix of tensor names, for each tower.
     pub(crate) fn prefixes(&self) -> Vec<&'static str> {
         prefixes(self.shared_towers())
     }
 
-    /// The half that reads queries; it shares the weights with the model.
+    /// The half that embeds queries. It shares its weights with the model.
     pub(crate) fn query_half(&self) -> QueryModel {
         QueryModel {
             half: Model {
@@ -106,7 +106,7 @@ impl Model {
         }
     }
 
-    /// Embeds texts of one side; it shares the weights of that side with the model, and may outlive it.
+    /// An embedder for texts of one side. It shares its weights with the model and may outlive it.
     pub fn embedder(&self, side: Side) -> Embedder {
         Embedder::new(Arc::clone(self.tower(side)), Arc::clone(&self.dictionary), self.training.config.max_words)
     }
@@ -116,14 +116,14 @@ pub(crate) fn prefixes(shared: bool) -> Vec<&'static str> {
     if shared { vec!["shared."] } else { vec!["query.", "document."] }
 }
 
-/// The half of a model that searching needs: the tower that reads queries, without the one that reads titles.
+/// The half of a model that searching needs: the query tower without the title tower.
 pub struct QueryModel {
-    /// With the query tower alone; that is what makes this a type of its own.
+    /// A model with the query tower alone. A type of its own keeps it from being used as a whole model.
     pub(crate) half: Model,
 }
 
 impl QueryModel {
-    /// L: size of the embeddings.
+    /// The size of an embedding (L in the papers).
     pub fn dimension(&self) -> usize {
         self.half.dimension()
     }
@@ -139,12 +139,12 @@ impl QueryModel {
         self.half.dictionary()
     }
 
-    /// That of the whole model.
+    /// The fingerprint of the whole model.
     pub fn fingerprint(&self) -> &str {
         self.half.fingerprint()
     }
 
-    /// Embeds queries, bit for bit as the whole model does.
+    /// An embedder for queries, whose vectors equal those of the whole model bit for bit.
     pub fn embedder(&self) -> Embedder {
         self.half.embedder(Side::Query)
     }

@@ -28,7 +28,7 @@ impl AdamStep {
 }
 
 by_level! {
-    /// One update of numbers that have a gradient; `mean` and `square` are the moments.
+    /// Updates numbers that have a gradient. `mean` and `square` are the moments.
     pub(crate) fn adam(value: &mut [f32], mean: &mut [f32], square: &mut [f32], gradient: &[f32], step: AdamStep)
         = adam_body
 }

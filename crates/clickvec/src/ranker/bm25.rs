@@ -38,18 +38,17 @@ pub(super) const SYSTEM: System = System {
 
 /// BM25 with the statistics of a collection of titles.
 ///
-/// The score of a title D for a query is the sum over the query's words, each as often as it stands
-/// there, of idf · tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · |D| / mean length)), where
-/// idf = ln(1 + (N − df + ½) / (df + ½)), tf counts the word in D, and |D| counts all words of D.
-/// A word that the collection lacks has df = 0.
+/// The score of a title D for a query is the sum, over all occurrences of words in the query, of idf · tf · (k₁ + 1) /
+/// (tf + k₁ · (1 − b + b · |D| / mean length)), where idf = ln(1 + (N − df + ½) / (df + ½)), tf counts the word in D,
+/// and |D| counts all words of D. A word that is not in the collection has df = 0.
 #[derive(Debug, Clone)]
 pub(super) struct Bm25 {
     vocabulary: Interner,
-    /// How many titles of the collection have the word.
+    /// The number of titles in the collection that have each word.
     document_frequency: Vec<u32>,
     /// The number of titles in the collection.
     documents: u64,
-    /// Words a title.
+    /// The mean number of words in a title.
     mean_length: f64,
     k1: f64,
     b: f64,
@@ -58,7 +57,7 @@ pub(super) struct Bm25 {
 impl Bm25 {
     fn train(values: &Values, corpus: &Corpus) -> Bm25 {
         let mut document_frequency = vec![0; corpus.vocabulary.len()];
-        // The last title, counted from 1, in which the word was counted.
+        // The last title, counted from 1, in which each word was counted.
         let mut last = vec![0; corpus.vocabulary.len()];
         for (number, title) in (1..).zip(corpus.titles.iter()) {
             for &word in title {
@@ -89,7 +88,7 @@ impl Bm25 {
         Ok(Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") })
     }
 
-    /// The idf of a word of the vocabulary, or of one that it lacks.
+    /// The idf of a word, which need not be in the vocabulary.
     fn inverse_document_frequency(&self, word: Option<WordId>) -> f64 {
         let titles = word.map_or(0, |word| u64::from(self.document_frequency[word as usize]));
         (1.0 + ((self.documents - titles) as f64 + 0.5) / (titles as f64 + 0.5)).ln()
@@ -135,7 +134,7 @@ impl Ranker for Bm25 {
             });
             let norm = self.length_norm(length);
             let present = weights.iter().zip(&counts).filter(|(_, count)| **count > 0);
-            // From +0: the sum of nothing would be −0.
+            // Starts from +0, because an empty sum would be −0.
             present.fold(0.0, |sum, (weight, &tf)| sum + weight * f64::from(tf) / (f64::from(tf) + norm))
         };
         titles.iter().map(score).collect()
@@ -203,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_hand_computed_collection() {
-        // Lengths 3, 1, 2: the mean is 2. `red` has df 2, `door` df 1.
+        // The lengths are 3, 1 and 2, with mean 2. `red` has df 2, and `door` df 1.
         let bm25 = train("bm25:k1=1.2,b=0.75", &corpus(&["red door red", "red", "blue lamp"], &[]));
         let red = (1.0f64 + 1.5 / 2.5).ln();
         let door = (1.0f64 + 2.5 / 1.5).ln();
@@ -214,7 +213,7 @@ mod tests {
         assert_close(&bm25.score("Red door!", &["red door red", "red", "blue lamp", ""]), &[first, second, 0.0, 0.0]);
         // A repeated query word counts each time.
         assert_close(&bm25.score("red red", &["red"]), &[2.0 * second]);
-        // A word that no title of the collection has, in a title from elsewhere; another such word is not the same.
+        // Words that no title of the collection has, in a title from elsewhere. Two such words are different.
         let new = (1.0f64 + 3.5 / 0.5).ln();
         let scores = bm25.score("new", &["new", "red", "newer"]);
         assert_close(&scores, &[new * 2.2 / (1.0 + short), 0.0, 0.0]);

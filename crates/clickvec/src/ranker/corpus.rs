@@ -1,12 +1,12 @@
-//! The texts that rankers learn from, as numbers of words.
+//! The texts that rankers learn from, as lists of word numbers.
 
 use crate::ragged::Ragged;
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
-/// The number of every word that the vocabulary lacks.
+/// The number of every word that is not in the vocabulary.
 pub(super) const UNKNOWN: WordId = WordId::MAX;
 
-/// Texts as lists of words, one after the other in one piece of memory.
+/// Texts as lists of words in one piece of memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct WordLists(Ragged<WordId>);
 
@@ -40,7 +40,7 @@ impl WordLists {
     }
 }
 
-/// Clicked pairs: query `i` led to a click on title `i`.
+/// Clicked pairs: title `i` was clicked for query `i`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ClickedPairs {
     /// The queries.
@@ -54,21 +54,21 @@ pub(crate) struct ClickedPairs {
 /// The texts to learn from: a collection of titles, clicked pairs, and the queries of the test set.
 #[derive(Debug, Default)]
 pub struct Corpus {
-    /// Every word that occurs.
+    /// All words that occur.
     pub(crate) vocabulary: Interner,
-    /// The collection, each title as often as it comes.
+    /// The collection, with repeated titles.
     pub(crate) titles: WordLists,
     /// The click log.
     pub(crate) clicks: ClickedPairs,
-    /// The queries that will be asked, without their judgments; for systems that are trained on the texts of the test
-    /// set too, as the papers' Doc2Vec is.
+    /// The test queries, without their judgments, for systems that are trained on the texts of the test set too, like
+    /// the papers' Doc2Vec.
     pub(crate) test_queries: WordLists,
     buffer: WordBuffer,
     words: Vec<WordId>,
 }
 
 impl Corpus {
-    /// The words of the collection and of the click log, without those that only test queries have.
+    /// The words of the collection and of the click log, without words that only test queries have.
     pub fn known_words(&self) -> Interner {
         let mut known = Interner::default();
         for words in [&self.titles, &self.clicks.queries, &self.clicks.titles].map(WordLists::words) {
@@ -107,7 +107,7 @@ impl Corpus {
     }
 }
 
-/// Reads texts as numbers of words of a vocabulary.
+/// A reader of texts as numbers of a vocabulary's words.
 #[derive(Debug, Default)]
 pub(super) struct WordReader {
     buffer: WordBuffer,
@@ -115,7 +115,7 @@ pub(super) struct WordReader {
 }
 
 impl WordReader {
-    /// The words of `text`; [`UNKNOWN`] for each that `vocabulary` lacks.
+    /// The words of `text`, with [`UNKNOWN`] for each that is not in `vocabulary`.
     pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> &[WordId] {
         self.words.clear();
         for_each_word(text, &mut self.buffer, |word| self.words.push(vocabulary.get(word).unwrap_or(UNKNOWN)));

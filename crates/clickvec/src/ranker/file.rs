@@ -1,4 +1,4 @@
-//! A trained ranker in one safetensors file (docs/reference/formats.md): its arrays, its vocabulary, its parameters.
+//! A trained ranker as one safetensors file (docs/reference/formats.md): arrays, vocabulary and parameters.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::text::Interner;
 pub(crate) const KIND: &str = "ranker";
 const WORDS: &str = "words";
 
-/// The parts of a trained ranker.
+/// The contents of a trained ranker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     arrays: BTreeMap<String, Array>,
@@ -27,7 +27,7 @@ impl State {
     /// Adds an array.
     ///
     /// # Panics
-    /// If there are not as many numbers as the shape says.
+    /// If the number of values does not fit the shape.
     #[must_use]
     pub fn with(mut self, name: &str, shape: &[usize], numbers: Numbers) -> State {
         assert_eq!(shape.iter().product::<usize>(), numbers.len(), "{name}: {shape:?}");
@@ -41,7 +41,7 @@ impl State {
         self.with(name, &[numbers.len()], Numbers::F64(numbers.to_vec()))
     }
 
-    /// Adds a list of whole numbers.
+    /// Adds a list of integers.
     #[must_use]
     pub fn with_u32s(self, name: &str, numbers: &[u32]) -> State {
         self.with(name, &[numbers.len()], Numbers::U32(numbers.to_vec()))
@@ -58,7 +58,7 @@ impl State {
         self.with(WORDS, &[bytes.len()], Numbers::Bytes(bytes))
     }
 
-    /// The array of this name, whose shape must fit: `None` stands for any size.
+    /// The array with this name, whose shape must match. `None` matches any size.
     ///
     /// # Errors
     /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`].
@@ -72,7 +72,7 @@ impl State {
     /// An array of 64-bit numbers.
     ///
     /// # Errors
-    /// Those of [`State::array`], and [`FileFault::WrongTensor`] for other numbers.
+    /// Those of [`State::array`], and [`FileFault::WrongTensor`] for another type of numbers.
     pub fn f64s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f64], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F64(numbers), .. } => Ok(numbers),
@@ -83,7 +83,7 @@ impl State {
     /// An array of 32-bit numbers.
     ///
     /// # Errors
-    /// As [`State::f64s`].
+    /// Those of [`State::f64s`].
     pub fn f32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f32], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F32(numbers), .. } => Ok(numbers),
@@ -91,10 +91,10 @@ impl State {
         }
     }
 
-    /// An array of whole numbers.
+    /// An array of integers.
     ///
     /// # Errors
-    /// As [`State::f64s`].
+    /// Those of [`State::f64s`].
     pub fn u32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[u32], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::U32(numbers), .. } => Ok(numbers),
@@ -105,7 +105,7 @@ impl State {
     /// The vocabulary.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], or [`FileFault::Content`] where it is no list of distinct words.
+    /// [`FileFault::MissingTensor`], or [`FileFault::Content`] if it is not a list of distinct words.
     pub fn words(&self) -> Result<Interner, FileFault> {
         let bad = |found: &str| FileFault::content(WORDS, "different words in UTF-8, one a line", found);
         let Array { numbers: Numbers::Bytes(bytes), .. } = self.array(WORDS, &[None])? else {
@@ -121,7 +121,7 @@ impl State {
         Ok(words)
     }
 
-    /// The bytes of all arrays: the size of the ranker on disk, and about that in memory.
+    /// The bytes of all arrays, which are about the size of the ranker on disk and in memory.
     pub fn bytes(&self) -> usize {
         self.arrays.values().map(|array| array.numbers.bytes()).sum()
     }
@@ -149,7 +149,7 @@ struct Settings {
     parameters: BTreeMap<String, f64>,
 }
 
-/// Writes a ranker of `system` through a temporary file; [`System::save`] is how others ask for it.
+/// Writes a ranker of `system` through a temporary file; other modules call [`System::save`].
 pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
     let state = ranker.state();
     let parameters = values.iter().map(|(parameter, value)| (parameter.name.to_owned(), value)).collect();
@@ -165,10 +165,10 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
     write(path, &header, entries)
 }
 
-/// Reads a ranker; nothing in the file is trusted.
+/// Reads a ranker. Nothing in the file is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+/// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
 pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
     let file = TensorFile::open(path)?;
     parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })

@@ -1,6 +1,6 @@
-//! Fusion: several rankers as one, by a weighted sum of normalised scores (Shaw and Fox, "Combination of multiple
-//! searches", 1994) or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and
-//! individual rank learning methods", 2009).
+//! Fusion of several rankers into one, by a weighted sum of normalised scores (Shaw and Fox, "Combination of multiple
+//! searches", 1994) or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet
+//! and individual rank learning methods", 2009).
 
 pub(crate) mod file;
 
@@ -13,7 +13,7 @@ use super::candidates::best;
 use crate::Result;
 use crate::index::{Candidates, Hit, Query};
 
-/// k of reciprocal rank fusion, as published.
+/// The constant k of reciprocal rank fusion, as published.
 pub const RECIPROCAL_RANK_K: f64 = 60.0;
 
 /// How many titles each ranker finds at least for a fusion that searches.
@@ -22,10 +22,10 @@ pub const FUSED_DEPTH: usize = 1000;
 /// How far the first and the second round of [`fit_weights`] move a weight at a time, and how many such steps to each side.
 const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
 
-/// A bound on the sweeps over all weights in a round; each but the last raises the objective.
+/// A limit on the sweeps over all weights in a round. Every sweep but the last raises the objective.
 const MOST_SWEEPS: usize = 20;
 
-/// The way in which the scores of a ranker for one query are made comparable.
+/// How the scores of a ranker for one query are made comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FusionMethod {
@@ -33,9 +33,10 @@ pub enum FusionMethod {
     MinMax,
     /// (s − mean) / standard deviation.
     ZScore,
-    /// 1 / (k + rank), ranks counted from 1; of tied titles the mean over all their orders.
+    /// 1 / (k + rank), with ranks counted from 1. Tied titles get the mean over all their orders.
     ReciprocalRank {
-        /// The constant that decides how little the first ranks differ, above −1; [`RECIPROCAL_RANK_K`] as published.
+        /// The constant, above −1; the larger it is, the less the first ranks differ. [`RECIPROCAL_RANK_K`] is the
+        /// published value.
         k: f64,
     },
 }
@@ -49,7 +50,7 @@ pub struct Fusion {
 }
 
 impl Fusion {
-    /// The rankers of `members`, each with its weight, called `name` in tables.
+    /// The fusion of `members`, each with its weight, called `name` in tables.
     pub fn new(name: String, members: Vec<(Arc<dyn Ranker>, f64)>, method: FusionMethod) -> Fusion {
         let (members, weights) = members.into_iter().unzip();
         Fusion { name, members, weights, method }
@@ -129,14 +130,14 @@ pub fn fuse_hits(lists: &[&[Hit]], weights: &[f64], method: FusionMethod) -> Vec
     fused
 }
 
-/// The scores that several rankers, each with its weight, gave the titles of one query, as one list; empty without
+/// The fused scores of the titles of one query, from the scores of several rankers with a weight each. Empty without
 /// rankers.
 ///
 /// Titles that no ranker tells apart have equal fused scores. A ranker that gives all titles the same score changes
-/// nothing. A NaN counts as the lowest score, infinities as the largest numbers.
+/// nothing. NaN counts as the lowest score, and infinities as the largest numbers.
 ///
 /// # Panics
-/// If there is not one weight for each ranker, or the lists differ in length.
+/// If there is not one weight for each ranker, or if the lists have different lengths.
 pub fn fuse(scores: &[&[f64]], weights: &[f64], method: FusionMethod) -> Vec<f64> {
     assert_eq!(scores.len(), weights.len(), "one weight a ranker");
     let mut fused = vec![0.0; scores.first().map_or(0, |scores| scores.len())];
@@ -179,11 +180,11 @@ fn finite(score: f64) -> f64 {
     if score.is_nan() { f64::MIN } else { score.clamp(f64::MIN, f64::MAX) }
 }
 
-/// All 0 where all are equal.
+/// Scales scores to 0 … 1; all become 0 if they are equal.
 fn min_max(scores: &mut [f64]) {
     let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Half of the largest range is a number.
+    // Half of the largest range does not overflow.
     let scale = if (most - least).is_finite() { 1.0 } else { 0.5 };
     let range = most * scale - least * scale;
     for score in scores {
@@ -191,9 +192,9 @@ fn min_max(scores: &mut [f64]) {
     }
 }
 
-/// All 0 where all are equal.
+/// Standardises scores; all become 0 if they are equal.
 fn z_scores(scores: &mut [f64]) {
-    // They are the same after any change of scale, and so nothing overflows.
+    // Standardised scores do not depend on the scale, and after this nothing overflows.
     min_max(scores);
     let n = scores.len() as f64;
     let mean = scores.iter().sum::<f64>() / n;
@@ -216,21 +217,21 @@ fn reciprocal_ranks(scores: &mut [f64], k: f64) {
     scores.copy_from_slice(&reciprocals);
 }
 
-/// Weights, and the objective that they reach.
+/// The best weights, and the objective that they reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedWeights {
-    /// A weight for each ranker: 0 or more, 1 together.
+    /// A weight for each ranker: 0 or more, with sum 1.
     pub weights: Vec<f64>,
     /// The objective at these weights.
     pub objective: f64,
 }
 
-/// Looks for the weights of `members` rankers that make `objective` largest: NDCG on training queries, say.
+/// Searches for the weights of `members` rankers that maximise `objective`, for example NDCG on training queries.
 ///
-/// It changes one weight after the other, at first in steps of 0.1 over the whole range, then in steps of 0.02 nearby,
-/// scaling the others so that all sum to 1, for as long as that helps. It starts from equal weights and from each ranker
-/// alone, so that the result is never worse than the best of these; of equally good ones it is the first found. A NaN
-/// is worse than any number.
+/// It changes one weight after another, first in steps of 0.1 over the whole range, then in steps of 0.02 nearby, for
+/// as long as that helps. The other weights are scaled so that all sum to 1. It starts from equal weights and from
+/// each ranker alone, so the result is never worse than the best of these. Of equally good weights it returns the
+/// first found. NaN is worse than any number.
 pub(crate) fn fit_weights(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
     let mut value = |weights: &[f64]| {
         let value = objective(weights);
@@ -249,7 +250,7 @@ pub(crate) fn fit_weights(members: usize, objective: &mut dyn FnMut(&[f64]) -> f
 
 fn ascend(start: Vec<f64>, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
     let mut best = FittedWeights { objective: objective(&start), weights: start };
-    // One ranker has nothing to share with.
+    // With a single ranker there is nothing to choose.
     if best.weights.len() < 2 {
         return best;
     }
@@ -277,7 +278,7 @@ fn ascend(start: Vec<f64>, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWe
     best
 }
 
-/// `weights` with one of them set to `weight`, and the others in their old proportion; equal ones if they were all 0.
+/// `weights` with one of them set to `weight` and the others in their old proportion, or equal if they were all 0.
 fn moved(weights: &[f64], member: usize, weight: f64) -> Vec<f64> {
     let others: f64 = weights.iter().enumerate().filter(|&(other, _)| other != member).map(|(_, weight)| weight).sum();
     let other = |old: f64| match others > 0.0 {
@@ -302,13 +303,13 @@ mod tests {
         let scores: [&[f64]; 2] = [&[3.0, 1.0, 2.0, 5.0], &[-1.0, 0.0, -1.0, -3.0]];
         let min_max = fuse(&scores, &[0.25, 0.75], FusionMethod::MinMax);
         assert_close(&min_max, &[0.25 * 0.5 + 0.5, 0.75, 0.25 * 0.25 + 0.5, 0.25]);
-        // Means 2.75 and −1.25, squares 8.75 / 4 and 4.75 / 4.
+        // The means are 2.75 and −1.25, the variances 8.75 / 4 and 4.75 / 4.
         let z = |place: usize| {
             2.0 * (scores[0][place] - 2.75) / (8.75f64 / 4.0).sqrt()
                 + (scores[1][place] + 1.25) / (4.75f64 / 4.0).sqrt()
         };
         assert_close(&fuse(&scores, &[2.0, 1.0], FusionMethod::ZScore), &[z(0), z(1), z(2), z(3)]);
-        // The second ranker's places 2 and 3 are tied.
+        // Positions 2 and 3 of the second ranker are tied.
         let [r1, r2, r3, r4] = [61.0, 62.0, 63.0, 64.0].map(|rank| 1.0 / rank);
         let tied = (r2 + r3) / 2.0;
         let reciprocal = fuse(&scores, &[1.0, 1.0], FusionMethod::ReciprocalRank { k: 60.0 });
@@ -388,7 +389,7 @@ mod tests {
     fn shuffled_weights_rank_worse() {
         let shop = Shop::new();
         let ranker = |spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>) };
-        // BM25 knows nothing of other names for what is asked; LSA does.
+        // BM25 does not know other names for the same thing; LSA does.
         let members = [ranker("bm25"), ranker("lsa:dimensions=35"), ranker("ulm")];
         let ndcg = |weights: &[f64]| {
             let members = members.iter().cloned().zip(weights.iter().copied()).collect();
@@ -423,7 +424,7 @@ mod tests {
 
     #[test]
     fn weights_are_never_worse_than_equal_ones_or_the_best_alone() {
-        // Everything but one corner, or the middle, is worse than no fusion.
+        // Everything except one corner, or the middle, is worse than no fusion.
         for peak in [[0.0, 0.0, 1.0], [1.0 / 3.0; 3]] {
             let fitted = fit_weights(3, &mut |weights| {
                 let near = weights.iter().zip(peak).all(|(weight, peak)| (weight - peak).abs() < 1e-9);
@@ -431,7 +432,7 @@ mod tests {
             });
             assert_eq!((fitted.weights, fitted.objective), (peak.to_vec(), 1.0));
         }
-        // Of equally good ones the first, and a NaN is the worst.
+        // Of equally good weights the first is returned, and NaN is the worst.
         assert_eq!(fit_weights(2, &mut |_| 5.0).weights, [0.5, 0.5]);
         let fitted = fit_weights(2, &mut |weights| if weights[1] < 1.0 { f64::NAN } else { -3.0 });
         assert_eq!(fitted, FittedWeights { weights: vec![0.0, 1.0], objective: -3.0 });

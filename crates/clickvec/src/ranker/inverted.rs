@@ -1,4 +1,4 @@
-//! Inverted lists of a collection: which titles have a word.
+//! Inverted lists of a collection: the titles of each word.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use super::corpus::WordLists;
 use crate::ragged::Ragged;
 use crate::text::WordId;
 
-/// For each word the titles that have it, in their order, how often they do, and how long they are.
+/// The titles of each word, in order, with the number of occurrences and the length of each title.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InvertedLists {
     titles: Ragged<u32>,
-    /// The number of times that the word occurs in each of the titles.
+    /// The number of occurrences of the word in each title.
     counts: Vec<u32>,
-    /// Words of each of the titles.
+    /// The number of words in each title.
     lengths: Vec<u32>,
-    /// The most times that each word occurs in one title.
+    /// The most occurrences of each word in a title.
     most: Vec<u32>,
 }
 
@@ -22,7 +22,7 @@ impl InvertedLists {
     /// The lists of titles whose words are below `words`.
     pub(super) fn new(titles: &WordLists, words: usize) -> InvertedLists {
         let of_titles = Ragged::sorted(words, |each| for_each_distinct(titles, |title, word, _| each(word, title)));
-        // Where the next title of each word goes.
+        // The place of the next title of each word.
         let mut next: Vec<usize> = (0..words).map(|word| of_titles.range(word).start).collect();
         let [counts, lengths] = [(); 2].map(|()| vec![0; of_titles.items().len()]);
         let mut lists = InvertedLists { titles: of_titles, counts, lengths, most: vec![0; words] };
@@ -39,28 +39,28 @@ impl InvertedLists {
         self.titles.range(word as usize)
     }
 
-    /// The titles that have the word, in their order.
+    /// The titles that have the word, in order.
     pub(super) fn get(&self, word: WordId) -> &[u32] {
         self.titles.get(word as usize)
     }
 
-    /// The number of times that each of them has it.
+    /// The number of occurrences in each of these titles.
     pub(super) fn counts(&self, word: WordId) -> &[u32] {
         &self.counts[self.range(word)]
     }
 
-    /// The number of words of each of them.
+    /// The number of words in each of these titles.
     pub(super) fn lengths(&self, word: WordId) -> &[u32] {
         &self.lengths[self.range(word)]
     }
 
-    /// The most times that the word occurs in one title.
+    /// The most occurrences of the word in a title.
     pub(super) fn most(&self, word: WordId) -> u32 {
         self.most[word as usize]
     }
 }
 
-/// Calls `found` with each title, each distinct word of it and how often it occurs there.
+/// Calls `found` with each title, each distinct word in it, and its number of occurrences.
 fn for_each_distinct(titles: &WordLists, mut found: impl FnMut(u32, usize, u32)) {
     let mut sorted: Vec<WordId> = Vec::new();
     for (number, title) in (0..).zip(titles.iter()) {

@@ -4,12 +4,12 @@
 use super::corpus::{Corpus, UNKNOWN, WordLists};
 use crate::text::WordId;
 
-/// The counts of the vocabulary's words in a collection.
+/// Word counts of a collection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct CollectionModel {
     /// The count of each word; 0 for words that only clicks or test queries have.
     frequency: Vec<u32>,
-    /// Words of all titles.
+    /// The number of words in all titles.
     total: u64,
 }
 
@@ -36,13 +36,13 @@ impl CollectionModel {
         &self.frequency
     }
 
-    /// P(w|C) by maximum likelihood; 0 for a word that the collection lacks.
+    /// The maximum likelihood estimate of P(w|C); 0 for a word that is not in the collection.
     pub(super) fn probability(&self, word: WordId) -> f64 {
         let count = if word == UNKNOWN { 0 } else { self.frequency[word as usize] };
         f64::from(count) / self.total.max(1) as f64
     }
 
-    /// P(w|D) = (tf(w, D) + μ P(w|C)) / (|D| + μ); `title` may have words that the vocabulary lacks.
+    /// P(w|D) = (tf(w, D) + μ P(w|C)) / (|D| + μ). `title` may have words that are not in the vocabulary.
     pub(super) fn smoothed(&self, word: WordId, title: &[WordId], mu: f64) -> f64 {
         let tf = title.iter().filter(|&&other| other == word).count();
         let denominator = title.len() as f64 + mu;

@@ -1,6 +1,6 @@
-//! The systems that are compared: each scores titles for a query.
+//! Rankers: the systems to compare, each of which scores titles for a query.
 //!
-//! Two of them compared on judged titles, with a test of the difference:
+//! Two rankers compared on judged titles, with a test of the difference:
 //!
 //! ```
 //! use clickvec::eval::{Correction, JudgedQuery, JudgedTitle, Judgments, Verdict, compare_all, evaluate};
@@ -70,7 +70,7 @@ pub use stored::{FileKind, load};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
 pub use word_table::WordTable;
 
-/// Every system that is not an encoder, in the order of the papers' tables.
+/// Every system except encoders, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 14] = [
     &bm25::SYSTEM,
     &ulm::SYSTEM,
@@ -88,12 +88,13 @@ pub const SYSTEMS: [&System; 14] = [
     &word_vectors::SYSTEM,
 ];
 
-/// A system of the comparison, neural or not; ready to score and not changed by scoring.
+/// A system of the comparison, neural or not. It is ready to score, and scoring does not change it.
 pub trait Ranker: Send + Sync {
     /// The name in reports.
     fn name(&self) -> &str;
 
-    /// One score a title, larger is better; only their order within one query means anything. Finite for every text.
+    /// A score for each title; larger is better. Only the order within a query matters. Scores are finite for every
+    /// text.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64>;
 
     /// The vectors of words that it has inside; `None` if it has none.
@@ -114,22 +115,22 @@ pub trait Ranker: Send + Sync {
     }
 }
 
-/// A ranker that is one of [`SYSTEMS`], trained.
+/// A trained ranker of one of the [`SYSTEMS`].
 pub trait SystemRanker: Ranker {
-    /// Takes over the values of parameters of [`Stage::Scoring`]; looks at no other.
+    /// Sets the parameters of [`Stage::Scoring`], and ignores all others.
     fn tune(&mut self, values: &Values);
 
-    /// All that [`System::save`] has to write, so that it scores the same once it is read again.
+    /// What [`System::save`] must write so that the ranker scores the same after loading.
     #[doc(hidden)]
     fn state(&self) -> State;
 }
 
-/// Trains the ranker that `spec` asks for, as `bm25` or `plsa:topics=100,lambda=0.5`; what needs files besides the corpus is
-/// trained by [`System::train`].
+/// Trains the ranker described by `spec`, such as `bm25` or `plsa:topics=100,lambda=0.5`. Rankers that need files
+/// besides the corpus are trained by [`System::train`].
 ///
 /// # Errors
 ///
-/// [`crate::Error::Ranker`] for a spec that is none, [`crate::Error::Learn`] where the corpus is not enough.
+/// [`crate::Error::Ranker`] for a spec that is not valid; [`crate::Error::Learn`] if the corpus is not enough.
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name)?;

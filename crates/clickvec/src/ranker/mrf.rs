@@ -18,11 +18,12 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(Mrf::restore(values, state)?)),
 };
 
-/// λ_T Σ ln P(q|D) over the query's words, and over each two neighbours q, q' of the query
-/// λ_O Σ ln P(q q'|D) + λ_U Σ ln P({q, q'}|D): as neighbours in the same order, and in a window of 8 words in any order.
+/// λ_T Σ ln P(q|D) over the query's words, and for each two neighbours q, q' of the query λ_O Σ ln P(q q'|D) + λ_U Σ
+/// ln P({q, q'}|D): as neighbours in the same order, and in a window of 8 words in any order.
 ///
-/// Each P is (tf(f, D) + μ cf(f) / |C|) / (|D| + μ), where cf(f) counts the feature f in the collection, |D| and |C|
-/// words. The λ are divided by their sum. What the collection lacks is left out, for every title alike.
+/// Each P is (tf(f, D) + μ cf(f) / |C|) / (|D| + μ), where cf(f) counts the feature f in the collection, and |D| and
+/// |C| count words. The λ are divided by their sum. Features that are not in the collection are left out for every
+/// title.
 #[derive(Debug, Clone)]
 pub(super) struct Mrf {
     model: Dependence,
@@ -70,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_hand_computed_collection() {
-        // 8 words. `red` is there 3 times, `door` twice, `red door` once; the two share 3 windows: `door` completes one
-        // with the first `red` in either title, the last `red` one with `door`.
+        // 8 words. `red` occurs 3 times, `door` twice, and `red door` once. The two share 3 windows: `door` completes
+        // one with the first `red` in either title, and the last `red` completes one with `door`.
         let corpus = corpus(&["red big door", "red door red", "lamp lamp"], &[("sofa", "sofa red door")]);
         let mrf = train("mrf:mu=2,lambda_t=0.4,lambda_o=0.2,lambda_u=0.2", &corpus);
         let p = |tf: f64, cf: f64, length: f64| ((tf + 2.0 * cf / 8.0) / (length + 2.0)).ln();
@@ -86,12 +87,12 @@ mod tests {
             words(0.0, 0.0, 0.0) + pairs(0.0, 0.0, 0.0),
         ];
         assert_close(&mrf.score("Red door!", &titles), &expected);
-        // A word that the collection lacks is left out, and those around it are no neighbours.
+        // A word that is not in the collection is left out, and the words around it do not become neighbours.
         assert_close(&mrf.score("red sofa door", &titles[..2]), &[words(1.0, 1.0, 3.0), words(2.0, 1.0, 3.0)]);
-        // So are neighbours that the collection lacks, though not their windows: `big red`.
+        // Neighbours that are not in the collection are left out too, but not their windows: `big red`.
         let expected = 0.5 * (p(0.0, 1.0, 2.0) + p(1.0, 3.0, 2.0)) + 0.25 * p(0.0, 1.0, 2.0);
         assert_close(&mrf.score("big red", &["red sofa"]), &[expected]);
-        // A pair that is in the query twice counts twice.
+        // A pair that occurs twice in the query counts twice.
         let twice = mrf.score("red door red door", &titles[3..4]);
         let door_red = 0.25 * (p(0.0, 1.0, 1.0) + p(0.0, 3.0, 1.0));
         assert_close(&twice, &[2.0 * words(0.0, 0.0, 1.0) + 2.0 * pairs(0.0, 0.0, 1.0) + door_red]);

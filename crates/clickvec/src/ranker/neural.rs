@@ -11,10 +11,10 @@ use crate::math::score::scores;
 use crate::model::{Embedder, Model, Side};
 use crate::pool::Pool;
 
-/// Judged titles have few distinct words, and a table may hold many models: less than a search takes.
+/// Judged titles have few distinct words, and a table may contain many models, so this is smaller than in a search.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// A trained model under a name: its own, or one that is borrowed.
+/// A trained model with a name. The model is owned or borrowed.
 pub struct Neural<M = Model> {
     name: String,
     model: M,
@@ -24,7 +24,7 @@ pub struct Neural<M = Model> {
 }
 
 impl<M: Borrow<Model>> Neural<M> {
-    /// `model`, called `name` in tables.
+    /// A ranker named `name` in tables, with `model`.
     pub fn new(name: String, model: M) -> Neural<M> {
         let whole: &Model = model.borrow();
         let [queries, titles] =
@@ -43,7 +43,7 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
         &self.name
     }
 
-    /// The scores that a search gives, bit for bit.
+    /// The same scores as a search, bit for bit.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         self.vectors.with(Default::default, |[of_query, of_titles]| {
             self.queries.embed_into(&[query], of_query);

@@ -1,4 +1,4 @@
-//! A generated shop for the tests of rankers: kinds of goods with several names each, and queries with judged titles.
+//! A generated shop for tests of rankers: kinds of goods with several names each, and queries with judged titles.
 
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
@@ -12,7 +12,7 @@ use crate::rng::stream;
 use crate::text::Interner;
 
 const KINDS: u32 = 30;
-/// Names of a kind, of which each title has some.
+/// The number of names of a kind. Each title has some of them.
 const NAMES: u32 = 4;
 const COLOURS: u32 = 3;
 const BRANDS: u32 = 20;
@@ -25,13 +25,13 @@ pub(crate) struct Shop {
     pub(crate) renamed: Judgments,
 }
 
-/// Words of any letters, so that no trigram says what a word is.
+/// Words of arbitrary letters, so that trigrams reveal nothing.
 fn word(role: &str, number: u32) -> String {
     let mut letters = stream(7, role, u64::from(number));
     (0..6).map(|_| char::from(letters.random_range(b'a'..=b'z'))).collect()
 }
 
-/// A title of this kind and colour; `name` says which of the kind's names it has to have, or must not have.
+/// A title of this kind and colour. `name` says which of the kind's names it must have, or must not have.
 fn title(random: &mut Xoshiro256PlusPlus, kind: u32, colour: u32, name: Option<(u32, bool)>) -> String {
     let names = loop {
         let mut names: Vec<u32> = (0..NAMES).collect();

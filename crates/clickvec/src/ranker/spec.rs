@@ -1,4 +1,4 @@
-//! How a ranker is asked for: `plsa:topics=500,lambda=0.5`.
+//! The description of a ranker, such as `plsa:topics=500,lambda=0.5`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub use crate::error::SpecFault;
 use crate::error::shortened;
 
-/// A ranker's name and the parameters that were given, in their order.
+/// A ranker's name and the given parameters, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankerSpec {
     /// The name of the system.
@@ -26,7 +26,7 @@ impl RankerSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecFault::UnknownParameter`] for the first other one.
+    /// [`SpecFault::UnknownParameter`] for the first one that is not.
     pub(crate) fn allow(&self, known: &[&'static str]) -> Result<(), SpecFault> {
         match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Whatever file scores titles: a model, a trained ranker, or a fusion of such.
+//! Loading a ranker from any file that contains one: a model, a trained ranker, or a fusion.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::tensor_file::TensorFile;
 /// `kind` in the JSON value of a model's file.
 const MODEL: &str = "model";
 
-/// The ranker in a file, and in those next to it where it needs them; nothing in a file is trusted.
+/// The ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+/// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
 pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
     Ok(match FileKind::of(path)? {
         FileKind::Model => Box::new(Neural::new(MODEL.to_owned(), Model::load(path)?)),
@@ -22,22 +22,22 @@ pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
     })
 }
 
-/// What a file of a ranker says that it holds.
+/// The kind of ranker that a file claims to contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A model that was trained on clicks.
+    /// A model trained on clicks.
     Model,
     /// One of [`super::SYSTEMS`].
     Ranker,
-    /// Several of these as one.
+    /// A fusion of several rankers.
     Fusion,
 }
 
 impl FileKind {
-    /// The kind that a file says it is of, by its head alone; [`load`] says whether that is so.
+    /// The kind that a file's header gives. [`load`] checks whether it is true.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::File`] for a file that holds something else.
+    /// [`Error::Io`], or [`Error::File`] for a file with anything else.
     pub fn of(path: &Path) -> Result<FileKind> {
         let file = TensorFile::open(path)?;
         let found = |fault| Error::File { path: path.to_owned(), fault };
@@ -50,7 +50,7 @@ impl FileKind {
     }
 }
 
-/// The fingerprint that the file says it has; whoever loads it checks that.
+/// The fingerprint that the file gives. Whoever loads the file checks it.
 pub(crate) fn fingerprint(path: &Path) -> Result<String> {
     let file = TensorFile::open(path)?;
     file.fingerprint().map_err(|fault| Error::File { path: path.to_owned(), fault })

@@ -12,9 +12,9 @@ use crate::error::{FileFault, Result, shortened};
 /// The stage in which a parameter acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Training: with another value it is another ranker.
+    /// Training: another value gives another ranker.
     Training,
-    /// Scoring: it can be changed after training.
+    /// Scoring: the value can be changed after training.
     Scoring,
 }
 
@@ -25,7 +25,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// The stage in which it acts.
     pub stage: Stage,
-    /// The value if none is given.
+    /// The default value.
     pub default: f64,
     /// The smallest allowed value.
     pub least: f64,
@@ -88,16 +88,16 @@ impl Values {
     /// The value of a parameter.
     ///
     /// # Panics
-    /// If the system has none of this name.
+    /// If the system has no parameter with this name.
     pub fn get(&self, name: &str) -> f64 {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
         self.values[place.unwrap_or_else(|| panic!("no parameter `{name}`"))]
     }
 
-    /// The value of a parameter that is a whole number.
+    /// The value of an integer parameter.
     ///
     /// # Panics
-    /// As [`Values::get`].
+    /// Those of [`Values::get`].
     pub fn count(&self, name: &str) -> usize {
         self.get(name) as usize
     }
@@ -108,7 +108,7 @@ impl Values {
     }
 }
 
-/// The kinds of data that a system can learn from.
+/// The data that a system can learn from.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
     /// The collection, the clicks and the test queries.
@@ -127,36 +127,37 @@ impl<'a> From<&'a Corpus> for Resources<'a> {
     }
 }
 
-/// How far training is.
+/// The progress of training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Steps done: sweeps, iterations or epochs.
+    /// Finished steps: sweeps, iterations or epochs.
     pub done: u64,
-    /// Steps in all.
+    /// The number of steps in all.
     pub of: u64,
-    /// What training raises (a log likelihood) or lowers (a loss), as of this step.
+    /// The objective at this step, which training raises (a log likelihood) or lowers (a loss).
     pub objective: Option<f64>,
 }
 
-/// Gets told how far training is.
+/// Receives the progress of training.
 pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 
 type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;
 type Restore = fn(&Values, &State) -> Result<Box<dyn SystemRanker>, FileFault>;
 
-/// A system of the comparison (systems that are trained by `train` are not among them).
+/// A system of the comparison, except for models that `train` makes.
 pub struct System {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is, with its source.
+    /// A description with its source.
     pub about: &'static str,
     /// Its free parameters.
     pub parameters: &'static [Parameter],
-    /// Parameters of which one has to be above 0; none if that is not asked.
+    /// Parameters at least one of which must be above 0; empty if there is no such rule.
     pub(super) one_above_zero: &'static [&'static str],
-    /// Trains it.
+    /// The function that trains it.
     pub(super) train: Train,
-    /// Makes it of what its [`SystemRanker::state`] said, which may come from anywhere: all sizes and places are to be checked.
+    /// The function that restores it from [`SystemRanker::state`]. The state may come from anywhere, so all sizes and
+    /// positions must be checked.
     pub(super) restore: Restore,
 }
 
@@ -167,7 +168,7 @@ impl fmt::Debug for System {
 }
 
 impl System {
-    /// The system of this name.
+    /// The system with this name.
     ///
     /// # Errors
     /// [`SpecFault::UnknownRanker`].
@@ -178,10 +179,10 @@ impl System {
         })
     }
 
-    /// The parameters that `spec` gives, and the defaults of those that it does not.
+    /// The parameters in `spec`, with defaults for the others.
     ///
     /// # Errors
-    /// [`SpecFault`] for a parameter that the system lacks, or a value that it does not allow.
+    /// [`SpecFault`] for a parameter that the system does not have, or a value that is not allowed.
     pub fn values(&self, spec: &RankerSpec) -> Result<Values, SpecFault> {
         let names: Vec<&'static str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         spec.allow(&names)?;
@@ -202,10 +203,10 @@ impl System {
         Ok(values)
     }
 
-    /// Trains the system; with the same values and resources it comes out the same, at any number of threads.
+    /// Trains the system. The same values and resources give the same ranker, at any number of threads.
     ///
     /// # Errors
-    /// [`crate::Error::Learn`] where the resources are not enough, and what reading files can fail with.
+    /// [`crate::Error::Learn`] if the resources are not enough, and the errors of reading files.
     pub fn train(
         &self,
         values: &Values,
@@ -215,10 +216,10 @@ impl System {
         (self.train)(values, resources, watch)
     }
 
-    /// Writes `ranker`, which this system made with `values`, to a file that [`super::load`] reads.
+    /// Writes `ranker`, which this system trained with `values`, to a file that [`super::load`] reads.
     ///
     /// # Errors
-    /// [`crate::Error::Io`]; what was at `path` before is then untouched.
+    /// [`crate::Error::Io`]; whatever was at `path` is then untouched.
     pub fn save(&self, path: &Path, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
         super::file::save(path, self, values, ranker)
     }

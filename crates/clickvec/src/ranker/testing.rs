@@ -1,4 +1,4 @@
-//! What the tests of several rankers share.
+//! Helpers for the tests of several rankers.
 
 use super::corpus::Corpus;
 use super::system::{Resources, System};

@@ -1,4 +1,4 @@
-//! Vectors of whole texts, found again by the texts' words.
+//! Vectors of whole texts, looked up by the texts' words.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 const KEYS: &str = "text_keys";
 const VECTORS: &str = "text_vectors";
 
-/// Reads texts: as the words that a vocabulary has, and as a key that no other text has.
+/// A reader of texts that returns the words in a vocabulary, and a key that is unique to the text.
 #[derive(Debug, Default)]
 pub(super) struct TextReader {
     buffer: WordBuffer,
@@ -21,7 +21,7 @@ pub(super) struct TextReader {
 }
 
 impl TextReader {
-    /// The key of `text`, which all its words make, and those that `vocabulary` has.
+    /// The key of `text`, made of all its words, and those words that are in `vocabulary`.
     pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId]) {
         let TextReader { buffer, joined, words } = self;
         joined.clear();
@@ -33,7 +33,7 @@ impl TextReader {
         (xxh3_64(joined.as_bytes()), words)
     }
 
-    /// The key of a text whose words are known by number; `None` stands for a text without words.
+    /// The key of a text given as word numbers; `None` for a text without words.
     pub(super) fn key(&mut self, vocabulary: &Interner, text: &[WordId]) -> Option<u64> {
         self.joined.clear();
         text.iter().for_each(|&word| push(&mut self.joined, vocabulary.word(word)));
@@ -41,16 +41,16 @@ impl TextReader {
     }
 }
 
-/// No word has a line end: two texts never join to one string.
+/// Joins words with a line end, which no word contains, so that different texts give different strings.
 fn push(joined: &mut String, word: &str) {
     joined.push_str(word);
     joined.push('\n');
 }
 
-/// One vector for each of some texts.
+/// A vector for each of some texts.
 ///
-/// Texts are known by 64-bit hashes of their words, and a hit is not verified: among a million texts the chance that
-/// any two have one hash is 3 in 10⁸.
+/// Texts are identified by 64-bit hashes of their words, and a hit is not verified. Among a million texts the
+/// probability of any collision is 3 in 10⁸.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TextTable {
     places: HashMap<u64, u32>,
@@ -69,7 +69,7 @@ impl TextTable {
         self.keys.len()
     }
 
-    /// Adds a text; `false` if it is there already, and then nothing is changed.
+    /// Adds a text. Returns `false` and changes nothing if it is there already.
     ///
     /// # Panics
     /// If the vector has another dimension.
@@ -93,9 +93,9 @@ impl TextTable {
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
-    /// Adds the table to what a file is to hold.
+    /// Adds the table to the contents of a file.
     pub(super) fn write(&self, state: State) -> State {
-        // A file has whole numbers of 32 bits: the lower half, then the upper.
+        // A file has 32-bit integers: the lower half comes first, then the upper.
         let halves = self.keys.iter().flat_map(|&key| [key as u32, (key >> 32) as u32]).collect();
         state.with(KEYS, &[self.len(), 2], Numbers::U32(halves)).with(
             VECTORS,
@@ -104,12 +104,12 @@ impl TextTable {
         )
     }
 
-    /// The table that a file holds.
+    /// Restores the table from a file.
     pub(super) fn restore(state: &State, dimension: usize) -> Result<TextTable, FileFault> {
         let keys = state.u32s(KEYS, &[None, Some(2)])?;
         let vectors = state.f32s(VECTORS, &[Some(keys.len() / 2), Some(dimension)])?;
         let mut table = TextTable::new(dimension);
-        // Without a dimension there would be no row to each key.
+        // With dimension 0 the keys would have no rows.
         if dimension == 0 && !keys.is_empty() {
             return Err(FileFault::content(VECTORS, "vectors of 1 number or more", "vectors of none"));
         }

@@ -1,4 +1,4 @@
-//! The cosine of letter-trigram counts weighted by tf · idf: nothing is trained, and it sees through many misspellings.
+//! The cosine of letter-trigram counts weighted by tf · idf. It needs no training, and tolerates many misspellings.
 
 use std::collections::HashMap;
 
@@ -27,10 +27,10 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(LetterTrigrams::restore(values, state)?)),
 };
 
-/// The cosine of Σ over the words of both texts of their trigrams' tfᵖ · idfʳ, where tf counts a trigram of `#word#` in the
-/// text, and idf = 1 + ln((1 + N) / (1 + df)) with the N titles of the collection, df of which have the trigram.
+/// The cosine of the texts' vectors of trigram weights tfᵖ · idfʳ. tf counts a trigram of `#word#` in the text, and
+/// idf = 1 + ln((1 + N) / (1 + df)), where df of the collection's N titles have the trigram.
 ///
-/// A trigram that the collection lacks is dropped. Where a text has none left, the cosine is 0.
+/// A trigram that is not in the collection is dropped. If a text has none left, the cosine is 0.
 #[derive(Debug, Clone)]
 pub(super) struct LetterTrigrams {
     dictionary: Dictionary,
@@ -44,7 +44,7 @@ pub(super) struct LetterTrigrams {
 
 impl LetterTrigrams {
     fn train(values: &Values, corpus: &Corpus) -> LetterTrigrams {
-        // The trigrams of each word once, and of each trigram the last title, counted from 1, that had it.
+        // The trigrams of each word, computed once, and for each trigram the last title, counted from 1, that had it.
         let mut numbers: HashMap<Trigram, usize> = HashMap::new();
         let mut counts: Vec<(Trigram, u64)> = Vec::new();
         let mut of_word: Vec<Option<Vec<usize>>> = vec![None; corpus.vocabulary.len()];
@@ -114,11 +114,11 @@ impl LetterTrigrams {
     }
 }
 
-/// Room for the trigrams of one text.
+/// The working memory for the trigrams of one text.
 struct Vector {
-    /// The count of each trigram; all 0 between two texts.
+    /// The count of each trigram; all are 0 between two texts.
     counts: Vec<u32>,
-    /// The trigrams that are there, in the order of first sight.
+    /// The trigrams of the text, in order of appearance.
     present: Vec<u32>,
     words: WordBuffer,
 }
@@ -140,7 +140,7 @@ impl Vector {
                 counts[id as usize] += 1;
             });
         });
-        // The same sum for the same trigrams in any order of words.
+        // The order of words does not change the sum.
         present.sort_unstable();
         present.drain(..).for_each(|id| each(id, std::mem::take(&mut counts[id as usize])));
     }
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_hand_computed_collection() {
-        // `ab` is #ab ab#, `aba` is #ab aba ba#: only ab# is not in both titles.
+        // `ab` is #ab ab#, and `aba` is #ab aba ba#. Only ab# is not in both titles.
         let corpus = corpus(&["ab aba", "aba"], &[("abc", "abcd")]);
         let ranker = train("trigram", &corpus);
         let rare = 1.0 + (3.0f64 / 2.0).ln();

@@ -9,7 +9,7 @@ use super::{Ranker, SystemRanker};
 use crate::error::{FileFault, Result};
 use crate::text::{Interner, WordId};
 
-/// The parameter of Dirichlet smoothing, for every system that has it.
+/// The parameter of Dirichlet smoothing, shared by all systems that have it.
 pub(super) const MU: Parameter =
     Parameter::of_scoring("mu", 20.0, 1e-3, 1e6, "how many words of the collection each title is smoothed with");
 
@@ -25,7 +25,7 @@ pub(super) const SYSTEM: System = System {
 
 /// log P(Q|D) = Σ over the query's words of log((tf(q, D) + μ P(q|C)) / (|D| + μ)).
 ///
-/// A query word that the collection lacks is left out, for every title alike.
+/// A query word that is not in the collection is left out for every title.
 #[derive(Debug, Clone)]
 pub(super) struct Ulm {
     vocabulary: Interner,
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_hand_computed_collection() {
-        // Six words, `red` three times, `door` once.
+        // Six words, with `red` three times and `door` once.
         let corpus = corpus(&["red door red", "red", "blue lamp"], &[]);
         let ulm = train("ulm:mu=2", &corpus);
         let p = |tf: f64, frequency: f64, length: f64| ((tf + 2.0 * frequency / 6.0) / (length + 2.0)).ln();
@@ -92,7 +92,7 @@ mod tests {
             p(0.0, 3.0, 0.0) + p(0.0, 1.0, 0.0),
         ];
         assert_close(&ulm.score("Red door", &["red door red", "red", ""]), &expected);
-        // A word that the collection lacks is left out, in a title it has a length.
+        // A word that is not in the collection is left out of a query, and counts in a title's length.
         assert_close(&ulm.score("red sofa door", &["red door red", "red", ""]), &expected);
         assert_close(&ulm.score("red", &["sofa red"]), &[p(1.0, 3.0, 2.0)]);
         assert_eq!(ulm.score("sofa", &["sofa", "red"]), [0.0, 0.0]);

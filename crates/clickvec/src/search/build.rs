@@ -1,4 +1,4 @@
-//! An index on disk, as it is written: title by title, or from other indexes.
+//! Writing an index to disk, title by title or from other indexes.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -16,36 +16,37 @@ use crate::model::Model;
 use crate::npy;
 use crate::tables::{Title, UniqueIds};
 
-/// Numbers that are copied at once.
+/// The number of values that are copied at once.
 const NUMBERS_AT_ONCE: usize = 64 * 1024;
 /// Missing shards that a message names.
 const SHOWN_SHARDS: usize = 10;
 
-/// Writes an index, a folder with a copy of the model, the titles and their vectors.
+/// A builder of an index, which is a folder with a copy of the model, the titles and their vectors.
 ///
-/// Titles are encoded and written as they come, a few thousand at once: memory does not grow with their number. The index
-/// is written beside its place under a temporary name and put there in one step by [`IndexBuilder::finish`]. Only an
-/// index, an empty folder or nothing is replaced; dropped before, a builder leaves what was there.
+/// Titles are encoded and written as they come, a few thousand at once, so memory does not grow with their number. The
+/// index is written next to its final place under a temporary name, and [`IndexBuilder::finish`] moves it there in one
+/// step. It replaces only an index, an empty folder or nothing. A builder that is dropped earlier leaves what was
+/// there.
 pub struct IndexBuilder {
     encoder: TitleEncoder,
     output: Output,
-    /// Whether titles could not be written, some of which may be half there.
+    /// Whether titles could not be written, so that some may be incomplete.
     given_up: bool,
 }
 
-/// What was written.
+/// The figures of an index that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BuiltIndex {
-    /// Of all there is in it: indexes with equal fingerprints answer alike.
+    /// A fingerprint of everything in it. Indexes with equal fingerprints answer alike.
     pub fingerprint: String,
     /// The fingerprint of the model.
     pub model: String,
-    /// Titles that can be found.
+    /// The number of titles that can be found.
     pub titles: u64,
-    /// Titles that were left out, because the model knows none of their words.
+    /// The number of titles that were left out because the model knows none of their words.
     pub left_out: u64,
-    /// Numbers of a vector.
+    /// The size of a vector.
     pub dimension: usize,
 }
 
@@ -61,7 +62,7 @@ impl IndexBuilder {
         Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, given_up: false })
     }
 
-    /// Whether an index could be written to `path`, so that this is known before a model is read.
+    /// Checks that an index could be written to `path`. Callers can do this before they read a model.
     ///
     /// # Errors
     ///
@@ -81,20 +82,20 @@ impl IndexBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::BadTitle`] if its id or text has a tab or a line end, [`Error::Vectors`] if there are too many or the
-    /// model makes no number of it, [`Error::Io`]: of this title or of one that was added before.
+    /// [`Error::BadTitle`] if its id or text has a tab or a line end; [`Error::Vectors`] if there are too many titles
+    /// or the vector is not finite; [`Error::Io`]. The error may concern a title that was added before.
     pub fn add(&mut self, title: Title) -> Result<()> {
         let added = self.encoder.add(title, &mut self.output);
         self.given_up |= added.is_err();
         added
     }
 
-    /// Writes what is left, and puts the index in its place.
+    /// Writes what is left, and moves the index to its place.
     ///
     /// # Errors
     ///
-    /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`], and [`IndexFault::GivenUp`] if a title could not be
-    /// added before. What was in its place is then untouched.
+    /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`], and [`IndexFault::GivenUp`] if a title could not
+    /// be added before. Whatever was in the place is then untouched.
     pub fn finish(mut self) -> Result<BuiltIndex> {
         if self.given_up {
             return Err(self.output.folder.fault(IndexFault::GivenUp));
@@ -214,7 +215,7 @@ fn join_vectors(folder: &Folder<About>, output: &mut Output) -> Result<()> {
     file.finish()
 }
 
-/// The files that are being written.
+/// The files of an unfinished index.
 struct Output {
     model: String,
     dimension: usize,

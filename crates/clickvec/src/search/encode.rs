@@ -1,4 +1,4 @@
-//! From titles to their vectors, a few thousand at once: no more of them are ever in memory than that.
+//! Encoding titles, a few thousand at once, so that no more of them are ever in memory.
 
 use rayon::prelude::*;
 
@@ -6,15 +6,15 @@ use crate::Result;
 use crate::model::{Embedder, Model, Side};
 use crate::tables::Title;
 
-/// Titles that are encoded at once: enough for all threads.
+/// The number of titles that are encoded at once: enough for all threads.
 const TITLES_AT_ONCE: usize = 4096;
 
-/// What becomes of the titles that can be found, in their order: titles, and their vectors [titles, dimension].
+/// A receiver of the titles that can be found, in order, with their vectors [titles, dimension].
 pub(super) trait Sink {
     fn take(&mut self, titles: &[Title], vectors: &[f32]) -> Result<()>;
 }
 
-/// Encodes titles as they come.
+/// An encoder of titles, which takes title by title.
 pub(super) struct TitleEncoder {
     embedder: Embedder,
     waiting: Vec<Title>,
@@ -28,13 +28,13 @@ impl TitleEncoder {
         TitleEncoder { embedder, waiting: Vec::with_capacity(TITLES_AT_ONCE), vectors: Vec::new(), left_out: 0 }
     }
 
-    /// One more title. One of which the model knows no word would have a vector that says nothing: it is left out.
+    /// Adds a title. It is left out if the model knows none of its words, because its vector would mean nothing.
     pub(super) fn add(&mut self, title: Title, sink: &mut impl Sink) -> Result<()> {
         self.waiting.push(title);
         if self.waiting.len() == TITLES_AT_ONCE { self.flush(sink) } else { Ok(()) }
     }
 
-    /// Hands over the titles that wait.
+    /// Encodes and passes on the titles that wait.
     pub(super) fn flush(&mut self, sink: &mut impl Sink) -> Result<()> {
         let all = self.waiting.len();
         let dictionary = self.embedder.dictionary();
@@ -49,7 +49,7 @@ impl TitleEncoder {
         Ok(())
     }
 
-    /// Titles that were left out.
+    /// The number of titles that were left out.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -1,4 +1,4 @@
-//! An index on disk, as it is read: the model, the titles and the vectors, and that they belong together.
+//! Reading an index from disk: the model, the titles and the vectors, and whether they belong together.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,16 +32,16 @@ pub(super) const SHARD: PartKind = PartKind { name: "shard", kind: "json", first
 /// What this version can read.
 pub(super) const PARTS: [PartKind; 4] = [MODEL, TITLES, VECTORS, SHARD];
 
-/// What the manifest of an index says of its parts.
+/// What the manifest of an index says about its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct About {
     /// The fingerprint of the model that made the vectors.
     pub(super) model: String,
-    /// Titles that can be found.
+    /// The number of titles that can be found.
     pub(super) titles: u64,
-    /// Titles of whose words the model knows none.
+    /// The number of titles that were left out because the model knows none of their words.
     pub(super) left_out: u64,
-    /// Numbers of a vector.
+    /// The size of a vector.
     pub(super) dimension: usize,
 }
 
@@ -66,28 +66,28 @@ impl fmt::Display for Shard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexSummary {
-    /// Of all there is in it: indexes with equal fingerprints answer alike.
+    /// A fingerprint of everything in it. Indexes with equal fingerprints answer alike.
     pub fingerprint: String,
-    /// The version of clickvec that wrote it.
+    /// The version of clickvec that wrote the index.
     pub version: String,
     /// The fingerprint of the model that made the vectors.
     pub model: String,
-    /// Titles that can be found.
+    /// The number of titles that can be found.
     pub titles: u64,
-    /// Titles that were left out, because the model knows none of their words.
+    /// The number of titles that were left out because the model knows none of their words.
     pub left_out: u64,
-    /// Numbers of a vector.
+    /// The size of a vector.
     pub dimension: usize,
     /// Which shard it is, if its titles are not the whole collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// The kind of each part, by name.
     pub parts: BTreeMap<String, String>,
-    /// Length of each file in bytes, by name.
+    /// The length of each file in bytes, by name.
     pub files: BTreeMap<String, u64>,
 }
 
-/// All that is read of an index.
+/// The contents of an index in memory.
 pub(super) struct Opened {
     pub(super) model: QueryModel,
     pub(super) titles: Titles,
@@ -95,7 +95,7 @@ pub(super) struct Opened {
     pub(super) summary: IndexSummary,
 }
 
-/// Reads an index and the half of its model that searching needs; nothing in the folder is trusted.
+/// Reads an index and the half of its model that searching needs. Nothing in the folder is trusted.
 pub(super) fn open(path: &Path) -> Result<Opened> {
     file::read(path, &PARTS, load)
 }
@@ -114,7 +114,7 @@ fn load(folder: &Folder<About>) -> Result<Opened> {
 /// The model, which must be the one that made the vectors.
 pub(super) fn load_model(folder: &Folder<About>) -> Result<QueryModel> {
     let about = folder.about();
-    // Its fingerprint covers all that counts in it: a checksum besides would only read it twice.
+    // The model's fingerprint covers everything that matters in it. A checksum would mean reading it twice.
     let model = QueryModel::load(&folder.file(&MODEL, MODEL_FILE)?)?;
     if model.fingerprint() != about.model {
         let fault = IndexFault::OtherModel { expected: about.model.clone(), found: model.fingerprint().to_owned() };
@@ -170,13 +170,13 @@ fn summary(folder: &Folder<About>, shard: Option<Shard>) -> IndexSummary {
     }
 }
 
-/// The file of vectors, at its first number.
+/// A reader of the file of vectors, positioned at the first number.
 pub(super) fn open_vectors(folder: &Folder<About>) -> Result<(FileReader<'_>, usize)> {
     let About { titles, dimension, .. } = *folder.about();
     let mut file = folder.open_file(&VECTORS, VECTORS_FILE)?;
     let other = || folder.fault(IndexFault::VectorShape { name: VECTORS_FILE.to_owned(), rows: titles, dimension });
     let rows = usize::try_from(titles).map_err(|_| other())?;
-    // The file has exactly one form for these sizes, so that there is nothing to parse.
+    // For these sizes the file has exactly one form, so there is nothing to parse.
     let expected = npy::header(rows, dimension);
     let numbers = rows.checked_mul(dimension).ok_or_else(other)?;
     let bytes = numbers.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(expected.len()));
@@ -193,7 +193,7 @@ pub(super) fn open_vectors(folder: &Folder<About>) -> Result<(FileReader<'_>, us
 
 fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
     let (mut file, numbers) = open_vectors(folder)?;
-    // Read to where it stays: as fast as a memory map, which would have to be walked through for the checks anyway.
+    // Read into memory. A memory map would not be faster, because the checks have to go through all of it.
     let mut vectors = vec![0f32; numbers];
     file.fill(bytemuck::cast_slice_mut(&mut vectors))?;
     file.finish()?;

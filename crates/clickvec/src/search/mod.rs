@@ -1,4 +1,4 @@
-//! Text in, titles out: a model, titles and whatever proposes candidates among them, as one object.
+//! Search with text in and titles out: a model, titles and a source of candidates in one object.
 
 mod build;
 mod encode;
@@ -22,10 +22,10 @@ use crate::text;
 use encode::{Sink, TitleEncoder};
 use titles::Titles;
 
-/// Finds titles for queries.
+/// A searcher, which finds titles for queries.
 ///
-/// It owns all it needs, and any number of threads may search at the same time. The score of a title is the cosine of its
-/// vector and the query's. Search is exact, and the same query gets the same bits at any number of threads.
+/// It owns all it needs, and any number of threads may search at the same time. The score of a title is the cosine of
+/// its vector and the query's vector. Search is exact, and the same query gets the same bits at any number of threads.
 ///
 /// ```
 /// # fn main() -> clickvec::Result<()> {
@@ -52,19 +52,19 @@ pub struct Searcher {
     titles: Titles,
     left_out: u64,
     candidates: Box<dyn Candidates>,
-    /// The vectors, of which more than one query at once may have need.
+    /// Buffers for query vectors, for several queries at the same time.
     vectors: Pool<Vec<f32>>,
     summary: Option<IndexSummary>,
 }
 
-/// What a search found.
+/// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer<'s> {
-    /// Titles, best first. There are none only where nothing could be found: no title was there, or none was wanted.
+    /// The titles found, best first. Empty only if there are no titles or none were requested.
     Found(Vec<Found<'s>>),
-    /// Nothing: the query has no word.
+    /// The query has no words.
     NoWords,
-    /// Nothing: the model knows none of the query's words, not even a part of one.
+    /// The model knows none of the query's words, not even a part of one.
     UnknownWords,
 }
 
@@ -72,20 +72,20 @@ pub enum Answer<'s> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Found<'s> {
-    /// Counted from 1.
+    /// The rank, counted from 1.
     pub rank: usize,
     /// The title's id.
     pub id: &'s str,
     /// Its text.
     pub title: &'s str,
-    /// How near it is: with vectors the cosine.
+    /// The score, which with vectors is the cosine.
     pub score: f32,
-    /// Its place among the titles that can be found, counted from 0.
+    /// The position among the titles that can be found, counted from 0.
     pub position: u32,
 }
 
 impl<'s> Answer<'s> {
-    /// The titles; none where nothing was found, for whatever reason.
+    /// The titles; empty if nothing was found, for whatever reason.
     pub fn results(&self) -> &[Found<'s>] {
         match self {
             Answer::Found(results) => results,
@@ -121,19 +121,20 @@ pub fn answers<'s, S: AsRef<str>>(
 }
 
 impl Searcher {
-    /// Reads an index that [`IndexBuilder`] wrote; nothing in the folder is trusted.
+    /// Opens an index that [`IndexBuilder`] wrote. Nothing in the folder is trusted.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Index`] with one [`crate::error::IndexFault`] for each thing that can be wrong;
-    /// [`crate::Error::File`] for the model's; [`crate::Error::Io`].
+    /// [`crate::Error::Index`] with one of the [`crate::error::IndexFault`]s; [`crate::Error::File`] for its model;
+    /// [`crate::Error::Io`].
     pub fn open(path: &Path) -> Result<Searcher> {
         let folder::Opened { model, titles, vectors, summary } = folder::open(path)?;
         let searcher = Searcher::of(model, titles, vectors, summary.left_out);
         Ok(Searcher { summary: Some(summary), ..searcher })
     }
 
-    /// Encodes titles. One of which the model knows no word would have a vector that says nothing: it is left out.
+    /// A searcher of these titles, which it encodes. A title is left out if the model knows none of its words, because
+    /// its vector would mean nothing.
     ///
     /// # Errors
     ///
@@ -156,11 +157,11 @@ impl Searcher {
         Searcher { model, embedder, titles, left_out, candidates, vectors: Pool::default(), summary: None }
     }
 
-    /// Lets something else propose the titles, whose positions are those of this searcher's.
+    /// Uses another source of candidates, which must have the same titles at the same positions.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if it has not as many titles.
+    /// [`crate::Error::Vectors`] if it has another number of titles.
     pub fn with_candidates(self, candidates: Box<dyn Candidates>) -> Result<Searcher> {
         let (expected, found) = (self.titles.len(), candidates.len());
         if found != expected {
@@ -189,7 +190,7 @@ impl Searcher {
         })
     }
 
-    /// The answers of [`Searcher::search`] to many queries, in less time for each, on all threads of the pool.
+    /// The answers of [`Searcher::search`] to many queries, faster for each, on all threads of the pool.
     ///
     /// # Errors
     ///
@@ -221,32 +222,32 @@ impl Searcher {
         Ok(words.into_iter().map(answer).collect())
     }
 
-    /// How many titles can be found.
+    /// The number of titles that can be found.
     pub fn len(&self) -> usize {
         self.titles.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no titles.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many titles were left out, because the model knows none of their words.
+    /// The number of titles that were left out because the model knows none of their words.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Id and text of the title at a position.
+    /// The id and the text of the title at a position.
     pub fn title(&self, position: u32) -> Option<(&str, &str)> {
         self.titles.get(position as usize)
     }
 
-    /// The half of the model that reads queries.
+    /// The half of the model that embeds queries.
     pub fn model(&self) -> &QueryModel {
         &self.model
     }
 
-    /// What the index says of itself, if the searcher was opened from one.
+    /// The description in the index, if the searcher was opened from one.
     pub fn summary(&self) -> Option<&IndexSummary> {
         self.summary.as_ref()
     }
@@ -277,10 +278,10 @@ impl Debug for Searcher {
     }
 }
 
-/// What a query's words are.
+/// Whether the model knows the words of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// There are none.
+    /// There are no words.
     None,
     /// The model knows no trigram of any.
     Unknown,
@@ -288,7 +289,7 @@ enum Words {
     Known,
 }
 
-/// Titles that are searched where they were encoded.
+/// Titles that were encoded in memory.
 struct InMemory {
     titles: Titles,
     vectors: Vec<f32>,

@@ -1,20 +1,20 @@
-//! Ids and texts of titles, packed: one string for all, since who searches looks at a few of them.
+//! Ids and texts of titles in one string. A search looks at only a few of them.
 
 use crate::error::{Error, IndexFault, Result, shortened};
 
-/// As in a table of titles (docs/reference/tables.md). Columns may follow.
+/// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
 pub(super) const HEADER: &str = "id\ttitle\n";
 
 /// Titles by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Titles {
-    /// A table: the header, then `id`, a tab, `title`, perhaps more fields, and a line end for each.
+    /// A table: the header, then for each title `id`, a tab, `title`, possibly more fields, and a line end.
     table: String,
-    /// Where each title's line begins, and where the last one ends.
+    /// The start of each title's line, and the end of the last one.
     starts: Vec<usize>,
 }
 
-/// Appends the line of a title to a table.
+/// Appends a title's line to a table.
 pub(super) fn write_line(table: &mut String, id: &str, title: &str) -> Result<()> {
     for field in [id, title] {
         if field.contains(['\t', '\n']) {
@@ -26,7 +26,7 @@ pub(super) fn write_line(table: &mut String, id: &str, title: &str) -> Result<()
 }
 
 impl Titles {
-    /// None yet.
+    /// No titles.
     pub(super) fn new() -> Titles {
         Titles { table: HEADER.to_owned(), starts: vec![HEADER.len()] }
     }
@@ -38,7 +38,7 @@ impl Titles {
         Ok(())
     }
 
-    /// Takes a table that [`write_line`] wrote; `name` is for messages.
+    /// Parses a table that [`write_line`] wrote. `name` is for messages.
     pub(super) fn parse(table: Vec<u8>, name: &str) -> Result<Titles, IndexFault> {
         let table = String::from_utf8(table).map_err(|_| IndexFault::NotUtf8 { name: name.to_owned() })?;
         let bad = |line| IndexFault::BadLine { name: name.to_owned(), line };
@@ -69,7 +69,7 @@ impl Titles {
         self.starts.len() - 1
     }
 
-    /// Id and text of one title.
+    /// The id and the text of a title.
     pub(super) fn get(&self, position: usize) -> Option<(&str, &str)> {
         let line = self.table.get(*self.starts.get(position)?..self.starts.get(position + 1)? - 1)?;
         let (id, rest) = line.split_once('\t')?;

@@ -1,4 +1,4 @@
-//! The titles of the world, how good each is for a want, and how often each thing is wanted.
+//! The titles of the world, how well each answers a want, and how often each thing is wanted.
 
 use std::collections::HashSet;
 
@@ -12,23 +12,23 @@ use crate::rng;
 use crate::tables::Title;
 use crate::text::words;
 
-/// How often users want something to do with a thing, an ordered pair, a site.
+/// The shares of wants about a thing, an ordered pair, and a site.
 const SHARES: [f64; 3] = [0.62, 0.28, 0.10];
-/// The shift of a rank in Zipf's law: the most wanted do not crowd out the rest.
+/// A shift of the ranks in Zipf's law, so that the most wanted things do not crowd out the rest.
 const ZIPF_SHIFT: f64 = 10.0;
-/// How often a want about a thing has a quality as well.
+/// The share of wants about a thing that also ask for a quality.
 const WITH_QUALITY: f64 = 0.25;
-/// How often a title does.
+/// The share of titles that name a quality.
 const TITLE_WITH_QUALITY: f64 = 0.4;
-/// How often a title ends with words that say nothing.
+/// The share of titles that end with words that say nothing.
 const WITH_EXTRA: f64 = 0.3;
 
 /// The subject of a want or of a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
-    /// A thing; an aspect of it, 0 for none, otherwise one more than its place; likewise a quality.
+    /// A thing. An aspect of it is 0 for none, otherwise its position plus one; likewise a quality.
     Thing { thing: usize, aspect: usize, quality: usize },
-    /// Two values in this order.
+    /// Two values, in this order.
     Ordered { frame: usize, a: usize, b: usize },
     /// A page of a site.
     Site { site: usize, page: usize },
@@ -43,7 +43,7 @@ impl Want {
     }
 }
 
-/// Titles about one want, whatever their quality.
+/// The titles about one want, whatever their quality.
 struct Slot {
     want: Want,
     titles: Vec<u32>,
@@ -53,17 +53,17 @@ struct Slot {
 pub(super) struct WorldMarket<'a> {
     pub(super) world: &'a World,
     titles: Vec<Title>,
-    /// What each title is about, and the site that it names.
+    /// For each title, what it is about and the site that it names.
     about: Vec<(Want, Option<usize>)>,
     slots: Vec<Slot>,
-    /// Sums of how often the slots are wanted, up to each.
+    /// Cumulative sums of how often each slot is wanted.
     wanted: Vec<f64>,
-    /// The first slot of each thing, frame and site.
+    /// The first slot of each thing, each frame and each site.
     first: [Vec<usize>; 3],
 }
 
 impl<'a> WorldMarket<'a> {
-    /// Makes `count` titles, at least one for everything that can be wanted.
+    /// Makes `count` titles, with at least one for everything that can be wanted.
     pub(super) fn new(world: &'a World, count: u32, seed: u64) -> WorldMarket<'a> {
         let (mut slots, mut first) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
         let mut slot = |want| slots.push(Slot { want, titles: Vec::new() });
@@ -106,7 +106,7 @@ impl<'a> WorldMarket<'a> {
             let (mut title, site) = self.write_title(want, &mut rng);
             let mut copy = 2;
             while known.contains(&title) {
-                // Nearly the same title, as the second page of one is.
+                // Nearly the same title, like a second page.
                 let (again, _) = title.split_once(" | Part ").unwrap_or((&title, ""));
                 title = format!("{again} | Part {copy}");
                 copy += 1;
@@ -155,7 +155,7 @@ impl<'a> WorldMarket<'a> {
         (form.replace('@', &world.sites[site]).replace('*', &text), named)
     }
 
-    /// A quality that fits a thing, one more than its place; 0 if none does.
+    /// A quality that fits a thing, as its position plus one; 0 if none does.
     fn some_quality(&self, thing: usize, rng: &mut Rng) -> usize {
         match self.world.topics[self.world.things[thing].topic].qualities.as_slice() {
             [] => 0,
@@ -163,7 +163,7 @@ impl<'a> WorldMarket<'a> {
         }
     }
 
-    /// Words of all titles about a thing.
+    /// The words of all titles about a thing.
     fn words_about(&self, thing: usize) -> HashSet<String> {
         let first = self.first[0][thing];
         let aspects = self.world.topics[self.world.things[thing].topic].aspects.len() + 1;
@@ -190,8 +190,8 @@ impl<'a> WorldMarket<'a> {
         found.extend((0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]));
     }
 
-    /// What is wanted most of the same thing or site, without a quality; of an ordered pair, both ways of which are wanted
-    /// alike, always the same one.
+    /// What is wanted most for the same thing or site, without a quality. For an ordered pair, whose two orders are
+    /// wanted equally, always the same one.
     fn best_seller(&self, want: Want) -> Want {
         let slots = match want {
             Want::Thing { thing, .. } => {
@@ -213,7 +213,7 @@ impl<'a> WorldMarket<'a> {
         best.map_or(want.without_quality(), |best| self.slots[best].want)
     }
 
-    /// What is wanted next, without a quality.
+    /// The next want, without a quality.
     fn draw_slot(&self, rng: &mut Rng) -> Want {
         let all = self.wanted.last().copied().unwrap_or(0.0);
         let at = rng.random::<f64>() * all;
@@ -225,13 +225,13 @@ impl<'a> WorldMarket<'a> {
         let topic = &self.world.topics[self.world.things[thing].topic];
         let aspects = topic.aspects.len();
         for _ in 0..3 {
-            // The same thing, but not this of it; this of another thing; something else.
+            // Another aspect of the same thing, the same aspect of another thing, or something else.
             let other = (aspect + rng.random_range(1..=aspects)) % (aspects + 1);
             self.some_of(Want::Thing { thing, aspect: other, quality: 0 }, 1, rng, found);
             let other = *pick(&topic.things, rng);
             self.some_of(Want::Thing { thing: other, aspect, quality: 0 }, 1, rng, found);
         }
-        // Things with the same name that mean something else.
+        // Things with the same name and another meaning.
         let namesakes: Vec<usize> = self.world.things[thing].namesakes.iter().flatten().copied().collect();
         if !namesakes.is_empty() {
             for _ in 0..3 {
@@ -308,7 +308,7 @@ impl Market for WorldMarket<'_> {
 
     fn near(&self, want: &Want, rng: &mut Rng) -> Want {
         match *want {
-            // The same thing, but something else of it.
+            // The same thing, but another aspect of it.
             Want::Thing { thing, .. } => {
                 let aspects = self.world.topics[self.world.things[thing].topic].aspects.len();
                 Want::Thing { thing, aspect: rng.random_range(0..=aspects), quality: 0 }
@@ -337,7 +337,7 @@ impl Market for WorldMarket<'_> {
                     let topic = |thing: usize| self.world.things[thing].topic;
                     return u8::from(aspect > 0 && aspect == its_aspect && topic(thing) == topic(other));
                 }
-                // Lacked, another one, or one that nobody asked for.
+                // The quality is missing, or is another, or was not asked for.
                 let quality_differs = u8::from(quality != its_quality);
                 match its_aspect {
                     same if same == aspect => 4 - quality_differs,
@@ -385,13 +385,13 @@ impl Market for WorldMarket<'_> {
     }
 }
 
-/// Whether anybody could want it: not a value and itself.
+/// Whether anybody could want this; a value paired with itself is not.
 fn is_real(want: Want) -> bool {
     !matches!(want, Want::Ordered { a, b, .. } if a == b)
 }
 
-/// How often each slot is wanted, summed: Zipf's law within each group, in a random order. Both ways of an ordered pair
-/// are wanted alike.
+/// Cumulative sums of how often each slot is wanted: Zipf's law within each group, in random order. Both orders of an
+/// ordered pair are wanted equally.
 fn popularity(slots: &[Slot], seed: u64) -> Vec<f64> {
     let group = |want: Want| match want {
         Want::Thing { .. } => 0,
@@ -435,7 +435,7 @@ fn zipf(rank: usize) -> f64 {
     1.0 / (rank as f64 + ZIPF_SHIFT)
 }
 
-/// One of some; there is one at least.
+/// A random element; there must be at least one.
 pub(super) fn pick<'a, T>(all: &'a [T], rng: &mut Rng) -> &'a T {
     &all[rng.random_range(0..all.len())]
 }

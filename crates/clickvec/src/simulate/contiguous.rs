@@ -1,4 +1,4 @@
-//! Running text: small documents, each about one thing, in the words of those who look for it.
+//! Running text: small documents, each about one thing, in the words of people who look for it.
 
 use rand::RngExt as _;
 
@@ -6,14 +6,14 @@ use super::market::{Market, Rng};
 use crate::rng;
 
 const SENTENCES: &str = include_str!("world/sentences.txt");
-/// Documents that are made at once.
+/// The number of documents that are made at once.
 pub(super) const DOCUMENTS: u64 = 1_000;
-/// The fewest and the most sentences of a document.
+/// The number of sentences in a document.
 const LENGTHS: std::ops::RangeInclusive<usize> = 4..=9;
-/// How often the next sentence is about the same in other words.
+/// How often the next sentence says the same in other words.
 const SAME: f64 = 0.6;
 
-/// The sentences that something can be put into.
+/// Sentences with a gap to fill.
 pub(super) struct Sentences(Vec<(&'static str, &'static str)>);
 
 impl Sentences {
@@ -25,7 +25,7 @@ impl Sentences {
         )
     }
 
-    /// Documents `number · DOCUMENTS` and those behind it, `count` of them: a sentence a line, an empty line behind each
+    /// `count` documents, starting at `number · DOCUMENTS`: one sentence a line, and an empty line after each
     /// document.
     pub(super) fn documents<M: Market>(&self, market: &M, seed: u64, number: u64, count: u64) -> String {
         let mut rng = rng::stream(seed, "text", number);

@@ -1,4 +1,4 @@
-//! A log, day by day: each day has its own random streams, so that days can be made in parallel.
+//! A log, day by day. Each day has its own random streams, so that days can be made in parallel.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -12,26 +12,26 @@ use super::users::{ClickModel, rank, seeming_grade};
 use super::{SimulateConfig, Summary};
 use crate::rng;
 
-/// Sessions of a day.
+/// The number of sessions in a day.
 pub(super) const SESSIONS: u64 = 10_000;
-/// How often somebody who clicked nothing good asks in other words.
+/// How often a user who clicked nothing good asks again in other words.
 const ASKS_AGAIN: f64 = 0.5;
-/// The most queries of a session.
+/// The most queries in a session.
 const MOST_QUERIES: usize = 4;
-/// Tries to say something in a way that is not held out.
+/// The number of tries to phrase a query that is not held out.
 const TRIES: usize = 16;
-/// Users of the engine.
+/// The number of users.
 const USERS: u64 = 50_000;
 /// The first day, 2026-01-01, in days since 1970-01-01.
 const FIRST_DAY: u64 = 20_454;
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// Everything that the days share.
+/// What all days share.
 pub(super) struct Days<'a, M> {
     pub(super) config: &'a SimulateConfig,
     pub(super) market: &'a M,
     pub(super) model: &'a ClickModel,
-    /// Queries that are judged: nobody asks them.
+    /// The judged queries, which nobody asks.
     pub(super) held_out: &'a HashSet<String>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Day {
     pub(super) summary: Summary,
 }
 
-/// The pairs of a day with their clicks, in the order of their first.
+/// The pairs of a day with their clicks, in order of appearance.
 #[derive(Default)]
 struct Pairs {
     places: HashMap<u64, usize>,
@@ -51,7 +51,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// A day has some ten thousand pairs: hashes of 64 bits tell them apart.
+    /// 64-bit hashes tell the pairs apart; a day has some ten thousand.
     fn add(&mut self, query: &str, title: u32) {
         let place = *self.places.entry(xxh3_64_with_seed(query.as_bytes(), u64::from(title))).or_insert_with(|| {
             self.rows.push((query.to_owned(), title, 0));
@@ -62,12 +62,12 @@ impl Pairs {
 }
 
 impl<M: Market> Days<'_, M> {
-    /// The day with this number, which ends early with the click that makes `most` pairs.
+    /// Makes a day, which ends early with the click that completes `most` pairs.
     pub(super) fn day(&self, number: u64, most: u64) -> Day {
         let mut rng = rng::stream(self.config.seed, "day", number);
         let (mut day, mut pairs) = (Day::default(), Pairs::default());
         let (mut query, mut candidates, mut list) = (String::new(), Vec::new(), Vec::new());
-        // When each list was shown, and where it begins in the log.
+        // The time of each list, and where it begins in the log.
         let mut shown_at = Vec::new();
         for session in 0..SESSIONS {
             if pairs.rows.len() as u64 >= most {
@@ -128,7 +128,7 @@ impl<M: Market> Days<'_, M> {
         day
     }
 
-    /// Makes a query that is not held out and returns whether it is misspelt; nothing if every try is held out.
+    /// Makes a query that is not held out, and returns whether it is misspelt; `None` if every try is held out.
     fn ask(&self, intent: &M::Intent, rng: &mut Rng, query: &mut String) -> Option<bool> {
         let errs = rng.random_bool(self.config.misspelt);
         for _ in 0..TRIES {
@@ -152,7 +152,7 @@ impl<M: Market> Days<'_, M> {
     }
 }
 
-/// The lists of a log, each with its time and its beginning, the earliest first.
+/// The lists of a log in order of time.
 fn in_time_order(log: &str, shown_at: &[(u64, usize)]) -> String {
     let ends = shown_at.iter().skip(1).map(|&(_, start)| start).chain([log.len()]);
     let mut lists: Vec<(u64, &str)> =
@@ -169,7 +169,7 @@ struct Shown {
     grade: u8,
 }
 
-/// A time of ISO 8601, from seconds since the first day.
+/// Writes a time in ISO 8601, given seconds since the first day.
 fn push_time(text: &mut String, second: u64) {
     let (year, month, day) = date(FIRST_DAY + second / SECONDS_PER_DAY);
     let rest = second % SECONDS_PER_DAY;
@@ -177,7 +177,7 @@ fn push_time(text: &mut String, second: u64) {
     let _ = write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
 }
 
-/// Year, month and day of a day since 1970-01-01, by the Gregorian calendar.
+/// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
 fn date(mut day: u64) -> (u64, u64, u64) {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;

@@ -1,4 +1,4 @@
-//! A simulation as a folder of files, which appears whole or not at all.
+//! A simulation as a folder of files, which appears complete or not at all.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -17,18 +17,18 @@ use super::{Fewer, SimulateConfig, Summary};
 use crate::error::{Error, Result};
 use crate::files::{self, Claim};
 
-/// The version of the form; `format` in the truth.
+/// The version of the format, `format` in the truth.
 const FORMAT: u32 = 1;
 const KIND: &str = "simulation";
 const TRUTH: &str = "truth.json";
-/// A truth has a few thousand bytes.
+/// The limit of a truth, which usually has a few thousand bytes.
 const MAX_TRUTH_BYTES: u64 = 1 << 20;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// A log that still has fewer pairs a day than this after so many days would never end.
+/// After this many days a log with fewer pairs a day would take forever.
 const LEAST_PAIRS_A_DAY: u64 = 100;
 const DAYS_BEFORE: u64 = 4;
 
-/// `truth.json`.
+/// The contents of `truth.json`.
 #[derive(Serialize)]
 struct Truth<'a> {
     format: u32,
@@ -41,15 +41,15 @@ struct Truth<'a> {
     files: Vec<String>,
 }
 
-/// The part that every version has.
+/// The fields that every version has.
 #[derive(Deserialize)]
 struct Known {
     kind: String,
     files: Vec<String>,
 }
 
-/// Whether a simulation may be written to `path`: there is nothing, an empty folder, or a simulation with nothing else
-/// in it.
+/// Checks that a simulation may be written to `path`: there is nothing, an empty folder, or a simulation without other
+/// files.
 ///
 /// # Errors
 ///
@@ -68,11 +68,11 @@ pub fn check_output(path: &Path) -> Result<()> {
     })
 }
 
-/// A folder that is being written.
+/// Writes the files of a folder.
 struct Writer<'a> {
-    /// The place where it will be.
+    /// Where the folder will be.
     output: &'a Path,
-    /// The place where it is now.
+    /// Where it is now.
     folder: &'a Path,
     files: Vec<String>,
 }
@@ -126,7 +126,7 @@ pub(super) fn write<M: Market>(
         market.titles().iter().try_for_each(|title| writeln!(file, "{}\t{}", title.id, title.title))
     })?;
     summary.titles = market.titles().len() as u64;
-    // A table with nothing below its header would be an error for its readers.
+    // A table with nothing below its header would be an error for readers.
     if !validation.is_empty() {
         summary.validation = write_judged(&mut writer, "validation.tsv", market, validation.iter())?;
     }
@@ -160,13 +160,13 @@ pub(super) fn write<M: Market>(
         serde_json::to_writer_pretty(&mut *file, &truth)?;
         writeln!(file)
     })?;
-    // Much may have happened since.
+    // Much may have happened since the first check.
     check_output(&target)?;
     temporary.publish(&target).map_err(failed)?;
     Ok(summary)
 }
 
-/// Writes the clicks, and the log if it is asked for: as many days at once as there are threads.
+/// Writes the clicks, and the log if requested, several days at once: one on each thread.
 fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary> {
     let config = days.config;
     let mut clicks = writer.open("clicks.tsv")?;
@@ -208,7 +208,7 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
     Ok(sum)
 }
 
-/// Whether the log will reach its length in reasonable time.
+/// Checks that the log will reach its length in reasonable time.
 fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
     let pairs_a_day = sum.pairs / sum.days.max(1);
     match sum.days >= DAYS_BEFORE && sum.pairs < wanted && pairs_a_day < LEAST_PAIRS_A_DAY {
@@ -220,7 +220,7 @@ fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
     }
 }
 
-/// Writes running text, if it is asked for.
+/// Writes running text, if requested.
 fn write_text<M: Market>(writer: &mut Writer<'_>, config: &SimulateConfig, market: &M) -> Result<()> {
     if config.documents == 0 {
         return Ok(());

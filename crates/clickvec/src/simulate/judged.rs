@@ -1,4 +1,4 @@
-//! Judged queries, which no user asks.
+//! Judged queries, which users never ask.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use super::misspelling::misspell;
 use crate::rng;
 use crate::text::words;
 
-/// Titles that are judged for a query, if there are so many.
+/// The most titles that are judged for a query.
 const MOST_TITLES: usize = 15;
-/// Times that titles are looked for.
+/// The number of times that titles are looked for.
 const LOOKS: usize = 2;
-/// Tries to find another query of a kind, before there are no more.
+/// The number of tries to find another query of a kind.
 const TRIES: u32 = 10_000;
-/// From this grade on, a title is what was meant.
+/// The lowest grade of a title that is what was meant.
 const RELEVANT: u8 = 3;
 
 /// A query with graded titles.
@@ -30,10 +30,10 @@ pub(super) struct Judged<I> {
     pub(super) titles: Vec<(u32, u8)>,
 }
 
-/// Judged and validation queries.
+/// The judged queries and the validation queries.
 pub(super) type Both<I> = (Vec<Judged<I>>, Vec<Judged<I>>);
 
-/// The judged and the validation queries, kind by kind; all different.
+/// The judged and the validation queries, kind by kind, all different.
 pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::Intent> {
     let mut rng = rng::stream(config.seed, "judged", 0);
     let mut known = HashSet::new();
@@ -48,7 +48,7 @@ pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::I
     (judged, validation)
 }
 
-/// Adds `count` queries of a kind, or as many as there are.
+/// Adds `count` queries of a kind, or as many as can be found.
 fn some<M: Market>(
     config: &SimulateConfig,
     market: &M,
@@ -80,14 +80,14 @@ fn some<M: Market>(
 fn titles_of<M: Market>(config: &SimulateConfig, market: &M, intent: &M::Intent, rng: &mut Rng) -> Vec<(u32, u8)> {
     let mut found = Vec::new();
     (0..LOOKS).for_each(|_| market.candidates(intent, rng, &mut found));
-    // What a biased engine always shows must not go unjudged.
+    // What a biased engine always shows must be judged.
     if config.engine_bias > 0.0 {
         market.best_sellers(intent, rng, &mut found);
     }
     found.sort_unstable();
     found.dedup();
     found.shuffle(rng);
-    // Two titles with one text would be judged twice.
+    // Two titles with the same text would be judged twice.
     let mut texts = HashSet::new();
     found.retain(|&title| texts.insert(&market.titles()[title as usize].title));
     found.truncate(MOST_TITLES);

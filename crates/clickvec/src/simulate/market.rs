@@ -1,4 +1,4 @@
-//! The trait of everything that users of a simulation can look for.
+//! The trait for everything that users of a simulation can look for.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -11,21 +11,21 @@ pub(super) type Rng = Xoshiro256PlusPlus;
 /// The number of best-selling titles that a biased engine puts into each list.
 pub(super) const BEST_SELLERS: usize = 6;
 
-/// The difficulty of a query.
+/// What makes a query difficult.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueryKind {
     /// Nothing: it is made of words of its titles.
     Plain,
-    /// No title that it means has one of its words.
+    /// No title that it means has any of its words.
     Synonym,
-    /// Its thing has the name of another one, and the other words are in no title.
+    /// The name of its thing is also that of another thing, and its other words are in no title.
     Sense,
     /// The same words in another order mean something else.
     Order,
     /// A letter is wrong.
     Misspelt,
-    /// It means a web site, not a thing.
+    /// It means a web site and not a thing.
     Navigational,
 }
 
@@ -40,7 +40,7 @@ impl QueryKind {
         QueryKind::Navigational,
     ];
 
-    /// Its name in tables.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             QueryKind::Plain => "plain",
@@ -53,7 +53,7 @@ impl QueryKind {
     }
 }
 
-/// A world that users search: what they can look for, the titles they can find, and the truth about both.
+/// A world to search: what users can look for, the titles they can find, and the truth about both.
 pub(super) trait Market: Sync {
     /// The type of a want.
     type Intent: Clone + Send;
@@ -81,20 +81,20 @@ pub(super) trait Market: Sync {
         true
     }
 
-    /// Something that has to do with it; perhaps itself.
+    /// A related want, possibly the same.
     fn near(&self, intent: &Self::Intent, rng: &mut Rng) -> Self::Intent;
 
     /// The grade of a title for it, 0 to 4.
     fn grade(&self, intent: &Self::Intent, title: u32) -> u8;
 
-    /// Titles of all grades that have something to do with it, for a list of results: at least 10 if there are so many,
-    /// perhaps one several times; appended to `found`.
+    /// Appends titles of all grades that are related to it to `found`, for a list of results: at least 10 if there are
+    /// that many. A title may occur several times.
     fn candidates(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
 
-    /// Titles of what sells best among things like this, whatever else is asked: at most [`BEST_SELLERS`]; appended to
-    /// `found`.
+    /// Appends the best-selling titles among such things to `found`, whatever else is asked for; at most
+    /// [`BEST_SELLERS`].
     fn best_sellers(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
 
-    /// Whether a title is of what sells best among things like this.
+    /// Whether a title is a best seller among such things.
     fn sells_best(&self, intent: &Self::Intent, title: u32) -> bool;
 }

@@ -4,13 +4,13 @@ use rand::RngExt as _;
 
 use super::market::Rng;
 
-/// A word of fewer letters is spelt right: little would be left of it.
+/// The fewest letters of a word that gets an error; little of a shorter word would remain.
 const LEAST_LETTERS: usize = 4;
-/// What is typed instead of a letter.
+/// The letters that replace others.
 const LETTERS: &[u8] = b"etaoinsrhldcumfpgwybvkxjqz";
 
-/// Makes one error in one word: two letters swapped, one left out, doubled or replaced. The first letter stays. Returns
-/// whether there was a word to make it in.
+/// Makes one error in one word: two letters swapped, one left out, doubled or replaced. The first letter stays.
+/// Returns whether any word was long enough.
 pub(super) fn misspell(text: &mut String, rng: &mut Rng) -> bool {
     let is_long = |word: &&str| word.len() >= LEAST_LETTERS && word.bytes().all(|byte| byte.is_ascii_lowercase());
     let count = text.split(' ').filter(is_long).count();
@@ -24,7 +24,7 @@ pub(super) fn misspell(text: &mut String, rng: &mut Rng) -> bool {
     let end = start + letters.len();
     let place = rng.random_range(1..letters.len() - 1);
     match rng.random_range(0..4) {
-        // The same letter twice: to swap them would change nothing.
+        // Swapping two equal letters would change nothing.
         0 if letters[place] != letters[place + 1] => letters.swap(place, place + 1),
         0 | 1 => drop(letters.remove(place)),
         2 => letters.insert(place, letters[place]),

@@ -1,9 +1,9 @@
-//! Click logs whose truth is known: users with intents look at ranked titles and click.
+//! Click logs whose truth is known: users with wants look at ranked titles and click.
 //!
-//! What users want and how they say it comes from a small world of our own, or from somebody's own titles. Whether a
-//! title is clicked follows the position-based model: a rank is examined with a probability of its own, and what is
-//! examined is clicked with a probability that the title's true grade decides (Richardson et al. 2007; the forms of both
-//! are those of Joachims et al. 2017 and Ai et al. 2018).
+//! What users want and how they say it comes from a small invented world, or from a user's own titles. Clicks follow
+//! the position-based model: a rank is examined with its own probability, and an examined title is clicked with a
+//! probability that depends on its true grade (Richardson et al. 2007; the forms of both are those of Joachims et al.
+//! 2017 and Ai et al. 2018).
 
 mod collection;
 mod contiguous;
@@ -32,28 +32,28 @@ pub use new_words::in_new_words;
 /// The settings of a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SimulateConfig {
-    /// Rows of `clicks.tsv`.
+    /// The number of rows of `clicks.tsv`.
     pub pairs: u64,
-    /// Titles of the world at least; with titles of one's own they are all there is.
+    /// The least number of titles in the world. Own titles are used as they are.
     pub titles: u32,
-    /// Judged queries of each kind.
+    /// The number of judged queries of each kind.
     pub judged: u32,
-    /// Queries of the validation set.
+    /// The number of queries in the validation set.
     pub validation: u32,
     /// The share of queries that are misspelt.
     pub misspelt: f64,
-    /// η: the title at rank r, from 1, is examined with probability r^−η.
+    /// η: the title at rank r (from 1) is examined with probability r^−η.
     pub position_bias: f64,
-    /// The weight of what sells best of a thing, instead of what is asked for, in the engine's ranking: from 0, not at all, to 1,
-    /// by nothing else.
+    /// How far the engine ranks by what sells best instead of by what is asked for, from 0 (not at all) to 1 (only by
+    /// that).
     pub engine_bias: f64,
-    /// ε: how often a title of no use at all is clicked when it is examined.
+    /// ε: how often a useless title is clicked when examined.
     pub click_noise: f64,
-    /// Same seed, same bytes.
+    /// The random seed; equal seeds give equal bytes.
     pub seed: u64,
-    /// Whether every impression is written.
+    /// Whether to write every impression.
     pub impressions: bool,
-    /// Documents of running text.
+    /// The number of documents of running text.
     pub documents: u64,
 }
 
@@ -75,18 +75,18 @@ impl Default for SimulateConfig {
     }
 }
 
-/// The numbers of what was written.
+/// The figures of a simulation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Rows of `clicks.tsv`: a query and a title that was clicked for it on one day.
+    /// Rows of `clicks.tsv`: a query and a title clicked for it on one day.
     pub pairs: u64,
-    /// Clicks of these rows.
+    /// Clicks in these rows.
     pub clicks: u64,
     /// Clicks on titles of grade 3 or 4.
     pub relevant_clicks: u64,
     /// Lists that were shown.
     pub impressions: u64,
-    /// Lists of a misspelt query among these.
+    /// Lists for a misspelt query.
     pub misspelt: u64,
     /// Days of the log.
     pub days: u64,
@@ -98,13 +98,13 @@ pub struct Summary {
     pub validation: u64,
     /// Documents of `text.txt`.
     pub documents: u64,
-    /// Kinds of which fewer judged queries were found than asked for.
+    /// The kinds for which fewer judged queries were found than requested.
     pub fewer_judged: Vec<Fewer>,
-    /// Queries of the validation set, if fewer were found than asked for.
+    /// The number of queries in the validation set, if fewer were found than requested.
     pub fewer_validation: Option<u64>,
 }
 
-/// Fewer judged queries of a kind than asked for.
+/// A kind with fewer judged queries than requested.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fewer {
     /// The kind.
@@ -113,10 +113,10 @@ pub struct Fewer {
     pub found: u64,
 }
 
-/// The true grades of all titles of the invented world, in the order of `titles.tsv`, for each of these queries; nothing
-/// for a query that is neither judged nor of the validation set.
+/// The true grades of all titles of the invented world for each of these queries, in the order of `titles.tsv`. `None`
+/// for a query that is neither judged nor in the validation set.
 ///
-/// They are computed again from the configuration that the simulation was made with.
+/// They are computed again from the settings of the simulation.
 pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<u8>>> {
     let world = world::World::new();
     let market = collection::WorldMarket::new(&world, config.titles, config.seed);
@@ -148,12 +148,12 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
 
 /// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
 ///
-/// Users look for what is in the world of this program, or, if there are `titles`, for these.
+/// Users look for what is in the invented world or, if there are `titles`, for those.
 ///
 /// # Errors
 ///
-/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NothingToClick`], [`Error::InUse`] and [`Error::Io`]. What was
-/// at `output` is then untouched.
+/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NothingToClick`], [`Error::InUse`] and [`Error::Io`].
+/// Whatever was at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,
     titles: Option<Vec<Title>>,

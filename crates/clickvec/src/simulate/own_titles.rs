@@ -1,4 +1,4 @@
-//! A user's own titles as the world that is searched: a query is made of words of the wanted title.
+//! A user's own titles as the world to search. A query consists of words of the wanted title.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,33 +10,33 @@ use crate::rng::Permutation;
 use crate::tables::Title;
 use crate::text::words;
 
-/// How often a query has 1, 2, 3, 4 words, summed.
+/// The shares of queries with 1, 2, 3 and 4 words, cumulative.
 const LENGTHS: [f64; 4] = [0.1, 0.5, 0.85, 1.0];
-/// Added to a rank in Zipf's law.
+/// A number that is added to a rank in Zipf's law.
 const ZIPF_SHIFT: f64 = 50.0;
-/// English words that nobody looks for: they make no queries.
+/// English words that nobody searches for, so they do not occur in queries.
 const STOP_WORDS: &str = "a about above after again all also am an and any are as at be because been before being below \
      between both but by can could did do does doing down during each few for from had has have he her here him his how i \
      if in into is it its just me more most my no nor not of off on once only or other our out over own same she should \
      so some such than that the their them then there these they this those through to too under until up upon very was \
      we were what when where which while who why will with within without would you your";
-/// A word of more than this share of all titles says little, and is typed seldom; likewise numbers, single letters, and
-/// words that only one title has.
+/// Words in more than this share of all titles say little and are seldom typed. So are numbers, single letters, and
+/// words of only one title.
 const COMMON: f64 = 0.1;
 /// How much less often such words are typed.
 const SELDOM: f64 = 0.15;
-/// How often words are typed in another order than the title's.
+/// How often words are typed in another order than in the title.
 const SHUFFLED: f64 = 0.25;
-/// A title with this share of what a query says has grade 1, 2, 3, 4.
+/// The share of a query's information that a title needs for grade 1, 2, 3 and 4.
 const COVERED: [f64; 4] = [0.25, 0.5, 0.75, 0.999];
-/// Titles of a list that have nothing to do with the query.
+/// The number of titles in a list that have nothing to do with the query.
 const ANY: usize = 4;
 
-/// A want: a title, by some of its words.
+/// A want: a title, and the words to ask for it with.
 #[derive(Debug, Clone)]
 pub(super) struct OwnWant {
     title: u32,
-    /// In the title's order.
+    /// The words, in the order of the title.
     words: Vec<u32>,
 }
 
@@ -44,21 +44,21 @@ pub(super) struct OwnWant {
 pub(super) struct OwnMarket {
     titles: Vec<Title>,
     words: Vec<String>,
-    /// The distinct words of each title, as they come.
+    /// The distinct words of each title, in order.
     of_titles: Vec<Vec<u32>>,
     /// The titles of each word.
     of_words: Vec<Vec<u32>>,
-    /// Of these, those that are wanted most often, at most [`BEST_SELLERS`].
+    /// For each word, those of its titles that are wanted most often, at most [`BEST_SELLERS`].
     best_sellers: Vec<Vec<u32>>,
-    /// How much each word says.
+    /// The information of each word.
     information: Vec<f64>,
-    /// Titles with words; what is wanted most often first, by way of `order`.
+    /// Titles with words, most wanted first after mapping by `order`.
     usable: Vec<u32>,
     order: Permutation,
 }
 
 impl OwnMarket {
-    /// `None` if no title has a word that somebody could look for.
+    /// The market of these titles; `None` if no title has a word that could be searched for.
     pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
         let stop_words: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
         let (mut numbers, mut all) = (HashMap::new(), Vec::new());
@@ -110,13 +110,13 @@ impl OwnMarket {
         if says_little { SELDOM } else { 1.0 }
     }
 
-    /// The titles with the rarest word that are wanted most often.
+    /// Among the titles with the query's rarest word, those that are wanted most often.
     fn best_sellers_of(&self, want: &OwnWant) -> &[u32] {
         let rarest = want.words.iter().min_by_key(|&&word| self.of_words[word as usize].len());
         rarest.map_or(&[], |&word| &self.best_sellers[word as usize])
     }
 
-    /// Some words of a title, each at most once; one of them says something, if any does.
+    /// Chooses some words of a title, each at most once. At least one of them is informative, if any is.
     fn choose(&self, title: u32, rng: &mut Rng) -> Vec<u32> {
         let own = &self.of_titles[title as usize];
         let at = rng.random::<f64>();
@@ -140,7 +140,7 @@ impl OwnMarket {
     }
 }
 
-/// The words of a title; of ideographs in a row, which are a word each, every two neighbours.
+/// The words of a title. Of consecutive ideographs, each of which is a word, all pairs of neighbours.
 fn units(title: &str) -> Vec<String> {
     let all = words(title);
     let mut units = Vec::new();
@@ -153,7 +153,7 @@ fn units(title: &str) -> Vec<String> {
     units
 }
 
-/// Roughly: what is written without spaces.
+/// Roughly the characters of scripts without spaces.
 fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
@@ -170,7 +170,7 @@ impl Market for OwnMarket {
     }
 
     fn draw(&self, rng: &mut Rng) -> OwnWant {
-        // A rank with probability ∝ 1 / (rank + shift), by the inverse of its distribution.
+        // A rank with probability ∝ 1 / (rank + shift), by inverting its distribution.
         let n = self.usable.len() as f64;
         let rank = ZIPF_SHIFT * ((1.0 + n / ZIPF_SHIFT).powf(rng.random()) - 1.0);
         let rank = (rank as u64).min(self.usable.len() as u64 - 1);
@@ -223,7 +223,7 @@ impl Market for OwnMarket {
         found.push(want.title);
         let mut by_rarity = want.words.clone();
         by_rarity.sort_by_key(|&word| self.of_words[word as usize].len());
-        // Titles with several of the words, as far as a look at the rarest word's titles finds them.
+        // Titles with several of the words, as far as they are among the titles of the rarest word.
         let grade_of = |title: u32| self.grade(want, title);
         let some_of = |word: u32, count: usize, rng: &mut Rng| -> Vec<u32> {
             let titles = &self.of_words[word as usize];

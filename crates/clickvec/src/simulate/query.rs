@@ -6,15 +6,15 @@ use super::collection::{Want, pick};
 use super::market::{QueryKind, Rng};
 use super::world::{Pattern, Sayings, World};
 
-/// How often a part of a query is said in words that no title has.
+/// How often a part of a query uses words that no title has.
 const ASKED: f64 = 0.4;
 /// How often a word that says little is left out.
 const LEAVES_OUT: f64 = 0.6;
 /// Words that say little.
 pub(super) const SMALL_WORDS: [&str; 16] =
     ["how", "to", "in", "of", "a", "for", "the", "what", "is", "your", "on", "with", "as", "from", "do", "|"];
-/// Words that are left out if something follows them; where order decides, they stay. `what is`, `log in` and
-/// `not turning on` would not be said without theirs.
+/// Small words that may be left out if something follows them, except where order matters. `what is`, `log in` and
+/// `not turning on` would be unusual without theirs.
 pub(super) const LEFT_OUT: [&str; 6] = ["of", "a", "for", "the", "your", "with"];
 
 /// Appends a query for what is wanted, of this kind if one is given, and returns its kind.
@@ -30,7 +30,7 @@ pub(super) fn ask(world: &World, want: Want, kind: Option<QueryKind>, rng: &mut 
         Want::Site { site, page } => {
             let page = &world.pages[page];
             let said = pick(chosen(page, rng.random_bool(ASKED)), rng).around(&world.sites[site]);
-            // Names of sites and pages stay whole.
+            // Names of sites and pages stay complete.
             text.push_str(&said.to_lowercase());
             QueryKind::Navigational
         }
@@ -57,7 +57,7 @@ fn ask_thing(
     if kind == Some(QueryKind::Sense) {
         name = (0..thing.names.said.len()).find(|&name| has_two_senses(name)).unwrap_or(name);
     }
-    // Alone, a name of two things would mean either.
+    // On its own, a name of two things could mean either.
     if aspect == 0 && has_two_senses(name) {
         asked[0] = true;
     }
@@ -84,7 +84,7 @@ fn chosen(sayings: &Sayings<Pattern>, asked: bool) -> &[Pattern] {
     if asked { &sayings.asked } else { &sayings.said }
 }
 
-/// In lower case, some small words left out, but never the last.
+/// Appends text in lower case, leaving out some small words, but never the last word.
 fn push_query(said: &str, rng: &mut Rng, text: &mut String) {
     let leaves_out = rng.random_bool(LEAVES_OUT);
     let said = said.to_lowercase();

@@ -1,26 +1,26 @@
-//! How a user looks at a list of titles and clicks.
+//! Users, who look at a list of titles and click.
 
 use rand::RngExt as _;
 use serde::Serialize;
 
 use super::market::Rng;
 
-/// Titles in a list.
+/// The number of titles in a list.
 pub(super) const SHOWN: usize = 10;
-/// The error of the engine that made the log: the standard deviation of what it adds to a grade.
+/// The standard deviation of the error that the logging engine adds to a grade.
 const ENGINE_ERROR: f64 = 1.2;
 
 /// The position-based model: P(click) = P(examined | rank) · P(click | examined, grade).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct ClickModel {
-    /// The probability by rank, the first rank first.
+    /// The probability of examination by rank, starting at the first rank.
     pub(super) examination: [f64; SHOWN],
-    /// The probability by grade.
+    /// The probability of a click on an examined title, by grade.
     pub(super) attraction: [f64; 5],
 }
 
 impl ClickModel {
-    /// Examination r^−η, attraction ε + (1 − ε)(2^g − 1) / 15.
+    /// A model with examination r^−η and attraction ε + (1 − ε)(2^g − 1) / 15.
     pub(super) fn new(eta: f64, noise: f64) -> ClickModel {
         ClickModel {
             examination: std::array::from_fn(|rank| (rank as f64 + 1.0).powf(-eta)),
@@ -28,20 +28,20 @@ impl ClickModel {
         }
     }
 
-    /// Whether the title of this grade at this rank, counted from 0, is clicked.
+    /// Whether a title of this grade at this rank (from 0) is clicked.
     pub(super) fn clicks(&self, rank: usize, grade: u8, rng: &mut Rng) -> bool {
         rng.random::<f64>() < self.examination[rank] * self.attraction[usize::from(grade)]
     }
 }
 
-/// The engine's own estimate of a title's grade, before it errs: the true grade if it is not biased (0); if it is fully
-/// biased (1), only whether the title sells best.
+/// The engine's estimate of a title's grade before its error: the true grade if it is unbiased (0), and only whether
+/// the title sells best if it is fully biased (1).
 pub(super) fn seeming_grade(grade: u8, sells_best: bool, bias: f64) -> f64 {
     (1.0 - bias) * f64::from(grade) + bias * if sells_best { 4.0 } else { 0.0 }
 }
 
-/// Makes the list that an engine would show: the best first as far as it can tell, none twice. `judge` gives a title's true
-/// grade, and the one that the engine takes it for before it errs.
+/// The list that an engine would show: best first as far as it can tell, without repetitions. `judge` returns a
+/// title's true grade, and the engine's estimate before its error.
 pub(super) fn rank(
     candidates: &mut Vec<u32>,
     judge: impl Fn(u32) -> (u8, f64),

@@ -1,5 +1,5 @@
-//! What is finished already: a file for each point, under a hash of all that it follows from, with a checksum of what is
-//! in it.
+//! Finished work on disk: a file for each point, named after a hash of everything that it depends on, with a checksum
+//! of its contents.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -24,27 +24,27 @@ use crate::train::written_paths;
 /// The folder of finished points.
 pub(super) struct Cache {
     folder: PathBuf,
-    /// Hash of the program, and the level of its vector instructions.
+    /// The hash of the program, with the level of its vector instructions.
     program: String,
-    /// Of files that were hashed already.
+    /// The hashes of files so far.
     hashes: HashMap<PathBuf, Hashed>,
-    /// Files that were found damaged, and that nobody was told of yet.
+    /// Files that were found damaged and have not been reported yet.
     damaged: Vec<PathBuf>,
-    /// Held as long as the table is made: two at once would wait for each other's models.
+    /// A lock that is held while the table is made. Two tables at once would wait for each other's models.
     _lock: File,
 }
 
-/// A file or a folder, as it was when its bytes were hashed.
+/// A file or a folder at the time its bytes were hashed.
 struct Hashed {
     hash: String,
     stamps: Vec<Stamp>,
 }
 
-/// What changes with a file: its length, and when it was written.
+/// Facts that change when a file changes: its length, and the time it was written.
 type Stamp = (PathBuf, u64, SystemTime);
 
 impl Cache {
-    /// Makes the folder, and keeps other processes out; `program` is the file of the one that asks.
+    /// Opens the folder, creating it if needed, and keeps other processes out. `program` is the file of this program.
     pub(super) fn open(folder: &Path, program: &Path) -> Result<Cache> {
         let models = folder.join("models");
         files::create_folder(&models)?;
@@ -53,7 +53,7 @@ impl Cache {
         if lock.try_lock().is_err() {
             return Err(Error::Plan(PlanFault::InUse { path: folder.to_owned() }));
         }
-        // Nobody else writes here: what has a temporary name was left by a table that was killed.
+        // Nobody else writes here, so files with temporary names are from tables that were killed.
         for folder in [folder, &models] {
             remove_temporary(folder);
         }
@@ -68,8 +68,8 @@ impl Cache {
         Ok(cache)
     }
 
-    /// The hash of a file's bytes; of a folder's, file by file in the order of their names. It is the one from the first
-    /// look: see [`Cache::refuse_changed`].
+    /// The hash of a file's bytes, or of the files in a folder in the order of their names. Later calls return the
+    /// first hash; see [`Cache::refuse_changed`].
     pub(super) fn hash_of(&mut self, path: &Path) -> Result<String> {
         if let Some(known) = self.hashes.get(path) {
             return Ok(known.hash.clone());
@@ -81,7 +81,7 @@ impl Cache {
         Ok(hash)
     }
 
-    /// That files which were hashed are still what they were: what was read from them meanwhile follows from their hashes.
+    /// Checks that hashed files have not changed, so that what was read from them belongs to their hashes.
     pub(super) fn refuse_changed(&self, files: &[(&str, Option<&Path>)]) -> Result<()> {
         for path in files.iter().filter_map(|(_, file)| *file) {
             let Some(known) = self.hashes.get(path) else { continue };
@@ -93,7 +93,7 @@ impl Cache {
         Ok(())
     }
 
-    /// A file; of a folder those in it and below it, but for the cache's own.
+    /// The file itself, or all files in and below a folder except for the cache's own.
     fn files_of(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         match path.is_dir() {
@@ -106,7 +106,7 @@ impl Cache {
         Ok(files)
     }
 
-    /// The name of what follows from the program, from files, each under what it serves as, and from `more`.
+    /// The name of what depends on the program, on files, each with its role, and on `more`.
     pub(super) fn key(&mut self, files: &[(&str, Option<&Path>)], more: &[&str]) -> Result<String> {
         let mut text = self.program.clone();
         for (role, file) in files {
@@ -121,14 +121,14 @@ impl Cache {
         Ok(format!("{:032x}", xxh3_128(text.as_bytes())))
     }
 
-    /// Where the model of this name is.
+    /// The path of the model with this name.
     pub(super) fn model(&self, key: &str) -> PathBuf {
         self.folder.join("models").join(format!("{key}.safetensors"))
     }
 
-    /// Whether the file of this name is what its training ended with, as far as can be told without loading it. One that is
-    /// not is removed, so that it is made again: one that is damaged, and one whose table was killed before it knew whether
-    /// what it learnt from had changed.
+    /// Whether the file of this name is the result of its training, as far as can be told without loading it.
+    /// Otherwise it is removed, to be made again: because it is damaged, or because its table was killed before it
+    /// could check that its inputs had not changed.
     fn has_model(&mut self, key: &str) -> Result<bool> {
         let path = self.model(key);
         if !path.exists() {
@@ -145,7 +145,7 @@ impl Cache {
         Ok(false)
     }
 
-    /// What `load` makes of the file of this name, if it is whole; one that is damaged is removed, so that it is made again.
+    /// The result of `load` for the file of this name, if it is whole. A damaged file is removed, to be made again.
     pub(super) fn load<T>(&mut self, key: &str, load: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
         if !self.has_model(key)? {
             return Ok(None);
@@ -160,23 +160,23 @@ impl Cache {
         }
     }
 
-    /// The model of this name, if there is one.
+    /// The model with this name, if there is one.
     pub(super) fn load_model(&mut self, key: &str) -> Result<Option<Model>> {
         self.load(key, Model::load)
     }
 
-    /// Removes a model that is damaged, or what there is of it.
+    /// Removes a damaged or incomplete model and notes that it was damaged.
     pub(super) fn discard_model(&mut self, key: &str) -> Result<()> {
         self.damaged.push(self.model(key));
         self.remove_model(key)
     }
 
-    /// Files that were found damaged since the last time.
+    /// The files that were found damaged since the last call.
     pub(super) fn take_damaged(&mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.damaged)
     }
 
-    /// Removes a model, or what there is of it.
+    /// Removes a model, complete or not.
     pub(super) fn remove_model(&self, key: &str) -> Result<()> {
         let path = self.model(key);
         for path in written_paths(&path).iter().chain([&path.with_extension("json")]) {
@@ -194,7 +194,7 @@ impl Cache {
         self.folder.join(format!("{key}.json"))
     }
 
-    /// The finished point of this name, if there is one and it fits the judgments; one that is damaged is made again.
+    /// The finished point with this name, if there is one and it fits the judgments. A damaged one is made again.
     pub(super) fn get(&mut self, key: &str, judgments: &Judgments) -> Option<Point> {
         let point: Point = self.read(&self.file(key))?;
         let fits = point.scores.len() == judgments.queries.len()
@@ -202,28 +202,28 @@ impl Cache {
         fits.then_some(point)
     }
 
-    /// How the model of this name was trained, as far as is known.
+    /// What is known of the training of the model with this name.
     pub(super) fn training(&mut self, key: &str) -> TrainingFacts {
         self.read(&self.model(key).with_extension("json")).unwrap_or_default()
     }
 
-    /// Keeps how a model was trained.
+    /// Stores facts about the training of a model.
     pub(super) fn put_training(&self, key: &str, training: &TrainingFacts) -> Result<()> {
         write(&self.model(key).with_extension("json"), training)
     }
 
-    /// Keeps how a model was trained whose file is whole, and whose files were seen to be unchanged.
+    /// Stores facts about the training of a model whose file is whole and whose inputs have not changed.
     pub(super) fn finish_training(&self, key: &str, training: TrainingFacts) -> Result<()> {
         let fingerprint = Some(stored::fingerprint(&self.model(key))?);
         self.put_training(key, &TrainingFacts { fingerprint, ..training })
     }
 
-    /// Keeps a finished point.
+    /// Stores a finished point.
     pub(super) fn put(&self, key: &str, point: &Point) -> Result<()> {
         write(&self.file(key), point)
     }
 
-    /// What [`write`] wrote; nothing if there is no such file, or if it is damaged, which is noted.
+    /// Reads what [`write`] wrote. `None` if there is no such file, or if it is damaged, which is noted.
     fn read<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -238,7 +238,7 @@ impl Cache {
     }
 }
 
-/// What stands around a value: its checksum, then the value.
+/// The beginning of a file; the checksum and the value follow.
 const HEAD: &str = "{\"checksum\":\"";
 const MIDDLE: &str = "\",\"value\":";
 const TAIL: &str = "}";
@@ -250,14 +250,14 @@ fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())
 }
 
-/// The value in what [`write`] wrote, if its checksum is right.
+/// The value written by [`write`], if its checksum is right.
 fn checked(bytes: &[u8]) -> Option<&[u8]> {
     let (checksum, rest) = bytes.strip_prefix(HEAD.as_bytes())?.split_at_checked(32)?;
     let value = rest.strip_prefix(MIDDLE.as_bytes())?.strip_suffix(TAIL.as_bytes())?;
     (checksum == format!("{:032x}", xxh3_128(value)).as_bytes()).then_some(value)
 }
 
-/// Removes what killed processes left in a folder where nobody writes now. What cannot be removed stays.
+/// Removes what killed processes left in a folder that nobody is writing to. Whatever cannot be removed stays.
 fn remove_temporary(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -267,7 +267,7 @@ fn remove_temporary(folder: &Path) {
     }
 }
 
-/// Of each file.
+/// The stamp of each file.
 pub(super) fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
     let stamp = |file: &PathBuf| -> std::io::Result<Stamp> {
         let metadata = file.metadata()?;
@@ -276,8 +276,8 @@ pub(super) fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
     files.iter().map(|file| stamp(file).map_err(|source| Error::io(file, "read", source))).collect()
 }
 
-/// Adds every file in a folder, and in folders in it, in the order of their names. A folder of `above` is left out: a link
-/// to one goes round in a circle.
+/// Adds every file in a folder and below, in the order of their names. Folders in `above` are left out, because a link
+/// to one of them makes a circle.
 fn add_files(folder: &Path, above: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let itself = folder.canonicalize()?;
     if above.contains(&itself) {
@@ -297,7 +297,7 @@ fn add_files(folder: &Path, above: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) 
     Ok(())
 }
 
-/// Hashes the bytes of a file, or those of the files of a folder with their names.
+/// Hashes the bytes of a file, or those of a folder's files with their names.
 fn hash(path: &Path, files: &[PathBuf]) -> Result<String> {
     let mut hash = Xxh3::new();
     let mut buffer = vec![0; 1 << 16];
@@ -339,7 +339,7 @@ mod tests {
         assert!(cache.take_damaged().is_empty());
         let path = cache.file("a");
         let whole = std::fs::read(&path).unwrap();
-        // Every byte counts, and so does every cut.
+        // Every byte matters, wherever the file is cut.
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
@@ -349,7 +349,7 @@ mod tests {
                 assert_eq!(cache.take_damaged(), std::slice::from_ref(&path));
             }
         }
-        // A number that is another one, as valid as the first.
+        // Another number that is as valid as the first.
         std::fs::write(&path, String::from_utf8(whole).unwrap().replace("1234", "-234")).unwrap();
         assert_eq!(cache.get("a", &judgments), None);
     }
@@ -383,7 +383,7 @@ mod tests {
         };
         let judged = [("judged", Some("judged"))];
         let first = key("1 avx2", &judged, &["title", "bm25", "k1=0.9"]);
-        // What a file is called does not matter, only what is in it.
+        // The name of a file does not matter, only its contents.
         assert_eq!(first, key("1 avx2", &[("judged", Some("same")), ("clicks", None)], &["title", "bm25", "k1=0.9"]));
         let all = [
             key("2 avx2", &judged, &["title", "bm25", "k1=0.9"]),
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(hashes.len(), 4);
         let again = encoder("e", &[("y", "2"), ("x", "1")]);
         assert_eq!(cache.hash_of(&again).unwrap(), cache.hash_of(&all[0]).unwrap());
-        // What lies deeper counts too, but not the cache itself.
+        // Files further down count too, but not the cache itself.
         let [deep, deeper] = ["f", "g"].map(|name| encoder(name, &[("x", "1"), ("y", "2")]));
         for (folder, text) in [(&deep, "3"), (&deeper, "4")] {
             std::fs::create_dir(folder.join("below")).unwrap();

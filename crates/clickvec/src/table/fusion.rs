@@ -1,4 +1,4 @@
-//! Rows that are made of other rows.
+//! Rows that are fusions of other rows.
 
 use std::time::Instant;
 
@@ -11,8 +11,8 @@ use crate::eval::{Judgments, Scores, fit_fusion, fuse_scores};
 use crate::ranker::{FittedWeights, FusionMethod};
 
 impl Maker<'_> {
-    /// For each fold, the members' scores with the parameters that they have there, by the method and with the weights that
-    /// are best on the other folds.
+    /// For each fold, fuses the members' scores on that fold, with the method and the weights that are best on the
+    /// other folds.
     pub(super) fn fusion(&mut self, members: &[usize], methods: &[FusionMethod], rows: &[Row]) -> Result<Points> {
         let mut judged: Vec<&Judged> = Vec::with_capacity(members.len());
         for &member in members {
@@ -42,7 +42,7 @@ impl Maker<'_> {
                 of.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
             let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
             let fitted = methods.iter().map(|&method| (method, fit_fusion(&of_chosen, &chosen, method, &self.options)));
-            // The first among equals.
+            // Of equals, the first.
             let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
                 if other.1.objective > best.1.objective { other } else { best }
             };
@@ -65,7 +65,7 @@ impl Maker<'_> {
         Ok(Points { points, by_fold: true })
     }
 
-    /// The name of what follows from the members' scores and how they are combined.
+    /// The name of what depends on the members' scores and how they are combined.
     fn fusion_key(
         &mut self,
         fold: usize,

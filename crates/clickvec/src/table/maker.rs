@@ -1,4 +1,4 @@
-//! From a plan to rows: every entry made of what it names, and judged by cross validation.
+//! From a plan to rows: makes every entry and judges it by cross validation.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,23 @@ use crate::eval::{
 use crate::ranker::{self, Corpus, Ranker};
 use crate::text::words;
 
-/// Everything that rows are made of and judged by.
+/// What rows are made of and judged by.
 pub(super) struct Maker<'a> {
     pub(super) plan: &'a Plan,
     pub(super) judgments: &'a Judgments,
     pub(super) folds: &'a Folds,
     pub(super) options: EvaluateOptions,
     pub(super) cache: Cache,
-    /// Read once a ranker has to be trained.
+    /// The corpus, which is read once a ranker has to be trained.
     pub(super) corpus: Option<Corpus>,
     /// The collection: the one that was named, or that of the judged titles.
     pub(super) titles: Option<PathBuf>,
 }
 
-/// What a row is chosen from.
+/// The points that a row is chosen from.
 pub(super) struct Points {
     pub(super) points: Vec<Point>,
-    /// There is one for each fold, and nothing to choose.
+    /// Whether there is one point for each fold, so that nothing is left to choose.
     pub(super) by_fold: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     for file in &judged_files {
         cache.hash_of(file)?;
     }
-    // What was read is what was hashed.
+    // Make sure that what was read is what was hashed.
     if stamps(&judged_files)? != before {
         return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
     }
@@ -71,7 +71,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     Ok(Table { judgments, folds, rows })
 }
 
-/// Refuses a test set without a query.
+/// Refuses a test set without queries.
 fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
     if !set.judgments.queries.is_empty() {
         return Ok(());
@@ -80,7 +80,8 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
     Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { place } })
 }
 
-/// Refuses what could not be read again: a table knows a file by what is in it, and each training reads for itself.
+/// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it
+/// itself.
 fn refuse_pipe(path: &Path) -> Result<()> {
     let is_pipe = path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir());
     match is_pipe {
@@ -90,12 +91,12 @@ fn refuse_pipe(path: &Path) -> Result<()> {
 }
 
 impl Maker<'_> {
-    /// All rows, in the order of the plan.
+    /// Makes all rows in the order of the plan.
     fn rows(&mut self, watch: &mut Watch<'_>) -> Result<Vec<Row>> {
         let plan = self.plan;
         for entry in &plan.entries {
             if let Source::File(path) = &entry.source {
-                // A broken file is found now, and not after hours; what is worked out waits for its row.
+                // Finds a broken file now instead of after hours. The scores are computed when the row's turn comes.
                 self.file(path).map_err(|fault| of_row(&entry.name, fault))?;
             }
         }
@@ -131,7 +132,7 @@ impl Maker<'_> {
         self.cache.take_damaged().iter().try_for_each(|path| tell(watch, Event::Damaged { path }))
     }
 
-    /// Refuses to choose a model's epoch by queries that it is judged by.
+    /// Refuses to choose a model's epoch by queries that the table judges it on.
     fn refuse_judged_validation(&self) -> Result<()> {
         let key = |text: &str| words(text).join(" ");
         let judged: HashSet<String> = self.judgments.queries.iter().map(|query| key(&query.text)).collect();
@@ -144,7 +145,7 @@ impl Maker<'_> {
             if !checked.insert(validation) {
                 continue;
             }
-            // What is wrong with its lines is told in the row's own place.
+            // Faults in its lines are reported by the row itself.
             let Ok(set) = read_test_set(&validation.test_set(&self.plan.data.field)) else { continue };
             let queries = set.judgments.queries.iter().map(|query| query.text.as_str());
             let both: Vec<&str> = queries.filter(|query| judged.contains(&key(query))).collect();
@@ -158,7 +159,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Cross validation over a row's points, or over those of its folds.
+    /// Cross validation of a row's points, or of one point for each fold.
     fn judged(&self, name: &str, points: Points) -> Judged {
         let Points { points, by_fold } = points;
         let candidates: Vec<Evaluation> =
@@ -182,7 +183,7 @@ impl Maker<'_> {
         Judged { points, chosen, evaluation, scores, by_fold }
     }
 
-    /// What is there already.
+    /// The point of an existing file.
     fn file(&mut self, path: &Path) -> Result<Points> {
         let judged = self.plan.data.judged_files();
         let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
@@ -204,7 +205,7 @@ impl Maker<'_> {
         Ok(Points { points: vec![point], by_fold: false })
     }
 
-    /// The table's own files.
+    /// The files of the table.
     pub(super) fn data(&self) -> &Data {
         &self.plan.data
     }
@@ -233,7 +234,7 @@ fn size_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Files that serve as one thing, as [`Cache::key`] takes them.
+/// Files with the same role, in the form that [`Cache::key`] takes.
 pub(super) fn named<'p>(
     role: &'static str,
     files: &'p [PathBuf],
@@ -243,13 +244,13 @@ pub(super) fn named<'p>(
 
 fn of_row(name: &str, fault: Error) -> Error {
     match fault {
-        // It names its file, which is no row's own.
+        // This fault names its file, which does not belong to a single row.
         Error::Plan(fault @ PlanFault::Changed { .. }) => Error::Plan(fault),
         fault => Error::Plan(PlanFault::Row { name: name.to_owned(), fault: Box::new(fault) }),
     }
 }
 
-/// Whether the rest of the table can go on.
+/// Whether an error concerns only its row, so that the rest of the table can go on.
 fn is_rows_own(error: &Error) -> bool {
     matches!(
         error,
@@ -258,12 +259,12 @@ fn is_rows_own(error: &Error) -> bool {
     )
 }
 
-/// Points that cannot be trained: the others may serve.
+/// Points that could not be trained, while others may.
 #[derive(Default)]
 pub(super) struct Refused(Vec<Error>);
 
 impl Refused {
-    /// The value, or none if there is none for a reason that is the point's own.
+    /// The value; `None` if the error concerns only this point.
     pub(super) fn or<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -275,7 +276,7 @@ impl Refused {
         }
     }
 
-    /// The points that there are, if there are any.
+    /// The points that could be trained, if there are any.
     pub(super) fn points(self, row: &str, points: Vec<Point>, watch: &mut Watch<'_>) -> Result<Points> {
         let mut refused = self.0.into_iter();
         if points.is_empty()

@@ -1,15 +1,15 @@
-//! How much memory a training takes: what the process gains meanwhile in memory of its own, where Linux says so.
+//! Peak memory of a training: the growth of the process's anonymous memory, where Linux reports it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often it is looked at: what is there for a shorter time may go unseen.
+/// The time between two measurements. A shorter peak may go unnoticed.
 const EVERY: Duration = Duration::from_millis(2);
 
-/// Looks at the process's anonymous memory for as long as it lives: a thread of its own does, since the system keeps a
-/// peak of all memory alone, in which the pages of mapped files are too.
+/// Measures the process's anonymous memory for as long as it lives, in its own thread. The system's own peak counts
+/// all memory, including pages of mapped files.
 pub(super) struct PeakMemory {
     before: u64,
     peak: Arc<AtomicU64>,
@@ -18,7 +18,7 @@ pub(super) struct PeakMemory {
 }
 
 impl PeakMemory {
-    /// Starts to look; none where the system does not say.
+    /// Starts measuring; `None` if the system does not report memory.
     pub(super) fn begin() -> Option<PeakMemory> {
         let before = anonymous_bytes()?;
         let (peak, done) = (Arc::new(AtomicU64::new(before)), Arc::new(AtomicBool::new(false)));
@@ -32,7 +32,7 @@ impl PeakMemory {
         Some(PeakMemory { before, peak, done, watcher: Some(watcher.ok()?) })
     }
 
-    /// The most that there was above what there was at the beginning, in bytes.
+    /// The largest growth since the start, in bytes.
     pub(super) fn gained(&self) -> u64 {
         let now = anonymous_bytes().unwrap_or(0);
         self.peak.load(Ordering::Relaxed).max(now).saturating_sub(self.before)
@@ -67,7 +67,7 @@ mod tests {
         let memory = PeakMemory::begin().unwrap();
         let own = filled(2);
         let most = memory.gained();
-        // Other tests take and give back memory at the same time, far less of it.
+        // Other tests allocate and free memory at the same time, but far less.
         let near = |bytes: u64| (BYTES as u64 / 2..BYTES as u64 * 3 / 2).contains(&bytes);
         assert!(near(most), "{most}");
         std::thread::sleep(10 * EVERY);

@@ -1,8 +1,8 @@
-//! Many systems in one table: each trained with every set of its free parameters, unless that is done already, judged by
-//! cross validation, and compared with all others.
+//! A table of many systems: each is trained with every set of its free parameters, unless that was done before, judged
+//! by cross validation, and compared with all others.
 //!
-//! A [`Plan`] says what is wanted, [`make`] does it and keeps what is finished in a folder, and the [`Table`] has every
-//! number.
+//! A [`Plan`] says what to do, [`make`] does it and keeps finished work in a folder, and the [`Table`] has the
+//! results.
 
 mod cache;
 mod fusion;
@@ -23,12 +23,12 @@ use crate::eval::{Evaluation, Folds, Judgments, ReadCorpus, Scores, TestSet};
 use crate::ranker;
 use crate::train;
 
-/// The options of making a table: where it keeps what is finished.
+/// Options for making a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// The folder, which is made if it is not there.
+    /// The folder for finished work, which is created if needed.
     pub cache: &'a Path,
-    /// The file of the program that makes the table: another program makes everything again.
+    /// The file of the program that makes the table. Another program makes everything again.
     pub program: &'a Path,
 }
 
@@ -40,52 +40,52 @@ pub enum Event<'a> {
     TestSet(&'a TestSet),
     /// The corpus that rankers learn from was read.
     Corpus(&'a ReadCorpus),
-    /// A row is begun.
+    /// A row begins.
     Row {
-        /// Its name.
+        /// The row's name.
         name: &'a str,
-        /// Its place, counted from 0.
+        /// The row's position, counted from 0.
         place: usize,
     },
-    /// A step of a ranker's training is done.
+    /// A step of a ranker's training is finished.
     Step {
         /// The system.
         system: &'static str,
         /// The progress.
         progress: ranker::Progress,
     },
-    /// Something happened in the training of a model.
+    /// An event of a model's training.
     Training(&'a train::Event),
-    /// A kept file was damaged, and is made again.
+    /// A stored file is damaged, and is made again.
     Damaged {
         /// The file.
         path: &'a Path,
     },
-    /// One set of parameters cannot be used; others can.
+    /// A set of parameters cannot be used, while others can.
     PointLeftOut {
         /// The row.
         row: &'a str,
-        /// Why.
+        /// The reason.
         reason: &'a Error,
     },
-    /// There is no row, for a reason of its own.
+    /// A row is left out for a reason of its own.
     RowLeftOut {
         /// The row.
         row: &'a str,
-        /// Why.
+        /// The reason.
         reason: &'a Error,
     },
     /// A row is finished, or left out.
     RowDone,
 }
 
-/// Gets told what happens, and says whether to go on. What is finished by then is kept.
+/// Receives events, and may break. Work that is finished by then is kept.
 pub type Watch<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
 
-/// A table that was made.
+/// A finished table.
 #[derive(Debug)]
 pub struct Table {
-    /// The judgments by which all rows were judged.
+    /// The judgments of all rows.
     pub judgments: Judgments,
     /// The fold of each query.
     pub folds: Folds,
@@ -96,54 +96,53 @@ pub struct Table {
 /// A row of a table.
 #[derive(Debug)]
 pub struct Row {
-    /// The name that the plan gives it.
+    /// The row's name in the plan.
     pub name: String,
-    /// The row, or why there is none.
+    /// The result, or why there is none.
     pub outcome: Result<Judged>,
 }
 
-/// A system that was judged.
+/// A system with its judgment.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// One for each set of parameters; of a fusion, one for each fold.
+    /// A point for each set of parameters; in a fusion, one for each fold.
     pub points: Vec<Point>,
-    /// The point that is used on each fold.
+    /// The point for each fold.
     pub chosen: Vec<usize>,
-    /// Each query judged with the point of its fold.
+    /// The evaluation of each query with the point of its fold.
     pub evaluation: Evaluation,
-    /// The scores of each query's titles, by the point of its fold.
+    /// The scores of each query's titles with the point of its fold.
     pub scores: Scores,
-    /// Whether there is a point for each fold: nothing was chosen among them, what they are made of was.
+    /// Whether there is a point for each fold. Then nothing was chosen among them, only in their members.
     pub by_fold: bool,
 }
 
 /// A system with one set of parameters, trained and scored.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Point {
-    /// Its parameters, as they were asked for.
+    /// The parameters, as they were requested.
     pub parameters: String,
     /// The scores of each query's judged titles.
     pub scores: Scores,
-    /// How the model that it uses was trained, which other points may use too.
+    /// The training of its model, which other points may use too.
     pub training: TrainingFacts,
     /// The seconds that scoring took.
     pub score_seconds: f64,
-    /// The bytes that it takes on disk once it is saved.
+    /// The bytes of the system on disk.
     pub bytes: u64,
 }
 
 /// Facts about the training of a model.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrainingFacts {
-    /// The seconds that it took, over all runs if it was stopped on the way.
+    /// The seconds of training, over all runs if it was interrupted.
     pub seconds: f64,
-    /// Mean loss of a pair in each epoch, where there are epochs.
+    /// The mean loss of a pair in each epoch, if there are epochs.
     pub losses: Vec<f64>,
-    /// The most anonymous memory that the process gained meanwhile, where the system says so (Linux). What the allocator
-    /// still held of an earlier row's memory and used again is not in it.
+    /// The largest growth of the process's anonymous memory meanwhile, if the system reports it (Linux). Memory that
+    /// the allocator still held from an earlier row, and used again, does not count.
     pub peak_bytes: Option<u64>,
-    /// The fingerprint of the file that it ended with, once the files that it read were seen to be still those that the
-    /// file is named by.
+    /// The fingerprint of the resulting file, set once the input files were seen not to have changed.
     fingerprint: Option<String>,
 }
 
@@ -153,33 +152,33 @@ impl Judged {
         self.chosen.iter().map(|&place| &self.points[place])
     }
 
-    /// The longest training of the points that were chosen.
+    /// The seconds of the longest training among the chosen points.
     pub fn train_seconds(&self) -> f64 {
         self.chosen().map(|point| point.training.seconds).fold(0.0, f64::max)
     }
 
-    /// The size of the largest of them.
+    /// The size of the largest chosen point.
     pub fn bytes(&self) -> u64 {
         self.chosen().map(|point| point.bytes).max().unwrap_or(0)
     }
 
-    /// The most memory that the training of one of them took, as far as is known.
+    /// The most memory that training a chosen point took, as far as is known.
     pub fn peak_bytes(&self) -> Option<u64> {
         self.chosen().filter_map(|point| point.training.peak_bytes).max()
     }
 }
 
-/// Makes a table, or what is left to do of it. A system that cannot be trained on what there is has a row that says why.
+/// Makes a table, or what is left of it. A system that cannot be trained on this data has a row that says why.
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] for a plan that cannot be followed, before anything is trained; [`Error::Cancelled`] if `watch` says
-/// so; what reading and writing files can fail with.
+/// [`Error::Plan`] for a plan that cannot be followed, before anything is trained; [`Error::Cancelled`] if `watch`
+/// breaks; the errors of reading and writing files.
 pub fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Table> {
     maker::make(plan, options, watch)
 }
 
-/// Goes on, or ends with [`Error::Cancelled`].
+/// Reports an event; [`Error::Cancelled`] if the receiver breaks.
 fn tell(watch: &mut Watch<'_>, event: Event<'_>) -> Result<()> {
     match watch(event) {
         ControlFlow::Continue(()) => Ok(()),

@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::ranker::Neural;
 use crate::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
 
-/// Enough minibatches that a checkpoint's cost does not show, few enough that little is lost.
+/// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;
 
 impl Maker<'_> {
@@ -29,7 +29,7 @@ impl Maker<'_> {
             let settings = serde_json::to_string(&config).unwrap_or_else(|_| format!("{config:?}"));
             let validation =
                 training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
-            // A model does not follow from what it is judged by.
+            // A model does not depend on what it is judged by.
             let files: Vec<_> =
                 [("clicks", Some(clicks.as_path()))].into_iter().chain(named("validation", &validation)).collect();
             let key = self.cache.key(&files, &["train", &settings])?;
@@ -62,7 +62,7 @@ impl Maker<'_> {
         refused.points(row, points, watch)
     }
 
-    /// Trains the model of this name, from its checkpoint if there is one, and keeps how that went.
+    /// Trains the model with this name, from its checkpoint if there is one, and stores facts about the training.
     fn train(
         &mut self,
         training: &Training,
@@ -88,7 +88,7 @@ impl Maker<'_> {
             None => None,
         };
         match self.train_once(config, clicks, judgments.as_ref(), key, watch) {
-            // A checkpoint that is damaged: without it the training begins again.
+            // The checkpoint is damaged. Without it training begins again.
             Err(fault) if is_of_checkpoint(&fault, &self.cache.model(key)) => {
                 self.cache.discard_model(key)?;
                 self.tell_damaged(watch)?;
@@ -116,7 +116,7 @@ impl Maker<'_> {
         let validation =
             validation.map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
         let options = TrainOptions { validation, ..TrainOptions::default() };
-        // What a run did before it was stopped.
+        // Add what earlier, interrupted runs did.
         let mut facts = TrainingFacts { fingerprint: None, ..self.cache.training(key) };
         let (before, began, memory) = (facts.seconds, Instant::now(), PeakMemory::begin());
         let mut failed = None;
@@ -147,7 +147,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether another machine could not do it either: then the table goes on without the row.
+/// Whether the fault would occur on any other machine too. Then the table goes on without the row.
 fn is_trainings_own(fault: &Error) -> bool {
     matches!(
         fault,

@@ -1,4 +1,4 @@
-//! What a table is asked for.
+//! The plan of a table.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,28 +8,28 @@ use crate::eval::{TestSetFiles, files_of_test_set};
 use crate::ranker::{FusionMethod, RankerSpec, System};
 use crate::train::TrainConfig;
 
-/// The most folds.
+/// The largest number of folds.
 const MOST_FOLDS: usize = 100;
 
-/// A whole table: the rows, what they learn from, and what judges them.
+/// A plan: the rows, what they learn from, and what they are judged by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The files.
     pub data: Data,
-    /// The number of folds that the queries are cut into; with 1, parameters are chosen by the queries that they are judged by.
+    /// The number of folds. With 1, parameters are chosen by the same queries that they are judged on.
     pub folds: usize,
-    /// The seed of which query is in which fold.
+    /// The seed that assigns queries to folds.
     pub seed: u64,
     /// The rows.
     pub entries: Vec<Entry>,
 }
 
-/// The files of a table; each is read more than once.
+/// The files of a table. Each is read more than once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
-    /// The judged titles, in any form that [`crate::eval::read_test_set`] takes.
+    /// The judged titles, in any form that [`crate::eval::read_test_set`] reads.
     pub judged: PathBuf,
-    /// The texts of the queries, where judged titles are TREC qrels.
+    /// The texts of the queries, if the judged titles are TREC qrels.
     pub topics: Option<PathBuf>,
     /// The click log.
     pub clicks: Option<PathBuf>,
@@ -44,16 +44,17 @@ pub struct Data {
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The name in the table; no two rows have the same.
+    /// The name in the table, unique among the rows.
     pub name: String,
     /// The source of its scores.
     pub source: Source,
 }
 
-/// The source of a row's scores. Where there are several points, each fold is judged with the one that was best on the others.
+/// The source of a row's scores. If there are several points, each fold is judged with the point that is best on the
+/// other folds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// A ranker of one of [`crate::ranker::SYSTEMS`].
+    /// A ranker, one of [`crate::ranker::SYSTEMS`].
     Ranker {
         /// The parameters to try, all of one system.
         points: Vec<RankerSpec>,
@@ -62,13 +63,13 @@ pub enum Source {
         /// A file of vectors, for `vectors`.
         vectors: Option<PathBuf>,
     },
-    /// A model that is trained on the click log.
+    /// A model to be trained on the click log.
     Model(Vec<Training>),
-    /// A model, ranker or fusion that is there already.
+    /// An existing model, ranker or fusion.
     File(PathBuf),
-    /// Other rows, combined with the weights, and by the method of `methods`, that are best on the other folds.
+    /// Other rows, combined with the weights and the method that are best on the other folds.
     Fusion {
-        /// Places of rows above this one.
+        /// The positions of rows above this one.
         members: Vec<usize>,
         /// The methods to try.
         methods: Vec<FusionMethod>,
@@ -80,9 +81,9 @@ pub enum Source {
 pub struct Training {
     /// The name in reports.
     pub label: String,
-    /// The settings; the table's own field takes the place of theirs.
+    /// The settings, whose field is replaced by the table's.
     pub config: TrainConfig,
-    /// Judged titles that choose the epoch: judged file, topics and titles as in [`Data`]. None of their queries may be judged in the table.
+    /// Judged titles that choose the epoch. None of their queries may be judged in the table.
     pub validation: Option<Validation>,
 }
 
@@ -91,14 +92,14 @@ pub struct Training {
 pub struct Validation {
     /// The judged titles.
     pub judged: PathBuf,
-    /// The texts of the queries, where judged titles are TREC qrels.
+    /// The texts of the queries, if the judged titles are TREC qrels.
     pub topics: Option<PathBuf>,
-    /// The texts of the titles, where judged titles are TREC qrels.
+    /// The texts of the titles, if the judged titles are TREC qrels.
     pub titles: Option<PathBuf>,
 }
 
 impl Validation {
-    /// The test set that the files are, with the texts of the column `field`.
+    /// The test set of these files, with the texts of the column `field`.
     pub fn test_set<'a>(&'a self, field: &'a str) -> TestSetFiles<'a> {
         let Validation { judged, topics, titles } = self;
         TestSetFiles { judged, topics: topics.as_deref(), titles: titles.as_deref(), field }
@@ -106,20 +107,20 @@ impl Validation {
 }
 
 impl Data {
-    /// The judged titles.
+    /// The test set of the table.
     pub fn test_set(&self) -> TestSetFiles<'_> {
         let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
         TestSetFiles { judged: &self.judged, topics, titles, field: &self.field }
     }
 
-    /// The files that the judged titles are read from.
+    /// The files of the judged titles.
     pub(crate) fn judged_files(&self) -> Vec<PathBuf> {
         files_of_test_set(&self.test_set())
     }
 }
 
 impl Plan {
-    /// Every file that the table reads, those of the rows included.
+    /// Every file that the table reads, including those of the rows.
     pub fn files(&self) -> Vec<PathBuf> {
         let Data { topics, clicks, titles, contiguous, .. } = &self.data;
         let mut files = self.data.judged_files();
@@ -138,7 +139,7 @@ impl Plan {
         files
     }
 
-    /// Checks all that can be told without reading a file.
+    /// Checks everything that can be checked without reading a file.
     pub(super) fn check(&self) -> Result<()> {
         let fault = |fault| Err(Error::Plan(fault));
         if self.entries.is_empty() {

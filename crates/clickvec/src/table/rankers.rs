@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::eval::{CorpusFiles, read_corpus};
 use crate::ranker::{RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
 
-/// What a ranker is made of besides its parameters.
+/// What a ranker depends on, apart from its parameters.
 struct Beside<'p> {
     load: Option<&'p Path>,
     vectors: Option<&'p Path>,
-    /// All files, these among them.
+    /// All files, including these.
     files: &'p [(&'static str, Option<&'p Path>)],
 }
 
@@ -29,7 +29,7 @@ impl Maker<'_> {
         let system = System::named(&specs[0].name)?;
         let mut specs: Vec<(RankerSpec, Values)> =
             specs.iter().map(|spec| Ok((spec.clone(), system.values(spec)?))).collect::<Result<_>>()?;
-        // Those of one training come together.
+        // Sort points with the same training next to each other.
         let training = |values: &Values| -> Vec<u64> {
             let of = values.iter().filter(|(parameter, _)| parameter.stage == Stage::Training);
             of.map(|(_, value)| value.to_bits()).collect()
@@ -37,7 +37,7 @@ impl Maker<'_> {
         specs.sort_by_key(|(_, values)| training(values));
         let data = self.data().clone();
         let contiguous = data.contiguous.as_deref().filter(|_| system.name == "skip-thought");
-        // Vectors of texts have their texts next to them.
+        // Vectors of texts come with a file of the texts.
         let texts = vectors.map(|vectors| vectors.with_extension("txt")).filter(|texts| texts.exists());
         let (judged, titles) = (data.judged_files(), self.titles.clone());
         let beside = [
@@ -51,7 +51,7 @@ impl Maker<'_> {
         let files: Vec<_> = named("judged", &judged).chain(beside).collect();
         let beside = Beside { load, vectors, files: &files };
         let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
-        // The ranker at hand, and the name of what it was trained with.
+        // The current ranker, with the name of its training.
         let mut trained: Option<(String, Option<Box<dyn SystemRanker>>)> = None;
         for (spec, values) in &specs {
             let assigned = |stage: Option<Stage>| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What the differences between rows are worth.
+//! Statistics of the differences between rows.
 
 use super::Table;
 use crate::error::Result;
@@ -9,25 +9,25 @@ use crate::eval::{
 /// All tests of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
-    /// Rows that were judged.
+    /// The rows that were judged.
     pub evaluations: Vec<Evaluation>,
-    /// The tests between each two of them.
+    /// The tests between all pairs of them.
     pub tests: Vec<Comparison>,
-    /// The place, among them, of the row that all others are compared with.
+    /// The position, among them, of the row that all others are compared with.
     pub base: usize,
-    /// Each other row compared with that one, by metric.
+    /// The comparison of each other row with that one, by metric.
     pub against: Vec<BaselineComparison>,
     /// The confidence intervals of each row's NDCG.
     pub intervals: Vec<[Interval; 3]>,
 }
 
 impl Table {
-    /// The tests between all rows that were judged, and of each compared with the one called `against`; with the first if
-    /// there is none of this name.
+    /// The tests between all judged rows, and of each against the row named `against`, or against the first if there
+    /// is no such row.
     ///
     /// # Errors
     ///
-    /// None for a table that [`super::make`] made: all rows have the same queries.
+    /// None for a table made by [`super::make`], because all rows have the same queries.
     pub fn statistics(&self, against: Option<&str>) -> Result<Statistics> {
         let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
         let evaluations: Vec<Evaluation> = judged.map(|judged| judged.evaluation.clone()).collect();

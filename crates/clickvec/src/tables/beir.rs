@@ -1,4 +1,4 @@
-//! JSON lines as BEIR has them: `corpus.jsonl` and `queries.jsonl`, one object a line.
+//! BEIR's JSON lines: `corpus.jsonl` and `queries.jsonl`, with one object a line.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use super::field;
 use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE};
 use crate::error::{Error, Result, TableFault, shortened};
 
-/// The member with what an object is called.
+/// The member with the id.
 const ID: &str = "_id";
-/// The member with a document's or a query's text.
+/// The member with the text of a document or a query.
 const TEXT: &str = "text";
 
-/// Reads objects line by line.
+/// A reader of objects, line by line.
 pub(crate) struct JsonLines {
     path: PathBuf,
     lines: Lines<Box<dyn BufRead + Send>>,
     bytes: Vec<u8>,
 }
 
-/// One line.
+/// A line.
 pub(crate) struct JsonLine {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub(crate) line: u64,
-    /// What is there, or what is wrong with it.
+    /// The object, or what is wrong with the line.
     pub(crate) object: Result<Map<String, Value>, TableFault>,
 }
 
 impl JsonLines {
-    /// `path` is for messages.
+    /// A reader of `source`. `path` is for messages.
     pub(crate) fn new(path: &Path, source: Box<dyn BufRead + Send>) -> JsonLines {
         JsonLines { path: path.to_owned(), lines: Lines::new(source, MAX_LINE_BYTES), bytes: Vec::new() }
     }
@@ -61,22 +61,22 @@ impl JsonLines {
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, TableFault> {
     let text = std::str::from_utf8(bytes).map_err(|error| TableFault::NotUtf8 { byte: error.valid_up_to() + 1 })?;
     serde_json::from_str(text).map_err(|error| {
-        // The parser's line is always 1: ours stands before the message.
+        // The parser's line is always 1. Ours is given before the message.
         let found = error.to_string().replace("at line 1 column", "at column");
         TableFault::NotJson { found }
     })
 }
 
-/// A document's id and what is ranked of it.
+/// The id of a document and the text to rank.
 pub(super) struct Document {
     pub(super) id: String,
     pub(super) text: String,
-    /// Whether the text is in the place of a title that is not there.
+    /// Whether the text replaces a missing title.
     pub(super) untitled: bool,
 }
 
-/// The document of an object; of [`TITLE`], where there is none, the text takes the place, and of several members that
-/// are joined the others.
+/// The document of an object. If [`TITLE`] is missing, the text replaces it; if one of several joined members is
+/// missing, the others remain.
 pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Document, TableFault> {
     let id = id(object)?;
     let is_untitled = |name: &str| {
@@ -98,12 +98,12 @@ pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Docum
     Ok(Document { id, text, untitled: false })
 }
 
-/// A query's id and text.
+/// The id and the text of a query.
 pub(crate) fn query(object: &Map<String, Value>) -> Result<(String, String), TableFault> {
     Ok((id(object)?, text_of(object, TEXT)?))
 }
 
-/// A text; what would end a field or a line of a table becomes a space, which separates words like them.
+/// A text as a field of a table. What would end a field or a line becomes a space, which also separates words.
 fn text_of(object: &Map<String, Value>, name: &str) -> Result<String, TableFault> {
     match member(object, name) {
         Some(Value::String(text)) => Ok(text.replace(['\t', '\n', '\r'], " ")),
@@ -119,7 +119,7 @@ fn id(object: &Map<String, Value>) -> Result<String, TableFault> {
     }
 }
 
-/// Like a column, a member may be written in capitals.
+/// A member, whose name is compared like that of a column, ignoring case.
 fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.get(name).or_else(|| object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value))
 }
@@ -133,7 +133,7 @@ fn bad_member(member: &str, wanted: &'static str, found: Option<&Value>) -> Tabl
 mod tests {
     use super::*;
 
-    /// Each line's number, and what is wrong with it.
+    /// The number of each line, and what is wrong with it.
     fn lines(bytes: &'static [u8]) -> Vec<(u64, Option<String>)> {
         let mut reader = JsonLines::new(Path::new("c.jsonl"), Box::new(bytes));
         let mut lines = Vec::new();
@@ -156,7 +156,7 @@ mod tests {
         let message = |place: usize| found[place].1.clone().unwrap();
         assert!(message(1).contains("expected a JSON object, found something else (EOF"), "{}", message(1));
         assert!(message(2).contains("expected a JSON object"), "{}", message(2));
-        assert!(message(3).contains("expected UTF-8, found another byte at place 9"), "{}", message(3));
+        assert!(message(3).contains("expected UTF-8, found another byte at position 9"), "{}", message(3));
     }
 
     #[test]

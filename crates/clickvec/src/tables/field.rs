@@ -1,17 +1,17 @@
-//! What is read in the place of the title: a column, or several joined.
+//! The field that is read instead of the title: a column, or several joined.
 
 use super::tsv::{Row, TableReader};
 use crate::Result;
 
-/// The character between the names of columns that are joined, as `title+text`.
+/// The character between the names of joined columns, as in `title+text`.
 const JOINS: char = '+';
 
-/// The names that a field is made of.
+/// The names in a field.
 pub(super) fn names(field: &str) -> impl Iterator<Item = &str> {
     field.split(JOINS).map(str::trim)
 }
 
-/// Joins texts as BEIR's own evaluations do: a blank between them, and none next to one that is empty.
+/// Joins texts like BEIR's own evaluations: with a blank between two texts that are not empty.
 pub(super) fn join<'a>(texts: impl Iterator<Item = &'a str>, out: &mut String) {
     out.clear();
     for text in texts.filter(|text| !text.trim().is_empty()) {
@@ -22,14 +22,14 @@ pub(super) fn join<'a>(texts: impl Iterator<Item = &'a str>, out: &mut String) {
     }
 }
 
-/// The columns of a field, found.
+/// The columns of a field in a table.
 pub(crate) struct Field {
     columns: Vec<usize>,
     joined: String,
 }
 
 impl Field {
-    /// A column that is called like the whole field goes before several that are joined.
+    /// Finds the columns. A column whose name is the whole field takes precedence over joined columns.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Field {
         Ok(Field { columns, joined: String::new() })
     }
 
-    /// What a row has there.
+    /// The text of the field in a row.
     pub(crate) fn of<'a>(&'a mut self, row: &Row<'a>) -> &'a str {
         if let [column] = self.columns[..] {
             return row.required(column);

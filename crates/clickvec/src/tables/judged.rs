@@ -1,10 +1,10 @@
-//! The test set, as it is written; grades are read elsewhere.
+//! Reading judged titles from a table. Grades are parsed elsewhere.
 
 use super::field::Field;
 use super::tsv::{Line, TableReader};
 use crate::{Error, Result};
 
-/// One judged pair; lives as long as the call that hands it over.
+/// A judged pair, which lives as long as the call that gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JudgedRow<'a> {
     /// The line, counted from 1.
@@ -17,17 +17,17 @@ pub(crate) struct JudgedRow<'a> {
     pub(crate) title: &'a str,
     /// The title's id, if the table has one.
     pub(crate) title_id: Option<&'a str>,
-    /// The grade as it is written.
+    /// The grade, as it is written.
     pub(crate) grade: &'a str,
 }
 
-/// Reads judged pairs from an open table: columns `query`, `field` ([`super::TITLE`], as a rule) and `grade`, optionally
-/// `query_id` and `title_id`.
+/// Reads judged pairs from an open table with the columns `query`, `field` (usually [`super::TITLE`]) and `grade`, and
+/// optionally `query_id` and `title_id`.
 ///
 /// # Errors
 ///
 /// Those of [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails; [`Error::Table`] at the first
-/// broken line: a test set that lost a line would give other results in silence.
+/// broken line, because a test set that silently lost a line would give other results.
 pub(crate) fn judged_of(
     mut table: TableReader,
     field: &str,

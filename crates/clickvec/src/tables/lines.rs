@@ -1,22 +1,22 @@
-//! The one reader of lines: bounded, so that a file of one endless line fills no memory.
+//! The reader of lines. Its limit keeps a file of one endless line from filling memory.
 
 use std::io::{self, BufRead};
 
 /// The result of [`Lines::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundLine {
-    /// A line, without its end.
+    /// A line, without its line end.
     Whole,
-    /// A line over the bound: it was skipped, and counts as a line.
+    /// A line over the limit, which was skipped and counts as a line.
     TooLong,
-    /// Nothing more.
+    /// The end.
     End,
 }
 
-/// Lines of a source that end in LF or CRLF; a UTF-8 byte order mark at the start is skipped.
+/// A reader of the lines of a source, which end in LF or CRLF. A UTF-8 byte order mark at the start is skipped.
 ///
-/// Whoever reads lines of a file from outside uses this: it never holds more than the bound of a line in memory, however
-/// long the line is, and goes on after it.
+/// All readers of lines from outside use this. However long a line is, no more than the limit is ever in memory, and
+/// reading continues after it.
 ///
 /// ```
 /// use clickvec::tables::{FoundLine, Lines};
@@ -39,31 +39,31 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines of at most `limit` bytes each, without the LF that ends them.
+    /// A reader of lines of at most `limit` bytes each, without the LF.
     pub fn new(source: R, limit: usize) -> Lines<R> {
         Lines { source, limit, number: 0 }
     }
 
-    /// Another bound, for the lines to come.
+    /// Sets another limit for the following lines.
     pub(crate) fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// The bound of a line in bytes.
+    /// The limit of a line in bytes.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The number of the line that was read last, counted from 1; 0 at the start.
+    /// The number of the last line read, counted from 1; 0 at the start.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Reads the next line into `line`, which is emptied first.
+    /// Reads the next line into `line`, replacing its contents.
     ///
     /// # Errors
     ///
-    /// What the source reports; the line that was being read is then number [`Lines::number`] + 1.
+    /// The error of the source. The unfinished line is number [`Lines::number`] + 1.
     #[inline]
     pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<FoundLine> {
         line.clear();
@@ -111,7 +111,7 @@ impl<R: BufRead> Lines<R> {
 mod tests {
     use super::*;
 
-    /// All lines, read with a buffer of so many bytes; `None` for one that is too long.
+    /// All lines, read with a buffer of `buffer` bytes; `None` for a line that is too long.
     fn lines(bytes: &[u8], limit: usize, buffer: usize) -> Vec<Option<String>> {
         let mut lines = Lines::new(io::BufReader::with_capacity(buffer, bytes), limit);
         let (mut line, mut all) = (vec![b'x'], Vec::new());

@@ -1,5 +1,5 @@
-//! Tables on disk: tab-separated files with a header, BEIR's JSON lines, and the bounded lines that both are made of.
-//! `docs/reference/tables.md` describes every file that is read here.
+//! Reading tables from disk: tab-separated files with a header, BEIR's JSON lines, and the lines of both, with a
+//! limit. `docs/reference/tables.md` describes all files that are read here.
 
 mod beir;
 mod field;
@@ -19,22 +19,22 @@ pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, t
 pub(crate) use tsv::{Line, MAX_LINE_BYTES, Row, Step, TableReader};
 pub(crate) use unique_ids::UniqueIds;
 
-/// The column with the texts that are ranked, unless another is named.
+/// The column with the texts to rank, unless another is named.
 pub const TITLE: &str = "title";
 
-/// How many skipped lines are kept to be shown.
+/// The number of skipped lines that are kept to be shown.
 pub(crate) const SHOWN_SKIPPED_LINES: usize = 5;
 
 /// The lines that a reader left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many there were.
+    /// The number of lines.
     pub count: u64,
-    /// The first few of them.
+    /// The first few lines.
     pub first: Vec<SkippedLine>,
 }
 
-/// A line that was left out, and why.
+/// A line that was left out, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedLine {
     /// The line, counted from 1.
@@ -44,7 +44,7 @@ pub struct SkippedLine {
 }
 
 impl Skipped {
-    /// Counts one more line.
+    /// Counts another line.
     pub fn add(&mut self, line: u64, reason: TableFault) {
         self.count += 1;
         if self.first.len() < SHOWN_SKIPPED_LINES {

@@ -1,4 +1,4 @@
-//! The collection that is searched, in the forms that there are.
+//! Reading the collection to search, in any form.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -13,44 +13,44 @@ use crate::{Error, Result, files};
 /// The corpus of a BEIR folder.
 pub(crate) const CORPUS: &str = "corpus.jsonl";
 
-/// One document of a collection.
+/// A title of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Title {
-    /// Its name in results.
+    /// The id, which results use.
     pub id: String,
-    /// Its text.
+    /// The text.
     pub title: String,
 }
 
-/// A collection as it was read.
+/// A collection in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TitleFile {
     /// The file that was read.
     pub path: PathBuf,
-    /// The documents, in the order of the file.
+    /// The titles, in the order of the file.
     pub titles: Vec<Title>,
-    /// Broken lines, which were left out.
+    /// The broken lines, which were left out.
     pub skipped: Skipped,
-    /// Documents of a BEIR corpus without a title, which have their text in its place.
+    /// The number of documents in a BEIR corpus without a title, whose text is used instead.
     pub untitled: u64,
 }
 
-/// What was found in a collection beside its documents.
+/// The figures of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TitlesSummary {
     /// The file that was read.
     pub path: PathBuf,
-    /// Documents.
+    /// The number of titles.
     pub titles: u64,
-    /// Broken lines, which were left out.
+    /// The broken lines, which were left out.
     pub skipped: Skipped,
-    /// Documents of a BEIR corpus without a title, which have their text in its place.
+    /// The number of documents in a BEIR corpus without a title, whose text is used instead.
     pub untitled: u64,
 }
 
-/// Reads a collection: a table with the columns `id` and `field` ([`super::TITLE`], as a rule), or a corpus of BEIR, JSON
-/// lines with `_id` and `field`, or a folder with a `corpus.jsonl`; where a corpus has no title, its `text`. Broken lines
-/// are skipped and counted.
+/// Reads a collection: a table with the columns `id` and `field` (usually [`super::TITLE`]); or a BEIR corpus, JSON
+/// lines with `_id` and `field`; or a folder with a `corpus.jsonl`. In a corpus, `text` replaces a missing title.
+/// Broken lines are skipped and counted.
 ///
 /// # Errors
 ///
@@ -60,8 +60,8 @@ pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
     titles_of(&path, reader, field)
 }
 
-/// Reads a collection as [`read_titles`] does, and hands over one title after the other: of those before it no more is in
-/// memory than some 40 bytes, which say that ids are unique.
+/// Reads a collection like [`read_titles`] and passes on one title after the other. Memory holds only some 40 bytes
+/// for each title, to check that ids are unique.
 ///
 /// # Errors
 ///
@@ -112,15 +112,15 @@ fn for_each_of(
 
 /// A line of a collection.
 pub(crate) struct FoundTitle<'a> {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub(crate) line: u64,
-    /// Id and text, or what is wrong.
+    /// The id and the text, or what is wrong.
     pub(crate) document: Result<(&'a str, &'a str), TableFault>,
-    /// Whether a text stands in the place of a title.
+    /// Whether the text replaces a missing title.
     pub(crate) untitled: bool,
 }
 
-/// The file with the titles: the path itself, or of a BEIR folder its corpus.
+/// The file with the titles: the path itself, or the corpus of a BEIR folder.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn titles_file(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Opens a collection; of a BEIR folder, its corpus, whose path is returned.
+/// Opens a collection. Also returns its path, which for a BEIR folder is that of the corpus.
 pub(crate) fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
     let path = titles_file(path)?;
     let reader = files::open(&path)?;
@@ -147,7 +147,7 @@ pub(crate) fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
     there.ok_or_else(missing)
 }
 
-/// Hands over every line of a collection, whole or broken, one in memory at a time. `path` is for messages.
+/// Passes on every line of a collection, valid or broken, one at a time. `path` is for messages.
 pub(crate) fn each_title(
     path: &Path,
     reader: Box<dyn BufRead + Send>,
@@ -179,7 +179,7 @@ pub(crate) fn each_title(
     while let Some(line) = table.next()? {
         let (line, document) = match line {
             Line::Broken { line, fault } => (line, Err(fault)),
-            // Nothing could name it.
+            // Without an id nothing could refer to it.
             Line::Whole(row) if row.required(id).trim().is_empty() => {
                 (row.line, Err(TableFault::EmptyId { column: "id" }))
             }
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn an_id_that_stands_twice_names_both_lines() {
-        let expected = "t.tsv:4: expected a new id, found `7`, which stands in line 2 already; ids must be unique";
+        let expected = "t.tsv:4: expected a new id, found `7`, which line 2 has already; ids must be unique";
         let error = read(b"id\ttitle\n7\ta\n8\tb\n7\tc\n", "title").unwrap_err();
         assert_eq!(error.to_string(), expected);
         let json = b"\n{\"_id\":7,\"text\":\"a\"}\n{\"_id\":8,\"text\":\"a\"}\n{\"_id\":\"7\",\"text\":\"b\"}\n";

@@ -1,4 +1,4 @@
-//! Raw tab-separated values with a header, one line in memory at a time.
+//! Reading tab-separated values with a header, one line in memory at a time.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use crate::error::TableFault;
 use crate::files;
 use crate::{Error, Result};
 
-/// The longest line that is read: a longer one is broken, and is skipped without being held in memory.
+/// The longest line that is read. A longer line is broken, and is skipped without being held in memory.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
-/// The longest header: its names are held one by one, so it gets a tighter bound.
+/// The longest header. It has a lower limit, because its names are stored one by one.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
-/// Reads a table whose columns are known by the names in its header.
+/// A reader of tables whose columns are found by the names in the header.
 ///
-/// Fields are what stands between tabs; there is no quoting and no escaping. Lines end in LF or CRLF, a UTF-8 byte
-/// order mark is skipped, empty lines are ignored. Names are compared after trimming, ASCII case ignored.
+/// Fields are everything between two tabs, without quoting or escaping. Lines end in LF or CRLF. A UTF-8 byte order
+/// mark is skipped, and empty lines are ignored. Names are compared after trimming, ignoring ASCII case.
 pub struct TableReader {
     path: PathBuf,
     lines: Lines<Box<dyn BufRead + Send>>,
     header: Vec<String>,
-    /// Every row must reach this many columns.
+    /// The number of columns that every row must have.
     required: usize,
     /// The current line without its end.
     text: String,
-    /// Where the tabs of `text` are, as far as the header has columns.
+    /// The positions of the tabs in `text`, as many as the header has columns.
     tabs: Vec<u32>,
 }
 
@@ -43,7 +43,7 @@ pub enum Line<'a> {
     },
 }
 
-/// One row; lives until the next one is read.
+/// A row, which lives until the next one is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     /// The line, counted from 1.
@@ -53,7 +53,7 @@ pub struct Row<'a> {
     columns: usize,
 }
 
-/// [`Line`] without a borrow, so that a caller can go on in a loop.
+/// [`Line`] without a borrow, for use in a loop.
 pub(crate) enum Step {
     Whole,
     Broken(TableFault),
@@ -70,7 +70,7 @@ impl TableReader {
         TableReader::from_reader(path, files::open(path)?)
     }
 
-    /// Reads the header of a table that is already open; `path` is for messages.
+    /// Reads the header of a table that is already open. `path` is for messages.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl TableReader {
         Ok(table)
     }
 
-    /// The index of the first column of this name.
+    /// The index of the first column with this name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|found| found.eq_ignore_ascii_case(name))
     }
@@ -108,12 +108,12 @@ impl TableReader {
         &self.header
     }
 
-    /// The index of a column that must be there; from now on a row that does not reach it is broken.
+    /// The index of a required column. From now on a row without it is broken.
     ///
     /// # Errors
     ///
-    /// [`Error::Table`] with [`TableFault::MissingColumn`], or [`TableFault::DuplicateColumn`] if it is not clear which
-    /// one is meant.
+    /// [`Error::Table`] with [`TableFault::MissingColumn`], or with [`TableFault::DuplicateColumn`] if several columns
+    /// have the name.
     pub fn require(&mut self, name: &str) -> Result<usize> {
         let Some(column) = self.column(name) else {
             let fault = TableFault::MissingColumn { column: name.to_owned(), found: self.header.clone() };
@@ -126,7 +126,7 @@ impl TableReader {
         Ok(column)
     }
 
-    /// [`TableReader::require`] for a column that may also be absent.
+    /// The index of a column that may be absent; otherwise like [`TableReader::require`].
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl TableReader {
     ///
     /// # Errors
     ///
-    /// [`Error::ReadAt`] if reading fails, also where a compressed file was cut short.
+    /// [`Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
     #[allow(clippy::should_implement_trait, reason = "a row borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Line<'_>>> {
         Ok(match self.advance()? {
@@ -149,12 +149,12 @@ impl TableReader {
         })
     }
 
-    /// The line read last, counted from 1; the header's at first.
+    /// The last line read, counted from 1; at first that of the header.
     pub fn line(&self) -> u64 {
         self.lines.number()
     }
 
-    /// The file that is read.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -164,14 +164,14 @@ impl TableReader {
         Error::Table { path: self.path.clone(), line, fault }
     }
 
-    /// The row that [`TableReader::advance`] found whole.
+    /// The row that [`TableReader::advance`] found.
     pub(crate) fn row(&self) -> Row<'_> {
         Row { line: self.line(), text: &self.text, tabs: &self.tabs, columns: self.header.len() }
     }
 
     pub(crate) fn advance(&mut self) -> Result<Step> {
         loop {
-            // The buffer wanders between Vec and String, so that UTF-8 is checked once and nothing is allocated.
+            // Moves the buffer between Vec and String, so that UTF-8 is checked once and nothing is allocated.
             let mut bytes = std::mem::take(&mut self.text).into_bytes();
             match self.lines.next(&mut bytes) {
                 Ok(FoundLine::Whole) => {}
@@ -197,7 +197,7 @@ impl TableReader {
     }
 
     fn split(&mut self) -> Step {
-        // No more tabs than the header has columns: a line of nothing but tabs stays cheap.
+        // No more tabs than columns, to limit the work for a line of nothing but tabs.
         let tabs = memchr::memchr_iter(b'\t', self.text.as_bytes()).take(self.header.len());
         self.tabs.clear();
         // A line is at most MAX_LINE_BYTES long, so positions fit.
@@ -211,7 +211,7 @@ impl TableReader {
 }
 
 impl<'a> Row<'a> {
-    /// The field in this column, if the row reaches it.
+    /// The field in this column, if the row has it.
     pub fn get(&self, column: usize) -> Option<&'a str> {
         if column >= self.columns {
             return None;
@@ -224,7 +224,7 @@ impl<'a> Row<'a> {
         self.text.get(start..end)
     }
 
-    /// [`Row::get`] for a column that was required, whose field is therefore there.
+    /// [`Row::get`] for a required column, which the row is known to have.
     pub(crate) fn required(&self, column: usize) -> &'a str {
         self.get(column).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Whether an id stands for two things.
+//! Finding duplicate ids.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,16 +6,16 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The ids that were seen, and where; each takes some 40 bytes, however long it is.
+/// The ids that were seen, and where. Each takes some 40 bytes, however long it is.
 ///
-/// They are told apart by 128-bit hashes: among a thousand million ids the chance that any two collide is below 1e-20.
+/// 128-bit hashes tell them apart. The chance of any collision among a thousand million ids is below 1e-20.
 #[derive(Debug, Default)]
 pub(crate) struct UniqueIds {
     places: HashMap<(u64, u64), u64, BuildHasherDefault<Taken>>,
 }
 
 impl UniqueIds {
-    /// Takes an id at a place; says the place where it was seen before, if it was.
+    /// Adds an id at a place. Returns the place where it was seen before, if it was.
     pub(crate) fn add(&mut self, id: &str, place: u64) -> Option<u64> {
         let hash = xxh3_128(id.as_bytes());
         match self.places.entry((hash as u64, (hash >> 64) as u64)) {
@@ -28,7 +28,7 @@ impl UniqueIds {
     }
 }
 
-/// A hash that is taken as it is.
+/// A hasher for values that are hashes already.
 #[derive(Debug, Default)]
 struct Taken(u64);
 

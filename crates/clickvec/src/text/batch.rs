@@ -1,5 +1,5 @@
-//! Texts made ready for an encoder: each distinct word once, and the words of all texts packed
-//! step by step, longest text first, so that no padding is ever computed.
+//! Texts prepared for an encoder: each distinct word once, and the words of all texts packed step by step, longest
+//! text first, so that padding is never computed.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -7,21 +7,21 @@ use hashbrown::hash_table::Entry;
 use super::{Feature, WordId};
 use crate::math::prefetch::prefetch_line;
 
-/// The most texts that an encoder works through together.
+/// The largest number of texts that an encoder processes together.
 pub(crate) const BLOCK_TEXTS: usize = 128;
 
-/// Words whose features are asked for at the same time.
+/// The number of words whose features are prefetched at the same time.
 const ASKED_FOR: usize = 32;
 
-/// How many texts a block of a batch has. A block is the unit of parallel work: a small batch is cut
-/// into small blocks, whatever the number of threads, so that results do not depend on it.
+/// The number of texts in a block of a batch. A block is the unit of parallel work. Small batches are cut into small
+/// blocks whatever the number of threads, so that results do not depend on it.
 fn block_texts(texts: usize) -> usize {
     (texts / 8).next_multiple_of(8).clamp(16, BLOCK_TEXTS)
 }
 
-/// Where a batch finds the letter trigrams of a word.
+/// A source of the letter trigrams of words.
 pub trait WordFeatures: Sync {
-    /// The word's trigram ids with their counts; none for a word without a known trigram.
+    /// The word's trigram ids with their counts; empty for a word without a known trigram.
     fn features(&self, word: WordId) -> &[Feature];
 }
 
@@ -53,7 +53,7 @@ impl<T> Lists<T> {
         self.items.clear();
     }
 
-    /// Makes a list of the items since the last one.
+    /// Ends a list, which has all items since the last one.
     pub(crate) fn end_list(&mut self) {
         self.start.push(self.items.len() as u32);
     }
@@ -69,9 +69,9 @@ impl<T> Lists<T> {
 pub(crate) struct Block {
     /// The batch's number of the text at each place, longest text first.
     pub texts: Vec<u32>,
-    /// Number of texts that have more than t words, for each step t.
+    /// The number of texts that have more than t words, for each step t.
     pub running: Vec<u32>,
-    /// The packed row of the first text at step t; one entry more than there are steps.
+    /// The packed row of the first text at step t, with one more entry than there are steps.
     pub start: Vec<u32>,
     /// For each packed row, the distinct word that is read there from left to right.
     pub words: Vec<u32>,
@@ -82,23 +82,23 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Number of words of the longest text.
+    /// The number of words of the longest text.
     pub(crate) fn steps(&self) -> usize {
         self.running.len()
     }
 
-    /// Number of packed rows: words of all texts.
+    /// The number of packed rows, which are the words of all texts.
     pub(crate) fn rows(&self) -> usize {
         self.words.len()
     }
 
-    /// Number of words of the text at `place`.
+    /// The number of words of the text at `place`.
     pub(crate) fn length(&self, place: usize) -> usize {
-        // running falls with t, and place runs at t while running[t] > place.
+        // running falls with t, and the text at place has a word t as long as running[t] > place.
         self.running.partition_point(|&n| n as usize > place)
     }
 
-    /// Number of texts that have a word number `t`.
+    /// The number of texts that have a word number `t`.
     pub(crate) fn running_at(&self, t: usize) -> usize {
         self.running.get(t).map_or(0, |&n| n as usize)
     }
@@ -109,26 +109,26 @@ impl Block {
     }
 }
 
-/// Texts ready for an encoder. Its buffers are reused from one filling to the next.
+/// Texts prepared for an encoder. The buffers are reused each time it is filled.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     texts: usize,
-    /// distinct word → features
+    /// From distinct word to features.
     pub(crate) features: Lists<Feature>,
-    /// distinct word → packed rows of the batch where it occurs, left to right
+    /// From distinct word to the packed rows of the batch where it occurs, left to right.
     pub(crate) occurrences: Lists<u32>,
-    /// Texts without words are in none.
+    /// The blocks. Texts without words are in none.
     pub(crate) blocks: Vec<Block>,
     spare_blocks: Vec<Block>,
     rows: usize,
-    /// Trigrams of all distinct words, ascending: the rows of an input table that this batch reads.
+    /// The trigrams of all distinct words, ascending: the rows of an input table that this batch reads.
     pub(crate) touched: Vec<u32>,
-    /// touched row → distinct words that hold its trigram, as (word, count)
+    /// From touched row to the distinct words with its trigram, as (word, count).
     pub(crate) words_of_touched: Lists<Feature>,
     /// The touched rows whose gradient is not that of a single word.
     pub(crate) shared: Vec<u32>,
-    /// touched row → row of the table's gradient: of the word, if its trigram occurs there once and
-    /// nowhere else; after the words' rows, those of `shared`
+    /// From touched row to row of the table's gradient: the word's row if its trigram occurs there once and nowhere
+    /// else; otherwise a row after the words' rows, in the order of `shared`.
     pub(crate) gradient_rows: Vec<u32>,
     scratch: Scratch,
 }
@@ -152,17 +152,17 @@ impl Batch {
         Batch::default()
     }
 
-    /// Number of texts, empty ones included.
+    /// The number of texts, including empty ones.
     pub fn texts(&self) -> usize {
         self.texts
     }
 
-    /// Number of packed rows: words of all texts.
+    /// The number of packed rows, which are the words of all texts.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of distinct words.
+    /// The number of distinct words.
     pub fn distinct_words(&self) -> usize {
         self.features.len()
     }
@@ -172,7 +172,7 @@ impl Batch {
         &self.touched
     }
 
-    /// Replaces the contents: `texts` are word ids that `words` knows.
+    /// Replaces the contents. `texts` are ids of words that `words` knows.
     pub fn fill<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
         let s = &mut self.scratch;
         s.tokens.clear();
@@ -190,7 +190,7 @@ impl Batch {
         self.features.items.clear();
         self.features.start.clear();
         self.features.start.push(0);
-        // They are at random places of what may be a large file: many are asked for before waiting for the first.
+        // They are at random places of a possibly large file, so request many before waiting for the first.
         for some in s.word_ids.chunks(ASKED_FOR) {
             let mut features = [&[][..]; ASKED_FOR];
             for (features, &word) in features.iter_mut().zip(some) {
@@ -205,9 +205,9 @@ impl Batch {
         self.pack(block_texts);
     }
 
-    /// Replaces the contents by texts of words that the caller projects: a word is the number of its
-    /// row. For [`Encoder::forward_projected`](crate::encoder::Encoder::forward_projected), and not
-    /// cut into smaller blocks for other threads.
+    /// Replaces the contents by texts of words that the caller projects. A word is the number of its row. This is for
+    /// [`Encoder::forward_projected`](crate::encoder::Encoder::forward_projected), and the batch is not cut into
+    /// smaller blocks for other threads.
     pub fn fill_projected<'a>(&mut self, texts: impl Iterator<Item = &'a [u32]>) {
         let s = &mut self.scratch;
         s.tokens.clear();
@@ -223,8 +223,8 @@ impl Batch {
         self.pack(|_| BLOCK_TEXTS);
     }
 
-    /// Sorts the texts in `scratch` by length and packs them into blocks of as many as `block_texts`
-    /// says for so many texts.
+    /// Sorts the texts in `scratch` by length and packs them into blocks. `block_texts` gives the number of texts in a
+    /// block for a number of texts.
     fn pack(&mut self, block_texts: impl Fn(usize) -> usize) {
         let s = &mut self.scratch;
         self.texts = s.lengths.len();
@@ -260,8 +260,8 @@ impl Batch {
         self.touched.clear();
     }
 
-    /// Works out what the backward pass needs: where each distinct word occurs, and which table rows
-    /// are touched by which words. `features` is the number of rows of the input table.
+    /// Prepares for the backward pass: where each distinct word occurs, and which words touch which table rows.
+    /// `features` is the number of rows of the input table.
     pub fn plan_rows(&mut self, features: usize) {
         let words = self.distinct_words();
         invert(&mut self.occurrences, words, self.blocks.iter().map(|b| (b.first_row, &b.words[..])));
@@ -319,7 +319,7 @@ impl Batch {
         }
     }
 
-    /// `occurrences` becomes, for each distinct word, the packed rows where it occurs in texts read from right to left.
+    /// Sets `occurrences` to the packed rows where each distinct word occurs in texts read from right to left.
     pub(crate) fn occurrences_reversed(&self, occurrences: &mut Lists<u32>) {
         invert(occurrences, self.distinct_words(), self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
     }
@@ -351,7 +351,7 @@ impl Block {
     }
 }
 
-/// key → the places where it occurs, in order of place.
+/// From each key to the places where it occurs, in order.
 fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (u32, &'a [u32])> + Clone) {
     lists.start.clear();
     lists.start.resize(keys + 2, 0);
@@ -377,7 +377,7 @@ fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (
     lists.start.truncate(keys + 1);
 }
 
-/// Word id → index among the distinct words.
+/// From word id to index among the distinct words.
 #[derive(Debug, Clone, Default)]
 struct WordTable(HashTable<u32>);
 
@@ -400,7 +400,7 @@ impl WordTable {
     }
 }
 
-/// A number with as much in its upper bits as in its lower ones.
+/// Mixes a number so that its upper bits depend on its lower bits.
 fn spread(word: WordId) -> u64 {
     u64::from(word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(block.texts, [2, 3, 0]);
         assert_eq!(block.running, [3, 2, 1]);
         assert_eq!(block.start, [0, 3, 5, 6]);
-        // Distinct words in order of first sight: 3 → 0, 1 → 1, 2 → 2.
+        // Distinct words in order of appearance: 3 → 0, 1 → 1, 2 → 2.
         assert_eq!(block.words, [1, 2, 0, 2, 2, 0]);
         assert_eq!(block.reversed, [0, 2, 0, 2, 2, 1]);
         assert_eq!((block.length(0), block.length(1), block.length(2)), (3, 2, 1));

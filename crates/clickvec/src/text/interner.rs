@@ -1,4 +1,4 @@
-//! Words as numbers.
+//! Numbering of words.
 
 use std::ops::Range;
 
@@ -8,19 +8,19 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The number of a word in an [`Interner`] or a log.
 pub type WordId = u32;
 
-/// Distinct words, numbered from 0 in the order of first sight.
+/// Distinct words, numbered from 0 in order of appearance.
 #[derive(Debug, Clone, Default)]
 pub struct Interner {
-    /// By their hashes.
+    /// Words by hash.
     ids: HashTable<WordId>,
     hashes: Vec<u64>,
     letters: String,
-    /// Where each word ends in `letters`.
+    /// The end of each word in `letters`.
     ends: Vec<usize>,
 }
 
 impl Interner {
-    /// Allocates nothing until it holds `words` words of `bytes` bytes together.
+    /// An interner that allocates nothing until it has `words` words of `bytes` bytes together.
     pub fn with_capacity(words: usize, bytes: usize) -> Interner {
         Interner {
             ids: HashTable::with_capacity(words),
@@ -30,12 +30,12 @@ impl Interner {
         }
     }
 
-    /// Number of distinct words.
+    /// The number of distinct words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no word.
+    /// Whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -55,21 +55,21 @@ impl Interner {
         (id, hash, true)
     }
 
-    /// The number of `word`, if it has one.
+    /// The number of `word`, if it has been seen.
     pub fn get(&self, word: &str) -> Option<WordId> {
         self.find(word, xxh3_64(word.as_bytes()))
     }
 
     #[inline(always)]
     fn find(&self, word: &str, hash: u64) -> Option<WordId> {
-        // As bytes: of a slice of a str the boundaries would be checked each time.
+        // Compare bytes, because slicing a str would check the boundaries each time.
         self.ids.find(hash, |&id| self.bytes_of(id) == word.as_bytes()).copied()
     }
 
     /// The word with this number.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such word.
     pub fn word(&self, id: WordId) -> &str {
         &self.letters[self.range(id)]
     }
@@ -83,7 +83,7 @@ impl Interner {
         start..self.ends[id as usize]
     }
 
-    /// Bytes of all words together.
+    /// The bytes of all words together.
     pub fn bytes(&self) -> usize {
         self.letters.len()
     }

@@ -1,4 +1,4 @@
-//! From a text to words, from a word to letter trigrams, from texts to a batch.
+//! From a text to words, from a word to letter trigrams, and from texts to a batch.
 
 pub(crate) mod batch;
 mod interner;

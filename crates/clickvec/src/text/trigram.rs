@@ -12,7 +12,7 @@ const BOUNDARY: char = '#';
 /// Bits of a Unicode scalar value.
 const BITS: u32 = 21;
 
-/// Three Unicode scalar values of `#word#`, ordered by the scalars from first to last.
+/// Three Unicode scalar values of `#word#`, ordered by the first, then the second, then the third.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trigram(u64);
 
@@ -26,7 +26,7 @@ impl Trigram {
     pub fn chars(self) -> [char; 3] {
         [2, 1, 0].map(|place| {
             let scalar = (self.0 >> (place * BITS)) as u32 & ((1 << BITS) - 1);
-            // Only `from_chars` makes a trigram, so the replacement never shows.
+            // `from_chars` is the only constructor, so the replacement never occurs.
             char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER)
         })
     }
@@ -44,7 +44,7 @@ impl fmt::Debug for Trigram {
     }
 }
 
-/// Calls `f` with each trigram of `#word#`, left to right; an empty word has none.
+/// Calls `f` with each trigram of `#word#`, from left to right. An empty word has none.
 pub fn for_each_trigram(word: &str, mut f: impl FnMut(Trigram)) {
     let mut chars = word.chars();
     let Some(mut middle) = chars.next() else { return };
@@ -74,14 +74,14 @@ impl RowCount for Feature {
     }
 }
 
-/// The trigrams that there are, numbered from 0: the rows of a tower's input table.
+/// The known trigrams, numbered from 0: the rows of a tower's input table.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     trigrams: Vec<Trigram>,
     ids: HashMap<Trigram, u32, BuildHasherDefault<TrigramHasher>>,
 }
 
-/// A list of trigrams that holds one of them twice.
+/// The error of a list with a repeated trigram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected distinct trigrams, found `{trigram}` at {first} and again at {second}; the list is damaged")]
 pub struct DuplicateTrigram {
@@ -94,8 +94,8 @@ pub struct DuplicateTrigram {
 }
 
 impl Dictionary {
-    /// The `max_trigrams` most frequent trigrams, most frequent first, ties in the order of the
-    /// trigrams: the same counts in any order give the same ids. Counts of one trigram add up.
+    /// The `max_trigrams` most frequent trigrams, most frequent first, ties in the order of the trigrams. The same
+    /// counts in any order give the same ids. Counts of the same trigram add up.
     pub fn from_counts(counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_unstable();
@@ -113,8 +113,7 @@ impl Dictionary {
         Dictionary { trigrams, ids }
     }
 
-    /// This dictionary with more trigrams after its own: the most frequent of `counts` that it lacks, until there are
-    /// `max_trigrams`.
+    /// This dictionary, followed by the most frequent of `counts` that it lacks, up to `max_trigrams` in all.
     pub(crate) fn grown(&self, counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
         let lacking = counts.into_iter().filter(|(trigram, _)| !self.ids.contains_key(trigram));
         let new = Dictionary::from_counts(lacking, max_trigrams.saturating_sub(self.len()));
@@ -128,7 +127,7 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`DuplicateTrigram`] if a trigram is there twice.
+    /// [`DuplicateTrigram`] if a trigram occurs twice.
     pub(crate) fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
         let mut ids = HashMap::with_capacity_and_hasher(trigrams.len(), BuildHasherDefault::default());
         for (id, &trigram) in (0u32..).zip(&trigrams) {
@@ -139,12 +138,12 @@ impl Dictionary {
         Ok(Dictionary { trigrams, ids })
     }
 
-    /// The number of trigrams, V in the papers.
+    /// The number of trigrams (V in the papers).
     pub fn len(&self) -> usize {
         self.trigrams.len()
     }
 
-    /// Whether there is no trigram at all.
+    /// Whether there are no trigrams.
     pub fn is_empty(&self) -> bool {
         self.trigrams.is_empty()
     }
@@ -159,7 +158,7 @@ impl Dictionary {
         &self.trigrams
     }
 
-    /// Whether at least one trigram of the text's words is here; otherwise its vector says nothing.
+    /// Whether it has at least one trigram of the text's words. Otherwise the text's vector means nothing.
     pub fn knows_a_word(&self, text: &str) -> bool {
         let mut known = false;
         for_each_word(text, &mut WordBuffer::default(), |word| {
@@ -172,7 +171,7 @@ impl Dictionary {
 
     /// Replaces `features` by the word's trigram counts, in the order of the ids.
     ///
-    /// A trigram that is not in the dictionary is dropped; a word with none left has no features.
+    /// Trigrams that are not in the dictionary are dropped. A word with none left has no features.
     pub fn hash_word(&self, word: &str, features: &mut Vec<Feature>) {
         features.clear();
         for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| Feature { id, count: 1 })));
@@ -195,7 +194,7 @@ impl PartialEq for Dictionary {
 
 impl Eq for Dictionary {}
 
-/// Folded multiplication: a trigram is one integer, for which the standard hasher is ten times too slow.
+/// A hash by folded multiplication. A trigram is one integer, for which the standard hasher is ten times too slow.
 #[derive(Default)]
 struct TrigramHasher(u64);
 
@@ -207,7 +206,7 @@ impl Hasher for TrigramHasher {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // An odd constant without pattern: 2⁶⁴ divided by the golden ratio.
+        // An odd constant without a pattern: 2⁶⁴ divided by the golden ratio.
         let product = u128::from(self.0 ^ value) * 0x9E37_79B9_7F4A_7C15;
         self.0 = product as u64 ^ (product >> 64) as u64;
     }

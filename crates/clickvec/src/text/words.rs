@@ -1,8 +1,8 @@
-//! The one function that says what a word is; every part of the program uses it.
+//! The definition of a word. Every part of the program uses this one function.
 //!
-//! A text is brought to NFKC, lower-cased, and brought to NFKC again. Then apostrophes and
-//! zero-width characters are deleted, letters, marks and numbers are kept, an ideograph is a word of
-//! its own (with the marks that follow it), and every other character separates words.
+//! A text is normalised to NFKC, lower-cased, and normalised to NFKC again. Then apostrophes and zero-width characters
+//! are deleted. Letters, marks and numbers are kept. An ideograph is a word of its own, with the marks that follow it.
+//! Every other character separates words.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
@@ -12,14 +12,14 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 pub struct WordBuffer {
     /// The normalised text.
     text: String,
-    /// The other side of each normalisation step, then the word under construction.
+    /// The output of each normalisation step, then the word under construction.
     scratch: String,
 }
 
 /// Calls `word` with each word of `text`, in order.
 ///
-/// Time is linear in the length of `text`. Nothing is allocated once `buffer` has grown to the
-/// longest text, except for a text with a capital sigma, whose lower case depends on its neighbours.
+/// The time is linear in the length of `text`. Nothing is allocated once `buffer` fits the longest text, except for a
+/// text with a capital sigma, whose lower case depends on its neighbours.
 pub fn for_each_word(text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)) {
     if text.is_ascii() {
         ascii_words(text, &mut buffer.text, word);
@@ -39,7 +39,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// ASCII is its own normal form: lower-casing in place and slicing is all there is to do.
+/// ASCII is already normalised, so lower-casing in place and slicing are enough.
 fn ascii_words(text: &str, lower: &mut String, mut word: impl FnMut(&str)) {
     lower.clear();
     lower.push_str(text);
@@ -67,7 +67,7 @@ fn unicode_words(text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)
     let WordBuffer { text: normal, scratch } = buffer;
     normalize(text, scratch);
     lower_case(scratch, normal);
-    // Lower case can undo the normal form (İ becomes i and a mark), so it is restored.
+    // Lower-casing can undo the normal form (İ becomes i and a mark), so restore it.
     if is_nfkc_quick(normal.chars()) != IsNormalized::Yes {
         scratch.clear();
         scratch.extend(normal.nfkc());
@@ -118,7 +118,7 @@ fn normalize(text: &str, out: &mut String) {
     }
 }
 
-/// `str::to_lowercase` into `out`. Only Σ, which becomes ς at the end of a word, needs its context.
+/// `str::to_lowercase` into `out`. Only Σ needs its context, because it becomes ς at the end of a word.
 fn lower_case(text: &str, out: &mut String) {
     out.clear();
     if text.contains('Σ') {
@@ -165,18 +165,18 @@ fn kind(c: char) -> CharacterClass {
     }
 }
 
-/// Apostrophes, and the characters without width that are not of the category Cf (`Format`).
+/// Apostrophes, and the zero-width characters that are not of category Cf (`Format`).
 fn is_deleted(c: char) -> bool {
     matches!(
         c,
         '\u{2019}' | '\u{2BC}' | '\u{FF07}'
-        // The grapheme joiner and the variation selectors are marks by category, but show nothing:
-        // an emoji with a selector must not leave a word that consists of the selector.
+        // The grapheme joiner and the variation selectors are marks by category but invisible. An emoji with a
+        // selector must not leave a word that consists of the selector.
         | '\u{34F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}'
     )
 }
 
-/// The Unicode property `Ideographic` (PropList.txt), planes 2 and 3 taken whole.
+/// The Unicode property `Ideographic` (PropList.txt), including all of planes 2 and 3.
 fn is_ideograph(c: char) -> bool {
     matches!(
         c,
@@ -311,7 +311,7 @@ mod tests {
         // Quadratic behaviour anywhere would take hours at this size.
         const LENGTH: usize = 10_000_000;
         for unit in ["a", "é", "e\u{301}", "\u{301}", "Σ", "\u{301}\u{316}", "\u{FDFA}"] {
-            // The last one becomes eleven times as long.
+            // The last of them becomes eleven times as long.
             let length = if unit == "\u{FDFA}" { LENGTH / 11 } else { LENGTH };
             let text = unit.repeat(length / unit.len());
             let mut bytes = 0;

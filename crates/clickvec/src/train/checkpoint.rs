@@ -1,5 +1,6 @@
-//! A run in the middle: weights, optimiser state and the place in the data, so that an interrupted
-//! run continues to the same bytes. What is lazy is saved as lazy.
+//! The state of an unfinished run: weights, optimiser state and the place in the data. A run that resumes from it
+//! writes the same bytes as one that was never interrupted. Rows that the optimiser has not brought up to date are
+//! saved as they are.
 
 use super::device::{Learner, OptimizerState, TowerState};
 use super::stage::{Stage, stage_after};
@@ -14,24 +15,24 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Where a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// Epochs done.
+    /// Finished epochs.
     pub(super) epoch: u32,
-    /// Minibatches of the current epoch done.
+    /// Finished minibatches of the current epoch.
     pub(super) minibatch: u64,
-    /// Pairs in those.
+    /// Pairs in these minibatches.
     pub(super) pairs: u64,
-    /// Σ of their losses.
+    /// Sum of the losses of these pairs.
     pub(super) loss: f64,
-    /// Those without a negative.
+    /// Those of these pairs that had no negative.
     pub(super) without_negatives: u64,
     /// The best epoch by validation, and its score.
     pub(super) best: Option<(u32, f64)>,
-    /// Epochs since.
+    /// Epochs since the best one.
     pub(super) without_better: u32,
-    /// The epoch whose model lies in `.partial`; 0 if none.
+    /// The epoch whose model is in `.partial`; 0 if there is none.
     pub(super) kept: u32,
 }
 
@@ -43,7 +44,8 @@ impl Progress {
         self.without_negatives = 0;
     }
 
-    /// Whether a run can be here after `updates`: between two minibatches, all of them full so far.
+    /// Whether a run can be here after `updates` updates. A checkpoint is taken between two minibatches, and only the
+    /// last minibatch of an epoch is not full.
     fn is_possible(&self, updates: u64, stages: &[Stage<'_>]) -> bool {
         let stage = &stages[stage_after(stages, self.epoch)];
         let minibatches = stage.minibatches.per_epoch();
@@ -72,7 +74,7 @@ pub(super) fn path(output: &Path) -> PathBuf {
     with_suffix(output, ".checkpoint")
 }
 
-/// After the model is written the checkpoint has no use; that it stays behind does no harm.
+/// Removes the checkpoint. It has no use once the model is written, and if it stays behind, it does no harm.
 pub(super) fn remove(output: &Path) {
     let _ = std::fs::remove_file(path(output));
 }
@@ -91,7 +93,7 @@ pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, lea
     write_for(&path(output), output, &header, all)
 }
 
-/// Weights and optimiser states of all towers.
+/// The weights and optimiser states of all towers, as entries of the file.
 fn all_entries<'a>(towers: &'a [TowerState<'_>]) -> Vec<Entry<'a>> {
     let mut all = Vec::new();
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
@@ -111,15 +113,15 @@ fn all_entries<'a>(towers: &'a [TowerState<'_>]) -> Vec<Entry<'a>> {
     all
 }
 
-/// Where an interrupted run was.
+/// What a checkpoint says of the run.
 pub(super) struct Resumed {
     pub(super) progress: Progress,
-    /// The fingerprint of the model in `.partial`, if there is to be one.
+    /// The fingerprint of the model in `.partial`, if the run has kept one.
     pub(super) kept: Option<String>,
 }
 
-/// Puts `learner` into the state of the checkpoint beside `output`, if it is of the same run. `begin` begins a stage whose
-/// number is not 0 with the learner's weights. Where anything is wrong, the weights are as they were.
+/// Brings `learner` to the state of the checkpoint next to `output`, if both belong to the same run. For a stage other
+/// than the first, `begin` begins the stage with the learner's weights. On an error the weights are unchanged.
 pub(super) fn load(
     output: &Path,
     run: &TrainingRecord,
@@ -151,8 +153,8 @@ pub(super) fn load(
     Ok(Resumed { progress: header.progress, kept })
 }
 
-/// The fingerprint of the model in `.partial`, which must be whole and that of this run after `epoch` or later: it is what becomes
-/// the output if no better epoch comes.
+/// Checks the model in `.partial` and returns its fingerprint. It becomes the output if no better epoch follows, so it
+/// must be whole, belong to this run and be of `epoch` or later.
 fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32) -> Result<Option<String>> {
     if epoch == 0 {
         return Ok(None);
@@ -166,7 +168,8 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     if let Some(fault) = difference(model.training(), run) {
         return Err(Error::Resume { path: partial, fault });
     }
-    // A kill between the two writes leaves the model of a later epoch, which comes again and makes the same one.
+    // A kill between writing the model and writing the checkpoint leaves the model of a later epoch. The resumed run
+    // repeats that epoch and writes the same model.
     let found = model.training().epoch;
     if found < epoch {
         return Err(Error::Resume { path: partial, fault: ResumeFault::OtherEpoch { expected: epoch, found } });
@@ -199,7 +202,7 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
         .then(|| ResumeFault::Program { expected: interrupted.version.clone(), found: run.version.clone() })
 }
 
-/// The states of all towers, shaped like `towers`.
+/// Reads the states of all towers, which are shaped like `towers`.
 fn read(file: &Tensors<'_>, updates: u64, towers: &[TowerState<'_>]) -> Result<Vec<TowerState<'static>>, FileFault> {
     let mut all = Vec::with_capacity(towers.len());
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {

@@ -1,4 +1,4 @@
-//! The seam behind which weights are learnt: the processor here, another device behind the same two traits.
+//! Where weights are learnt: two traits that a device implements, and the processor as one of them.
 
 use std::borrow::Cow;
 
@@ -13,24 +13,25 @@ use crate::settings::{SettingFault, TrainConfig};
 
 /// A device that weights can be learnt on.
 pub trait Device: Sync {
-    /// What a model says it was trained on: bytes may differ where this does, so no run goes on where it differs.
+    /// The name of the device, which the model records. The same name promises the same bytes, so a run can only be
+    /// resumed on a device of the same name.
     fn name(&self) -> String;
 
-    /// The first setting that this device cannot follow, if any.
+    /// The first setting that this device does not support, if any.
     fn fault(&self, config: &TrainConfig) -> Option<SettingFault>;
 
-    /// Takes over the towers as they are before the first update.
+    /// Takes over the towers before the first update.
     ///
     /// # Errors
     /// What the device reports.
     fn load(&self, plan: Plan) -> Result<Box<dyn Learner>>;
 }
 
-/// What a device has to know of a run.
+/// What a device needs to know of a run.
 pub struct Plan {
     /// The settings.
     pub config: TrainConfig,
-    /// How weights follow gradients, with the schedule over all updates of the run.
+    /// How gradients change weights, with the schedule for all updates of the run.
     pub optimizer: OptimizerConfig,
     /// The query tower and the title tower, or one for both, with their initial weights.
     pub towers: Vec<Box<dyn Encoder>>,
@@ -38,28 +39,28 @@ pub struct Plan {
 
 /// Weights that are being learnt on a device.
 pub trait Learner: Send {
-    /// Updates done.
+    /// Updates done so far.
     fn updates(&self) -> u64;
 
-    /// One update from a minibatch; `None`, and nothing updated, if the loss or a gradient is not finite.
+    /// Makes one update from a minibatch. If the loss or a gradient is not finite, returns `None` and updates nothing.
     ///
     /// # Errors
     /// What the device reports.
     fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>>;
 
-    /// The parameters as they are now, for each tower; training goes on undisturbed.
+    /// A copy of the current parameters of each tower.
     ///
     /// # Errors
     /// What the device reports.
     fn snapshot(&self) -> Result<Vec<Vec<Tensor>>>;
 
-    /// Everything that the next updates depend on, for each tower: what a checkpoint stores.
+    /// Everything that the next updates depend on, for each tower. A checkpoint stores this.
     ///
     /// # Errors
     /// What the device reports.
     fn states(&self) -> Result<Vec<TowerState<'_>>>;
 
-    /// Goes on from states that [`Learner::states`] gave after so many updates.
+    /// Continues from the states that [`Learner::states`] returned after `updates` updates.
     ///
     /// # Errors
     /// What the device reports.
@@ -69,24 +70,24 @@ pub trait Learner: Send {
 /// A tower between two updates.
 #[derive(Debug, Clone)]
 pub struct TowerState<'a> {
-    /// The weights as they are stored: of a table with momentum, the points where the next gradients are taken.
+    /// The weights as they are stored: for a table with momentum, the points at which the next gradients are taken.
     pub tensors: Cow<'a, [Tensor]>,
     /// What the optimiser remembers of each tensor.
     pub optimizer: Vec<OptimizerState<'a>>,
 }
 
-/// What the optimiser remembers of a tensor; empty where it needs nothing.
+/// What the optimiser remembers of a tensor. Fields that it does not need are empty.
 #[derive(Debug, Clone)]
 pub struct OptimizerState<'a> {
     /// Δ (Nesterov) or the mean of gradients (Adam), shaped like the tensor.
     pub velocity: Cow<'a, Matrix>,
     /// The mean of squared gradients (Adam), shaped like the tensor.
     pub square: Cow<'a, Matrix>,
-    /// For each row of a table (Nesterov), the update after which it was last brought up to date.
+    /// For each row of a table (Nesterov), the last update that the row includes.
     pub current: Cow<'a, [u64]>,
 }
 
-/// The processor: what trains unless another device is named.
+/// The processor, which trains unless the caller names another device.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cpu;
 

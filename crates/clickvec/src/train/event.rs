@@ -1,21 +1,21 @@
-//! What a training run says while it runs: numbers, which the caller may show.
+//! What a training run reports while it runs. These are numbers; showing them is up to the caller.
 
 use super::{Agreement, Score};
 use crate::clicks::{LogStatistics, Section, TeacherCoverage};
 use crate::tables::Skipped;
 
-/// What a training run reports while it runs.
+/// A report of a training run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// The log is being read.
     Reading {
-        /// Pairs so far.
+        /// Pairs read so far.
         pairs: u64,
     },
-    /// The log was read.
+    /// The log has been read.
     Log {
-        /// What was found.
+        /// What the log contains.
         statistics: LogStatistics,
         /// Lines of the clicks that were left out.
         skipped: Skipped,
@@ -30,64 +30,64 @@ pub enum Event {
     Teacher(TeacherCoverage),
     /// Training continues from a checkpoint.
     Resumed {
-        /// What is learnt from.
+        /// The section that the run is learning from.
         section: Section,
-        /// Of this section, counted from 1.
+        /// The epoch of this section, counted from 1.
         epoch: u32,
-        /// Minibatches of that epoch that are done.
+        /// Finished minibatches of this epoch.
         minibatch: u64,
     },
-    /// A minibatch is done.
+    /// A minibatch is finished.
     Minibatch {
-        /// What is learnt from.
+        /// The section that the run is learning from.
         section: Section,
-        /// Of this section, counted from 1.
+        /// The epoch of this section, counted from 1.
         epoch: u32,
-        /// Epochs of this section.
+        /// The number of epochs of this section.
         epochs: u32,
-        /// Pairs of an epoch.
+        /// The number of pairs in an epoch.
         of_pairs: u64,
-        /// Minibatches of this epoch that are done.
+        /// Finished minibatches of this epoch.
         minibatch: u64,
-        /// Minibatches in an epoch.
+        /// The number of minibatches in an epoch.
         minibatches: u64,
         /// Pairs in this minibatch.
         pairs: u64,
         /// Mean loss of its pairs.
         loss: f64,
     },
-    /// An epoch is done.
+    /// An epoch is finished.
     Epoch(EpochReport),
     /// Training ends before its last epoch.
     StoppedEarly {
-        /// Epochs done.
+        /// Finished epochs.
         epoch: u32,
-        /// The best of them.
+        /// The best epoch.
         best: u32,
-        /// Whether the schedule's last stretch, of low momentum, was not reached.
+        /// Whether the end of the schedule, with low momentum, was not reached.
         schedule_cut: bool,
     },
 }
 
-/// An epoch in numbers.
+/// The figures of an epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EpochReport {
-    /// What was learnt from.
+    /// The section that the epoch learnt from.
     pub section: Section,
-    /// Of this section, counted from 1.
+    /// The epoch of this section, counted from 1.
     pub epoch: u32,
-    /// Epochs of this section.
+    /// The number of epochs of this section.
     pub epochs: u32,
     /// Mean loss of a pair.
     pub loss: f64,
-    /// Pairs of the epoch, divided by its seconds.
+    /// The pairs of the epoch divided by the seconds it took.
     pub pairs_per_second: f64,
-    /// Wall time of the minibatches, sampling included, and in this process's first epoch the time it
-    /// took to read and hash the log; of this process, if the epoch was resumed.
+    /// Wall time of the minibatches, sampling included. The first epoch also includes the time to read and hash the
+    /// log. If the epoch was resumed, only the time of this process counts.
     pub seconds: f64,
-    /// Pairs for which no title was eligible as a negative: they add no loss.
+    /// Pairs for which no title could serve as a negative. They add nothing to the loss.
     pub without_negatives: u64,
-    /// What the validation said.
+    /// The score of the validation.
     pub validation: Option<Score>,
     /// How the model's similarities agree with the teacher's, if there is one.
     pub agreement: Option<Agreement>,

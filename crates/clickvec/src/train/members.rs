@@ -1,5 +1,5 @@
-//! Training of members side by side: each has weights, minibatches and an optimiser of its own, and knows nothing of the
-//! others.
+//! Training of an encoder with several members. Each member has its own weights, minibatches and optimiser, and knows
+//! nothing of the others.
 
 use super::device::{Device, Learner, OptimizerState, Plan, TowerState};
 use super::stage::Stage;
@@ -10,7 +10,8 @@ use crate::loss::LossSum;
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A learner at the beginning of a stage, with these weights: one, or one for each member.
+/// A learner at the beginning of a stage, with the given weights. An encoder with members gets a learner for each
+/// member.
 pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Result<Box<dyn Learner>> {
     let (config, optimizer) = (stage.config.clone(), stage.optimizer());
     let EncoderConfig::Members(members) = config.encoder else {
@@ -42,7 +43,7 @@ impl Learner for MembersLearner {
         self.0[0].updates()
     }
 
-    /// The mean of the members' losses. Each member learns from a minibatch of its own.
+    /// Returns the mean of the members' losses. Each member learns from its own minibatch.
     fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>> {
         let sums: Vec<Result<Option<LossSum>>> = self
             .0

@@ -1,4 +1,4 @@
-//! Training: Algorithm 1 of Palangi et al. 2015, with the other updates and negatives beside it.
+//! Training: Algorithm 1 of Palangi et al. 2015, with a choice of optimisers and of negatives.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -44,74 +44,77 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The file that a run writes, and how.
+/// The file that a run writes.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
-    /// Where the model goes. Beside it, while training runs: `.partial`, the model that would be
-    /// kept if training ended now, and `.checkpoint`.
+    /// The path of the model. While training runs, two files are next to it: `.partial`, the model that would be kept
+    /// if training ended now, and `.checkpoint`.
     pub path: &'a Path,
-    /// Write a checkpoint after this many minibatches.
+    /// The number of minibatches between two checkpoints; `None` writes no checkpoint.
     pub checkpoint_every: Option<u64>,
-    /// Continue from the checkpoint beside `path`, if there is one; never over another run's model.
+    /// Whether to continue from the checkpoint next to `path`, if there is one. Never replaces the model of another
+    /// run.
     pub resume: bool,
 }
 
-/// What a run may use besides pairs and settings.
+/// What a run may use apart from pairs and settings.
 #[derive(Default)]
 pub struct TrainOptions<'a> {
-    /// Files of titles, clicked or not, to learn from before the clicks; [`TrainConfig::titles`] says how.
+    /// Files of titles, clicked or not, to learn from before the clicks; see [`TrainConfig::titles`].
     pub titles: &'a [PathBuf],
-    /// A model to begin with, of the same encoder. Its weights stay where its dictionary grows.
+    /// A model to start from, which must have the same encoder. If the log adds trigrams to its dictionary, its
+    /// weights stay.
     pub init: Option<&'a Model>,
     /// Vectors of the same texts by another program, all comparable with each other, to learn similarities from;
     /// [`TrainConfig::teacher`] says how.
     pub teachers: Vec<Teacher<'a>>,
     /// Judges the model of every epoch.
     pub validation: Option<Validation<'a>>,
-    /// A folder for the log's temporary files, so that memory does not grow with the log. Without it they lie beside the
-    /// output; where there is no output, the log is kept in memory.
+    /// The folder for the log's temporary files, which keep memory from growing with the log. The default is the
+    /// folder of the output; without an output the log is kept in memory.
     pub scratch: Option<&'a Path>,
-    /// What trains; the processor if `None`.
+    /// The device that trains; the processor if `None`.
     #[doc(hidden)]
     pub device: Option<&'a dyn Device>,
 }
 
-/// Judges the model of every epoch.
+/// Scores the model after every epoch.
 pub struct Validation<'a> {
-    /// Of the data that it judges by: a run in which it has a say does not go on with other data.
+    /// A fingerprint of the validation data. If the validation decides which model is kept, a run cannot be resumed
+    /// with other data.
     pub fingerprint: u64,
-    /// What the model is worth.
+    /// Returns the score of a model.
     pub judge: &'a mut dyn FnMut(&Model) -> Score,
 }
 
-/// A model's worth.
+/// The score of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
-    /// Larger is better; what [`Keep::Best`] and an early stop go by.
+    /// The value that [`Keep::Best`] and early stopping compare; larger is better.
     pub value: f64,
-    /// Means over judged queries, if it was judged by such.
+    /// Means over judged queries, if the model was scored on them.
     pub metrics: Option<Metrics>,
 }
 
-/// NDCG@1 + NDCG@3.
+/// NDCG@1 + NDCG@3 as the value.
 impl From<Metrics> for Score {
     fn from(metrics: Metrics) -> Score {
         Score { value: metrics.get(Metric::Ndcg1) + metrics.get(Metric::Ndcg3), metrics: Some(metrics) }
     }
 }
 
-/// The end of a run in which nothing went wrong.
+/// How a run without errors ended.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a run may have been cancelled"]
 pub enum Outcome<T> {
-    /// It came to its end.
+    /// The run was finished.
     Finished(T),
-    /// The caller broke off. What was at the output before is untouched, and a checkpoint stays.
+    /// The caller stopped the run. Whatever was at the output is untouched, and a checkpoint stays.
     Cancelled,
 }
 
 impl<T> Outcome<T> {
-    /// What a finished run gives.
+    /// The result of a finished run.
     pub fn finished(self) -> Option<T> {
         match self {
             Outcome::Finished(value) => Some(value),
@@ -125,19 +128,18 @@ impl<T> Outcome<T> {
 pub struct Written {
     /// Its fingerprint.
     pub fingerprint: String,
-    /// The epoch it was taken after.
+    /// The epoch that the model is from.
     pub epoch: u32,
-    /// Whether this run had been finished before.
+    /// Whether an earlier run had already finished this model.
     pub already: bool,
 }
 
 /// Trains a model in memory.
 ///
-/// Same seed, pairs, program and instruction level give the same bytes, at any number of threads. When `on_event` breaks
-/// off, the run ends after the minibatch at hand.
+/// The same seed, pairs, program and instruction level give the same bytes, at any number of threads. When `on_event`
+/// breaks, the run ends after the current minibatch.
 ///
-/// # Errors
-/// [`Error::Setting`] before anything is read; what [`crate::clicks::ClickLog::read`] reports; [`Error::Diverged`].
+/// [`Error::Setting`] before anything is read; the errors of [`crate::clicks::ClickLog::read`]; [`Error::Diverged`].
 pub fn train(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -159,16 +161,17 @@ pub fn train(
 
 /// Trains a model and writes it to `output`.
 ///
-/// Same seed, pairs, program and instruction level give the same bytes, at any number of threads
-/// and through any number of interruptions.
+/// The same seed, pairs, program and instruction level give the same bytes, at any number of threads and after any
+/// number of interruptions.
 ///
-/// When `on_event` breaks off, the run ends after the minibatch at hand, or, if that is the last of its epoch, after the
-/// epoch. With checkpoints it writes one then, so that nothing is lost; what was at the output before stays in any case.
+/// When `on_event` breaks, the run ends after the current minibatch or, if that was the last of its epoch, after the
+/// epoch. With checkpoints on, it writes one then, so that nothing is lost. Whatever was at the output stays in any
+/// case.
 ///
 /// # Errors
-/// [`Error::Setting`] before anything is read; what [`crate::clicks::ClickLog::read`] reports; [`Error::Resume`], and
-/// [`Error::File`] if a checkpoint or the model beside it is damaged; [`Error::Diverged`], which leaves the model of the
-/// last good epoch; [`Error::Io`] if something cannot be written.
+/// [`Error::Setting`] before anything is read; the errors of [`crate::clicks::ClickLog::read`]; [`Error::Resume`];
+/// [`Error::File`] if a checkpoint or the model next to it is damaged; [`Error::Diverged`], which leaves the model of
+/// the last good epoch; [`Error::Io`] if something cannot be written.
 pub fn train_to_file(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -181,7 +184,7 @@ pub fn train_to_file(
     if names_a_folder(output.path) {
         return Err(Error::IsFolder { path: output.path.to_owned() });
     }
-    // Whether they can be written, their names included, is better known before the training.
+    // Check before training that these files can be written, names included.
     for path in &written_paths(output.path) {
         check_replaceable(path)?;
     }
@@ -196,7 +199,7 @@ pub fn train_to_file(
     };
     let record = run::record(config, &log, &options);
     let checkpoint = checkpoint::path(output.path);
-    // A run that was killed after its model was published may have left its checkpoint, but no `.partial`.
+    // A run that was killed after publishing its model may leave its checkpoint, but no `.partial`.
     let may_be_finished = output.resume && !(checkpoint.exists() && partial(output.path).exists());
     if may_be_finished && let Some(written) = finished_before(&record, output.path)? {
         checkpoint::remove(output.path);
@@ -204,7 +207,7 @@ pub fn train_to_file(
     }
     let mut run = Run::new(config, &log, storage, options, Some(output))?;
     if !output.resume {
-        // It would no longer belong to what this run leaves in `.partial`.
+        // The old checkpoint would not fit the `.partial` that this run writes.
         checkpoint::remove(output.path);
     } else if checkpoint.exists() {
         let resumed = run.resume(output.path)?;
@@ -242,7 +245,7 @@ fn source_fault(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainO
     }
 }
 
-/// Why training cannot begin with a model, if it cannot.
+/// Why training cannot start from `init`, if it cannot.
 fn init_fault(config: &TrainConfig, init: &Model) -> Option<InitFault> {
     if *init.encoder_config() != config.encoder {
         let (expected, found) = (encoder_text(&config.encoder), encoder_text(init.encoder_config()));
@@ -261,15 +264,15 @@ fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<
     Some(SettingFault::NoValidation { purpose })
 }
 
-/// That the model at `output` is what this run would make; an error if it is another run's.
+/// The model at `output`, if it is the finished model of this run; an error if it belongs to another run.
 fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Written>> {
-    // What is no model is overwritten, as without `resume`.
+    // A file that is not a model is overwritten, as without `resume`.
     let Ok(model) = Model::load(output) else { return Ok(None) };
     let found = model.training();
     if let Some(fault) = checkpoint::difference(found, record) {
         return Err(Error::Resume { path: output.to_owned(), fault });
     }
-    // A model is at `output` only when its run is at an end, which may come before the last epoch.
+    // A model is at `output` only once its run has ended, which may happen before the last epoch.
     let config = &record.config;
     let of_titles = config.titles.map_or(0, |titles| titles.epochs);
     let of_clicks = if found.log.pairs > 0 { config.epochs } else { 0 };
@@ -277,12 +280,12 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
 }
 
-/// The files that a run writes: `output`, and what lies beside it while training runs.
+/// The files that a run writes: `output` and the two next to it while training runs.
 pub fn written_paths(output: &Path) -> [PathBuf; 3] {
     [output.to_owned(), partial(output), checkpoint::path(output)]
 }
 
-/// Where the model lies that would be kept if training ended now.
+/// The path of the model that would be kept if training ended now.
 fn partial(output: &Path) -> PathBuf {
     with_suffix(output, ".partial")
 }
@@ -293,7 +296,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Whether a path can only be that of a folder, as `models/` is.
+/// Whether a path can only name a folder, as `models/` does.
 fn names_a_folder(path: &Path) -> bool {
     let text = path.as_os_str().to_string_lossy();
     text.ends_with(std::path::is_separator) || text.ends_with("/.") || text == "."

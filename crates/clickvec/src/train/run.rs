@@ -1,4 +1,4 @@
-//! A run from its first minibatch to its last.
+//! A training run from its first minibatch to its last.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub(super) fn read(
     Ok(on_event(&Event::Teacher(coverage)).map_continue(|()| log))
 }
 
-/// What a model of this run says of it, but for the epoch.
+/// What every model of this run records, except for its epoch.
 pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOptions<'_>) -> TrainingRecord {
     let has_a_say = config.keep == Keep::Best || config.patience.is_some();
     let validation = options.validation.as_ref().filter(|_| has_a_say);
@@ -75,12 +75,12 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     }
 }
 
-/// A training run: everything that changes is in `learner` and `progress`.
+/// A training run. Everything that changes is in `learner` and `progress`.
 pub(super) struct Run<'a, 'v> {
     config: &'a TrainConfig,
     log: &'a ClickLog,
     stages: Vec<Stage<'a>>,
-    /// Of all stages.
+    /// The epochs of all stages together.
     epochs: u32,
     device: &'v dyn Device,
     learner: Box<dyn Learner>,
@@ -90,7 +90,7 @@ pub(super) struct Run<'a, 'v> {
     /// What the model is compared with, if it has a teacher.
     probe: Option<Probe>,
     output: Option<&'a Output<'a>>,
-    /// The model of the epoch to be kept, if there is no output.
+    /// The model to keep so far, if there is no output.
     model: Option<Model>,
     /// The fingerprint of the model in `.partial`, if there is one.
     fingerprint: Option<String>,
@@ -108,7 +108,8 @@ impl<'a, 'v> Run<'a, 'v> {
         let epochs = epochs(&stages);
         let record = record(config, log, &options);
         let sides = if config.shared_towers { 1 } else { 2 };
-        // The weights, and of each its velocity or its two moments; of gradients there are the rows that a minibatch has.
+        // Memory holds the weights and, for each weight, its velocity or its two moments. Of the gradients it holds
+        // only the rows that occur in a minibatch.
         let weights = config.encoder.parameters(log.dictionary().len());
         let bytes = weights.and_then(|weights| weights.checked_mul(sides * 3 * size_of::<f32>() as u64));
         room_for("the weights and what their updates remember", bytes)?;
@@ -135,7 +136,7 @@ impl<'a, 'v> Run<'a, 'v> {
         })
     }
 
-    /// Goes to where the checkpoint beside `output` is.
+    /// Continues from the checkpoint next to `output`.
     pub(super) fn resume(&mut self, output: &Path) -> Result<Event> {
         let Run { config, log, stages, device, .. } = self;
         let begin = |stage: usize, learner: &mut Box<dyn Learner>| {
@@ -150,17 +151,17 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(Event::Resumed { section: stage.section, epoch, minibatch: self.progress.minibatch })
     }
 
-    /// The stage of the epoch that is under way.
+    /// The stage that the current epoch belongs to.
     fn stage(&self) -> &Stage<'a> {
         &self.stages[stage_after(&self.stages, self.progress.epoch)]
     }
 
-    /// The model of a run without an output that came to its end.
+    /// The model of a finished run without an output.
     pub(super) fn into_model(self) -> Model {
         self.model.expect("a run has an epoch at least, and the first is kept")
     }
 
-    /// Puts the model of a run that came to its end in its place.
+    /// Moves the model of a finished run to its place.
     pub(super) fn publish(self, output: &Path) -> Result<Written> {
         publish(&partial(output), output)?;
         checkpoint::remove(output);
@@ -168,7 +169,8 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(Written { fingerprint, epoch: self.progress.kept, already: false })
     }
 
-    /// The first epoch's time begins at `started`: it has the log to read and to hash.
+    /// Trains to the end or until `on_event` breaks. The first epoch's time counts from `started`, so it includes
+    /// reading and hashing the log.
     pub(super) fn train(
         &mut self,
         started: Instant,
@@ -203,8 +205,8 @@ impl<'a, 'v> Run<'a, 'v> {
         self.config.patience.is_some_and(|patience| self.progress.without_better >= patience)
     }
 
-    /// The minibatches of an epoch that are still to do, or those until `on_event` breaks off; the next one is made while
-    /// one is learnt.
+    /// Runs the rest of an epoch, or until `on_event` breaks. The next minibatch is prepared while the current one is
+    /// learnt.
     fn epoch(
         &mut self,
         buffers: &mut [Minibatch; 2],
@@ -244,7 +246,7 @@ impl<'a, 'v> Run<'a, 'v> {
                 pairs,
                 loss: sum.loss / pairs as f64,
             });
-            // After the last minibatch the epoch is finished first, so that a resumed run need not.
+            // After the last minibatch the epoch is finished first, so that a resumed run need not do it.
             if self.progress.minibatch < minibatches
                 && let Some(Output { path, checkpoint_every: Some(every), .. }) = self.output
                 && (flow.is_break() || self.learner.updates().is_multiple_of(*every))
@@ -258,10 +260,10 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Measures and keeps the model of the epoch that just ended.
+    /// Scores the model of the epoch that just ended, and keeps it if it is the best.
     fn finish_epoch(&mut self, seconds: f64, resumed_at: u64) -> Result<EpochReport> {
         let snapshot = self.learner.snapshot()?;
-        // The last update may have ruined what no later loss will read.
+        // The last update may have produced NaN or infinity, and no later loss will show it.
         let is_finite = |tensor: &Tensor| tensor.value.data().iter().all(|x| x.is_finite());
         if !snapshot.iter().flatten().all(is_finite) {
             return Err(self.diverged(self.progress.minibatch));
@@ -279,7 +281,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let progress = &mut self.progress;
         let mut kept = true;
         if let Some(score) = &validation {
-            // A number that JSON can hold, whatever the caller made.
+            // JSON can hold only finite numbers, whatever the caller returned.
             let score = if score.value.is_nan() { f64::MIN } else { score.value.clamp(f64::MIN, f64::MAX) };
             if progress.best.is_none_or(|(_, best)| score > best) {
                 progress.best = Some((progress.epoch, score));
@@ -329,7 +331,8 @@ impl<'a, 'v> Run<'a, 'v> {
         Model::new(self.log.dictionary().clone(), towers, self.record.clone())
     }
 
-    /// The last good model stays in `.partial`: what is at the output was finished.
+    /// The error for a loss that is not finite. The last good model stays in `.partial`, because a file at the output
+    /// means that its run has finished.
     fn diverged(&self, minibatch: u64) -> Error {
         let kept = self.progress.kept;
         Error::Diverged {
@@ -341,12 +344,12 @@ impl<'a, 'v> Run<'a, 'v> {
     }
 }
 
-/// Epochs of all stages.
+/// The number of epochs of all stages.
 pub(super) fn epochs(stages: &[Stage<'_>]) -> u32 {
     stages.last().map_or(0, |stage| stage.before + stage.config.epochs)
 }
 
-/// The encoders of these weights, one for each tower.
+/// Encoders with these weights, one for each tower.
 fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
     let encoder = |tensors: Vec<Tensor>| {
         let mut encoder = config.encoder.build(log.dictionary().len());
@@ -358,7 +361,7 @@ fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> V
     towers.into_iter().map(encoder).collect()
 }
 
-/// The towers before the first update: those of `init`, and small random numbers for all that it lacks.
+/// The towers before the first update: the weights of `init`, and small random numbers for the rest.
 fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) -> Vec<Box<dyn Encoder>> {
     let statistics = log.statistics();
     let of = |words: u64, trigrams: u64, texts: u64| TextStatistics {
@@ -367,7 +370,7 @@ fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) ->
     };
     let (queries, titles) =
         ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
-    // Titles without a click are read by both towers; where there are no clicks, nothing else is.
+    // Both towers read titles without a click. If there are no clicks, these titles are all there is.
     let alone = &statistics.titles;
     let of = |words: u64, trigrams: u64, texts: u64| match statistics.pairs {
         0 => of(alone.words, alone.trigrams, alone.titles),
@@ -383,7 +386,7 @@ fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) ->
         let side = prefix.trim_end_matches('.');
         initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
         if let Some(init) = init {
-            // The rows of its trigrams come first. One tower may become two.
+            // The rows of the initial model's trigrams come first. One tower may become two.
             let from = init.towers.get(number).unwrap_or(&init.towers[0]).tensors();
             for (tensor, from) in encoder.tensors_mut().iter_mut().zip(from) {
                 let known = from.value.data();

@@ -1,4 +1,4 @@
-//! The stages of a run: titles first, then clicks. Each has settings, minibatches and an optimiser of its own.
+//! The stages of a run: titles first, then clicks. Each has its own settings, minibatches and optimiser.
 
 use crate::clicks::{ClickLog, Distillation, MinibatchConfig, Minibatches, Section, Storage};
 use crate::error::Result;
@@ -6,17 +6,17 @@ use crate::optimizer::{MomentumSchedule, OptimizerConfig};
 use crate::settings::TrainConfig;
 use crate::views::Views;
 
-/// A stretch of epochs over one section of the log.
+/// A number of epochs over one section of the log.
 pub(super) struct Stage<'a> {
     pub(super) section: Section,
-    /// Those of the run, with what is the stage's own.
+    /// The settings of the run, changed to those of this section where they differ.
     pub(super) config: TrainConfig,
     pub(super) minibatches: Minibatches<'a>,
-    /// Epochs of the stages before it.
+    /// The epochs of all earlier stages.
     pub(super) before: u32,
 }
 
-/// The stages of a run over `log`, those that have epochs.
+/// The stages of a run over `log` that have at least one epoch.
 pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Storage<'_>) -> Result<Vec<Stage<'a>>> {
     let mut stages: Vec<Stage<'a>> = Vec::new();
     for section in [Section::Titles, Section::Clicks] {
@@ -48,18 +48,18 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
     Ok(stages)
 }
 
-/// The stage that the epoch after `epochs` belongs to; the last one where all are done.
+/// The stage of the epoch that follows after `epochs` epochs; the last stage if all are done.
 pub(super) fn stage_after(stages: &[Stage<'_>], epochs: u32) -> usize {
     stages.iter().rposition(|stage| stage.before <= epochs).unwrap_or(0)
 }
 
 impl Stage<'_> {
-    /// Updates of the whole stage.
+    /// The number of updates in this stage.
     pub(super) fn updates(&self) -> u64 {
         self.minibatches.per_epoch() * u64::from(self.config.epochs)
     }
 
-    /// How weights follow gradients, with the schedule over all its updates.
+    /// How gradients change weights, with the schedule for all updates of this stage.
     pub(super) fn optimizer(&self) -> OptimizerConfig {
         OptimizerConfig {
             kind: self.config.optimizer,

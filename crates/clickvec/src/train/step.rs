@@ -11,16 +11,16 @@ use crate::optimizer::{Optimizer, TensorState};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
 
-/// The weights in training, with all working memory.
+/// The weights in training and all working memory.
 pub(super) struct Towers {
     config: TrainConfig,
     towers: Vec<Tower>,
     loss: Loss,
 }
 
-/// One encoder in training.
+/// An encoder in training.
 struct Tower {
-    /// Its tables hold the points where the next gradients are taken.
+    /// The encoder. Its tables hold the points at which the next gradients are taken.
     encoder: Box<dyn Encoder>,
     optimizer: Optimizer,
     trace: Trace,
@@ -112,7 +112,7 @@ impl Tower {
     fn state(&self) -> TowerState<'_> {
         let tensors = self.encoder.tensors();
         let states = tensors.iter().zip(self.optimizer.states()).map(|(tensor, state)| {
-            // A table's velocity lies with its weights.
+            // The velocity of a table is stored with its weights.
             let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
             OptimizerState {
                 velocity: Cow::Borrowed(velocity),
@@ -128,7 +128,7 @@ impl Tower {
         self.encoder.forward(batch, &mut self.trace);
     }
 
-    /// Returns the norm of the gradient.
+    /// Runs the backward pass and returns the norm of the gradient.
     fn backward(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig) -> f64 {
         self.encoder.backward(batch, &mut self.trace, grad, config.bptt, &mut self.gradients);
         Optimizer::norm(self.encoder.tensors(), &self.gradients)

@@ -16,9 +16,9 @@ use crate::tables::{FoundLine, Lines};
 pub(crate) const MAX_DIMENSION: usize = 1 << 16;
 /// By how much of a file its form is recognised.
 const PREFIX: usize = 1 << 16;
-/// The longest word of a binary file, and of a text file next to its numbers.
+/// The longest word of a binary file, and of a text file apart from its numbers.
 const MAX_WORD: usize = 1 << 16;
-/// The longest number of a text file, with the space before it.
+/// The longest number of a text file, including the space before it.
 const MAX_NUMBER: usize = 64;
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 1 << 20;
@@ -83,13 +83,13 @@ pub(crate) fn read(path: &Path, reader: &'static str, entries: &mut impl Entries
     entries.end().or_else(in_file).map_err(|stop| failed(path, stop))
 }
 
-/// `titles.txt` of `titles.npy`, also where that is compressed.
+/// `titles.txt` for `titles.npy`, compressed or not.
 fn texts_path(path: &Path) -> PathBuf {
     let compressed = path.extension().is_some_and(|extension| extension == "gz" || extension == "zst");
     if compressed { path.with_extension("").with_extension("txt") } else { path.with_extension("txt") }
 }
 
-/// What the first line of a word2vec file says.
+/// The first line of a word2vec file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     vectors: u64,
@@ -105,7 +105,7 @@ enum Form {
 }
 
 impl Form {
-    /// By how a file begins.
+    /// Recognises the format by the beginning of the file.
     fn of(prefix: &[u8]) -> Result<Form, Stop> {
         if prefix.is_empty() {
             return in_file(VectorFileFault::Empty);
@@ -134,7 +134,7 @@ impl Form {
                 Form::Binary(header)
             });
         }
-        // Without a header the first line tells the dimension.
+        // Without a header, the first line determines the dimension.
         match fields.split_first() {
             Some((_, numbers)) if !numbers.is_empty() && numbers.iter().all(|field| field.parse::<f32>().is_ok()) => {
                 Ok(Form::Text { header: Err(checked(numbers.len() as u64)?) })
@@ -144,7 +144,7 @@ impl Form {
     }
 }
 
-/// Whether what follows the first word is written in digits: bytes of 32-bit numbers are soon none that text has.
+/// Whether digits follow the first word. Bytes of 32-bit numbers soon contain one that is not text.
 fn is_text(rest: &[u8], dimension: usize) -> bool {
     let word = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
     let numbers = &rest[word..rest.len().min(word + 1 + 4 * dimension)];
@@ -163,7 +163,7 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, entries: &mut 
             FoundLine::TooLong => return at_line(line, VectorFileFault::LineTooLong { limit }),
             FoundLine::Whole => {}
         }
-        // Some programs cut words in the middle of a letter; such a word is in no text.
+        // Some programs cut words in the middle of a letter. Such a word is in no text.
         let text = String::from_utf8_lossy(&bytes);
         if (line == 1 && header.is_ok()) || text.trim_ascii().is_empty() {
             continue;
@@ -183,7 +183,7 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, entries: &mut 
     }
 }
 
-/// The word of a line, which may have spaces in it, and its numbers.
+/// Parses the word of a line, which may have spaces in it, and its numbers.
 fn parse(line: &str, dimension: usize, numbers: &mut Vec<f32>) -> Result<String, VectorFileFault> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let is_number = |field: &&str| field.parse::<f32>().is_ok();
@@ -206,7 +206,7 @@ fn read_binary(mut source: impl BufRead, header: Header, entries: &mut impl Entr
     read_up_to_line_end(&mut source)?;
     for vector in 1..=vectors {
         let fail = |fault| Err(Stop::Fault(VectorPlace::Vector(vector), fault));
-        // Some programs end each vector with a line end, others do not.
+        // Some programs end each vector with a line end, and others do not.
         skip_line_ends(&mut source)?;
         word.clear();
         source.by_ref().take(MAX_WORD as u64 + 1).read_until(b' ', &mut word)?;
@@ -237,7 +237,7 @@ fn read_up_to(source: &mut impl Read, most: usize, bytes: &mut Vec<u8>) -> io::R
     source.by_ref().take(most as u64).read_to_end(bytes).map(drop)
 }
 
-/// Passes over the header, which was looked at before.
+/// Skips the header, which was parsed before.
 fn read_up_to_line_end(source: &mut impl BufRead) -> io::Result<()> {
     source.by_ref().take(PREFIX as u64).read_until(b'\n', &mut Vec::new()).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Views of a text: what somebody who means it might type. Words are left out, neighbours swapped, letters mistyped.
+//! Views of a text: other ways to type it. Words are left out, neighbours swapped, letters mistyped.
 
 mod typing;
 
@@ -8,14 +8,14 @@ use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// How texts are changed, as chances between 0 and 1.
+/// The probabilities of changes to a text, between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Views {
     /// That a view is a pseudo-query: 2 to 4 words of the text, in their order, instead of what `drop` leaves.
     pub few: f32,
-    /// That a word is left out; one always stays.
+    /// That a word is left out; at least one always stays.
     pub drop: f32,
-    /// That two neighbouring words change places, once for each pair of neighbours.
+    /// That two neighbouring words are swapped, once for each pair of neighbours.
     pub swap: f32,
     /// That a word has a typing error.
     pub misspell: f32,
@@ -28,22 +28,23 @@ pub(crate) const FEWEST: usize = 2;
 pub const MOST: usize = 4;
 
 impl Views {
-    /// Texts as they are.
+    /// No changes.
     pub const NONE: Views = Views { few: 0.0, drop: 0.0, swap: 0.0, misspell: 0.0 };
 
-    /// The first number that is no chance, with its name.
+    /// The first value that is not a probability, with its name.
     pub fn fault(&self) -> Option<(&'static str, f32)> {
         let Views { few, drop, swap, misspell } = *self;
         let chances = [("few", few), ("drop", drop), ("swap", swap), ("misspell", misspell)];
         chances.into_iter().find(|(_, chance)| !(0.0..=1.0).contains(chance))
     }
 
-    /// Replaces `view` by the places of the words that a view of a text of `words` words has, in the view's order.
+    /// Replaces `view` by the positions of the words that a view of a text of `words` words has, in the order of the
+    /// view.
     pub(crate) fn choose(&self, words: usize, rng: &mut Xoshiro256PlusPlus, view: &mut Vec<usize>) {
         view.clear();
         if happens(self.few, rng) {
             let mut wanted = rng.random_range(FEWEST..=MOST).min(words);
-            // Each subset of that size is as likely as any other.
+            // Every subset of that size is equally likely.
             for place in 0..words {
                 if wanted > 0 && rng.random_range(0..words - place) < wanted {
                     view.push(place);
@@ -60,7 +61,7 @@ impl Views {
         while place < view.len() {
             if happens(self.swap, rng) {
                 view.swap(place - 1, place);
-                // A word moves by one place at most.
+                // A word moves by at most one position.
                 place += 1;
             }
             place += 1;
@@ -73,7 +74,7 @@ impl Views {
     }
 }
 
-/// Draws nothing where there is no chance: what is switched off costs nothing.
+/// Draws nothing if the probability is 0, so a change that is off costs nothing.
 fn happens(chance: f32, rng: &mut Xoshiro256PlusPlus) -> bool {
     chance > 0.0 && rng.random::<f32>() < chance
 }
@@ -117,7 +118,7 @@ mod tests {
             assert!((2..=4).contains(&view.len()) && view.is_sorted(), "{view:?}");
             view.iter().for_each(|&place| counts[place] += 1);
         }
-        // 2,000 views of 3 words in the mean: 750 for each place.
+        // 2,000 views with 3 words on average: 750 for each position.
         assert!(counts.iter().all(|count| (650..850).contains(count)), "{counts:?}");
         assert!(drawn(Views { few: 1.0, ..Views::NONE }, 1).iter().all(|view| view == &[0]));
         assert!(drawn(Views { few: 1.0, ..Views::NONE }, 0).iter().all(Vec::is_empty));

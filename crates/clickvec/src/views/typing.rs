@@ -1,13 +1,13 @@
-//! Typing errors: one slip of the finger in a word, by the keyboard of its script.
+//! Typing errors: one slip of the finger in a word, on the keyboard of its script.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
 
-/// A shorter word is left as it is: little of it would remain.
+/// The fewest letters of a word that gets an error; little of a shorter word would remain.
 const LEAST_LETTERS: usize = 4;
 
-/// The letters of a keyboard, row by row; each row is set a little to the right of the row above it.
+/// The letters of a keyboard, row by row. Each row is shifted a little to the right of the row above it.
 type Keyboard = [&'static str; 3];
 
 /// The usual keyboard of each script that has one: Latin, Cyrillic, Greek, Hebrew, Arabic.
@@ -19,9 +19,10 @@ const KEYBOARDS: [Keyboard; 5] = [
     ["ضصثقفغعهخحجد", "شسيبلاتنمك", "ئءؤرىةوزظ"],
 ];
 
-/// Writes `word` with one typing error to `out`: a letter left out, typed twice, typed as its neighbour on the keyboard,
-/// or swapped with the next one. The first letter stays, as most typists get it right. Returns whether there is an error:
-/// short words stay as they are, and words with digits, since a misspelt size is another size.
+/// Writes `word` with one typing error to `out`: a letter left out, typed twice, replaced by its neighbour on the
+/// keyboard, or swapped with the next one. The first letter stays, as most people type it correctly. Returns whether
+/// there is an error: short words stay as they are, and so do words with digits, because a misspelt size is another
+/// size.
 pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> bool {
     out.clear();
     if word.chars().any(char::is_numeric) {
@@ -48,13 +49,14 @@ pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> b
                 None => write(&[before, after], out),
             }
         }
-        // The last letter has no next one, and to swap two equal ones would change nothing.
+        // The last letter has no next one, and swapping two equal letters would change nothing.
         _ => match after.split_first() {
             Some((next, rest)) if *next != letter => write(&[before, &[next, letter], rest], out),
             _ => write(&[before, after], out),
         },
     }
-    // A letter left out beside its double, or typed twice, always changes the word; nothing else can leave it as it was.
+    // Leaving out one of two equal letters, or doubling a letter, always changes the word. No other error can leave it
+    // as it was.
     true
 }
 
@@ -66,7 +68,7 @@ fn letters(word: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(&start, end)| &word[start..end]).collect()
 }
 
-/// A letter beside this one on its keyboard; `None` for a letter that is on none, or that carries marks.
+/// A letter next to this one on its keyboard; `None` for a letter that is on none or has marks.
 fn neighbour(letter: &str, rng: &mut Xoshiro256PlusPlus) -> Option<char> {
     let mut chars = letter.chars();
     let (c, None) = (chars.next()?, chars.next()) else { return None };

@@ -6,7 +6,7 @@ use clickvec::internals::encoder::Trace;
 use clickvec::internals::text::WordId;
 use rand::RngExt as _;
 
-/// More than two blocks of texts; lengths that repeat, one long text, empty and unknown ones.
+/// More than two blocks of texts, with repeated lengths, one long text, empty texts and unknown words.
 fn three_hundred() -> Vec<Vec<WordId>> {
     let mut stream = clickvec::internals::rng::stream(2, "lengths", 0);
     let mut lengths: Vec<usize> = (0..300).map(|_| stream.random_range(0..9)).collect();
@@ -48,7 +48,7 @@ fn alone_among_many_and_in_any_order() {
         assert!(many[7 * dimension..][..dimension].iter().all(|&x| x == 0.0), "{config:?}: the empty text");
         for unknown in [8, 9] {
             let vector = &many[unknown * dimension..][..dimension];
-            // Words without a trigram are read all the same: the biases (and the CLSM's padding) speak.
+            // Words without a known trigram are read too; only the biases (and the CLSM's padding) contribute.
             assert!(vector.iter().all(|x| x.is_finite()), "{config:?}");
             let silent = matches!(config, EncoderConfig::Clsm(ClsmConfig { window: 1, bias: false, .. }));
             assert_eq!(vector.iter().all(|&x| x == 0.0), silent, "{config:?}: unknown words");
@@ -57,8 +57,8 @@ fn alone_among_many_and_in_any_order() {
     }
 }
 
-/// Sums over a batch go in the order of its blocks, so gradients may differ by rounding: 1e-5 of
-/// the largest number for sums of some hundred terms.
+/// Sums over a batch follow the order of its blocks, so gradients may differ by rounding: 1e-5 of the largest number
+/// for sums of some hundred terms.
 #[test]
 fn the_gradient_does_not_depend_on_the_order() {
     for config in all_encoders() {

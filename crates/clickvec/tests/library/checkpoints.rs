@@ -1,4 +1,4 @@
-//! An interrupted run goes on to the bytes of an undisturbed one, or says why it cannot.
+//! An interrupted run continues to the same bytes as an undisturbed one, or says why it cannot.
 
 use super::support::*;
 use clickvec::Error;
@@ -36,7 +36,7 @@ fn an_interrupted_run_ends_with_the_same_bytes() {
         TrainConfig { shared_towers: true, encoder: bilstm, ..nesterov.clone() },
         TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..small(OptimizerKind::Adam) },
         TrainConfig { keep: Keep::Best, patience: Some(1), ..nesterov },
-        // The first epoch is the best, so that it must outlive the interruption.
+        // The first epoch is the best, so it must survive the interruption.
         TrainConfig { keep: Keep::Best, patience: Some(2), learning_rate: 1e-12, ..small(OptimizerKind::Adam) },
     ] {
         let validation = (config.keep == Keep::Best).then_some(&judged);
@@ -51,7 +51,7 @@ fn an_interrupted_run_ends_with_the_same_bytes() {
             assert!(bytes == place.model(), "{config:?}: interrupted after {after}");
             assert!(!place.beside(".checkpoint").exists() && !place.beside(".partial").exists());
         }
-        // At the end of each epoch, again and again in one run, and with other intervals.
+        // Interrupted at the end of each epoch, repeatedly in one run, and with other intervals.
         let place = Place::new(&log_rows(240, 1));
         for epoch in 1..=3 {
             place.interrupt_at(
@@ -75,7 +75,7 @@ fn an_interrupted_run_ends_with_the_same_bytes() {
     }
 }
 
-/// Killed after the model was put in its place and before the checkpoint was removed.
+/// Killed after the model was moved to its place and before the checkpoint was removed.
 #[test]
 fn a_run_that_was_killed_while_it_tidied_up_is_finished() {
     let judged = judgments(1);
@@ -98,8 +98,8 @@ fn a_run_that_was_killed_while_it_tidied_up_is_finished() {
     }
 }
 
-/// A run that starts anew must not leave the checkpoint of the one before to be resumed from: the
-/// kept model beside it is no longer that run's.
+/// A run that starts anew must not leave the earlier checkpoint to be resumed from, because the kept model next to it
+/// no longer belongs to it.
 #[test]
 fn a_new_run_forgets_the_old_checkpoint() {
     let judged = judgments(1);
@@ -185,7 +185,7 @@ fn other_data_is_refused() {
         let place = interrupted(&config, how);
         assert_eq!(refused(&place, &config, resume(Some(&other))), ResumeFault::Validation);
     }
-    // Where it only looks on, it may be another.
+    // If it only observes, it may be another one.
     let config = small(OptimizerKind::Adam);
     let place = interrupted(&config, how);
     place.train(&config, resume(Some(&other))).expect("resumed");
@@ -210,7 +210,7 @@ fn a_kept_model_that_is_gone_is_an_error() {
     assert!(matches!(&fault, ResumeFault::BestModel { epoch: 1, .. }), "{fault}");
 }
 
-/// The kept model becomes the output: one that is damaged, or another run's, must not.
+/// The kept model becomes the output, so a damaged one, or one of another run, must be refused.
 #[test]
 fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
     let judged = judgments(1);
@@ -221,7 +221,7 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
     let good = whole.model();
     let place = interrupted(&config, how);
     let (partial, kept) = (place.beside(".partial"), std::fs::read(place.beside(".partial")).expect("read"));
-    // Something that was there before, which must stay.
+    // A file that was there before, and must stay.
     std::fs::write(place.output(), &good).expect("written");
     let refused = |bytes: &[u8]| {
         std::fs::write(&partial, bytes).expect("written");
@@ -253,7 +253,7 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
             "{error}"
         );
     }
-    // A kill between the two writes leaves the model of a later epoch than the checkpoint's: that epoch comes again.
+    // A kill between the two writes leaves the model of a later epoch than the checkpoint's. That epoch is repeated.
     let later = interrupted(&config, how);
     std::fs::write(later.beside(".partial"), &good).expect("written");
     later.train(&config, how).expect("it goes on");
@@ -353,7 +353,7 @@ fn a_row_of_a_later_update_is_named() {
     assert!(fault.to_string().contains("start the training anew"), "{fault}");
 }
 
-/// Wherever a run is cancelled, what was at the output stays, and it goes on to the same bytes.
+/// Wherever a run is cancelled, the earlier output stays, and the run continues to the same bytes.
 #[test]
 fn a_cancelled_run_goes_on_to_the_same_bytes() {
     let judged = judgments(1);
@@ -364,11 +364,11 @@ fn a_cancelled_run_goes_on_to_the_same_bytes() {
     let place = Place::new(&log_rows(240, 1));
     let mut cancelled = 0;
     loop {
-        // Each time two events further than the time before.
+        // Each time two events further than before.
         let mut left = 3;
         let outcome = place.train_watched(&config, how, &mut |event| {
             left -= i32::from(!matches!(event, Event::Reading { .. }));
-            // The epoch that ends with the minibatch at hand is still reported.
+            // The epoch that ends with the current minibatch is still reported.
             assert!(left >= 0 || matches!(event, Event::Epoch(_)), "{event:?} after the last one");
             if left <= 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -409,14 +409,14 @@ fn a_damaged_checkpoint_is_an_error() {
     for length in [0, 1, 7, 8, 9, 100, good.len() / 2, good.len() - 1] {
         assert!(matches!(fault(&good[..length]), Some(FileFault::NotSafetensors { .. })), "cut at {length}");
     }
-    // A byte anywhere in the numbers: a run must not go on from other weights than it had.
+    // A changed byte anywhere in the numbers must be found, since a run must not continue from other weights.
     let header = u64::from_le_bytes(good[..8].try_into().expect("8 bytes")) as usize;
     for place in (8 + header..good.len()).step_by(good.len() / 40) {
         let mut bytes = good.clone();
         bytes[place] ^= 1;
         assert!(fault(&bytes).is_some(), "byte {place} was changed");
     }
-    // A place in the data that no run can be at.
+    // Positions in the data that no run can have.
     for (from, to) in [
         (r#"\"minibatch\":2,"#, r#"\"minibatch\":9,"#),
         (r#"\"epoch\":1,"#, r#"\"epoch\":2,"#),

@@ -1,4 +1,4 @@
-//! The way from a text to a vector: what is remembered and who does the work changes no bit.
+//! From a text to a vector: neither caching nor the threads that do the work change a bit.
 
 use super::support::*;
 use clickvec::internals::encoder::Trace;
@@ -21,7 +21,7 @@ fn some_texts() -> Vec<String> {
     texts
 }
 
-/// By [`clickvec::internals::encoder::Encoder::forward`], which training runs.
+/// The vectors by [`clickvec::internals::encoder::Encoder::forward`], which training runs.
 fn by_the_encoder(model: &Model, texts: &[String]) -> Vec<f32> {
     let mut interner = Interner::default();
     let mut features = Vec::new();

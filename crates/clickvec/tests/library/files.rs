@@ -1,4 +1,4 @@
-//! Model files: there and back, and whatever hostile bytes may be in their place.
+//! Model files: writing and reading them, and reading hostile bytes instead.
 
 use super::support::*;
 use clickvec::Error;
@@ -40,7 +40,7 @@ fn there_and_back() {
             let embedder = loaded.embedder(side);
             let vectors = embedder.embed(&texts);
             assert_eq!(vectors, model.embedder(side).embed(&texts));
-            // Alone as among others, with a cache that is warm, and nothing where there is no word.
+            // Alone and among others, with a warm cache; zero if there is no word.
             for (vector, text) in vectors.chunks_exact(model.dimension()).zip(texts) {
                 assert_eq!(embedder.embed(&[text]), vector, "{text}");
                 assert_eq!(vector.iter().all(|&x| x == 0.0), text.is_empty() || text == "¡", "{text}");
@@ -174,7 +174,7 @@ fn a_header_that_would_fill_the_memory_is_not_parsed() {
     parts.json["training"]["version"] = json!("x".repeat(5 << 20));
     let begun = std::time::Instant::now();
     faulty!(place, parts, FileFault::HeaderTooLarge { limit, .. } if limit == 4 << 20);
-    // A million tensors would take a minute and two gigabytes.
+    // A million tensors took a minute and two gigabytes before headers had a limit.
     let mut parts = Parts::of(&good);
     let none = |name: u32| (format!("t{name}"), "F32".to_owned(), vec![0], Vec::new());
     parts.tensors.extend((0..100_000).map(none));
@@ -216,7 +216,7 @@ fn settings_that_are_missing_or_broken() {
     }
     let deep = "[".repeat(100_000);
     assert!(matches!(fault(Some(&deep)), FileFault::BadSettings { .. }));
-    // Each part of the settings is needed, and each has a type.
+    // Every part of the settings is required, and has a type.
     let config = parts.json["training"]["config"].as_object().expect("an object").clone();
     for name in config.keys().filter(|name| !config[*name].is_null()) {
         let mut other = parts.clone();
@@ -227,7 +227,7 @@ fn settings_that_are_missing_or_broken() {
         let mut other = parts.clone();
         other.json["format"] = json!(version);
         faulty!(place, other, FileFault::Version { found } if found == version);
-        // A newer version may have other settings altogether: its number is what counts.
+        // A newer version may have completely different settings, so only its number counts.
         other.json["training"] = json!("new");
         faulty!(place, other, FileFault::Version { .. });
     }
@@ -257,7 +257,7 @@ fn sizes_that_no_encoder_has() {
     }
 }
 
-/// Kilobytes of address space that this process ever had; what is only reserved counts too.
+/// The most address space of this process so far in kilobytes, including reserved memory.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:"))?;
@@ -268,7 +268,7 @@ fn peak() -> Option<u64> {
 fn a_huge_promise_is_not_believed() {
     let (place, good) = small_model();
     let before = peak();
-    // Allowed sizes for which the file holds far too few numbers: gigabytes, were they allocated first.
+    // Allowed sizes for which the file has far too few numbers. They would take gigabytes if allocated first.
     for encoder in [
         json!({ "kind": "lstm", "cells": 16_384, "forget_gate": true, "peephole": "full" }),
         json!({ "kind": "dssm", "layers": vec![16_384; 16] }),
@@ -278,7 +278,7 @@ fn a_huge_promise_is_not_believed() {
         parts.json["training"]["config"]["encoder"] = encoder;
         faulty!(place, parts, FileFault::WrongSize { .. });
     }
-    // Shapes that promise it.
+    // Shapes that announce it.
     for shape in [vec![16_384, 1 << 40], vec![1 << 62, 1 << 62], vec![u64::MAX, 2], vec![1 << 40, 0, 1 << 40]] {
         let mut parts = Parts::of(&good);
         parts.tensor("shared.w").2 = shape;
@@ -321,7 +321,7 @@ fn tensors_that_do_not_fit_the_settings() {
     flat.tensor("shared.wrec").2 = vec![9];
     faulty!(place, flat, FileFault::WrongTensor { .. });
 
-    // Towers of their own where one is shared, and the other way round.
+    // Two towers where there is one shared tower, and the reverse.
     let mut two = parts.clone();
     two.json["training"]["config"]["shared_towers"] = json!(false);
     faulty!(place, two, FileFault::WrongSize { .. });
@@ -337,7 +337,7 @@ fn a_dictionary_that_does_not_fit() {
     short.tensor("trigrams").2[0] = rows - 1;
     short.tensor("trigrams").3.truncate(12 * (rows as usize - 1));
     faulty!(place, short, FileFault::WrongSize { .. });
-    // As many numbers in all: a trigram less, three numbers more elsewhere.
+    // The same total: one trigram less, and three numbers more elsewhere.
     let mut odd = parts.clone();
     odd.tensor("trigrams").2 = vec![3, rows];
     faulty!(place, odd, FileFault::WrongTensor { .. });
@@ -377,7 +377,7 @@ fn weights_that_are_no_numbers_or_not_those_that_were_written() {
 #[test]
 fn settings_that_are_not_those_that_were_written() {
     let (place, good) = small_model();
-    // The first would embed otherwise with the same weights; the second only says what is not so.
+    // The first would embed differently with the same weights; the second only claims something untrue.
     for (name, value) in [("max_words", json!(1)), ("gamma", json!(7.5))] {
         let mut parts = Parts::of(&good);
         parts.json["training"]["config"][name] = value;
@@ -390,7 +390,7 @@ fn settings_that_are_not_those_that_were_written() {
     }
 }
 
-/// Whatever bits flip, loading ends with a model or an error; of a flip in the numbers, always an error.
+/// Whatever bits flip, loading gives a model or an error; if the flip is in the numbers, always an error.
 #[test]
 fn bits_flipped_at_random() {
     let (place, good) = small_model();
@@ -399,7 +399,7 @@ fn bits_flipped_at_random() {
     let mut loaded = 0;
     for round in 0..600 {
         let mut bytes = good.clone();
-        // Half of them in the header, where most of what is parsed stands.
+        // Half of the flips are in the header, which is most of what is parsed.
         let end = if round % 2 == 0 { header } else { bytes.len() };
         let start = if round % 2 == 0 { 0 } else { header };
         for _ in 0..=round % 3 {
@@ -414,6 +414,6 @@ fn bits_flipped_at_random() {
             Err(fault) => assert!(!fault.to_string().is_empty()),
         }
     }
-    // A digit of the loss, say, may be another and nobody can know.
+    // A flipped digit of the loss, for example, cannot be noticed.
     assert!(loaded < 150, "{loaded} of 600 loaded");
 }

@@ -1,4 +1,4 @@
-//! The gradient of the loss, through every encoder, against differences of the loss.
+//! The gradient of the loss through every encoder, compared with differences of the loss.
 
 use super::support::*;
 use clickvec::encoder::{Bptt, ClsmConfig, EncoderConfig, Peephole, RnnConfig, Signals};
@@ -8,17 +8,17 @@ use clickvec::internals::rng;
 use clickvec::internals::text::WordId;
 use rand::RngExt as _;
 
-/// The step. The loss is a sum of f32 cosines, good to about 1e-6, which the four-point formula
-/// divides by 1/64: 1e-4; what the formula leaves out is of the order of the step's fourth power.
+/// The step. The loss is a sum of f32 cosines, accurate to about 1e-6, which the four-point formula divides by 1/64,
+/// giving 1e-4. The error of the formula is of the order of the fourth power of the step.
 const STEP: f32 = 1.0 / 64.0;
 
-/// The step where there is a maximum: short enough that no other word wins it (at 1/512 one does).
+/// The step where there is a maximum: so short that no other word wins it (at 1/512 one does).
 const STEP_WITH_MAXIMUM: f32 = 1.0 / 2048.0;
 
-/// Of the norm of the tensor's gradient: what a wrong column of any tensor here would exceed.
+/// Relative to the norm of the tensor's gradient. A wrong column of any tensor here would exceed it.
 const TOLERANCE: f64 = 3e-3;
 
-/// The same for the shorter step, which divides the loss's 1e-6 by less.
+/// The same for the shorter step, by which the loss's error of 1e-6 is divided.
 const TOLERANCE_WITH_MAXIMUM: f64 = 1e-2;
 
 /// (dL/dstep at 0 by four losses) for a move of one tensor along `direction`.
@@ -58,7 +58,7 @@ fn check(setting: &mut Setting, what: &str, no_padding: bool) {
                 .collect();
             directions.push((0..gradient.len()).map(|i| f32::from(Some(i) == largest)).collect());
             for direction in directions {
-                // The farther the move, the smaller the step.
+                // The larger the move, the smaller the step.
                 let length = direction.iter().map(|d| d * d).sum::<f32>().sqrt();
                 let expected: f64 = gradient.iter().zip(&direction).map(|(&g, &d)| f64::from(g) * f64::from(d)).sum();
                 let found = slope(setting, side, number, &direction, step / length.sqrt());
@@ -101,7 +101,7 @@ fn a_long_text_against_differences() {
     check(&mut setting, "a long text", false);
 }
 
-/// The norm by which a gradient is clipped, which the backward pass adds up on its way.
+/// The norm for clipping a gradient, which the backward pass computes on its way.
 #[test]
 fn the_norm_is_that_of_all_numbers() {
     for config in all_encoders() {
@@ -142,8 +142,8 @@ fn truncation_beyond_the_text_changes_nothing() {
     }
 }
 
-/// With errors through the last word only, the words before it are as if they had no weights: the
-/// input table's gradient is that of the last words' trigrams.
+/// If errors flow through the last word only, earlier words act as if they had no weights: the input table's gradient
+/// is that of the last words' trigrams.
 #[test]
 fn truncation_to_one_word_leaves_earlier_words_out() {
     for config in [EncoderConfig::Rnn(RnnConfig { hidden: 5 }), EncoderConfig::Lstm(lstm(5, true, Peephole::Full))] {
@@ -168,8 +168,8 @@ fn truncation_to_one_word_leaves_earlier_words_out() {
 fn per_gate_signals_are_exact_for_one_word_and_not_for_more() {
     for forget in [false, true] {
         for bilstm in [false, true] {
-            // With a peephole the new cell state reaches the output gate within one word, a path
-            // that the published signals leave out.
+            // With a peephole the new cell state reaches the output gate within one word, on a path that the published
+            // signals leave out.
             let config = lstm(5, forget, Peephole::None);
             let config = if bilstm { EncoderConfig::Bilstm(config) } else { EncoderConfig::Lstm(config) };
             let mut setting = Setting::new(&config);

@@ -1,4 +1,4 @@
-//! Indexes: there and back, replaced, and whatever hostile bytes may be in their place.
+//! Indexes: writing, reading and replacing them, and reading hostile bytes instead.
 
 use super::support::*;
 use clickvec::Error;
@@ -29,7 +29,7 @@ fn titles() -> Vec<Title> {
     texts.into_iter().enumerate().map(title).collect()
 }
 
-/// An index in a folder of its own, and the model it was made with.
+/// An index in its own folder, and the model it was made with.
 struct Made {
     folder: tempfile::TempDir,
     model: Model,
@@ -69,11 +69,11 @@ impl Made {
         fault(self.open())
     }
 
-    /// Changes the text of the manifest and makes its fingerprint fit, as somebody who knows the form could.
+    /// Changes the text of the manifest and makes its fingerprint match, like somebody who knows the format.
     fn forge(&self, change: impl FnOnce(String) -> String) {
         let text = change(fs::read_to_string(self.file("manifest.json")).expect("a manifest"));
         let (head, contents) = text.split_once("\"contents\": ").expect("contents");
-        // No value has a space, so without any the JSON is compact; the last brace is the manifest's.
+        // No value contains a space, so removing spaces makes the JSON compact. The last brace is the manifest's.
         let compact: String = contents.chars().filter(|c| !c.is_whitespace()).collect();
         let compact = compact.strip_suffix('}').expect("a brace");
         let fingerprint = format!("{:032x}", xxh3_128(compact.as_bytes()));
@@ -81,7 +81,7 @@ impl Made {
         fs::write(self.file("manifest.json"), text.replace(&old, &fingerprint)).expect("written");
     }
 
-    /// Puts other bytes into a file and makes length and checksum fit.
+    /// Puts other bytes into a file and makes length and checksum match.
     fn forge_file(&self, name: &str, bytes: &[u8]) {
         let old = fs::read(self.file(name)).expect("a file");
         fs::write(self.file(name), bytes).expect("written");
@@ -156,7 +156,7 @@ fn an_index_without_any_title() {
 fn shards_are_joined_to_the_bytes_of_one_run() {
     let made = make();
     let title = |i: usize| {
-        // Some of them unknown, more than are encoded at once.
+        // Some titles are unknown, and there are more than are encoded at once.
         let text = if i % 7 == 3 { "日本".to_owned() } else { format!("red shoe {i}") };
         Title { id: format!("t{i}"), title: text }
     };
@@ -171,7 +171,7 @@ fn shards_are_joined_to_the_bytes_of_one_run() {
     let joined = made.folder.path().join("joined");
     assert_eq!(join_indexes(&shards, &joined).expect("joined"), whole);
     assert!(bytes(&joined) == bytes(&made.index()));
-    // Also where it was one of them.
+    // Also if the output was one of them.
     join_indexes(&shards, &shards[3]).expect("joined");
     assert!(bytes(&shards[3]) == bytes(&joined));
 }
@@ -362,7 +362,7 @@ fn an_index_that_is_replaced_while_it_is_opened_is_the_old_or_the_new_one() {
             }
         });
         while !writer.is_finished() {
-            // Without the exchange of folders there is a moment without any.
+            // Without the exchange of folders there is a moment without a folder.
             match made.open() {
                 Ok(searcher) => assert!([2, 5].contains(&searcher.len())),
                 Err(error) if cfg!(target_os = "linux") => panic!("{error}"),
@@ -420,7 +420,7 @@ fn a_manifest_that_is_none() {
         let text = good.replace("\"titles\": 5", &format!("\"titles\": {count}"));
         assert!(matches!(with(&text), IndexFault::BadManifest { .. }), "{count}");
     }
-    // A newer version may look otherwise: its number is what counts.
+    // A newer version may look different, so only its number counts.
     let newer = with("{\"format\": 3, \"kind\": \"index\", \"contents\": 5}");
     assert_eq!(newer, IndexFault::Version { expected: 2, found: 3 });
     assert_eq!(with(&good.replace("\"index\"", "\"model\"")), IndexFault::Kind { found: "model".to_owned() });
@@ -466,10 +466,10 @@ fn bits_flipped_at_random() {
             fs::write(made.file(name), bytes).expect("written");
             match (name, made.open()) {
                 ("titles.tsv" | "vectors.npy", opened) => {
-                    // The header of the vectors has one form, which is looked at first.
+                    // The header of the vectors has only one form and is checked first.
                     assert!(matches!(fault(opened), IndexFault::Checksum { .. } | IndexFault::VectorShape { .. }));
                 }
-                // A space may become a tab in the JSON; whatever counts is covered by fingerprints.
+                // A space may become a tab in the JSON; fingerprints cover everything that matters.
                 (_, Ok(searcher)) => assert_eq!(searcher.len(), 5),
                 (_, Err(error)) => assert!(!error.to_string().is_empty()),
             }
@@ -486,9 +486,9 @@ fn the_model_of_another_index() {
     let other = model_bytes(2);
     made.forge_file("model.safetensors", &other);
     assert!(matches!(made.fault(), IndexFault::OtherModel { .. }));
-    // Whole, but with a weight that is not the one that was written.
+    // A valid model with a changed weight.
     let mut changed = old.clone();
-    // The low byte of a number, far from the ends.
+    // The low byte of a number, far from both ends.
     changed[(old.len() / 2) & !3] ^= 1;
     fs::write(made.file("model.safetensors"), &changed).expect("written");
     made.forge(|text| text.replace(&format!("\"bytes\": {},", other.len()), &format!("\"bytes\": {},", old.len())));

@@ -1,4 +1,4 @@
-//! Updates against twins in f64 that move every number at every update.
+//! Updates compared with f64 implementations that move every number at every update.
 
 use super::support::relative_difference;
 use clickvec::internals::encoder::{Gradients, Group, Tensor, TensorKind};
@@ -46,39 +46,39 @@ const ROWS: usize = 300;
 const WIDTH: usize = 3;
 const UPDATES: u64 = 20_000;
 
-/// Which rows update `k` touches. μ changes at 401 and at 19,601.
+/// Whether update `k` touches a row. μ changes at 401 and at 19,601.
 fn touches(row: usize, k: u64) -> bool {
     match row {
         0 => true,
         1 => k % 2 == 1,
         2 => k % 1001 == 5,
         3 => k % 8001 == 7,
-        // Idle across the first change of μ, across the last, across both, and from either on.
+        // Idle across the first change of μ, across the last, across both, and starting at either.
         4 => k == 300 || k == 700,
         5 => k == 19_500 || k == 19_900,
         6 => k == 399 || k == 19_700,
         7 => k == 400,
         8 => k == 19_601,
         9 => k == 1 || k == UPDATES,
-        // Touched once, in the middle, and never read again; and never at all.
+        // Touched once in the middle and never read again; and never touched.
         10 => k == 10_000,
         11 => false,
-        // All the rest now and then together, so that a table is cut into several tasks.
+        // The other rows, now and then together, so that a table is cut into several tasks.
         _ => k % 500 == 3 || (row as u64 * 7919 + k).is_multiple_of(97),
     }
 }
 
-/// The point a gradient is taken at pulls towards 1 with a force of its own for every number.
+/// At the point where the gradient is taken it pulls towards 1, with another force for every number.
 fn gradient(k: u64, i: usize, at: f64) -> f64 {
     let noise = ((k * 31 + i as u64 * 17) as f64 * 0.61).sin();
     0.05 * (1 + i % 3) as f64 * (at - 1.0) + noise
 }
 
-/// The lazy f32 update against the dense f64 one: at every row whenever it is read, and at the end.
+/// The lazy f32 update compared with the dense f64 one: every row whenever it is read, and all at the end.
 ///
-/// Tolerance: a velocity adds up 1/(1 − 0.995) = 200 steps, a value as many velocities, each rounded
-/// at 6e-8; a pull to a target forgets the older roundings. Values are about 1: 2e-5 is what
-/// a few hundred roundings may come to, and an update left out or counted twice is 1e-3.
+/// Tolerance: a velocity adds up 1/(1 − 0.995) = 200 steps, and a value as many velocities, each rounded at 6e-8; the
+/// pull towards a target damps old roundings. Values are about 1, so a few hundred roundings come to 2e-5, while an
+/// update left out or counted twice makes 1e-3.
 #[test]
 fn lazy_nesterov_is_the_dense_update() {
     const TOLERANCE: f64 = 2e-5;
@@ -127,14 +127,14 @@ fn lazy_nesterov_is_the_dense_update() {
         gradients.tensors = vec![of_table, of_dense];
         gradients.table_rows = (0..touched.len() as u32).collect();
         optimizer.apply(&mut tensors, &touched, &gradients, 1.0);
-        // Λ of all rows, read in the middle of the run and when it ends.
+        // Λ of all rows, read during the run and at its end.
         if k % 4999 == 0 || [400, 401, 19_600, 19_601, UPDATES].contains(&k) {
             let (parameters, velocities) = (optimizer.parameters(&tensors), optimizer.velocities(&tensors));
             for (t, twin) in twins.iter().enumerate() {
                 for i in 0..twin.value.len() {
                     let what = || format!("after update {k}: tensor {t}, number {i}");
                     close(parameters[t].value.data()[i], twin.value[i], &what);
-                    // A velocity is a few thousandths: its own size counts.
+                    // A velocity is a few thousandths, so compare with its own size.
                     let error = (f64::from(velocities[t].value.data()[i]) - twin.velocity[i]).abs();
                     assert!(error < 1e-6, "{}: velocity off by {error:e} of {:e}", what(), twin.velocity[i]);
                 }
@@ -147,14 +147,14 @@ fn lazy_nesterov_is_the_dense_update() {
     assert_eq!(at_the_end[1].value, tensors[1].value, "after the last update Θ is Λ");
 }
 
-/// Where a row that was touched once, by update 1 of many, is after `updates`.
+/// The position after `updates` of a row that only update 1 touched.
 fn drifted(updates: u64) -> (f64, f64) {
     let mut tensors = vec![tensor(TensorKind::Table, 1, 1, 3)];
     tensors[0].value.data_mut()[0] = 0.0;
     let momentum = MomentumSchedule::constant(0.995, 30_000);
     let mut optimizer = Optimizer::new(config(OptimizerKind::Nesterov, 1.0, momentum), &mut tensors);
     let mut gradients = Gradients::default();
-    // Idle until `updates` − 1, then one step of 1, then idle for one.
+    // Idle until `updates` − 1, then a step of 1, then idle for one update.
     for k in 1..=updates {
         let touched: &[u32] = if k + 1 == updates { &[0] } else { &[] };
         optimizer.prepare(&mut tensors, touched);
@@ -165,7 +165,7 @@ fn drifted(updates: u64) -> (f64, f64) {
     (f64::from(optimizer.parameters(&tensors)[0].value.data()[0]), 1.0 + 0.995)
 }
 
-/// Why not running sums of products: Δ·(S_n − S_m)/P_m with P_k = Π μ, S_k = Σ P_j cancels.
+/// Why no running sums of products are used: Δ·(S_n − S_m)/P_m with P_k = Π μ and S_k = Σ P_j cancels.
 #[test]
 fn differences_of_running_sums_would_fail_where_this_does_not() {
     let naive = |updates: u64| {
@@ -199,12 +199,12 @@ fn schedules() {
     assert_eq!([1, 2, 3, 4].map(|k| each.at(k)), [0.1, 0.2, 0.3, 0.0]);
     let papers = MomentumSchedule::papers(100);
     assert_eq!([1, 2, 3, 98, 99, 100, 101].map(|k| papers.at(k)), [0.9, 0.9, 0.995, 0.995, 0.9, 0.9, 0.0]);
-    // Too few updates for an edge of 2 %.
+    // Too few updates for edges of 2 %.
     let short = MomentumSchedule::papers(3);
     assert_eq!([1, 2, 3, 4].map(|k| short.at(k)), [0.995, 0.995, 0.995, 0.0]);
 }
 
-/// Some rows and updates, compared with a naive f64 implementation; returns the rows that were touched.
+/// Compares some rows and updates with a naive f64 implementation. Returns the rows that were touched.
 fn against_naive(kind: OptimizerKind, clip: Option<f32>, mut naive: impl FnMut(u64, usize, f64) -> f64) {
     const UPDATES: u64 = 200;
     let first = vec![tensor(TensorKind::Table, 200, 3, 4), tensor(TensorKind::Dense, 3, 4, 5)];

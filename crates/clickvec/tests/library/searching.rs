@@ -1,4 +1,4 @@
-//! Searchers: what a query gets, from one thread or many, one by one or together.
+//! Searchers: answers to queries, from one thread or many, one by one or in batches.
 
 use super::support::*;
 use clickvec::index::{Candidates, Hit, Query};
@@ -35,7 +35,7 @@ fn what_the_words_of_a_query_are() {
     }
     assert_eq!(searcher.search("red", 0).expect("an answer"), Answer::Found(Vec::new()));
     assert_eq!(searcher.search("red", 1000).expect("an answer").results().len(), searcher.len());
-    // Titles of strange words alone cannot be found.
+    // Titles of unknown words only cannot be found.
     assert_eq!((searcher.len(), searcher.left_out()), (280, 20));
 }
 
@@ -49,7 +49,7 @@ fn one_by_one_together_and_from_many_threads() {
     assert_eq!(searcher.search_batch(&queries, 5).expect("answers"), expected);
     assert_eq!(searcher.search_batch(&queries[..1], 5).expect("answers"), expected[..1]);
     assert!(searcher.search_batch::<&str>(&[], 5).expect("answers").is_empty());
-    // Past the twenty searches after which codes are used.
+    // More than the twenty searches after which codes are used.
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {

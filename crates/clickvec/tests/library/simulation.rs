@@ -1,4 +1,4 @@
-//! Simulated logs: what is true of them, and what can be learnt from them.
+//! Simulated logs: their properties, and what can be learnt from them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -78,7 +78,7 @@ fn clicks_follow_the_model_that_the_truth_names() {
         naive[grade] = [naive[grade][0] + shown, naive[grade][1] + clicked];
     }
     assert!(checked >= 30, "{checked}");
-    // Weighted by the inverse of the examination, clicks say how good titles are; counted plainly, they do not.
+    // Weighted by the inverse of the examination, clicks give the quality of titles; plain counts do not.
     for grade in 0..5 {
         let (truth, shown) = (number("attraction", grade), naive[grade][0]);
         assert!((debiased[grade] / shown - truth).abs() < 0.03, "grade {grade}");
@@ -98,7 +98,7 @@ fn queries_are_as_they_should_be() {
     for name in ["judged.tsv", "validation.tsv"] {
         assert!(rows(folder.path(), name).iter().all(|row| !asked.contains(&row[0])), "{name}");
     }
-    // Zipf's law: few queries make up much of the log, and many come once.
+    // Zipf's law: few queries make up much of the log, and many occur once.
     let mut counts = HashMap::<&String, u64>::new();
     log.iter().filter(|row| row[3] == "1").for_each(|row| *counts.entry(&row[0]).or_default() += 1);
     let mut sorted: Vec<u64> = counts.values().copied().collect();
@@ -150,7 +150,7 @@ fn kinds_are_what_they_are_called() {
                 }
             }
             let most = best.iter().copied().max().unwrap_or(0);
-            // Titles that share as much, and mean the other way.
+            // Titles with the same words in another order, which mean something else.
             reversed += usize::from(query.titles.iter().any(|title| {
                 let shared = words(&title.text).iter().filter(|word| own.contains(*word)).count();
                 title.grade <= 1 && shared >= most
@@ -173,7 +173,7 @@ fn a_sense_is_told_by_words_of_no_title_that_has_its_name() {
     let mut hints = 0;
     for query in &judged.queries {
         let asked = words(&query.text);
-        // The shared name is in all titles that mean it by this name, and in titles of the other sense.
+        // The shared name occurs in all titles that mean the thing by this name, and in titles of the other sense.
         let is_name = |word: &String| {
             let has = |good: bool| {
                 query.titles.iter().any(|title| (title.grade >= 2) == good && words(&title.text).contains(word))
@@ -217,7 +217,7 @@ fn the_raw_log_is_in_the_order_of_time() {
     assert!(times.len() > 100_000 && times.is_sorted());
 }
 
-/// Of the lists with a best title at all (grade 4), the mean place of their best titles, and of the others.
+/// For lists with a perfect title (grade 4), the mean position of their perfect titles, and of the others.
 fn mean_places(folder: &Path) -> [f64; 2] {
     let mut sums = [[0.0; 2]; 2];
     for row in rows(folder, "log.tsv") {
@@ -236,7 +236,7 @@ fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
     assert!(best < others - 2.0, "{best}, {others}");
     let [best, others] = mean_places(world.path());
     assert!(best > others - 1.0, "{best}, {others}");
-    // Users click by the grade and the place, whatever the engine goes by.
+    // Users click by grade and position, whatever the engine ranks by.
     let truth: serde_json::Value = serde_json::from_slice(&files(world.path())["truth.json"]).unwrap();
     assert_eq!(truth["config"]["engine_bias"], 1.0);
     let mut seen = HashMap::<(String, String), [f64; 2]>::new();
@@ -256,7 +256,7 @@ fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
         (0..600).map(|n| Title { id: format!("p{n}"), title: format!("thing{} colour{} number{n}", n % 20, n % 7) });
     let config = SimulateConfig { pairs: 5_000, judged: 20, validation: 10, ..biased };
     let titles: Vec<Title> = titles.collect();
-    // The most titles that are on top of the lists of a query of one word.
+    // The largest number of titles that are at the top of the lists of a one-word query.
     let most_on_top = |engine_bias: f64| {
         let own = simulated(&SimulateConfig { engine_bias, ..config.clone() }, Some(titles.clone()));
         let mut on_top = HashMap::<String, HashSet<String>>::new();
@@ -266,7 +266,7 @@ fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
         }
         on_top.values().map(HashSet::len).max().unwrap()
     };
-    // A word has few titles that sell best.
+    // A word has few best-selling titles.
     let [biased, unbiased] = [1.0, 0.0].map(most_on_top);
     assert!(biased <= 9 && unbiased > 2 * biased, "{biased}, {unbiased}");
 }

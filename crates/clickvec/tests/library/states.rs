@@ -1,4 +1,4 @@
-//! The one reader of what happened inside an encoder: by text and word, in the text's own order.
+//! The reader of an encoder's states: by text and word, in the text's own order.
 
 use super::support::*;
 use clickvec::encoder::{ClsmConfig, Direction, EncoderConfig, Peephole, Quantity, State, StateReader, TextStates};
@@ -8,7 +8,7 @@ use clickvec::internals::text::batch::Batch;
 
 const BOTH: [Direction; 2] = [Direction::Forward, Direction::Backward];
 
-/// More than one block, lengths that repeat, an empty text, an unknown word.
+/// More than one block, repeated lengths, an empty text, and an unknown word.
 fn some_texts() -> Vec<Vec<WordId>> {
     let lengths: Vec<usize> = (0..40).map(|text| (text * 7) % 6).collect();
     let mut all = texts(&lengths, 20, 3);
@@ -104,7 +104,7 @@ fn only_a_bidirectional_encoder_reads_backward() {
     );
 }
 
-/// The formulas of the papers hold between what is read, word by word.
+/// The formulas of the papers hold for the states that are read, word by word.
 #[test]
 fn gates_make_cells_and_cells_the_embedding() {
     let all = some_texts();
@@ -163,7 +163,7 @@ fn gates_make_cells_and_cells_the_embedding() {
     );
 }
 
-/// Without gates: the other encoders' embeddings follow from what is read.
+/// Without gates, the embeddings of the other encoders follow from the states.
 #[test]
 fn winners_layers_and_activations_agree_with_the_embedding() {
     let all = some_texts();
@@ -221,7 +221,7 @@ fn what_is_not_there_is_not_read() {
     encoder.backward(&batch, &mut trace, &grad, Default::default(), &mut Gradients::default());
     assert!(trace.reader(&batch).is_none(), "the backward pass has put errors where gates were");
 
-    // One trace serves one encoder after the other.
+    // One trace is used by one encoder after another.
     let clsm = EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 6, semantic: 5, bias: true });
     random_encoder(&clsm, FEATURES, 0.5, 21).forward(&batch, &mut trace);
     assert!(text_of(&trace, State::Window.into()) && text_of(&trace, State::Window.before()));

@@ -1,4 +1,4 @@
-//! What the tests share: encoders with random weights, texts, small logs, training runs.
+//! Helpers of the tests: encoders with random weights, texts, small logs, training runs.
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use clickvec::Result;
@@ -57,7 +57,7 @@ pub(crate) fn lstm(cells: usize, forget_gate: bool, peephole: Peephole) -> LstmC
     LstmConfig { cells, forget_gate, peephole }
 }
 
-/// Every kind with every variant of it; sizes that are no multiple of a vector register.
+/// Every kind of encoder with every variant, in sizes that are not multiples of a vector register.
 pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
     let mut all = Vec::new();
     for forget in [false, true] {
@@ -115,13 +115,13 @@ pub(crate) struct Setting {
     pub(crate) bptt: Bptt,
 }
 
-/// What a pass gives.
+/// The result of a pass.
 pub(crate) struct Outcome {
     pub(crate) loss: f64,
     pub(crate) embeddings: [Vec<f32>; 2],
     /// Shaped like the parameters.
     pub(crate) gradients: [Vec<Tensor>; 2],
-    /// As the optimiser clips by.
+    /// The norms by which the optimiser clips.
     pub(crate) norms: [f64; 2],
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch)
 /// The largest difference, relative to the largest number of `expected`; ∞ if there is a NaN.
 pub(crate) fn relative_difference(found: &[f32], expected: &[f32]) -> f64 {
     assert_eq!(found.len(), expected.len());
-    // `max` would pass over a NaN.
+    // `max` would ignore a NaN.
     if found.iter().chain(expected).any(|x| x.is_nan()) {
         return f64::INFINITY;
     }
@@ -220,8 +220,8 @@ pub(crate) const TOPICS: [&[&str]; 6] = [
     &["kitchen", "sink", "faucet", "steel", "drain"],
 ];
 
-/// A log in which query and title speak of the same topic, in other words; some titles were clicked
-/// for two queries.
+/// A log in which query and title are about the same topic in different words. Some titles were clicked for two
+/// queries.
 pub(crate) fn log_rows(pairs: usize, seed: u64) -> String {
     let mut stream = rng::stream(seed, "log", 0);
     let mut rows = String::from("query\ttitle\n");
@@ -267,7 +267,7 @@ pub(crate) fn judgments(seed: u64) -> Judgments {
     Judgments { queries, duplicates: 0 }
 }
 
-/// A folder with a log in it, where models go.
+/// A folder with a log, for models.
 pub(crate) struct Place {
     pub(crate) folder: tempfile::TempDir,
 }
@@ -283,12 +283,12 @@ impl Place {
         self.folder.path().join("clicks.tsv")
     }
 
-    /// Titles to learn from, if this file is there.
+    /// Titles to learn from, if this file exists.
     pub(crate) fn titles(&self) -> PathBuf {
         self.folder.path().join("titles.tsv")
     }
 
-    /// The model that training begins with, if this file is there.
+    /// The initial model, if this file exists.
     pub(crate) fn init(&self) -> PathBuf {
         self.folder.path().join("init.safetensors")
     }
@@ -361,7 +361,7 @@ impl Place {
         names
     }
 
-    /// Trains until `minibatches` minibatches are done, and is gone then, as after a kill.
+    /// Trains until `minibatches` minibatches are done, and then stops as if killed.
     pub(crate) fn interrupt(&self, config: &TrainConfig, how: How<'_>, minibatches: usize) {
         self.interrupt_at(config, how, |done, event| matches!(event, Event::Minibatch { .. }) && done == minibatches);
     }
@@ -383,12 +383,12 @@ impl Place {
     }
 }
 
-/// What a model is worth by these judgments.
+/// The score of a model on these judgments.
 pub(crate) fn judged_by(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
     |model| evaluate(&Neural::new("model".to_owned(), model), judgments, &EvaluateOptions::default()).mean.into()
 }
 
-/// How a run is made.
+/// The options of a run.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct How<'a> {
     pub(crate) validation: Option<&'a Judgments>,

@@ -1,4 +1,4 @@
-//! Training on titles, before clicks or without any, on changed queries, and from a model's weights.
+//! Training on titles, before clicks or without any, on changed queries, and starting from a model's weights.
 
 use super::support::*;
 use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
@@ -194,7 +194,7 @@ fn a_model_to_begin_with_must_fit() {
     let Some(InitFault::Encoder { expected, found }) = fault(&larger) else { panic!("no fault") };
     assert!(expected.contains("cells=7") && found.contains("cells=6"), "{expected} {found}");
     assert_eq!(fault(&TrainConfig { shared_towers: true, ..config.clone() }), Some(InitFault::Towers));
-    // Interrupted, it goes on from the same model only.
+    // After an interruption it continues only with the same initial model.
     let whole = {
         place.train(&config, How::default()).expect("trained");
         place.model()
@@ -204,7 +204,7 @@ fn a_model_to_begin_with_must_fit() {
     place.interrupt(&config, how, 7);
     place.train(&config, how).expect("resumed");
     assert!(whole == place.model());
-    // From another model it does not.
+    // With another initial model it does not.
     let other = Place::new(&log_rows(240, 1));
     std::fs::copy(place.titles(), other.titles()).expect("copied");
     std::fs::copy(place.init(), other.init()).expect("copied");

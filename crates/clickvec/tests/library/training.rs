@@ -1,4 +1,4 @@
-//! Training runs: what they learn, what they report, how they stop.
+//! Training runs: what they learn, what they report, and how they stop.
 
 use super::support::*;
 use clickvec::Error;
@@ -51,7 +51,7 @@ fn the_loss_falls_and_the_model_ranks() {
             .and_then(|score| score.metrics.as_ref())
             .expect("validated")
             .get(Metric::Ndcg1);
-        // Six titles a query, one of them right: chance is 1/6.
+        // Six titles for each query, one of them right, so chance is 1/6.
         assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
         assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
 
@@ -210,7 +210,7 @@ fn patience_stops_early_and_says_so() {
     let place = Place::new(&log_rows(120, 5));
     let judged = judgments(5);
     let how = How { validation: Some(&judged), ..How::default() };
-    // A learning rate at which nothing moves: no epoch is better than the first.
+    // A learning rate at which nothing moves, so no epoch is better than the first.
     for (optimizer, cut) in [(OptimizerKind::Adam, false), (OptimizerKind::Nesterov, true)] {
         for keep in [Keep::Best, Keep::Last] {
             let config = TrainConfig { learning_rate: 1e-12, epochs: 9, patience: Some(2), keep, ..small(optimizer) };
@@ -305,10 +305,10 @@ fn a_number_that_is_none_stops_training_and_leaves_what_was_there() {
     }
 }
 
-/// With one minibatch an epoch, the update after which nothing is a number lies between two epochs.
+/// With one minibatch in an epoch, the update that makes the weights NaN comes between two epochs.
 #[test]
 fn the_last_good_model_is_left() {
-    // Epoch 1 is fine, its update ruins the weights: no model of it may be kept.
+    // Epoch 1 is fine, but its update ruins the weights, so no model with them may be kept.
     let ruin = TrainConfig { minibatch: 200, learning_rate: 3e38, clip_norm: None, ..small(OptimizerKind::Adam) };
     for epochs in [1, 3] {
         let place = Place::new(&log_rows(120, 7));
@@ -363,7 +363,7 @@ fn the_model_of_the_last_good_epoch_is_left_beside_the_output() {
         assert_eq!(path, place.beside(".partial"));
         match occupied {
             true => assert_eq!(place.model(), b"what was here"),
-            // What is there would be taken for a finished model.
+            // A file at the output would be taken for a finished model.
             false => assert!(!place.output().exists()),
         }
     }
@@ -444,7 +444,7 @@ fn pairs_from_memory_make_the_model_that_a_file_makes() {
         model.save(&other).expect("written");
         assert!(std::fs::read(&other).expect("read") == place.model(), "{config:?}");
         assert_eq!(Model::load(&other).expect("a model").fingerprint(), model.fingerprint());
-        // To a file, and with a folder for what is temporary.
+        // To a file, and with a folder for temporary files.
         let output = Output { path: &other, checkpoint_every: Some(3), resume: false };
         let options = TrainOptions { scratch: Some(place.folder.path()), ..TrainOptions::default() };
         let written = train_to_file(&config, ClickSource::pairs(pairs), &output, options, &mut go_on).expect("trained");
@@ -486,7 +486,7 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
     let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut stop).expect("no fault");
     assert!(matches!(outcome, Ended::Cancelled));
     assert_eq!(minibatches, 3);
-    // Any number may judge: here the second epoch is the best, and what is no number is the worst.
+    // Any number may be the score: here the second epoch is the best, and NaN is the worst.
     let mut scores = [f64::NAN, 1.0, f64::NEG_INFINITY].into_iter();
     let judge = &mut |model: &Model| {
         assert!(!model.fingerprint().is_empty(), "a model is whole");
@@ -497,7 +497,7 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
     assert_eq!(outcome.finished().expect("finished").training().epoch, 2);
 }
 
-/// Before anything is read: the log is not even there.
+/// Refused before anything is read: the log does not even exist.
 #[test]
 fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -511,7 +511,7 @@ fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
 }
 
-/// Another device behind the seam: it leaves the work to the processor, and notes that it was asked.
+/// Another device, which leaves the work to the processor and notes the calls.
 struct Notes(std::sync::Mutex<Vec<&'static str>>);
 
 impl Device for Notes {

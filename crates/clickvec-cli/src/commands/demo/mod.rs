@@ -1,4 +1,4 @@
-//! `clickvec demo`: everything once, on an invented search engine.
+//! `clickvec demo`: a tour of the program on an invented search engine.
 
 mod next;
 mod page;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PAGE", default_value = "clickvec-demo.html")]
     output: PathBuf,
 
-    /// Keep the log and the models in this folder, to try things with; it must be empty or not exist.
+    /// Keep the log and the models in this folder, to try things with. The folder must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 
@@ -48,28 +48,28 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-/// Everything that the report tells.
+/// The contents of the report.
 struct Report {
     pairs: u64,
     titles: u64,
     queries: usize,
-    /// Judged queries that chose the epoch.
+    /// The number of judged queries that the epoch was chosen with.
     validation: usize,
-    /// BM25, DSSM, LSTM; on all judged queries.
+    /// BM25, DSSM and LSTM on all judged queries.
     systems: Vec<Evaluation>,
     tests: Vec<Comparison>,
-    /// The same for each kind.
+    /// The same for each kind of query.
     kinds: Vec<OfKind>,
     searches: Vec<Search>,
-    /// The steps, and how long each took, in seconds.
+    /// The steps, and the seconds that each took.
     steps: Vec<(String, f64)>,
     seconds: f64,
 }
 
-/// Judged queries of a kind.
+/// The judged queries of a kind.
 struct OfKind {
     name: &'static str,
-    /// The difficulty of them.
+    /// What is difficult about them.
     about: &'static str,
     /// One of them.
     example: String,
@@ -78,7 +78,7 @@ struct OfKind {
     tests: Vec<Comparison>,
 }
 
-/// Runs it all.
+/// Runs the demo.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let to_stdout = args.output == Path::new("-");
     if !to_stdout {
@@ -105,7 +105,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Checks that the page can be written, before the work and not after it.
+/// Checks before the work that the page can be written.
 fn check_page(page: &Path) -> Result<()> {
     ensure!(!page.is_dir(), "{}: expected a file, found a folder; name a file inside it", page.display());
     let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -118,7 +118,7 @@ fn check_page(page: &Path) -> Result<()> {
 
 /// The folder with the log and the models.
 enum Folder {
-    /// A folder for as long as the program runs.
+    /// A folder that is removed when the program ends.
     Temporary {
         folder: tempfile::TempDir,
         /// Which a signal removes.
@@ -132,12 +132,12 @@ enum Folder {
 impl Folder {
     fn new(keep: Option<&Path>) -> Result<Folder> {
         let Some(path) = keep else {
-            // Those of demos that were killed.
+            // Remove what killed demos left behind.
             files::remove_abandoned(&std::env::temp_dir().join("demo"));
             let prefix = format!("{}demo-", files::TEMPORARY_PREFIX);
             let folder = tempfile::Builder::new().prefix(&prefix).suffix(files::TEMPORARY_SUFFIX).tempdir();
             let folder = folder.context("cannot make a temporary folder")?;
-            // The lock goes with the process; where there are no locks, there is none.
+            // The lock ends with the process. File systems without locks have none.
             let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
             let interrupt = remove_folder_on_signal(folder.path().to_owned())?;
             return Ok(Folder::Temporary { folder, interrupt, _lock: lock });

@@ -1,21 +1,21 @@
-//! What to do next: commands that work as they stand, or with files of one's own.
+//! What to do next: commands that work as they are, or with the reader's own files.
 
 use std::path::Path;
 
 use super::Report;
 
-/// What the commands are for, and commands with what each does.
+/// Commands to try, each with what it does.
 pub(super) struct Next {
-    /// How this program was started.
+    /// How to start this program.
     program: String,
-    /// On the log and the models that were kept, if they were.
+    /// Commands for the log and the models that were kept, if they were.
     pub(super) kept: Vec<(&'static str, String)>,
-    /// On one's own files.
+    /// Commands for the reader's own files.
     pub(super) own: Vec<(&'static str, String)>,
 }
 
 impl Next {
-    /// For a report whose log and models are in `kept`.
+    /// The commands for a report whose log and models are in `kept`.
     pub(super) fn new(kept: Option<&Path>, report: &Report) -> Next {
         let program = program();
         let own = [
@@ -60,7 +60,7 @@ impl Next {
     }
 }
 
-/// How this program can be started again: by its name if it was found by its name, otherwise by the path that was typed.
+/// How to start this program again: by its name if it was found by its name, otherwise by the path that was typed.
 fn program() -> String {
     let typed = std::env::args_os().next().unwrap_or_default();
     match Path::new(&typed).parent() {
@@ -69,7 +69,7 @@ fn program() -> String {
     }
 }
 
-/// An argument as a shell reads it.
+/// An argument, quoted for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The report as one HTML page, which needs nothing else: no script, no font, no picture.
+//! The report as a self-contained HTML page: no script, no font, no picture.
 
 use clickvec::eval::{Comparison, Correction, Evaluation, Metric, Verdict, beaten};
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::commands::evaluate::{difference, probability};
 use crate::superscripts::letter;
 use crate::{output, page, progress};
 
-/// A title of this grade or less is not what was meant.
+/// The highest grade of a title that is not what was meant.
 const MOST_WRONG: u8 = 1;
 const STYLE: &str = include_str!("page.css");
 
@@ -42,7 +42,7 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
         }
         (tests(&report.tests))
 
-        h2 { "What is hard about a query decides" }
+        h2 { "What makes a query hard" }
         p { "NDCG@1 by kind of query, with one query of each kind." }
         div.grid { @for of_kind in &report.kinds { (kind(of_kind)) } }
 
@@ -73,7 +73,7 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
     page::page("clickvec demo", STYLE, &body)
 }
 
-/// The last system's number next to the first one's, and what they are of.
+/// The figures of the last system and of the first, and what they measure.
 fn figures(report: &Report, time: &str) -> Markup {
     let ndcg = |system: &Evaluation| system.mean.get(Metric::Ndcg1);
     let best = report.systems.iter().map(ndcg).fold(0.0, f64::max);
@@ -153,7 +153,7 @@ fn search(search: &Search) -> Markup {
                 div { h4 { "LSTM" } (list(&search.lstm)) }
                 div {
                     h4 { "BM25" }
-                    @if shown == 0 { p { "nothing: no title has a word of it" } } @else { (list(&search.bm25)) }
+                    @if shown == 0 { p { "nothing: no title has any of these words" } } @else { (list(&search.bm25)) }
                     @if shown > 0 && search.bm25_equals > shown {
                         p { (output::count(search.bm25_equals as u64)) " titles have the first one’s score" }
                     }
@@ -177,7 +177,7 @@ fn commands(all: &[(&str, String)]) -> Markup {
     html! { @for (what, command) in all { p { (what) } pre { (command) } } }
 }
 
-/// What the page calls a system.
+/// The name of a system on the page.
 fn label(name: &str) -> String {
     name.to_uppercase()
 }

@@ -12,26 +12,26 @@ use clickvec::search::Searcher;
 /// Results that are shown.
 const TOP: usize = 3;
 
-/// What a search found.
+/// The results of a search.
 pub(super) struct Search {
     pub(super) kind: &'static str,
     pub(super) query: String,
     pub(super) lstm: Vec<Found>,
-    /// Empty if no title has a word of the query.
+    /// Empty if no title contains a word of the query.
     pub(super) bm25: Vec<Found>,
-    /// Titles with the first one's score in BM25: among equals, the order means nothing.
+    /// The number of titles with the same BM25 score as the first. Their order means nothing.
     pub(super) bm25_equals: usize,
 }
 
-/// A title, and why.
+/// A title, and why it was found.
 pub(super) struct Found {
     pub(super) title: String,
     pub(super) why: String,
-    /// How good it is in truth, 0 to 4.
+    /// Its true grade, 0 to 4.
     pub(super) grade: u8,
 }
 
-/// What searches.
+/// The engines that are asked.
 pub(super) struct Engines<'a> {
     pub(super) model: &'a Model,
     pub(super) lstm: &'a Searcher,
@@ -39,11 +39,11 @@ pub(super) struct Engines<'a> {
     pub(super) titles: &'a [&'a str],
 }
 
-/// Pairs of words that an explanation shows.
+/// The number of pairs of words in an explanation.
 const PAIRS: usize = 3;
 
-/// Through which words the model brings a query and a title together: what the cells that two words moved most add to
-/// the score.
+/// The words through which the model connects a query and a title: the cells that two words changed most, and what
+/// these cells add to the score.
 fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
     let found = explainer.explain(query, title);
     let pairs = found.word_pairs();

@@ -1,4 +1,4 @@
-//! What the demo does, step by step: it calls what the other commands call.
+//! The steps of the demo, which call the same functions as the other commands.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn about(kind: QueryKind) -> &'static str {
     }
 }
 
-/// Does everything in `folder`.
+/// Runs all steps in `folder`.
 pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let mut steps = Steps::default();
     let log = folder.join("log");
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         Box::new(Neural::new("dssm".to_owned(), dssm)),
         Box::new(Neural::new("lstm".to_owned(), lstm)),
     ];
-    let (systems, tests, kinds) = steps.step("judging them beside BM25", |_| {
+    let (systems, tests, kinds) = steps.step("judging them and BM25", |_| {
         let (systems, tests) = judged(&rankers, &judgments)?;
         let mut kinds = Vec::new();
         for kind in QueryKind::ALL {
@@ -140,7 +140,7 @@ fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::Pro
     Ok(Model::load(&output)?)
 }
 
-/// What was done, and how long it took.
+/// The steps that were done, and how long they took.
 #[derive(Default)]
 struct Steps {
     done: Vec<(String, f64)>,

@@ -12,23 +12,23 @@ use crate::commands::evaluate::{systems_table, tests_table};
 use crate::superscripts::{letter, marks};
 use crate::{output, table};
 
-/// Columns of a terminal.
+/// The width of the report in columns.
 const WIDTH: usize = 80;
 
 /// The whole report.
 pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     let mut text = String::new();
     let pairs = output::counted(report.pairs, "pair");
-    let _ = writeln!(text, "Learnt from {pairs} of a query and a clicked title. How well are {}", report.queries);
-    let _ = writeln!(text, "queries answered that nobody asked before? Titles have grades from 0 to 4.\n");
+    let _ = writeln!(text, "Learnt from {pairs} of a query and a clicked title, and judged on {}", report.queries);
+    let _ = writeln!(text, "queries that are not among them. Titles have grades from 0 to 4.\n");
     let _ = writeln!(text, "{}", systems_table(&report.systems, &report.tests));
     text.push_str("\nᵃ, ᵇ, ᶜ: significantly better than system a, b, c (paired t-test over queries,\n");
     text.push_str("p < 0.05, not corrected for the number of tests)\n\n");
     let _ = writeln!(text, "{}\n", tests_table(&report.systems, &report.tests));
-    text.push_str("These are means over as many queries of each of six kinds, several of them\n");
-    text.push_str("made so that words alone must fail; one seed, one training of each system,\n");
+    text.push_str("The figures are means over equally many queries of six kinds. Several kinds are\n");
+    text.push_str("made so that words alone must fail. Each system was trained once, with one seed;\n");
     let validation = output::counted(report.validation as u64, "other judged query");
-    let _ = writeln!(text, "the epoch chosen by {validation}. NDCG@1 of each kind:\n");
+    let _ = writeln!(text, "{validation} chose its epoch. NDCG@1 of each kind:\n");
     let _ = writeln!(text, "{}\n", kinds_table(&report.kinds));
     let titles = output::counted(report.titles, "title");
     let _ = writeln!(text, "Searches among all {titles}, the first judged query of four kinds, and");
@@ -53,7 +53,7 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
         let mut column = 0;
         for (place, part) in command.split(" --").enumerate() {
             let part = if place == 0 { part.to_owned() } else { format!("--{part}") };
-            // With place for ` \` behind it.
+            // Leave room for ` \` at the end of the line.
             match column > 0 && column + 1 + part.chars().count() > WIDTH - 2 {
                 true => text.push_str(" \\\n      "),
                 false if column > 0 => text.push(' '),
@@ -66,12 +66,12 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
     }
 }
 
-/// One row a kind, with NDCG@1 of each system.
+/// One row for each kind, with NDCG@1 of each system.
 fn kinds_table(kinds: &[OfKind]) -> String {
     let mut table = table::plain();
     let systems = kinds.first().map_or(&[][..], |kind| &kind.systems);
     let names = (0..).zip(systems).map(|(place, system)| format!("{} {}", letter(place), system.name));
-    table.set_header(["kind", "what is hard", "queries"].into_iter().map(str::to_owned).chain(names));
+    table.set_header(["kind", "difficulty", "queries"].into_iter().map(str::to_owned).chain(names));
     for kind in kinds {
         let mut row = vec![kind.name.to_owned(), kind.about.to_owned(), kind.queries.to_string()];
         row.extend((0..kind.systems.len()).map(|place| shown(kind, place)));
@@ -90,7 +90,7 @@ fn push_search(text: &mut String, search: &Search) {
     let _ = writeln!(text, "\n  {}: \"{}\"", search.kind, search.query);
     push_found(text, "lstm", &search.lstm);
     if search.bm25.is_empty() {
-        text.push_str("    bm25  nothing: no title has a word of it\n");
+        text.push_str("    bm25  nothing: no title has any of these words\n");
         return;
     }
     push_found(text, "bm25", &search.bm25);

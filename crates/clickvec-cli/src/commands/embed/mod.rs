@@ -18,12 +18,12 @@ use crate::answer::Answer;
 use crate::input::{self, Lines};
 use crate::output;
 
-/// Texts that are embedded at once, if so many are there.
+/// The number of texts that are embedded at once, if that many are waiting.
 const BATCH_TEXTS: usize = 1024;
 
 /// Write the vector of every line of a text file.
 ///
-/// One text a line; an empty line, or one without any word, has the zero vector, so that line n of the input is always
+/// One text a line. An empty line, or one without any word, gets the zero vector, so line n of the input is always
 /// vector n of the output.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -31,51 +31,51 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
 
-    /// What the texts are: a model has one tower for queries and one for titles.
+    /// Whether the texts are queries or titles: a model has one tower for each.
     #[arg(long, value_enum)]
     side: SideFlag,
 
-    /// The texts, one a line; also .gz and .zst; `-` is standard input.
+    /// The texts, one a line, also as .gz or .zst; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
-    /// Vectors as the encoder gives them. Without it they have length 1 (a text without a word has a zero vector), and the
-    /// dot product of a query's and a title's is the score of `search`.
+    /// Write vectors as the encoder computes them. Without this flag they have length 1 (a text without a word has a
+    /// zero vector), and the dot product of a query's and a title's vector is the score of `search`.
     #[arg(long)]
     raw: bool,
 
-    /// The form of the vectors.
+    /// The format of the output.
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
 
-    /// Where the vectors go; to standard output if not given.
+    /// Where to write the vectors; standard output if not given.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SideFlag {
-    /// Texts that are searched with.
+    /// Texts to search with.
     Query,
-    /// Texts that are found.
+    /// Texts to find.
     Title,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One object a line, {"text":…,"vector":[…]}, as the texts come.
+    /// One JSON object a line, {"text":…,"vector":[…]}, written as the texts arrive.
     Jsonl,
-    /// A NumPy array of f32, [texts, dimension]; reads all texts first, because its first bytes say how many there are.
+    /// A NumPy array of f32, [texts, dimension]. Reads all texts first, because the header gives their number.
     Npy,
-    /// word2vec's text form, for gensim and its kin: white space of a text becomes `_`, and a text that stands twice is
-    /// written once; reads all texts first.
+    /// word2vec's text format, for gensim and similar tools. White space in a text becomes `_`, and a text that occurs
+    /// twice is written once. Reads all texts first.
     Word2vec,
-    /// Apache Parquet, with the columns text and vector; only in a program built with `--features parquet`.
+    /// Apache Parquet, with the columns text and vector. Only in a program built with `--features parquet`.
     Parquet,
 }
 
 impl Format {
-    /// What a terminal should not get.
+    /// The name of the format, if it should not go to a terminal.
     fn binary(self) -> Option<&'static str> {
         match self {
             Format::Npy => Some("npy"),
@@ -113,7 +113,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     match &args.output {
         None => job.write(&mut io::BufWriter::new(io::stdout()), Path::new("standard output"), model.dimension())?,
         Some(path) => {
-            // Without a name until it is whole: a kill leaves nothing.
+            // The file has no name until it is complete, so a kill leaves nothing behind.
             let mut file = Pending::new(path)?;
             job.write(file.writer(), path, model.dimension())?;
             file.seal()?.publish()?;
@@ -141,7 +141,7 @@ impl Job {
         }
     }
 
-    /// All texts, for forms whose first bytes say how many there are.
+    /// All texts, for formats whose header gives their number.
     fn texts(&mut self) -> clickvec::Result<Vec<String>> {
         let (mut texts, mut batch) = (Vec::new(), Vec::new());
         loop {
@@ -165,7 +165,7 @@ impl Job {
             for (text, vector) in batch.iter().zip(vectors.chunks_exact(dimension)) {
                 write_json_line(out, text, vector).map_err(failed)?;
             }
-            // Whoever sends one text and waits for its vector gets it.
+            // A program that sends one text and waits gets its vector.
             out.flush().map_err(failed)?;
         }
     }
@@ -185,7 +185,7 @@ impl Job {
 
     fn write_word2vec(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        // Texts of one token have the same words, and so the same vector.
+        // Texts that become the same token have the same words, and so the same vector.
         let (mut tokens, mut known, mut all) = (Vec::new(), HashSet::new(), 0u64);
         for text in self.texts()? {
             all += 1;
@@ -205,7 +205,7 @@ impl Job {
         let repeated = all - tokens.len() as u64;
         if repeated > 0 {
             let repeated = output::counted(repeated, "text");
-            output::note(format_args!("{}: left out {repeated} that stood there already", name.display()));
+            output::note(format_args!("{}: left out {repeated} that occurred before", name.display()));
         }
         Ok(())
     }

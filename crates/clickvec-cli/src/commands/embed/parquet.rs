@@ -11,12 +11,12 @@ use ::parquet::schema::types::ColumnPath;
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-/// The numbers of a row group, which is held in memory until it is whole: 64 MiB of them.
+/// The numbers in a row group, which is held in memory until it is complete: 64 MiB.
 const GROUP_NUMBERS: usize = 16 << 20;
-/// The numbers of a vector, as Parquet calls them: a list of elements.
+/// The path of a vector's numbers in Parquet: the elements of a list.
 const NUMBERS: [&str; 3] = ["vector", "list", "element"];
 
-/// Writes the columns `text` and `vector`, a list of fixed size of 32-bit floats; neither is ever null.
+/// Writes the columns `text` and `vector`, a list of fixed size of 32-bit floats. Neither is ever null.
 pub(super) struct Writer<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: Arc<Schema>,
@@ -25,7 +25,7 @@ pub(super) struct Writer<W: Write + Send> {
 }
 
 impl<W: Write + Send> Writer<W> {
-    /// Writes the first bytes.
+    /// Writes the header.
     pub(super) fn new(target: W, dimension: usize) -> io::Result<Writer<W>> {
         let rows = (GROUP_NUMBERS / dimension).max(1);
         let dimension = i32::try_from(dimension).map_err(io::Error::other)?;
@@ -34,7 +34,7 @@ impl<W: Write + Send> Writer<W> {
             Field::new("text", DataType::Utf8, false),
             Field::new(NUMBERS[0], DataType::FixedSizeList(Arc::clone(&element), dimension), false),
         ]));
-        // Numbers that hardly repeat: neither a dictionary nor compression would make them smaller.
+        // The numbers hardly repeat, so neither a dictionary nor compression makes them smaller.
         let numbers = ColumnPath::new(NUMBERS.map(str::to_owned).to_vec());
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -46,7 +46,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(Writer { writer, schema, element, dimension })
     }
 
-    /// Writes texts and their vectors, one after the other.
+    /// Writes texts and their vectors.
     pub(super) fn write(&mut self, texts: &[String], vectors: &[f32]) -> io::Result<()> {
         let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
         let numbers = Arc::new(Float32Array::from(vectors.to_vec()));
@@ -56,14 +56,14 @@ impl<W: Write + Send> Writer<W> {
         self.writer.write(&batch).map_err(failed)
     }
 
-    /// Writes the last bytes, without which the file is none, and flushes.
+    /// Writes the footer, without which the file is not valid, and flushes.
     pub(super) fn finish(self) -> io::Result<()> {
         let mut target = self.writer.into_inner().map_err(failed)?;
         target.flush()
     }
 }
 
-/// What the system said, where it did: a pipe that is closed is no fault.
+/// The error of the operating system, if there is one, so that a closed pipe is recognised.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! The systems of one command line as one more, or one for each way to fuse them.
+//! Fusions of all systems of a command line, one for each method.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::systems::{Entry, Scorer, file_of};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
-/// How scores become comparable before they are added up.
+/// How scores are made comparable before they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MethodFlag {
     /// Scores from 0 to 1.
@@ -44,7 +44,7 @@ impl MethodFlag {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What the report calls the fusion.
+    /// The name of the fusion in the report.
     pub(super) fn name(self) -> String {
         format!("fusion:{}", self.value())
     }
@@ -86,33 +86,33 @@ impl Weights {
     }
 }
 
-/// A system that is fused.
+/// A member of the fusion.
 struct Member {
     name: String,
-    /// What the folder of `--save-rankers` calls it.
+    /// Its file in the folder of `--save-rankers`.
     file: String,
-    /// Of the judged queries.
+    /// Scores for the judged queries.
     scores: Scores,
-    /// Of the queries that weights are fitted on.
+    /// Scores for the queries that weights are fitted on.
     fitting: Scores,
 }
 
-/// What was fused, for the report.
+/// A fusion, for the report.
 pub(super) struct Fused {
     pub(super) name: String,
-    /// As on the command line.
+    /// The method as on the command line.
     pub(super) method: String,
     /// Each member with its weight.
     pub(super) members: Vec<(String, f64)>,
-    /// How many queries the weights were fitted on, if they were.
+    /// The number of queries that the weights were fitted on, if they were fitted.
     pub(super) fitted_on: Option<usize>,
 }
 
-/// The fusions that are asked for, and their members as they come.
+/// The requested fusions. Members are added as they become ready.
 pub(super) struct Fusions<'a> {
     methods: &'a [MethodFlag],
     weights: Weights,
-    /// Where all are saved.
+    /// The folder in which all fusions are saved.
     folder: Option<&'a Path>,
     members: Vec<Member>,
     /// The first member that could not be trained.
@@ -120,7 +120,7 @@ pub(super) struct Fusions<'a> {
 }
 
 impl<'a> Fusions<'a> {
-    /// Checks, before anything is trained, that the systems can be fused as it is asked for.
+    /// Checks before any training that the systems can be fused as requested.
     pub(super) fn new(args: &'a Args, entries: &[Entry], judgments: &Judgments) -> Result<Fusions<'a>> {
         let folder = args.save_rankers.as_deref();
         let weights = Weights::of(args, entries, judgments)?;
@@ -132,7 +132,7 @@ impl<'a> Fusions<'a> {
         self.weights.fitted_on()
     }
 
-    /// Takes over what a system makes of all queries, and keeps it next to the fusions if these are kept.
+    /// Adds the scores of a system for all queries, and copies the system next to the fusions if these are saved.
     pub(super) fn add(&mut self, system: &Entry, scorer: &Scorer, scores: Scores) -> Result<()> {
         if self.methods.is_empty() || system.is_fusion() {
             return Ok(());
@@ -146,12 +146,12 @@ impl<'a> Fusions<'a> {
         Ok(())
     }
 
-    /// Takes note of a system that could not be trained.
+    /// Notes that a system could not be trained.
     pub(super) fn lacks(&mut self, system: &Entry) {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
-    /// How many fusions there are none of, since a member is missing, with the reason.
+    /// The fusions that are left out because a member is missing, with the reason.
     pub(super) fn left_out(&self) -> Vec<String> {
         let Some(missing) = &self.missing else { return Vec::new() };
         let why =
@@ -159,7 +159,7 @@ impl<'a> Fusions<'a> {
         self.methods.iter().map(why).collect()
     }
 
-    /// Every fusion judged, saved if that is asked for, and with its scores handed on.
+    /// Judges every fusion, saves it if requested, and passes on its scores.
     pub(super) fn judged(
         &self,
         judgments: &Judgments,
@@ -202,7 +202,7 @@ impl<'a> Fusions<'a> {
     }
 }
 
-/// Weights of the command line; as all others, they are made to sum to 1.
+/// The weights of the command line, scaled to sum to 1 like all others.
 fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.len() != members.len() {
         let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
@@ -215,7 +215,7 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.iter().all(|&weight| weight == 0.0) {
         bail!("expected a weight above 0, found none");
     }
-    // By the largest first: a sum of large ones is none.
+    // Divide by the largest first, since the sum of large weights may overflow.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
     Ok(weights.iter().map(|weight| weight / largest / sum).collect())
@@ -230,7 +230,10 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     let before = others.queries.len();
     others.queries.retain(|query| !judged.contains(&query_key(&query.text)));
     if others.queries.is_empty() {
-        bail!("{}: expected queries that are not judged too, found none; weights are fitted on others", path.display());
+        bail!(
+            "{}: expected queries that are not in --judged, found none; weights are fitted on other queries",
+            path.display()
+        );
     }
     if others.queries.len() < before {
         let left_out = output::counted((before - others.queries.len()) as u64, "query");

@@ -1,4 +1,4 @@
-//! The report of an evaluation for programs: part of the interface, see `docs/reference/json.md`.
+//! The report of an evaluation as JSON, which is part of the interface; see `docs/reference/json.md`.
 
 use std::io::Write;
 
@@ -24,7 +24,7 @@ struct System<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: ByKey<'a>,
-    /// What it is made of, if it is a fusion of the others.
+    /// The members, if this system is a fusion of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     fusion: Option<Fusion<'a>>,
 }
@@ -33,7 +33,7 @@ struct System<'a> {
 pub(super) struct Fusion<'a> {
     method: &'a str,
     members: Vec<Member<'a>>,
-    /// How many queries the weights were fitted on; `null` if they were not.
+    /// The number of queries that the weights were fitted on; `null` if they were not fitted.
     fitted_on: Option<usize>,
 }
 

@@ -12,7 +12,7 @@ use super::systems::Entry;
 use super::{Args, Results, systems, trec};
 use crate::{advice, input, output, progress, test_set};
 
-/// Loads or trains every system, evaluates it, and writes what was asked for on the way.
+/// Loads or trains every system, evaluates it, and writes the requested files on the way.
 pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results> {
     let entries = systems::entries(args)?;
     let learns = entries.iter().any(Entry::learns);
@@ -50,7 +50,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = 0;
     for system in &entries {
-        // One at a time: a model of a large dictionary is large.
+        // One system at a time, because a model with a large dictionary is large.
         match system.load(&resources, args.save_rankers.as_deref(), &judgments) {
             Ok(scorer) => {
                 let scores = scorer(&judgments);

@@ -24,13 +24,13 @@ use crate::{input, output};
 
 /// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
 ///
-/// A system is a model (`--model`), a ranker (`--ranker`), or a TREC run (`--run`) that another program made; with
-/// `--qrels`, runs alone. What the numbers mean is in docs/explanation/evaluation.md.
+/// A system is a model (`--model`), a ranker (`--ranker`), or a TREC run of another program (`--run`). With `--qrels`,
+/// only runs are judged. docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {
     /// Judged titles: a table with the columns query, title and grade (0 to 4); a BEIR folder, or one of its files of
-    /// judgments; TREC qrels, with `--topics` and `--titles`.
+    /// judgments; or TREC qrels, with `--topics` and `--titles`.
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
@@ -38,27 +38,26 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "judged")]
     topics: Option<PathBuf>,
 
-    /// A model that `clickvec train` wrote, or a ranker or fusion of `--save-rankers`; the report names it by its file's stem. May be
-    /// repeated.
+    /// A model written by `clickvec train`, or a ranker or fusion written by `--save-rankers`. The report names it by
+    /// its file name without extension. May be repeated.
     #[arg(long, value_name = "MODEL", conflicts_with = "qrels")]
     model: Vec<PathBuf>,
 
-    /// A ranker with its parameters, as `bm25` or `bm25:k1=0.9,b=0.4`; it is trained first. May be repeated. `--rankers`
-    /// lists all.
+    /// A ranker with its parameters, such as `bm25` or `bm25:k1=0.9,b=0.4`, which is trained first. May be repeated.
+    /// `--rankers` lists all.
     #[arg(long, value_name = "RANKER", conflicts_with = "qrels")]
     ranker: Vec<String>,
 
-    /// A click log, for rankers that learn from clicks, and as a collection where there are no `--titles`.
+    /// A click log, for rankers that learn from clicks. Without `--titles` it is also the collection.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     clicks: Option<PathBuf>,
 
-    /// The collection that rankers learn from, and the texts of titles that TREC qrels name: a table with the columns id
+    /// The collection that rankers learn from, and the texts of the titles in TREC qrels: a table with the columns id
     /// and title, or a BEIR corpus.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
 
-    /// The column that is judged and learnt from in the place of the title, in all tables, as `body`; `title+text`
-    /// joins two.
+    /// The column to judge and learn from instead of the title, in all tables, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
     field: String,
 
@@ -74,14 +73,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     vectors: Option<PathBuf>,
 
-    /// Fuse the systems of this command line into one more: their scores, made comparable in this way, are added up. May
-    /// be repeated.
+    /// Add one more system that adds up the scores of all other systems, made comparable with this method. May be
+    /// repeated.
     ///
-    /// Each has the same weight, unless one of the next two flags says otherwise.
+    /// All systems have the same weight, unless one of the next two flags is given.
     #[arg(long, value_name = "METHOD", value_enum, conflicts_with = "qrels")]
     fusion: Vec<MethodFlag>,
 
-    /// Other judged titles, to fit the fusion's weights on; queries that `--judged` has too are left out.
+    /// Other judged titles, to fit the fusion's weights on. Queries that `--judged` has too are left out.
     #[arg(long, value_name = "FILE", requires = "fusion")]
     fusion_judged: Option<PathBuf>,
 
@@ -89,8 +88,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "fusion", conflicts_with = "fusion_judged")]
     fusion_weights: Vec<f64>,
 
-    /// Save each ranker in this folder, once it is trained, and each fusion with all its members; `--model` reads them
-    /// again.
+    /// Save each trained ranker in this folder, and each fusion with all its members. `--model` reads them again.
     #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     save_rankers: Option<PathBuf>,
 
@@ -121,7 +119,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
     ties: TiesFlag,
 
-    /// What a grade is worth in NDCG.
+    /// The gain of a grade in NDCG.
     #[arg(long, value_enum, default_value_t = GainFlag::Exponential)]
     gain: GainFlag,
 
@@ -129,7 +127,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "run")]
     qrels: Option<PathBuf>,
 
-    /// A TREC run that another program made: judged by `--qrels`, or, next to models and rankers, on the titles of
+    /// A TREC run of another program. It is judged by `--qrels`, or together with models and rankers on the titles of
     /// `--judged`, whose ids it has. May be repeated.
     #[arg(long, value_name = "FILE")]
     run: Vec<PathBuf>,
@@ -142,7 +140,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     run_out: Option<PathBuf>,
 
-    /// Write every query's numbers as a table.
+    /// Write every query's figures as a table.
     #[arg(long, value_name = "FILE")]
     per_query: Option<PathBuf>,
 
@@ -228,14 +226,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if results.left_out == 0 { Answer::Done } else { Answer::No })
 }
 
-/// What the report is made of.
+/// The contents of the report.
 struct Results {
-    /// Each system's numbers.
+    /// The figures of each system.
     evaluations: Vec<eval::Evaluation>,
-    /// Of the last evaluations, those that are fusions of the others.
+    /// The fusions, which are the last of the evaluations.
     fused: Vec<Fused>,
-    /// The text of each query, in their order; its id where only that is known.
+    /// The text of each query, or its id if only that is known.
     queries: Vec<String>,
-    /// How many systems could not be trained on what is given.
+    /// The number of systems that could not be trained on this data.
     left_out: usize,
 }

@@ -65,7 +65,11 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     text.push_str(&fusions_text(&results.fused));
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     if systems.len() > 2 {
-        let _ = writeln!(text, "the tests are not corrected for their number, {}: `--json` has both", tests.len());
+        let _ = writeln!(
+            text,
+            "p is not corrected for the number of tests, {}; `--json` has corrected values",
+            tests.len()
+        );
     }
     if systems.len() > LISTED_SYSTEMS {
         let _ = writeln!(text, "all {} tests between pairs of systems: `--json`", tests.len());
@@ -107,8 +111,8 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> Str
     table::show(&mut table)
 }
 
-/// One row a pair of systems, with the difference and its probability for each metric. It is the later system's less the
-/// earlier one's, as in `table`: what is compared comes after what it is compared with, and a gain is above 0.
+/// One row for each pair of systems, with the difference and its p-value for each metric. The difference is the later
+/// system minus the earlier one, as in `table`: a system comes after what it is compared with, and a gain is positive.
 pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let mut table = table::plain();
     table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);
@@ -130,7 +134,7 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
     table::show(&mut table)
 }
 
-/// A difference with its sign, which 0 has not.
+/// A difference with its sign; 0 has none.
 pub(crate) fn difference(difference: f64) -> String {
     if difference == 0.0 { "0.000".to_owned() } else { format!("{difference:+.3}") }
 }

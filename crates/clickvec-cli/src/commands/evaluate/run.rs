@@ -1,4 +1,4 @@
-//! A TREC run as a system that scores judged titles: for each query, the titles that it has in their order, and behind them
+//! A TREC run as a system that scores judged titles: for each query the titles of the run in their order, followed by
 //! those that it lacks.
 
 use std::collections::HashMap;
@@ -13,11 +13,11 @@ use clickvec::tables::Title;
 
 use crate::output;
 
-/// The scores of a run, by query, then title.
+/// The scores of a run, by query and title.
 pub(super) struct Run(HashMap<String, HashMap<String, f64>>);
 
 impl Run {
-    /// Reads it.
+    /// Reads a run.
     pub(super) fn read(path: &Path) -> Result<Run> {
         let mut run: HashMap<String, HashMap<String, f64>> = HashMap::new();
         for line in read_run(files::open(path)?, path)? {
@@ -26,7 +26,7 @@ impl Run {
         Ok(Run(run))
     }
 
-    /// The scores of the judged titles; −∞ for those that it lacks.
+    /// The scores of the judged titles; −∞ for those that the run lacks.
     pub(super) fn scores(&self, judgments: &Judgments) -> Scores {
         let of_query = |query: &clickvec::eval::JudgedQuery| {
             let run = self.0.get(&query.id);

@@ -14,19 +14,19 @@ use super::run::Run;
 use super::trec;
 use crate::{input, output, progress};
 
-/// A row of the report: what it is called, and what is scored for it.
+/// A row of the report: its name, and the system to score.
 pub(super) struct Entry {
     pub(super) name: String,
     source: Source,
 }
 
-/// What scores titles.
+/// Where scores come from.
 enum Source {
-    /// A ranker that is trained first.
+    /// A ranker to be trained first.
     Ranker { system: &'static System, values: Values },
     /// A model, ranker or fusion in a file.
     File { path: PathBuf, is_fusion: bool },
-    /// What another program made of the queries.
+    /// A run of another program.
     Run(PathBuf),
     /// Titles with their vectors and the model.
     Index(PathBuf),
@@ -39,10 +39,11 @@ pub(super) enum Loaded {
     Index(Box<Searcher>),
 }
 
-/// Scores the judged titles of every query.
+/// A function that scores the judged titles of every query.
 pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
 
-/// The rows that are asked for, checked before anything is read: rankers first, as what the models are compared with.
+/// The requested rows, checked before anything is read. Rankers come first, as the systems that models are compared
+/// with.
 pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     let Args { ranker: rankers, model: models, run: runs, index: indexes, .. } = args;
     if rankers.is_empty() && models.is_empty() && runs.is_empty() && indexes.is_empty() {
@@ -73,7 +74,7 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
             bail!(again(&entry.name, &first.name));
         }
     }
-    // Queries without ids of their own are numbered: the same ids are other queries there.
+    // Queries without ids are numbered, and a run's ids may number other queries.
     ensure!(
         runs.is_empty() || args.fusion_judged.is_none(),
         "expected rankers and models to fit weights of, found a run, which knows the queries of `--judged` only; give \
@@ -88,8 +89,8 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
 }
 
 impl Entry {
-    /// Whether another, whatever it is called, would say the same: a ranker whose parameters have the same values, given or
-    /// not, or the same file.
+    /// Whether another system would give the same scores: a ranker whose parameters have the same values, given or
+    /// default, or the same file.
     fn is_same(&self, other: &Entry) -> bool {
         match (&self.source, &other.source) {
             (Source::Ranker { system, values }, Source::Ranker { system: other, values: others }) => {
@@ -103,12 +104,12 @@ impl Entry {
         }
     }
 
-    /// Whether it learns from titles and clicks.
+    /// Whether the system learns from titles and clicks.
     pub(super) fn learns(&self) -> bool {
         matches!(self.source, Source::Ranker { .. })
     }
 
-    /// The file of a model or ranker that it is read from.
+    /// The file of the model or ranker.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.source {
             Source::File { path, .. } => Some(path),
@@ -116,12 +117,12 @@ impl Entry {
         }
     }
 
-    /// Whether it is a fusion already, which is judged but not fused again.
+    /// Whether the system is already a fusion, which is judged but not fused again.
     pub(super) fn is_fusion(&self) -> bool {
         matches!(self.source, Source::File { is_fusion: true, .. })
     }
 
-    /// Whether it can be kept by `--save-rankers`.
+    /// Whether `--save-rankers` saves it.
     fn is_kept(&self, fused: bool) -> bool {
         match self.source {
             Source::Ranker { .. } => true,
@@ -178,13 +179,13 @@ impl Entry {
     }
 }
 
-/// What the folder of `--save-rankers` calls a system.
+/// The file name of a system in the folder of `--save-rankers`.
 pub(super) fn file_of(name: &str) -> String {
     format!("{}.safetensors", trec::file_name(name))
 }
 
-/// The files of `--save-rankers`: one for each row and fusion that is kept; refuses to write one of them for two, or over a
-/// model that is read.
+/// The files of `--save-rankers`, one for each row and fusion that is saved. Refuses to write the same file twice, or
+/// over a model that is read.
 pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFlag]) -> Result<Vec<PathBuf>> {
     let kept = entries.iter().filter(|entry| entry.is_kept(!fusions.is_empty()));
     let saved = kept.map(|entry| (entry.name.clone(), entry.file()));
@@ -196,14 +197,14 @@ pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFla
         let read = entries.iter().filter_map(Entry::file).find(|&read| input::same_file(read, &path));
         if read.is_some() && read != from {
             bail!(
-                "expected files of their own in `{}`, found `{file}`, which is read; name another folder",
+                "expected outputs in `{}` that are not inputs, found `{file}`; name another folder",
                 folder.display()
             );
         }
         if !distinct.insert(file.clone()) {
-            bail!("expected systems with names of their own, found `{file}` twice; rename a model's file");
+            bail!("expected a file for each system, found `{file}` for two; rename a model's file");
         }
-        // What is copied onto itself is not written.
+        // A file copied onto itself is not written.
         if read.is_none() {
             files.push(path);
         }
@@ -211,7 +212,7 @@ pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFla
     Ok(files)
 }
 
-/// What files are called in the report: their stems, or their paths where a stem is taken or would name two.
+/// The names of files in the report: the file name without extension, or the path if that name is taken or not unique.
 pub(super) fn names_of(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
     let stem = |path: &PathBuf| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let stems: Vec<String> = paths.iter().map(stem).collect();
@@ -221,7 +222,7 @@ pub(super) fn names_of(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
     named.map(|(path, stem)| if is_free(stem) { stem.clone() } else { path.display().to_string() }).collect()
 }
 
-/// Refuses two systems of one name: the report could not tell them apart.
+/// Refuses two systems with the same name, which the report could not tell apart.
 pub(super) fn refuse_repeated<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<()> {
     let mut distinct = HashSet::new();
     match names.into_iter().find(|name| !distinct.insert(*name)) {
@@ -230,7 +231,7 @@ pub(super) fn refuse_repeated<'n>(names: impl IntoIterator<Item = &'n str>) -> R
     }
 }
 
-/// That one system was named twice, in two ways.
+/// The error that one system was given twice, in two ways.
 pub(super) fn again(name: &str, first: &str) -> String {
     let [name, first] = [name, first].map(output::printable);
     format!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out")

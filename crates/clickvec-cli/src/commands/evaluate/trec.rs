@@ -1,4 +1,4 @@
-//! TREC qrels and runs, for trec_eval and its kin.
+//! TREC qrels and runs, for trec_eval and similar tools.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn judged_pairs(judgments: &Judgments) -> impl Iterator<Item = (&JudgedQuery, &J
     judgments.queries.iter().flat_map(|query| query.titles.iter().map(move |title| (query, title)))
 }
 
-/// A folder that gets one run a system.
+/// A folder that gets one run for each system.
 pub(super) struct RunFolder<'a> {
     folder: PathBuf,
     judgments: &'a Judgments,
@@ -44,7 +44,7 @@ pub(super) fn run_files(folder: &Path, names: impl Iterator<Item = String>) -> R
     for name in names {
         let file = format!("{}.run", file_name(&name));
         if !distinct.insert(file.clone()) {
-            bail!("expected systems with names of their own, found `{file}` twice; rename a model's file");
+            bail!("expected a file for each system, found `{file}` for two; rename a model's file");
         }
         files.push(folder.join(file));
     }
@@ -52,13 +52,13 @@ pub(super) fn run_files(folder: &Path, names: impl Iterator<Item = String>) -> R
 }
 
 impl<'a> RunFolder<'a> {
-    /// The folder, which is there.
+    /// The folder, which must exist.
     pub(super) fn new(folder: &Path, judgments: &'a Judgments) -> RunFolder<'a> {
         RunFolder { folder: folder.to_owned(), judgments }
     }
 
-    /// Writes what a system makes of every query; equal scores in the order of trec_eval. What it did not retrieve is left
-    /// out.
+    /// Writes the ranking of a system for every query, with equal scores in the order of trec_eval. Titles that it did
+    /// not retrieve are left out.
     pub(super) fn write(&mut self, system: &str, scores: &Scores) -> Result<()> {
         let tag = file_name(system);
         let mut lines = Vec::new();
@@ -126,8 +126,8 @@ pub(super) fn file_name(name: &str) -> String {
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// Judges runs by qrels, as trec_eval does with `-c`: a query that a run lacks scores 0, a title without a judgment has
-/// grade 0.
+/// Judges runs by qrels, like trec_eval with `-c`: a query that a run lacks scores 0, and a title without a judgment
+/// has grade 0.
 pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOptions) -> Result<Results> {
     let judged = judged_by_query(read_qrels(files::open(qrels)?, qrels)?);
     if judged.is_empty() {

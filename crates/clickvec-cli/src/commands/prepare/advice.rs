@@ -1,13 +1,13 @@
-//! What to do about a log that cannot be prepared, in flags.
+//! Advice about flags for a log that cannot be prepared.
 
 use clickvec_logs::Error;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{Asked, InputTable, Need, Reason, TableFault};
 
-/// The error with what to do about it, if a flag can help.
+/// The error, with advice if a flag can help.
 pub(super) fn with_advice(error: Error) -> anyhow::Error {
     match advice(&error) {
-        // Its last line is the last row that is shown.
+        // The last line of the message is the last row shown.
         Some(advice) if matches!(error, Error::TooManyBroken { .. }) => anyhow::anyhow!("{error}{advice}"),
         Some(advice) => anyhow::anyhow!("{error}; {advice}"),
         None => error.into(),
@@ -97,7 +97,7 @@ fn flag(need: Need) -> &'static str {
     }
 }
 
-/// The option that gives a role's column another name.
+/// The option that sets the column of a role.
 fn option(role: Role) -> &'static str {
     match role {
         Role::Query => "--query-column",

@@ -1,4 +1,4 @@
-//! What `clickvec prepare` is told.
+//! The arguments of `clickvec prepare`.
 
 use std::path::PathBuf;
 
@@ -11,61 +11,61 @@ use clickvec_logs::table::{self, Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, PositionWeighting, Split};
 
-/// The most queries that a person asks in a day.
+/// The default limit of queries a day; a user with more is a robot.
 const DEFAULT_PER_DAY: u64 = 200;
 
 /// Turn raw logs into counted pairs of query and title for `train`.
 ///
-/// Reads CSV, TSV, JSON lines and (if built with it) Parquet, plain, gzip or zstd, of any size; joins titles; leaves out
-/// robots, rare queries, e-mail addresses, phone and card numbers; splits off a validation set; corrects position bias.
-/// docs/reference/prepare.md describes all of it.
+/// Reads CSV, TSV, JSON lines and (if built in) Parquet, plain or compressed with gzip or zstd, of any size. Adds
+/// titles to items; leaves out robots, rare queries, e-mail addresses, phone and card numbers; splits off a validation
+/// set; corrects position bias. docs/reference/prepare.md describes all of it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The logs; `-` is standard input.
     #[arg(value_name = "LOG", required = true)]
     pub(super) logs: Vec<PathBuf>,
 
-    /// Where the pairs go, `-` for standard output: a table with the columns query, title, count, and weight with
-    /// --correct-position-bias.
+    /// Where to write the pairs, `-` for standard output: a table with the columns query, title and count, and weight
+    /// with --correct-position-bias.
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 
-    /// How the logs are written [default: by the name and the first bytes].
+    /// The format of the logs [default: recognised by the name and the first bytes].
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     format: Option<Format>,
 
-    /// A log of a known form.
+    /// The source of the log, if its form is known.
     #[arg(long, value_name = "PRESET", value_parser = preset())]
     preset: Option<Preset>,
 
-    /// What separates the fields of CSV [default: a comma, or a semicolon if the header has only those].
+    /// The separator of fields in CSV [default: a comma, or a semicolon if the header has only those].
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter, conflicts_with = "preset")]
     delimiter: Option<u8>,
 
-    /// The names of the columns, for logs without a header: `query,title,-`.
+    /// The names of the columns, for logs without a header, such as `query,title,-`.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     header: Option<Vec<String>>,
 
     #[command(flatten)]
     columns: ColumnFlags,
 
-    /// A table that gives each item its title: columns id and title; or a BEIR corpus.
+    /// A table with the title of each item, with the columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) titles: Option<PathBuf>,
 
-    /// A table that gives each query's id its text: columns query_id and query.
+    /// A table with the text of each query id, with the columns query_id and query.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) queries: Option<PathBuf>,
 
-    /// Items are titles themselves.
+    /// Use the items themselves as titles.
     #[arg(long, help_heading = "Titles and queries", conflicts_with = "titles")]
     item_as_title: bool,
 
-    /// Keep upper and lower case of queries apart; otherwise all are lower-cased.
+    /// Keep the case of queries; by default they are lower-cased.
     #[arg(long, help_heading = "What stays")]
     keep_case: bool,
 
-    /// Keep e-mail addresses, phone and card numbers in queries; otherwise they are cut out.
+    /// Keep e-mail addresses, phone and card numbers in queries; by default they are removed.
     #[arg(long, help_heading = "What stays")]
     keep_personal: bool,
 
@@ -77,42 +77,43 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "What stays")]
     min_users: Option<u16>,
 
-    /// Leave out all rows of a user who asks more queries on some day; 0 sets no limit. Needs users and times [default: 200
-    /// if the log has them].
+    /// Leave out all rows of a user who makes more queries on any day; 0 sets no limit. Needs users and times
+    /// [default: 200 if the log has them].
     #[arg(long, value_name = "N", help_heading = "What stays")]
     max_queries_per_day: Option<u64>,
 
-    /// Leave out all rows of a user who asks more queries in the whole log; 0 sets no limit.
+    /// Leave out all rows of a user who makes more queries in the whole log; 0 sets no limit.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What stays")]
     max_queries: u64,
 
-    /// Where the rows go that validate: a table with the columns query, title, grade and count, for `train --validation`.
+    /// Where to write the validation set: a table with the columns query, title, grade and count, for `train
+    /// --validation`.
     #[arg(long, value_name = "FILE", help_heading = "Validation")]
     validation: Option<PathBuf>,
 
-    /// Rows from this date or time (UTC) on validate.
+    /// Use rows from this date or time (UTC) on as the validation set.
     #[arg(long, value_name = "DATE", value_parser = super::time, help_heading = "Validation")]
     validation_after: Option<Time>,
 
-    /// This part of the queries validates; no query is in both.
+    /// Use this share of the queries as the validation set; no query is in both outputs.
     #[arg(long, value_name = "PART", value_parser = part, conflicts_with = "validation_after", help_heading = "Validation")]
     validation_part: Option<f64>,
 
-    /// Titles to put next to the clicked ones of each query that validates, chosen by chance, with grade 0.
+    /// The number of random titles with grade 0 to add to each query of the validation set.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), requires = "validation", help_heading = "Validation")]
     validation_titles: u16,
 
-    /// Weigh clicks by how rarely their position is looked at, which a click model learns from the log. Needs positions and
-    /// rows of what was shown and not clicked.
+    /// Weight clicks by how rarely their position is looked at, which a click model learns from the log. Needs
+    /// positions, and rows for titles that were shown but not clicked.
     #[arg(long, help_heading = "Position bias")]
     correct_position_bias: bool,
 
-    /// The most that a click may weigh for the place where it was made.
+    /// The largest weight of a click because of its position.
     #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, requires = "correct_position_bias", help_heading = "Position bias")]
     position_clip: f64,
 
-    /// How far to trust the ranking that was shown: clicks also weigh by how much the titles of their position attract, to
-    /// this power; 0 takes every click for as deserved as any other.
+    /// How far to trust the logged ranking: clicks are also weighted by how much the titles at their position attract,
+    /// to this power; 0 trusts every click equally.
     #[arg(long, value_name = "POWER", default_value_t = 2.0, value_parser = trust, requires = "correct_position_bias", help_heading = "Position bias")]
     position_trust: f64,
 
@@ -120,7 +121,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     max_bad: f64,
 
-    /// Memory to use, in megabytes or with a unit; what does not fit goes into temporary files next to the output.
+    /// Memory to use, in megabytes or with a unit. What does not fit goes into temporary files next to the output.
     #[arg(long, value_name = "SIZE", default_value = "400M", value_parser = memory)]
     memory: usize,
 
@@ -133,11 +134,11 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
-/// What columns are called. A column that is named must be there.
+/// The names of columns. A column that is named must exist.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Columns")]
 struct ColumnFlags {
-    /// What was typed [default: query].
+    /// The query that was typed [default: query].
     #[arg(long, value_name = "NAME")]
     query_column: Option<String>,
     /// The title that was clicked [default: title].
@@ -146,22 +147,22 @@ struct ColumnFlags {
     /// The item that was clicked, for --titles [default: item].
     #[arg(long, value_name = "NAME")]
     item_column: Option<String>,
-    /// 1 for a click, 0 for what was only shown [default: clicked; without it every row is a click].
+    /// 1 for a click, 0 for a title that was only shown [default: clicked; without it every row is a click].
     #[arg(long, value_name = "NAME")]
     clicked_column: Option<String>,
-    /// How often [default: count; without it once].
+    /// The number of clicks [default: count; without it 1].
     #[arg(long, value_name = "NAME")]
     count_column: Option<String>,
-    /// Where in the list the title stood [default: position].
+    /// The position of the title in the list [default: position].
     #[arg(long, value_name = "NAME")]
     position_column: Option<String>,
-    /// When [default: time].
+    /// The time [default: time].
     #[arg(long, value_name = "NAME")]
     time_column: Option<String>,
-    /// Who [default: user].
+    /// The user [default: user].
     #[arg(long, value_name = "NAME")]
     user_column: Option<String>,
-    /// In which visit [default: session].
+    /// The visit [default: session].
     #[arg(long, value_name = "NAME")]
     session_column: Option<String>,
     /// The id of the query, for --queries [default: query_id].
@@ -169,7 +170,7 @@ struct ColumnFlags {
     key_column: Option<String>,
 }
 
-/// One of the things that have a name, each with a line of help.
+/// A parser of values that have a name each, with a line of help for each.
 fn named<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -196,20 +197,20 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
         Preset::Ubi => "User Behavior Insights: dumps of ubi_queries and ubi_events",
         Preset::Ga4 => "Events of Google Analytics 4, exported from BigQuery as JSON lines",
         Preset::Snowplow => "Enriched events of Snowplow as JSON lines",
-        Preset::Orcas => "ORCAS; wants --titles msmarco-docs.tsv",
-        Preset::MsmarcoPassage => "Qrels of MS MARCO's passages; wants --queries and --titles collection.tsv",
-        Preset::MsmarcoDocument => "Qrels of MS MARCO's documents; wants --queries and --titles msmarco-docs.tsv",
-        Preset::Aol => "The AOL log of 2006; wants --titles or --item-as-title",
+        Preset::Orcas => "ORCAS; needs --titles msmarco-docs.tsv",
+        Preset::MsmarcoPassage => "Qrels of MS MARCO's passages; needs --queries and --titles collection.tsv",
+        Preset::MsmarcoDocument => "Qrels of MS MARCO's documents; needs --queries and --titles msmarco-docs.tsv",
+        Preset::Aol => "The AOL log of 2006; needs --titles or --item-as-title",
     })
 }
 
 impl Args {
-    /// The file that the rows go to that validate.
+    /// The output for the validation set.
     pub(super) fn validation(&self) -> Option<&PathBuf> {
         self.validation.as_ref()
     }
 
-    /// Which rows those are.
+    /// Which rows go into the validation set.
     pub(super) fn split(&self) -> Result<Split> {
         Ok(match (self.validation_after, self.validation_part) {
             (Some(after), _) => Split::After(after),
@@ -218,7 +219,7 @@ impl Args {
         })
     }
 
-    /// As the library takes it.
+    /// The settings for the library.
     pub(super) fn config(&self) -> Result<Config> {
         let mut columns = Columns::default();
         let flags = &self.columns;

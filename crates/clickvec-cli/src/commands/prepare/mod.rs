@@ -20,10 +20,10 @@ pub(crate) use args::Args;
 use crate::answer::Answer;
 use crate::{input, output, progress};
 
-/// How often the count of rows is redrawn at most.
+/// The shortest time between two updates of the count of rows.
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
 
-/// Reads, counts, writes, reports.
+/// Runs the command.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     check(&args)?;
     let config = args.config()?;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(answer)
 }
 
-/// What flags cannot say by themselves.
+/// Checks combinations that the parser of flags cannot express.
 fn check(args: &Args) -> Result<()> {
     let read = args.logs.iter().chain(&args.titles).chain(&args.queries);
     let written: Vec<_> = [Some(&args.output), args.validation(), args.report.as_ref()].into_iter().flatten().collect();
@@ -102,10 +102,10 @@ fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What standard output is called, however it is named.
+/// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// Where a path leads in the end: two that lead to one place are one output.
+/// The target of a path. Two outputs with the same target are the same output.
 fn identity(path: &Path) -> PathBuf {
     if is_standard_output(path) {
         return PathBuf::from(STANDARD_OUTPUT);
@@ -118,13 +118,12 @@ fn identity(path: &Path) -> PathBuf {
     }
 }
 
-/// A time, as `--validation-after` has it.
+/// Parses the time of `--validation-after`.
 fn time(text: &str) -> Result<Time, String> {
     if Time::is_small_number(text) {
         return Err(
-            "expected a date or a time, as in 2024-05-17, found a number that is none; a year needs month and day"
-                .to_owned(),
+            "expected a date or a time, such as 2024-05-17, found a bare number; a year needs month and day".to_owned()
         );
     }
-    Time::parse(text).ok_or_else(|| "expected a date or a time, as in 2024-05-17 or 2024-05-17T08:30:00Z".to_owned())
+    Time::parse(text).ok_or_else(|| "expected a date or a time, such as 2024-05-17 or 2024-05-17T08:30:00Z".to_owned())
 }

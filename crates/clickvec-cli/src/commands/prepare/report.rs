@@ -1,4 +1,4 @@
-//! What was found in the logs, for people and for programs.
+//! The report, as text and as JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use serde::Serialize;
 use super::args::Args;
 use crate::{output, progress, table};
 
-/// The longest bar of a histogram.
+/// The length of the longest bar in a histogram.
 const BAR_WIDTH: usize = 40;
-/// The part of the clicks that is said first where the limit of users costs as many.
+/// The share of clicks from which the cost of the user limit is reported first.
 const WORTH_KNOWING: f64 = 0.1;
 
-/// What programs read.
+/// The report as JSON.
 #[derive(Serialize)]
 pub(super) struct Object<'a> {
     pub(super) output: Cow<'a, str>,
@@ -25,7 +25,7 @@ pub(super) struct Object<'a> {
     pub(super) report: &'a Report,
 }
 
-/// What people read.
+/// The report as text.
 pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     let mut text = String::new();
     let mut facts = table::plain();
@@ -86,8 +86,8 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         let (clip, trust, reference) = (positions.clip, positions.trust, positions.reference);
         let _ = writeln!(
             text,
-            "\n{}\nlooked at: of how often position {reference} is; attraction: clicks of those who look, of position {reference}'s\n\
-             a click weighs 1 / looked at, at most {clip}, times attraction, at most 1, to the power of {trust}",
+            "\n{}\nlooked at, attraction (clicks when looked at): relative to position {reference}\n\
+             weight of a click: 1 / looked at (at most {clip}) times attraction (at most 1) to the power of {trust}",
             table::show(&mut rows)
         );
         if positions.positions.first().is_some_and(|first| first.position != reference) {
@@ -101,14 +101,14 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     match report.min_users {
         Some(least) => {
             text.push_str(&format!(
-                "each written query was clicked for by {least} users or more in its file (--min-users)\n"
+                "at least {least} users clicked for each written query in its file (--min-users)\n"
             ));
         }
         None if report.users.is_some() => text.push_str(
-            "it may hold queries that only one person typed (--min-users 1): treat it as carefully as the log\n",
+            "it may contain queries that only one person typed (--min-users 1): treat it as carefully as the log\n",
         ),
         None => text.push_str(
-            "it may hold queries that only one person typed, since the log does not say who asked (--user-column): treat it \
+            "it may contain queries that only one person typed, since the log has no users (--user-column): treat it \
              as carefully as the log\n",
         ),
     }
@@ -116,14 +116,14 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();
         let _ = writeln!(
             text,
-            "warning: {} may say who asked and is not used; name it with --user-column",
+            "warning: {} may identify users and is not used; name it with --user-column",
             output::printable(&names.join(", "))
         );
     }
     text
 }
 
-/// What leaving out queries of few users costs, if that is a part of the clicks worth knowing of.
+/// What leaving out queries of few users costs, if it costs a notable share of the clicks.
 fn cost_of_privacy(report: &Report) -> Option<String> {
     let (few, least) = (&report.too_few_users, report.min_users?);
     let share = few.clicks as f64 / report.clicks.max(1) as f64;
@@ -143,7 +143,7 @@ fn cost_of_privacy(report: &Report) -> Option<String> {
     ))
 }
 
-/// What of a table of titles or queries says nothing, or not the same twice.
+/// Reports rows of a table of titles or queries that are empty, repeated or contradictory.
 fn side_table(text: &mut String, table: &SideTable) -> std::fmt::Result {
     if table.empty > 0 {
         let rows = output::counted(table.empty, "row");
@@ -160,7 +160,7 @@ fn side_table(text: &mut String, table: &SideTable) -> std::fmt::Result {
     Ok(())
 }
 
-/// Names and values, in order.
+/// The figures, as names and values.
 pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     let mut facts = vec![("rows".to_owned(), output::count(report.rows))];
     if report.files.len() > 1 {
@@ -197,7 +197,7 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     let personal = report.personal;
     if personal.total() > 0 {
         let [emails, phones, cards] = [personal.emails, personal.phones, personal.cards].map(output::count);
-        add("cut out of queries", format!("e-mail addresses {emails}, phone numbers {phones}, card numbers {cards}"));
+        add("removed from queries", format!("e-mail addresses {emails}, phone numbers {phones}, card numbers {cards}"));
     }
     add("titles written", about(report.titles));
     if report.spills > 0 {
@@ -206,20 +206,20 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     facts
 }
 
-/// Why rows, queries and pairs were left out, and how many.
+/// Why rows, queries and pairs were left out, with their numbers.
 pub(super) fn left_out(report: &Report) -> Vec<(String, String)> {
     let left = &report.left_out;
     let rows = [
         ("shown, not clicked", left.not_clicked),
-        ("the header again", left.headers),
+        ("repeated header", left.headers),
         ("of a robot", left.robots),
         ("no query", left.without_query),
         ("nothing but an address or number", left.only_personal),
-        ("no search that it belongs to", left.without_search),
+        ("search missing in the log", left.without_search),
         ("no item or title", left.without_item),
         ("item without a title", left.without_title),
         ("count of 0", left.count_zero),
-        ("no event that the preset knows", left.other_events),
+        ("event unknown to the preset", left.other_events),
     ];
     let rows = rows.into_iter().filter(|&(_, count)| count > 0);
     let mut all: Vec<_> = rows.map(|(reason, count)| (reason.to_owned(), output::counted(count, "row"))).collect();
@@ -233,7 +233,7 @@ pub(super) fn left_out(report: &Report) -> Vec<(String, String)> {
     all
 }
 
-/// The histograms by their names.
+/// The histograms with their names.
 pub(super) fn pictures(report: &Report) -> [(&'static str, &Histogram); 3] {
     [
         ("clicks of a query", &report.clicks_per_query),
@@ -250,7 +250,7 @@ pub(super) fn counts(counts: &Counts) -> String {
         .join(", ")
 }
 
-/// What a bar stands for: `3–4`, `12 or more`.
+/// The label of a bar, such as `3–4` or `12 or more`.
 pub(super) fn label(bar: &Bar) -> String {
     match bar {
         Bar { from, to, .. } if from == to => output::count(*from),

@@ -1,28 +1,29 @@
-//! Which grades the first titles of systems have: of one system, and of two on the same queries.
+//! The grades of first titles: for one system, and for two systems on the same queries.
 
 use clickvec::eval::JudgedTitle;
 use serde::Serialize;
 
-/// Grades are 0 to 4.
+/// The number of grades, 0 to 4.
 const GRADES: usize = 5;
 
-/// Counts of queries by the grade of their first title; titles that are tied for the first place share the query.
+/// Numbers of queries by the grade of their first title. Titles that tie for the first place share the query.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct FirstGrades {
-    /// By system, then grade.
+    /// By system and grade.
     of: Vec<[f64; GRADES]>,
-    /// By system `a`, then by `b` from `a` on, at `b - a`: by the grade in `a`, then in `b`.
+    /// By system `a`; then by system `b`, starting at `a`, at index `b - a`; then by the grade in `a` and the grade in
+    /// `b`.
     cross: Vec<Vec<[[f64; GRADES]; GRADES]>>,
 }
 
 impl FirstGrades {
-    /// Of no query yet.
+    /// Counts of no queries.
     pub(super) fn new(systems: usize) -> FirstGrades {
         let cross = (0..systems).map(|a| vec![[[0.0; GRADES]; GRADES]; systems - a]).collect();
         FirstGrades { of: vec![[0.0; GRADES]; systems], cross }
     }
 
-    /// Counts a query whose titles have these ranks, system by system.
+    /// Counts a query. `ranks` has the ranks of its titles for each system.
     pub(super) fn add(&mut self, titles: &[JudgedTitle], ranks: &[Vec<u32>]) {
         let shares: Vec<[f64; GRADES]> = ranks.iter().map(|ranks| shares(titles, ranks)).collect();
         for (a, of_a) in shares.iter().enumerate() {
@@ -35,7 +36,7 @@ impl FirstGrades {
         }
     }
 
-    /// The same with no more digits than are shown.
+    /// The same, rounded to the digits that are shown.
     pub(super) fn rounded(mut self, round: impl Fn(f64) -> f64) -> FirstGrades {
         self.of.iter_mut().flatten().for_each(|count| *count = round(*count));
         self.cross.iter_mut().flatten().flatten().flatten().for_each(|count| *count = round(*count));
@@ -62,8 +63,8 @@ mod tests {
             grades.iter().map(title).collect()
         };
         let mut grades = FirstGrades::new(2);
-        // Both find the perfect title; the first finds a good one, the second a bad one; and where the first has two of
-        // three tied, it has half a perfect and half a fair one.
+        // In the first case both find the perfect title. In the second, one finds a good title and the other a bad
+        // one. In the third, two of three titles tie for the first system: half perfect, half fair.
         grades.add(&titles(&[0, 4]), &[vec![2, 1], vec![2, 1]]);
         grades.add(&titles(&[2, 0, 1]), &[vec![1, 2, 3], vec![3, 1, 2]]);
         grades.add(&titles(&[1, 4, 3]), &[vec![1, 1, 3], vec![2, 3, 1]]);
@@ -71,12 +72,12 @@ mod tests {
         let mut cross = [[0.0; 5]; 5];
         (cross[4][4], cross[2][0], cross[1][3], cross[4][3]) = (1.0, 1.0, 0.5, 0.5);
         assert_eq!(grades.cross[0][1], cross);
-        // A system compared with itself: ties are shared here too.
+        // A system compared with itself also shares ties.
         let mut alone = [[0.0; 5]; 5];
         (alone[4][4], alone[2][2], alone[1][1], alone[1][4], alone[4][1]) = (1.25, 1.0, 0.25, 0.25, 0.25);
         assert_eq!(grades.cross[0][0], alone);
         assert_eq!((grades.cross[1].len(), grades.cross[1][0][0][0]), (1, 1.0));
-        // Rows and columns sum to what the systems have alone.
+        // Rows and columns sum to the counts of the single systems.
         for grade in 0..5 {
             let (row, column) = (cross[grade].iter().sum::<f64>(), cross.iter().map(|row| row[grade]).sum::<f64>());
             assert_eq!((row, column), (grades.of[0][grade], grades.of[1][grade]));

@@ -1,4 +1,4 @@
-//! The table for programs: part of the interface, see `docs/reference/json.md`.
+//! The table as JSON, which is part of the interface; see `docs/reference/json.md`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ struct System<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: Option<ByKey<'a>>,
-    /// 95 % confidence intervals of NDCG@1, @3, @10.
+    /// 95 % confidence intervals of NDCG@1, @3 and @10.
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<[[f64; 2]; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,19 +44,19 @@ struct System<'a> {
 
 #[derive(Serialize)]
 struct Made<'a> {
-    /// By fold.
+    /// The parameters of each fold.
     parameters: Vec<&'a str>,
     train_seconds: f64,
     bytes: u64,
     peak_bytes: Option<u64>,
-    /// Of each query, in the order of `query_ids`.
+    /// The value of each query, in the order of `query_ids`.
     per_query: BTreeMap<&'static str, Vec<f64>>,
 }
 
 #[derive(Serialize)]
 struct Against<'a> {
     system: &'a str,
-    /// What it is compared with.
+    /// The system that it is compared with.
     against: &'a str,
     metric: &'static str,
     difference: f64,

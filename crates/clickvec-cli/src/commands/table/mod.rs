@@ -1,4 +1,4 @@
-//! `clickvec table`: many systems, their free parameters chosen by cross validation, one table.
+//! `clickvec table`: compares many systems, whose free parameters are chosen by cross validation.
 
 mod grades;
 mod json;
@@ -21,9 +21,10 @@ use crate::{input, output};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
-/// A spec in TOML names the systems with the values to try for their free parameters (docs/reference/spec.md). Each fold of the
-/// queries is judged with the parameters that were best on the other folds. What is finished is kept: a table that was
-/// stopped goes on where it was, and only what has changed is done again. Exit status 1 if a system was left out.
+/// A spec in TOML names the systems, with the values to try for their free parameters (docs/reference/spec.md). Each
+/// fold of the queries is judged with the parameters that are best on the other folds. Finished work is kept: a table
+/// that was stopped continues where it was, and only what has changed is done again. The exit status is 1 if a system
+/// was left out.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The spec.
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
-    /// The texts of the queries, where judged titles are TREC qrels, instead of the spec's.
+    /// The texts of the queries, if the judged titles are TREC qrels, instead of the spec's.
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
 
@@ -49,12 +50,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     contiguous: Option<PathBuf>,
 
-    /// The column that is judged and learnt from in the place of the title, instead of the spec's;
-    /// `title+text` joins two.
+    /// The column to judge and learn from instead of the title, in place of the spec's; `title+text` joins two.
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
 
-    /// Where finished rows and models are kept; by default next to the spec, under its name and `.cache`.
+    /// Where to keep finished rows and models [default: next to the spec, under its name and `.cache`].
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
 
@@ -62,7 +62,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     against: Option<String>,
 
-    /// Mark differences as significant test by test, as the papers do, without Holm's correction for many tests.
+    /// Mark differences that are significant in a single test, as the papers do, without Holm's correction for many
+    /// tests.
     #[arg(long)]
     uncorrected: bool,
 
@@ -139,7 +140,7 @@ fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     input::check_outputs(outputs)
 }
 
-/// The command line's files take the place of the spec's.
+/// Replaces files of the spec with those of the command line.
 fn take_over(spec: &mut Spec, args: &Args) {
     let data = &mut spec.data;
     let pairs = [

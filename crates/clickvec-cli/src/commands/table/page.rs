@@ -1,5 +1,5 @@
-//! One HTML page that needs nothing else: the table, the grades of first titles of any two systems, every query, the
-//! lengths of texts and the curves of training. `page.js` draws it; here are its places and its numbers.
+//! A self-contained HTML page: the table, the grades of the first titles of any two systems, every query, the lengths
+//! of texts and the training curves. This module writes the numbers and the empty places; `page.js` draws.
 
 use anyhow::{Context, Result};
 use clickvec::eval::{Judgments, Metric};
@@ -13,7 +13,7 @@ use crate::page;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Longer texts are counted as of this length.
+/// Longer texts count as this long.
 const MOST_WORDS: usize = 40;
 
 #[derive(Serialize)]
@@ -23,13 +23,13 @@ struct Data<'a> {
     against: Vec<(&'static str, Vec<Vec<String>>)>,
     parameters: Vec<String>,
     systems: Vec<&'a str>,
-    /// By system, for NDCG@1, @3 and @10: the mean and the ends of its confidence interval.
+    /// By system, for NDCG@1, @3 and @10: the mean and both ends of its confidence interval.
     intervals: Vec<[[f64; 3]; 3]>,
     queries: Vec<Query<'a>>,
     first_grades: FirstGrades,
-    /// How many texts have 0, 1, 2 … words.
+    /// The number of texts with 0, 1, 2, … words.
     lengths: Lengths,
-    /// Loss of each epoch.
+    /// The loss of each epoch.
     curves: Vec<Curve<'a>>,
 }
 
@@ -37,7 +37,7 @@ struct Data<'a> {
 struct Query<'a> {
     text: &'a str,
     titles: Vec<(&'a str, u8)>,
-    /// By system, then title: 1 for the best, the same for the same score.
+    /// By system, then title: 1 for the best. Equal scores have equal ranks.
     ranks: Vec<Vec<u32>>,
     /// By system: NDCG@1, @3, @10.
     ndcg: Vec<[f64; 3]>,
@@ -106,7 +106,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     Ok(page::page(title, STYLE, &body))
 }
 
-/// Where the script puts what it draws.
+/// The elements that the script fills.
 fn places() -> Markup {
     let rank = |id: &str| {
         html! {
@@ -153,12 +153,12 @@ fn places() -> Markup {
     }
 }
 
-/// Four digits are what is shown, and a little.
+/// Rounds to a little more than the four digits shown.
 fn rounded(number: f64) -> f64 {
     (number * 1e5).round() / 1e5
 }
 
-/// The rank of each score, as metrics see them: a NaN counts as −∞.
+/// The rank of each score as metrics see it: NaN counts as −∞.
 fn ranks(scores: &[f64]) -> Vec<u32> {
     let score = |place: usize| if scores[place].is_nan() { f64::NEG_INFINITY } else { scores[place] };
     let mut order: Vec<usize> = (0..scores.len()).collect();
@@ -174,7 +174,7 @@ fn ranks(scores: &[f64]) -> Vec<u32> {
     ranks
 }
 
-/// The words of queries and of judged titles, each as often as it occurs there.
+/// Numbers of words in queries and in judged titles, counting each occurrence.
 fn lengths(judgments: &Judgments) -> Lengths {
     let count = |lengths: &mut Vec<u64>, text: &str| {
         let length = words(text).len().min(MOST_WORDS);

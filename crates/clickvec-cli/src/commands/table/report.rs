@@ -1,4 +1,4 @@
-//! The table for people, and as Markdown.
+//! The table as text and as Markdown.
 
 use std::fmt::Write as _;
 
@@ -11,17 +11,17 @@ use crate::commands::evaluate::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{advice, output, table};
 
-/// All that there is to report.
+/// The contents of the report.
 pub(super) struct Report<'a> {
     pub(super) spec: &'a Spec,
     pub(super) table: &'a Table,
     pub(super) statistics: Statistics,
-    /// What marks answer for.
+    /// The correction that marks are based on.
     pub(super) correction: Correction,
 }
 
 impl Report<'_> {
-    /// The rows that were judged, with their places among the evaluations.
+    /// The rows that were judged, with their positions among the evaluations.
     pub(super) fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
         let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
         judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
@@ -32,7 +32,7 @@ impl Report<'_> {
         marks(&beaten(place, metric, evaluations, tests, self.correction))
     }
 
-    /// The cells of the table, head first.
+    /// The cells of the table, headings first.
     pub(super) fn cells(&self) -> Vec<Vec<String>> {
         let papers = self.spec.systems.iter().any(|system| system.paper.is_some());
         let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
@@ -77,11 +77,11 @@ impl Report<'_> {
         cells
     }
 
-    /// What is below the table.
+    /// The notes below the table.
     pub(super) fn notes(&self) -> Vec<String> {
         let queries = output::counted(self.table.judgments.queries.len() as u64, "query");
         let how = match self.correction {
-            Correction::None => "not corrected for their number",
+            Correction::None => "not corrected for the number of tests",
             Correction::Holm => "corrected for all pairs by Holm's method",
         };
         let mut notes = vec![
@@ -102,7 +102,7 @@ impl Report<'_> {
         notes
     }
 
-    /// Each system against one of them, for one metric.
+    /// A comparison of each system with one of them, for one metric.
     pub(super) fn against(&self, metric: Metric) -> Vec<Vec<String>> {
         let base = &self.statistics.evaluations[self.statistics.base].name;
         let head = [
@@ -141,7 +141,7 @@ impl Report<'_> {
         cells
     }
 
-    /// What was chosen on each fold, of systems with something to choose; once where it is the same on all.
+    /// The chosen parameters of each fold, for systems that have a choice. If all folds agree, they are given once.
     pub(super) fn parameters(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (_, row, judged) in self.judged() {
@@ -158,7 +158,7 @@ impl Report<'_> {
         lines
     }
 
-    /// The report for people.
+    /// The report as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         if let Some(title) = &self.spec.title {
@@ -208,7 +208,7 @@ impl Report<'_> {
     }
 }
 
-/// A verdict in a word.
+/// A verdict in a word or two.
 pub(super) fn verdict(of: &BaselineComparison) -> &'static str {
     match of.comparison.verdict(Correction::Holm) {
         Verdict::Better => "better",
@@ -240,7 +240,7 @@ fn markdown_table(text: &mut String, cells: &[Vec<String>]) {
     }
 }
 
-/// A time for people; nothing where nothing was trained.
+/// A time as text; empty if nothing was trained.
 pub(super) fn seconds(seconds: f64) -> String {
     match seconds {
         0.0 => String::new(),
@@ -250,7 +250,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A size for people.
+/// A size as text.
 pub(super) fn bytes(bytes: u64) -> String {
     match bytes as f64 {
         0.0 => String::new(),

@@ -1,4 +1,4 @@
-//! What `clickvec table` is asked for: a file in TOML (docs/reference/spec.md).
+//! The spec of `clickvec table`: a file in TOML (docs/reference/spec.md).
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -19,11 +19,11 @@ const MOST_POINTS: usize = 10_000;
 /// A spec has a few thousand bytes.
 const MAX_SPEC_BYTES: u64 = 1 << 20;
 
-/// A whole file.
+/// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spec {
-    /// What the table is called.
+    /// The title of the table.
     pub(super) title: Option<String>,
     #[serde(default)]
     pub(super) data: Data,
@@ -33,18 +33,18 @@ pub(super) struct Spec {
     pub(super) systems: Vec<System>,
 }
 
-/// Files; relative ones are next to the spec.
+/// The input files. Relative paths start at the spec.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
     pub(super) judged: Option<PathBuf>,
-    /// The texts of the queries, where judged titles are TREC qrels.
+    /// The texts of the queries, if the judged titles are TREC qrels.
     pub(super) topics: Option<PathBuf>,
     pub(super) clicks: Option<PathBuf>,
     pub(super) titles: Option<PathBuf>,
     /// Running text.
     pub(super) contiguous: Option<PathBuf>,
-    /// The column that is judged and learnt from in the place of the title.
+    /// The column to judge and learn from instead of the title.
     pub(super) field: Option<String>,
 }
 
@@ -54,13 +54,13 @@ impl Data {
         self.field.as_deref().unwrap_or(TITLE)
     }
 
-    /// The files as the library takes them.
+    /// The files for the library.
     fn planned(&self) -> Result<table::Data> {
         let Some(judged) = self.judged.clone() else {
             bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");
         };
         let Data { topics, clicks, titles, contiguous, .. } = self.clone();
-        // A file and not its folder: what else lies there has no say.
+        // A file, and not its folder: other files in the folder should not change the result.
         let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
         Ok(table::Data { judged, topics, clicks, titles, contiguous, field: self.field().to_owned() })
     }
@@ -84,24 +84,24 @@ impl Default for Evaluation {
 #[serde(deny_unknown_fields)]
 pub(super) struct System {
     pub(super) name: String,
-    /// A ranker, as `--ranker` takes it.
+    /// A ranker, as in `--ranker`.
     ranker: Option<String>,
     /// Options of `clickvec train`, in one line or one by one.
     train: Option<Options>,
-    /// A model or ranker that is there already.
+    /// An existing model or ranker.
     model: Option<PathBuf>,
-    /// Rows that are combined.
+    /// The rows to combine.
     fusion: Option<Vec<String>>,
-    /// How they are combined; whichever is best on the other folds if it is not given.
+    /// The method; if not given, whichever is best on the other folds.
     method: Option<Method>,
-    /// Values to try for each parameter; for `train` an option's name without its dashes.
+    /// Values to try for each parameter. For `train`, the name of an option without its dashes.
     #[serde(default)]
     grid: BTreeMap<String, Vec<toml::Value>>,
     /// A trained Skip-Thought encoder.
     load: Option<PathBuf>,
     /// Vectors that another program trained.
     vectors: Option<PathBuf>,
-    /// What a paper says: NDCG@1, @3 and @10, in the paper's units.
+    /// Results in a paper: NDCG@1, @3 and @10, in the paper's units.
     pub(super) paper: Option<[f64; 3]>,
 }
 
@@ -123,7 +123,7 @@ impl Options {
     }
 }
 
-/// How scores of several systems become one; always with weights.
+/// How the scores of several systems are combined, always with weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Method {
@@ -145,7 +145,7 @@ impl Method {
     }
 }
 
-/// Reads and checks a spec; its relative paths become those from the working directory.
+/// Reads and checks a spec. Relative paths become relative to the working directory.
 pub(super) fn read(path: &Path) -> Result<Spec> {
     let text = text(path)?;
     let mut spec: Spec =
@@ -204,7 +204,7 @@ fn text(path: &Path) -> Result<String> {
 }
 
 impl Spec {
-    /// The table as the library takes it.
+    /// The plan of the table for the library.
     pub(super) fn plan(&self) -> Result<Plan> {
         let points =
             |system: &System| system.grid.values().try_fold(1_usize, |points, values| points.checked_mul(values.len()));
@@ -226,7 +226,7 @@ impl Spec {
         Ok(Entry { name: system.name.clone(), source })
     }
 
-    /// Refuses what would not be looked at.
+    /// Refuses settings that would have no effect.
     fn refuse_idle(&self, system: &System) -> Result<()> {
         let reads = |name: &str| system.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name));
         let idle = [
@@ -241,7 +241,7 @@ impl Spec {
         ];
         match idle.iter().find(|(_, idle, _)| *idle) {
             None => Ok(()),
-            Some((name, _, wants)) => bail!("expected `{name}` with {wants} only; leave it out"),
+            Some((name, _, wants)) => bail!("expected `{name}` only with {wants}; leave it out"),
         }
     }
 
@@ -277,7 +277,7 @@ impl Spec {
                 };
                 let distinct: HashSet<&String> = members.iter().collect();
                 ensure!(distinct.len() == members.len(), "expected each member once, found one again");
-                ensure!(members.len() > 1, "expected two members or more, found {}", members.len());
+                ensure!(members.len() > 1, "expected at least two members, found {}", members.len());
                 let methods = match system.method {
                     Some(method) => vec![method.fusion()],
                     None => [Method::MinMax, Method::ZScore, Method::ReciprocalRank].map(Method::fusion).to_vec(),
@@ -289,7 +289,7 @@ impl Spec {
     }
 }
 
-/// Every combination of the grid's values; one empty one if there are none.
+/// Every combination of the grid's values; a single empty one if there are no values.
 fn grid(values: &BTreeMap<String, Vec<toml::Value>>) -> Result<Vec<Vec<(String, toml::Value)>>> {
     let mut points = vec![Vec::new()];
     for (name, values) in values {
@@ -318,7 +318,7 @@ fn at_point(base: &RankerSpec, point: &[(String, toml::Value)]) -> Result<Ranker
     Ok(spec)
 }
 
-/// A value as an option's.
+/// A value as text for an option.
 fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn the_specs_that_are_shipped_are_whole() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs");
-        // Not there in a published crate.
+        // A published crate does not have this folder.
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         let mut systems = 0;
         for entry in entries {

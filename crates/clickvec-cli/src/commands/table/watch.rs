@@ -1,4 +1,4 @@
-//! What people are told while a table is made: a bar on a terminal, and notes on standard error.
+//! Messages while a table is made: a progress bar on a terminal, and notes on standard error.
 
 use std::ops::ControlFlow;
 
@@ -9,13 +9,13 @@ use indicatif::ProgressBar;
 use crate::interrupt::Interrupt;
 use crate::{advice, input, output, progress, test_set};
 
-/// Shows how far a table is.
+/// Shows the progress of a table.
 pub(super) struct Watcher<'a> {
     plan: &'a Plan,
     bar: ProgressBar,
-    /// Watched once there is something to lose.
+    /// Watches for a signal, once there is something to lose.
     interrupt: Option<Interrupt>,
-    /// Whether it was said that the table stops.
+    /// Whether the user was told that the table stops.
     said: bool,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Watcher<'a> {
         Watcher { plan, bar, interrupt: None, said: false }
     }
 
-    /// The exit status with which to stop, if somebody asked to.
+    /// The exit status to stop with, if somebody asked to stop.
     pub(super) fn asked_to_stop(&self) -> Option<u8> {
         self.interrupt.as_ref().and_then(Interrupt::status)
     }
@@ -33,7 +33,7 @@ impl<'a> Watcher<'a> {
     /// Shows an event.
     pub(super) fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         if self.interrupt.is_none() && matches!(event, Event::Row { .. }) {
-            // Without it a signal ends the program at once, and what is finished is kept all the same.
+            // If this fails, a signal ends the program at once, and finished work is kept all the same.
             self.interrupt = Interrupt::watch().ok();
         }
         let bar = &self.bar;
@@ -44,10 +44,7 @@ impl<'a> Watcher<'a> {
             Event::Step { system, progress } => bar.set_message(format!("{system} {}/{}", progress.done, progress.of)),
             Event::Training(train::Event::Epoch(report)) => bar.set_message(format!("epoch {}", report.epoch)),
             Event::Damaged { path } => {
-                note(
-                    bar,
-                    format_args!("{}: expected what was kept there, found it damaged; made again", path.display()),
-                );
+                note(bar, format_args!("{}: this kept file is damaged; making it again", path.display()));
             }
             Event::PointLeftOut { row, reason } => {
                 let reason = advice::told(reason);
@@ -74,7 +71,7 @@ impl<'a> Watcher<'a> {
         ControlFlow::Break(())
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn close(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Flags that choose the encoder and its sizes.
+//! Flags for the encoder and its sizes.
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
@@ -6,7 +6,7 @@ use clickvec::encoder::{
     ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig,
 };
 
-/// Which encoder, and its sizes.
+/// The encoder and its sizes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Encoder")]
 pub(super) struct EncoderFlags {
@@ -18,17 +18,18 @@ pub(super) struct EncoderFlags {
     #[arg(long, value_name = "N")]
     cells: Option<usize>,
 
-    /// lstm: so many in one model, each trained on its own from a seed of its own; a text's vector is theirs, one after the
-    /// other [default: 1; with --titles: 3; with --init: the model's].
+    /// lstm: the number of LSTMs in one model. Each is trained on its own from its own seed, and a text's vector
+    /// consists of theirs, one after the other [default: 1; with --titles: 3; with --init: the model's].
     #[arg(long, value_name = "N")]
     members: Option<usize>,
 
-    /// rnn: units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each layer [default:
-    /// 288,96].
+    /// rnn: units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each layer
+    /// [default: 288,96].
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     hidden: Option<Vec<usize>>,
 
-    /// dssm: layers; with one number in `--hidden`, that many layers of it [default: as many as `--hidden` has].
+    /// dssm: the number of layers; with one number in `--hidden`, all layers have that size [default: as many as
+    /// `--hidden` has].
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
 
@@ -36,11 +37,11 @@ pub(super) struct EncoderFlags {
     #[arg(long, value_name = "WORDS")]
     window: Option<usize>,
 
-    /// clsm: no biases, as in its paper.
+    /// clsm: leave biases out, as in its paper.
     #[arg(long)]
     no_bias: bool,
 
-    /// lstm, bilstm: with a forget gate; without it f = 1, as the paper evaluates.
+    /// lstm, bilstm: use a forget gate; without it f = 1, as in the paper's experiments.
     #[arg(long)]
     forget_gate: bool,
 
@@ -49,18 +50,18 @@ pub(super) struct EncoderFlags {
     peephole: Option<PeepholeFlag>,
 }
 
-/// An encoder's kind.
+/// The kind of an encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum EncoderFlag {
     /// Long short-term memory.
     Lstm,
-    /// Two of them, one reads from the end.
+    /// Two LSTMs, one of which reads from the end.
     Bilstm,
     /// Gated recurrent units.
     Gru,
     /// A plain recurrent network.
     Rnn,
-    /// Convolution over windows of words.
+    /// A convolution over windows of words.
     Clsm,
     /// Layers over a bag of trigrams.
     Dssm,
@@ -68,7 +69,7 @@ pub(super) enum EncoderFlag {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PeepholeFlag {
-    /// None, as the paper evaluates.
+    /// None, as in the paper's experiments.
     None,
     /// From each cell to its own gates.
     Diagonal,
@@ -97,7 +98,7 @@ impl EncoderFlag {
     }
 }
 
-/// Refuses a flag that an encoder of this kind has no use for.
+/// Refuses a flag that has no effect for an encoder of this kind.
 fn refuse(kind: &str, flag: &str, given: bool, owners: &[&str]) -> Result<()> {
     if !given || owners.contains(&kind) {
         return Ok(());
@@ -105,7 +106,7 @@ fn refuse(kind: &str, flag: &str, given: bool, owners: &[&str]) -> Result<()> {
     bail!("`{flag}` belongs to --encoder {}; found --encoder {kind}: leave one of the two out", owners.join(", "))
 }
 
-/// Refuses a training flag that is given and has no meaning for this encoder.
+/// Refuses a training flag that has no effect for this encoder.
 pub(super) fn refuse_unless(
     encoder: &EncoderConfig,
     flag: &str,
@@ -118,7 +119,7 @@ pub(super) fn refuse_unless(
 }
 
 impl EncoderFlags {
-    /// The encoder that the flags ask for; an LSTM has `members` unless they say.
+    /// The encoder of these flags. An LSTM has `members` members unless a flag gives their number.
     pub(super) fn config(&self, members: usize) -> Result<EncoderConfig> {
         let kind = self.encoder;
         kind.refuse("--cells", self.cells.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru])?;
@@ -181,7 +182,7 @@ impl EncoderFlags {
         let hidden = self.hidden.as_deref().unwrap_or(&default);
         match (hidden, self.layers) {
             (_, None) => Ok(hidden.to_vec()),
-            // A bound of its own, before so many are made.
+            // Limits the number of layers before they are allocated.
             (&[units], Some(layers)) if layers <= 1024 => Ok(vec![units; layers]),
             (_, Some(layers)) => {
                 ensure!(

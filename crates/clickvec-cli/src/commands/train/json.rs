@@ -1,4 +1,4 @@
-//! What training says to programs, one object a line: part of the interface.
+//! The events of training as JSON, one object a line. They are part of the interface.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::metrics::ByKey;
 
-/// An event as programs read it.
+/// An event as JSON.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(super) enum JsonEvent<'a> {
@@ -77,7 +77,7 @@ impl From<Agreement> for Agreed {
 }
 
 impl JsonEvent<'_> {
-    /// The form of an event; progress inside an epoch has none.
+    /// An event as JSON; `None` for progress within an epoch.
     pub(super) fn of(event: &Event) -> Option<JsonEvent<'_>> {
         Some(match event {
             Event::Log { statistics, trigrams, parameters, .. } => JsonEvent::Log {
@@ -119,7 +119,7 @@ impl JsonEvent<'_> {
         })
     }
 
-    /// What is said of a model that was written.
+    /// The event for a model that was written.
     pub(super) fn done<'a>(model: &'a Path, written: &'a Written) -> JsonEvent<'a> {
         JsonEvent::Done { model, fingerprint: &written.fingerprint, epoch: written.epoch }
     }

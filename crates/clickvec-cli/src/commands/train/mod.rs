@@ -26,7 +26,7 @@ use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::{input, test_set};
 
-/// Arguments without a command before them.
+/// The arguments without a command before them.
 #[derive(Parser)]
 #[command(name = "train")]
 struct Line {
@@ -34,7 +34,7 @@ struct Line {
     args: Args,
 }
 
-/// The training that these options ask for; log, field, output and what becomes of it are another command's.
+/// The training that these options describe. The log, the field and the output are up to the command that calls this.
 pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     let args = parse(arguments)?;
     let label = arguments.join(" ");
@@ -42,7 +42,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         [("--resume", args.resume), ("--checkpoint-every", args.checkpoint_every.is_some()), ("--json", args.json)];
     if let Some((option, _)) = idle.iter().find(|(_, given)| *given) {
         bail!(
-            "`train {label}`: expected settings of a training, found `{option}`, which a table sees to; leave it out"
+            "`train {label}`: expected settings of a training, found `{option}`, which the table sets itself; leave it out"
         );
     }
     if let Some(option) = [
@@ -54,7 +54,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     .find(|(_, given)| *given)
     {
         bail!(
-            "`train {label}`: expected settings of a training on clicks, found `{}`; train it before, and give the model",
+            "`train {label}`: expected settings of a training on clicks, found `{}`; train that model first and name it with `model`",
             option.0
         );
     }
@@ -69,7 +69,7 @@ fn parse(arguments: &[String]) -> Result<Args> {
     let data = ["train", "--clicks", "clicks", "--output", "model", "--field", "title"];
     let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
     let line = line.map_err(|error| {
-        // The first paragraph: the others show how to call a command that nobody called.
+        // Only the first paragraph: the rest shows the usage of a command that the user did not call.
         let text = error.to_string();
         let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         anyhow!("`train {}`: {first}", arguments.join(" "))
@@ -79,22 +79,21 @@ fn parse(arguments: &[String]) -> Result<Args> {
 
 /// Learn a model from a click log, from titles, or from both.
 ///
-/// Titles need no click: each learns to be found by parts of itself, misspelt now and then. With both, titles come first
-/// and clicks after. The log is a table with the columns query and title, one clicked pair a line, and optionally weight or count; also
-/// .gz and .zst. Broken lines are skipped and counted.
+/// Titles need no clicks: the model learns to find each by parts of itself, misspelt now and then. With both, titles
+/// come first and clicks after. The log is a table with the columns query and title, one clicked pair a line, and
+/// optionally weight or count; also as .gz or .zst. Broken lines are skipped and counted.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The click log.
     #[arg(long, value_name = "FILE", required_unless_present = "titles")]
     clicks: Option<PathBuf>,
 
-    /// Titles to learn from, clicked or not: a table with the columns id and title, or a BEIR corpus. May be given several
-    /// times.
+    /// Titles to learn from, clicked or not: a table with the columns id and title, or a BEIR corpus. May be repeated.
     #[arg(long, value_name = "FILE")]
     titles: Vec<PathBuf>,
 
-    /// Begin with the weights of this model instead of random ones: yesterday's, say. Its encoder must be the one that is
-    /// trained; trigrams that it lacks are added.
+    /// Start from the weights of this model, such as yesterday's, instead of random ones. It must have the encoder
+    /// that is trained. Trigrams that it lacks are added.
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
 
@@ -109,29 +108,29 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
 
-    /// Judge the model on these titles after every epoch: a table with the columns query, title and grade, or any other
-    /// form that `evaluate --judged` takes.
+    /// Judge the model on these titles after every epoch: a table with the columns query, title and grade, or any
+    /// other form that `evaluate --judged` reads.
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
 
-    /// The texts of the queries, where the validation set is TREC qrels.
+    /// The texts of the queries, if the validation set is TREC qrels.
     #[arg(long, value_name = "FILE", requires = "validation")]
     validation_topics: Option<PathBuf>,
 
-    /// The texts of the titles, where the validation set is TREC qrels.
+    /// The texts of the titles, if the validation set is TREC qrels.
     #[arg(long, value_name = "FILE", requires = "validation_topics")]
     validation_titles: Option<PathBuf>,
 
-    /// Write a checkpoint beside the model after every so many minibatches [default: never].
+    /// Write a checkpoint next to the model after every N minibatches [default: never].
     #[arg(long, value_name = "MINIBATCHES", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: Option<u64>,
 
-    /// Continue from the checkpoint beside the model; start anew if there is none. Refused if settings or data are not
-    /// those of the run that is there.
+    /// Continue from the checkpoint next to the model, or start anew if there is none. Refused if the settings or the
+    /// data differ from the interrupted run.
     #[arg(long)]
     resume: bool,
 
-    /// Print what happens as JSON, one object a line.
+    /// Print events as JSON, one object a line.
     #[arg(long)]
     json: bool,
 
@@ -153,7 +152,7 @@ impl Args {
     }
 }
 
-/// Trains.
+/// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let init = args.init.as_deref().map(Model::load).transpose()?;
     let members = init.as_ref().map(|init| init.encoder_config().members());
@@ -179,7 +178,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     let output = Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume };
     let mut reporter = report::Reporter::new(&config, args.clicks.as_deref(), &args.titles, args.json);
-    // Until the log is read there is nothing to lose: a signal ends the program at once, as it would end any other.
+    // Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
     let mut interrupt: Option<Result<Interrupt>> = None;
     let clicks = args.clicks.as_deref().map_or_else(ClickSource::none, ClickSource::file);
     let outcome = train_to_file(&config, clicks, &output, options, &mut |event| {

@@ -1,4 +1,4 @@
-//! What training says: a bar on a terminal, a line an epoch in a pipe, or JSON.
+//! Messages of training: a bar on a terminal, a line for each epoch in a pipe, or JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,27 +17,27 @@ use serde::Serialize;
 use super::json::JsonEvent;
 use crate::{input, output, progress};
 
-/// Says what happens as it happens.
+/// Reports events as they happen.
 pub(super) struct Reporter {
     /// The click log, if there is one, and the files of titles.
     clicks: Option<PathBuf>,
     titles: Vec<PathBuf>,
-    /// Of all sections.
+    /// The epochs of all sections.
     epochs: u32,
-    /// Whether there is a best epoch to point at.
+    /// Whether there is a best epoch to mark.
     keeps_best: bool,
     json: bool,
     watched: bool,
     bar: Option<ProgressBar>,
-    /// Pairs of the bar's epoch and their summed loss.
+    /// The number of pairs in the epoch so far, and the sum of their losses.
     loss: (u64, f64),
     started: Instant,
-    /// The first write that failed: training goes on, its model is worth more than its report.
+    /// The first write that failed. Training goes on, because a model is worth more than its report.
     failed: Option<anyhow::Error>,
 }
 
 impl Reporter {
-    /// Says what is going to be trained.
+    /// Reports what is going to be trained.
     pub(super) fn new(config: &TrainConfig, clicks: Option<&Path>, titles: &[PathBuf], json: bool) -> Reporter {
         if !json {
             output::note(format_args!("training: {}", config.encoder));
@@ -56,7 +56,7 @@ impl Reporter {
         }
     }
 
-    /// Takes one event.
+    /// Reports an event.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Reading { pairs } => self.reading(*pairs),
@@ -82,7 +82,7 @@ impl Reporter {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn close(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -90,7 +90,7 @@ impl Reporter {
         self.loss = (0, 0.0);
     }
 
-    /// Says that the model is there.
+    /// Reports that the model was written.
     pub(super) fn done(&mut self, model: &Path, written: &Written) {
         if self.json {
             return self.print(&JsonEvent::done(model, written));
@@ -104,7 +104,7 @@ impl Reporter {
         output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
     }
 
-    /// Says that the run was stopped, and what is there of it.
+    /// Reports that the run was stopped, and what it left.
     pub(super) fn cancelled(&mut self, model: &Path) {
         if self.json {
             self.print(&JsonEvent::Cancelled);
@@ -118,7 +118,7 @@ impl Reporter {
         output::note(format_args!("{}: stopped, nothing was written to it{left}", model.display()));
     }
 
-    /// The first thing that could not be printed.
+    /// The first report that could not be printed.
     pub(super) fn result(self) -> Result<()> {
         self.failed.map_or(Ok(()), Err)
     }
@@ -142,14 +142,14 @@ impl Reporter {
         let bar = self.bar.insert(bar);
         bar.set_position(if minibatch == minibatches { of_pairs } else { minibatch.saturating_mul(pairs) });
         self.loss = (self.loss.0 + pairs, self.loss.1 + loss * pairs as f64);
-        // Every epoch takes about as long as this one.
+        // Assumes that every epoch takes about as long as this one.
         let epoch_time = bar.elapsed().saturating_add(bar.eta());
         let later = epoch_time.checked_mul(epochs.saturating_sub(epoch)).unwrap_or(Duration::MAX);
         let left = progress::duration(bar.eta().saturating_add(later));
         bar.set_message(format!("loss {:.4}, {left} left", self.loss.1 / self.loss.0.max(1) as f64));
     }
 
-    /// What stands before an epoch's number where not all epochs are of the same section.
+    /// The word before an epoch's number, if there are epochs of both sections.
     fn named(&self, section: Section) -> &'static str {
         match section {
             _ if self.titles.is_empty() => "",

@@ -1,4 +1,4 @@
-//! Flags that say how to train; each that is not given has the value of the defaults, or of `--preset`.
+//! Flags for the training settings. Settings without a flag have the default, or the value of `--preset`.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -14,19 +14,19 @@ use clickvec::train::{NegativeSource, Negatives, Weighting};
 
 use super::encoder::{EncoderFlags, refuse_unless};
 
-/// How to train.
+/// The training settings.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(super) struct Settings {
-    /// Set everything below to the papers' training: Nesterov momentum with its schedule, 4 negatives from the
-    /// minibatch. What is given besides still counts.
+    /// Set everything below as in the papers: Nesterov momentum with its schedule, and 4 negatives from the minibatch.
+    /// Other flags override it.
     #[arg(long, value_enum)]
     preset: Option<Preset>,
 
     #[arg(long, value_name = "PAIRS", help = help("Pairs in a minibatch", |c| c.minibatch))]
     minibatch: Option<usize>,
 
-    #[arg(long, value_name = "N|all", help = help("Negative titles a pair; all: every other title of the minibatch", |c| shown_negatives(c.negatives)))]
+    #[arg(long, value_name = "N|all", help = help("Negative titles for each pair; all: every other title of the minibatch", |c| shown_negatives(c.negatives)))]
     negatives: Option<NegativesFlag>,
 
     #[arg(long, value_enum, help = help("Where negatives come from", |c| shown_source(c.negative_source)))]
@@ -35,7 +35,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "G", value_parser = positive, help = help("γ, which sharpens the softmax over cosines", |c| c.gamma))]
     gamma: Option<f32>,
 
-    #[arg(long, value_enum, help = help("How weights follow gradients", |c| shown_optimizer(c.optimizer)))]
+    #[arg(long, value_enum, help = help("The optimiser", |c| shown_optimizer(c.optimizer)))]
     optimizer: Option<OptimizerFlag>,
 
     #[arg(long, value_name = "RATE", value_parser = positive, help = help("ε, the size of a step", |c| c.learning_rate))]
@@ -44,29 +44,29 @@ pub(super) struct Settings {
     #[arg(long, value_name = "NORM|none", help = help("Scale a tower's gradient down to this norm if it is longer", |c| shown_clip(c.clip_norm)))]
     clip_norm: Option<ClipFlag>,
 
-    #[arg(long, value_enum, help = help("Which error signals an LSTM follows back in time", |c| shown_signals(c.bptt.signals)))]
+    #[arg(long, value_enum, help = help("Error signals that an LSTM propagates back in time", |c| shown_signals(c.bptt.signals)))]
     bptt: Option<BpttFlag>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Errors flow back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Propagate errors back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
     bptt_words: Option<usize>,
 
     #[arg(long, value_name = "fan|R", help = help("Initial weights: fan: uniform ±√(6/(fan-in + fan-out)); a number R: uniform ±R", |c| shown_range(c.init_range)))]
     init_range: Option<InitRangeFlag>,
 
-    #[arg(long, value_name = "COLUMN", help = help("Column that is learnt and judged in the place of the title, as `body`; `title+text` joins two", |c| c.field.clone()))]
+    #[arg(long, value_name = "COLUMN", help = help("Column to learn from and judge instead of the title, such as `body`; `title+text` joins two", |c| c.field.clone()))]
     field: Option<String>,
 
-    #[arg(long, value_enum, help = help("What the column count of the log is worth", |c| shown_weighting(c.weighting)))]
+    #[arg(long, value_enum, help = help("How the column count of the log weights a pair", |c| shown_weighting(c.weighting)))]
     weighting: Option<WeightingFlag>,
 
-    #[arg(long, value_name = "N", help = help("Times that the log is gone through", |c| c.epochs))]
+    #[arg(long, value_name = "N", help = help("Passes over the log", |c| c.epochs))]
     epochs: Option<u32>,
 
     /// Which epoch's weights become the model [default: best with --validation, otherwise last].
     #[arg(long, value_enum)]
     keep: Option<KeepFlag>,
 
-    /// End after N epochs without a better validation [default: never].
+    /// Stop after N epochs without a better validation [default: never].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     patience: Option<u32>,
 
@@ -82,13 +82,13 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("Same seed, log and program: same model", |c| c.seed))]
     seed: Option<u64>,
 
-    #[arg(long, value_name = "CHANGES|none", help = help("How queries are changed beside their clicks, as chances: few: 2 to 4 words kept; drop: a word left out; swap: neighbours swapped; misspell: a typing error in a word; as `drop=0.1,misspell=0.1`", |c| ViewsFlag(c.augment)))]
+    #[arg(long, value_name = "CHANGES|none", help = help("How queries are changed when learning from clicks, as chances: few: 2 to 4 words kept; drop: a word left out; swap: neighbours swapped; misspell: a typing error in a word; as `drop=0.1,misspell=0.1`", |c| ViewsFlag(c.augment)))]
     augment: Option<ViewsFlag>,
 
     #[arg(long, value_name = "CHANGES|none", help = title_help("What a title is paired with: itself, changed as in --augment", |t| ViewsFlag(t.views)))]
     title_views: Option<ViewsFlag>,
 
-    #[arg(long, value_name = "N", help = title_help("Times that the titles are gone through, before any click", |t| t.epochs))]
+    #[arg(long, value_name = "N", help = title_help("Passes over the titles, before the clicks", |t| t.epochs))]
     title_epochs: Option<u32>,
 
     #[arg(long, value_name = "PAIRS", value_parser = at_least_one, help = title_help("Titles in a minibatch", |t| t.minibatch))]
@@ -100,7 +100,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "RATE", value_parser = positive, help = title_help("ε for titles", |t| t.learning_rate))]
     title_learning_rate: Option<f32>,
 
-    #[arg(long, value_name = "R", help = title_help("Titles among the pairs of an epoch of clicks, for every clicked pair", |t| t.among_clicks))]
+    #[arg(long, value_name = "R", help = title_help("Titles to mix into each epoch of clicks, per clicked pair", |t| t.among_clicks))]
     titles_among_clicks: Option<f32>,
 
     #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of a clicked pair's loss, from 0 to 1; the click has the rest", |t| t.clicks))]
@@ -140,9 +140,9 @@ enum NegativeSourceFlag {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerFlag {
-    /// The papers'.
+    /// Nesterov momentum, as in the papers.
     Nesterov,
-    /// Steps of a size of their own for every weight.
+    /// A step size of its own for every weight.
     Adam,
     /// Plain gradient descent.
     Sgd,
@@ -150,9 +150,9 @@ enum OptimizerFlag {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BpttFlag {
-    /// The gradient.
+    /// The exact gradient.
     Exact,
-    /// As printed: each gate's own path only.
+    /// As printed in the paper: only the path through each gate itself.
     PerGate,
 }
 
@@ -224,7 +224,7 @@ impl FromStr for InitRangeFlag {
     }
 }
 
-/// `--augment`, `--title-views`: chances by name, or `none`.
+/// `--augment`, `--title-views`: probabilities by name, or `none`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ViewsFlag(Views);
 
@@ -235,7 +235,7 @@ impl FromStr for ViewsFlag {
         let mut views = Views::NONE;
         for part in text.split(',').filter(|_| text != "none") {
             let expected =
-                || format!("expected few, drop, swap or misspell with a chance, as misspell=0.1, found `{part}`");
+                || format!("expected few, drop, swap or misspell with a chance, such as misspell=0.1, found `{part}`");
             let (name, chance) = part.split_once('=').ok_or_else(expected)?;
             let place = match name.trim() {
                 "few" => &mut views.few,
@@ -273,7 +273,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
 }
 
-/// A help text with the live default, and what titles or the preset make of it where that differs.
+/// A help text with the current default, and the value with titles or the preset if that differs.
 fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
     let own = value(&TrainConfig::default()).to_string();
     let others = [("with --titles", TrainConfig::with_titles()), ("paper", TrainConfig::paper())];
@@ -282,7 +282,7 @@ fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
     format!("{text} [default: {own}{}]", others.collect::<String>())
 }
 
-/// A help text with the live default, for training on titles.
+/// A help text with the current default for training on titles.
 fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) -> T) -> String {
     format!("{text} [default: {}]", value(&TitleConfig::default()))
 }
@@ -348,8 +348,8 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 }
 
 impl Settings {
-    /// The whole configuration: defaults or preset, and over them what was given. `members` are those of the model to begin
-    /// with.
+    /// The whole configuration: the defaults or the preset, overridden by the flags given. `members` is the number in
+    /// the initial model.
     pub(super) fn config(
         &self,
         encoder: &EncoderFlags,
@@ -429,7 +429,7 @@ impl Settings {
             ("--titles-among-clicks", self.titles_among_clicks.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
-            Some((flag, _)) => bail!("`{flag}` needs `--titles FILE`, which it is about"),
+            Some((flag, _)) => bail!("`{flag}` is about training on titles; add `--titles FILE`"),
             None => Ok(None),
         }
     }

@@ -1,7 +1,7 @@
-//! The backward pass of an LSTM: exact (Palangi et al. 2015, back-propagation through time of
-//! eq. 2) and by the published per-gate error signals (eq. 16–44).
+//! The backward pass of an LSTM, in two forms: the exact gradient (Palangi et al. 2015, back-propagation through time
+//! of eq. 2), and the published per-gate error signals (eq. 16–44).
 //!
-//! Both write the errors of the gates, [rows, G·H]; all gradients of weights follow from those.
+//! Both compute the errors of the gates, [rows, G·H]. All gradients of weights follow from those.
 
 use super::states::{LstmBlockStates, LstmStates};
 use super::{Direction, INPUT, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
@@ -25,7 +25,8 @@ pub(in super::super) struct EmbeddingGradient<'a> {
     pub(in super::super) offset: usize,
 }
 
-/// The backward pass of one LSTM over a batch; `gradients` are this LSTM's, shaped and zero. Returns Σ of the squares of the table's.
+/// The backward pass of one LSTM over a batch. `gradients` are those of this LSTM, shaped and zero. Returns the sum of
+/// the squares of the table's gradient.
 pub(in super::super) fn backward(
     config: LstmConfig,
     tensors: &[Tensor],
@@ -66,9 +67,9 @@ pub(in super::super) fn backward(
 struct Weights<'a> {
     /// W_recᵀ, [G·H, H]
     recurrent: &'a [f32],
-    /// The same, perhaps rounded.
+    /// The same, possibly rounded.
     factor: Right<'a>,
-    /// Of recurrent products.
+    /// The precision of recurrent products.
     precision: Precision,
     /// Full: W_pᵀ, [P·H, H]; diagonal: the vectors as they are, [P, H].
     peephole: Option<&'a [f32]>,
@@ -136,7 +137,7 @@ fn backward_block(
                 per_gate_step(config, weights, states, &span, block, grad, &mut scratch.buffers, gates, t > 0)
             }
         }
-        // While the step's errors are still in the cache.
+        // Prefetch while the step's errors are still in the cache.
         let ahead = t.checked_sub(1).map_or([&[][..]; 3], |t| {
             let span = Span::at(block, bptt, t);
             let States { cell_before, activation_before, .. } = span.states(trace, t, block, h);
@@ -150,7 +151,7 @@ fn backward_block(
 struct Span {
     /// Packed row of place 0.
     first: usize,
-    /// Texts before this place have more than `bptt.words` words still to come.
+    /// Texts before this place still have more than `bptt.words` words to come.
     low: usize,
     /// Texts from this place on end at step t.
     ending: usize,
@@ -183,8 +184,8 @@ impl Span {
         }
     }
 
-    /// Gives the texts that end here the gradient of their embedding, `copies` times, in `into`, and
-    /// zeros in `carry`; both [texts, copies·H].
+    /// For texts that end here, sets `into` to `copies` copies of the gradient of their embedding, and `carry` to
+    /// zeros; both are [texts, copies·H].
     fn begin_texts(
         &self,
         block: &Block,
@@ -205,8 +206,8 @@ impl Span {
     }
 }
 
-/// One step of the exact backward pass. On entry `d_activation` is ∂L/∂y(t) and `d_cell` what flows
-/// into ∂L/∂c(t) from later words; on exit both are the step before's. `gates` become their errors.
+/// One step of the exact backward pass. On entry `d_activation` is ∂L/∂y(t), and `d_cell` is the part of ∂L/∂c(t) from
+/// later words. On exit both belong to the step before. `gates` become their errors.
 fn exact_step(
     config: LstmConfig,
     weights: &Weights<'_>,
@@ -226,7 +227,7 @@ fn exact_step(
         None => all_errors(gates, states.cell, states.cell_before, d_activation, d_cell, h, config.forget_gate),
         Some(peephole) => {
             output_errors(gates, states.cell, d_activation, d_cell, h);
-            // c(t) reached the output gate through W_p1, the last H rows of W_pᵀ.
+            // c(t) reaches the output gate through W_p1, the last H rows of W_pᵀ.
             let last = &peephole[peephole.len() - last(config, h)..];
             into_cell(config.peephole, (count, h), (&gates[config.output_gate()..], width), last, d_cell);
             gate_errors(gates, states.cell_before, d_cell, h, config.forget_gate);
@@ -237,7 +238,7 @@ fn exact_step(
         return;
     }
     if let Some(peephole) = weights.peephole {
-        // c(t − 1) reached the input and forget gates.
+        // c(t − 1) reaches the input and forget gates.
         for gate in 1..config.gates() - 1 {
             let size = last(config, h);
             let peephole = &peephole[(gate - 1) * size..][..size];
@@ -247,7 +248,7 @@ fn exact_step(
     gemm_into((count, h, width), Left::rows(errors, width), weights.factor, (d_activation, h));
 }
 
-/// Numbers of one gate's peephole weights.
+/// The number of one gate's peephole weights.
 fn last(config: LstmConfig, h: usize) -> usize {
     if config.peephole == Peephole::Full { h * h } else { h }
 }
@@ -274,7 +275,7 @@ fn into_cell(
 }
 
 by_level! {
-    /// In `gates` [n, G·H], o becomes ∂L/∂(input of o); d_cell += ∂L/∂y ∘ o ∘ (1 − tanh² c), [n, H].
+    /// Replaces o in `gates` [n, G·H] by ∂L/∂(input of o), and adds ∂L/∂y ∘ o ∘ (1 − tanh² c) to `d_cell`, [n, H].
     fn output_errors(gates: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize)
         = output_errors_body
 }
@@ -297,7 +298,7 @@ fn output_errors_body<const FMA: bool>(
 #[inline(always)]
 fn output_errors_row<const FMA: bool>(o: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32]) {
     for (((o, &c), &d_y), d_c) in o.iter_mut().zip(cell).zip(d_activation).zip(d_cell) {
-        // Computed again: keeping it would cost more in memory traffic.
+        // Compute it again, because storing it would cost more in memory traffic.
         let tanh_c = tanh::<FMA>(c);
         *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
         *o = d_y * tanh_c * *o * (1.0 - *o);
@@ -305,8 +306,8 @@ fn output_errors_row<const FMA: bool>(o: &mut [f32], cell: &[f32], d_activation:
 }
 
 by_level! {
-    /// In `gates` [n, G·H], y_g, i and f become ∂L/∂(their inputs); d_cell, ∂L/∂c(t) [n, H], becomes
-    /// ∂L/∂c(t − 1) = f ∘ ∂L/∂c(t). `cell_before` is empty at the first word.
+    /// Replaces y_g, i and f in `gates` [n, G·H] by ∂L/∂(their inputs), and ∂L/∂c(t) in `d_cell` [n, H] by ∂L/∂c(t −
+    /// 1) = f ∘ ∂L/∂c(t). `cell_before` is empty at the first word.
     fn gate_errors(gates: &mut [f32], cell_before: &[f32], d_cell: &mut [f32], h: usize, forget: bool)
         = gate_errors_body
 }
@@ -351,7 +352,7 @@ fn gate_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut 
 }
 
 by_level! {
-    /// [`output_errors`] and [`gate_errors`] in one pass over the gates, where no peephole comes between them.
+    /// [`output_errors`] and [`gate_errors`] in one pass over the gates, for LSTMs without peepholes between them.
     fn all_errors(
         gates: &mut [f32], cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
         forget: bool,
@@ -377,10 +378,9 @@ fn all_errors_body<const FMA: bool>(
     }
 }
 
-/// One step of the published form. With e_g(t) = δᵍ(t) + f(t + 1)∘e_g(t + 1),
-/// Σ_t diag(δᵍ(t))·∂c(t)/∂W_g of eq. (21)–(40) is Σ_t (e_g(t)∘b_g(t))·(input)ᵀ: errors of the
-/// gates, as in the exact form. Buffers: what arrives at y(t) on each gate's own path, then f∘e,
-/// both [texts, G·H], and a product.
+/// One step of the published form. With e_g(t) = δᵍ(t) + f(t + 1)∘e_g(t + 1), the sum Σ_t diag(δᵍ(t))·∂c(t)/∂W_g of
+/// eq. (21)–(40) is Σ_t (e_g(t)∘b_g(t))·(input)ᵀ: errors of the gates, as in the exact form. The buffers are what
+/// arrives at y(t) on each gate's own path, then f∘e, both [texts, G·H], and a product.
 fn per_gate_step(
     config: LstmConfig,
     weights: &Weights<'_>,
@@ -427,7 +427,7 @@ fn per_gate_step(
     if !goes_on {
         return;
     }
-    // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate through its own recurrent weights.
+    // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate uses its own recurrent weights.
     product.resize((n - low) * width);
     for gate in 0..gates {
         let own = weights.precision.right(&weights.recurrent[gate * h * h..][..h * h], h);
@@ -437,8 +437,8 @@ fn per_gate_step(
     signals[low * width..n * width].copy_from_slice(product);
 }
 
-/// Adds one step's share of ∂L/∂W_rec and ∂L/∂W_p, from the errors of its gates, [n, G·H]. `ahead` is what
-/// the step before will read.
+/// Adds one step's share of ∂L/∂W_rec and ∂L/∂W_p, computed from the errors of its gates, [n, G·H]. `ahead` is what
+/// the next step will read.
 fn weight_gradients(
     config: LstmConfig,
     precision: Precision,

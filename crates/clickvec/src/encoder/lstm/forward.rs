@@ -39,7 +39,7 @@ pub(in super::super) fn forward(
     };
     blocks.resize_with(batch.blocks.len().max(blocks.len()), LstmBlockStates::default);
     match &batch.blocks[..] {
-        // As in `for_each_block`, the thread pool would cost a short text more than encoding it.
+        // As in `for_each_block`, entering the thread pool costs more than encoding a short text.
         [block] => forward(block, gates, &mut blocks[0]),
         all => (all, split_by_block(batch, width, gates), blocks)
             .into_par_iter()
@@ -70,7 +70,8 @@ fn forward_block(
         let n = block.running[t] as usize;
         let first = block.start[t] as usize;
         let gates = &mut gates[first * width..][..n * width];
-        // y⁻ and c⁻ of the texts still running are the first n of the step before; both are zero at t = 0.
+        // y⁻ and c⁻ of the texts that are still running are the first n rows of the step before. Both are zero at t =
+        // 0.
         let (cell_before, cell) = trace.cell.split_at_mut(first * h);
         let cell = &mut cell[..n * h];
         let before = t.checked_sub(1).map(|s| block.start[s] as usize * h);
@@ -96,7 +97,7 @@ fn forward_block(
         cell_step(gates, cell_before, cell, h, config.forget_gate);
         peephole_after(config, peephole, n, cell, gates);
         if keep_inputs {
-            // Only now has the output gate seen the new cell state.
+            // The output gate gets its input from the new cell state only now.
             let kept = trace.inputs[first * width..][..n * width].chunks_exact_mut(width);
             for (kept, gates) in kept.zip(gates.chunks_exact(width)) {
                 kept[config.output_gate()..].copy_from_slice(&gates[config.output_gate()..]);
@@ -106,7 +107,7 @@ fn forward_block(
     }
 }
 
-/// W_p3 c⁻ and W_p2 c⁻ into the input and forget gates.
+/// Adds W_p3 c⁻ and W_p2 c⁻ to the inputs of the input and forget gates.
 fn peephole_before(config: LstmConfig, peephole: Option<&Matrix>, n: usize, cell_before: &[f32], gates: &mut [f32]) {
     let Some(weights) = peephole else { return };
     let (h, width) = (config.cells, config.gates() * config.cells);
@@ -133,7 +134,7 @@ fn peephole_before(config: LstmConfig, peephole: Option<&Matrix>, n: usize, cell
     }
 }
 
-/// W_p1 c into the output gate: it sees the new cell state.
+/// Adds W_p1 c to the input of the output gate, which sees the new cell state.
 fn peephole_after(config: LstmConfig, peephole: Option<&Matrix>, n: usize, cell: &[f32], gates: &mut [f32]) {
     let Some(weights) = peephole else { return };
     let (h, width) = (config.cells, config.gates() * config.cells);
@@ -158,7 +159,7 @@ fn peephole_after(config: LstmConfig, peephole: Option<&Matrix>, n: usize, cell:
 }
 
 by_level! {
-    /// y_g = tanh, i = σ, f = σ in place in `gates` [n, G·H]; c = f∘c⁻ + i∘y_g into `cell` [n, H].
+    /// Computes y_g = tanh, i = σ and f = σ in place in `gates` [n, G·H], and c = f∘c⁻ + i∘y_g into `cell` [n, H].
     /// `cell_before` is empty at the first word.
     fn cell_step(gates: &mut [f32], cell_before: &[f32], cell: &mut [f32], h: usize, forget: bool) = cell_step_body
 }
@@ -192,7 +193,7 @@ fn cell_step_body<const FMA: bool>(gates: &mut [f32], cell_before: &[f32], cell:
 }
 
 by_level! {
-    /// o = σ in place in `gates`; y = o∘tanh c, [n, H].
+    /// Computes o = σ in place in `gates`, and y = o∘tanh c, [n, H].
     fn output_step(gates: &mut [f32], cell: &[f32], activation: &mut [f32], h: usize) = output_step_body
 }
 

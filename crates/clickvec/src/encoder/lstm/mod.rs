@@ -1,6 +1,6 @@
-//! The LSTM of Palangi et al. 2015, eq. (2), with every variant of it that the paper names.
+//! The LSTM of Palangi et al. 2015, eq. (2), with every variant that the paper names.
 //!
-//! H cells, G gates. Columns of a gate buffer: y_g | i | f (with a forget gate) | o, each H wide.
+//! H cells, G gates. The columns of a gate buffer are y_g | i | f (if there is a forget gate) | o, each H wide.
 
 mod backward;
 mod forward;
@@ -33,9 +33,9 @@ pub(super) struct Lstm {
 /// The sizes and gates of an LSTM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LstmConfig {
-    /// H: cells, in each direction.
+    /// The number of cells in each direction (H).
     pub cells: usize,
-    /// Whether there is a forget gate; without it f = 1, as the paper evaluates.
+    /// Whether there is a forget gate. Without it f = 1, as in the paper's experiments.
     pub forget_gate: bool,
     /// Connections from the cell state to the gates.
     pub peephole: Peephole,
@@ -45,7 +45,7 @@ pub struct LstmConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Peephole {
-    /// None, as the paper evaluates.
+    /// None, as in the paper's experiments.
     None,
     /// Each cell to its own gates: a vector for each gate.
     Diagonal,
@@ -54,7 +54,7 @@ pub enum Peephole {
 }
 
 impl Default for LstmConfig {
-    /// The paper's LSTM as evaluated: 96 cells, no forget gate, no peepholes.
+    /// The LSTM of the paper's experiments: 96 cells, no forget gate, no peepholes.
     fn default() -> LstmConfig {
         LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
     }
@@ -98,12 +98,12 @@ impl EncoderKind for LstmConfig {
 }
 
 impl LstmConfig {
-    /// G: gates, the input y_g counted as one.
+    /// The number of gates (G), counting the input y_g.
     pub fn gates(&self) -> usize {
         if self.forget_gate { 4 } else { 3 }
     }
 
-    /// The gates and peepholes in words.
+    /// A description of the gates and peepholes.
     pub(super) fn variant(&self) -> String {
         let forget = if self.forget_gate { ", forget gate" } else { "" };
         let peephole = match self.peephole {
@@ -114,12 +114,12 @@ impl LstmConfig {
         format!("{forget}{peephole}")
     }
 
-    /// Column where a gate begins.
+    /// The first column of the input gate.
     pub(super) fn input_gate(&self) -> usize {
         self.cells
     }
 
-    /// Column where the output gate begins; the forget gate, if there is one, is before it.
+    /// The first column of the output gate. The forget gate, if there is one, comes before it.
     pub(super) fn output_gate(&self) -> usize {
         (self.gates() - 1) * self.cells
     }

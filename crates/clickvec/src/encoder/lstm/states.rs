@@ -10,8 +10,8 @@ use std::borrow::Cow;
 pub(in super::super) struct LstmStates {
     /// The encoder's sizes.
     pub(super) config: LstmConfig,
-    /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]; the backward pass puts
-    /// ∂L/∂(input of each gate) in their place.
+    /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]. The backward pass replaces them by
+    /// ∂L/∂(input of each gate).
     pub(super) gates: Buffer,
     /// One for each block.
     pub(in super::super) blocks: Vec<LstmBlockStates>,
@@ -37,7 +37,7 @@ impl LstmBlockStates {
 }
 
 impl LstmStates {
-    /// The states of every word, as the half of an encoder that reads in this direction.
+    /// The states of every word, for an LSTM that reads in this direction.
     pub(in super::super) fn read(&self, direction: Direction) -> Vec<Quantity> {
         let forget = self.config.forget_gate.then_some(State::ForgetGate);
         let gates = [State::CellInput, State::InputGate].into_iter().chain(forget);
@@ -45,7 +45,7 @@ impl LstmStates {
         states.map(|state| state.read(direction)).collect()
     }
 
-    /// A state at a word, read in the direction that the quantity names.
+    /// A state at a word, read in the quantity's direction.
     pub(in super::super) fn at_word(
         &self,
         place: Place<'_>,

@@ -8,10 +8,10 @@ use super::{Resampling, paired_differences};
 use crate::error::PairingFault;
 use crate::rng::stream;
 
-/// Resamples that one task draws.
+/// The number of resamples in a task.
 const TASK: u32 = 256;
 
-/// A mean, and what it may be on other queries of the same kind.
+/// A mean with a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The mean of the values.
@@ -25,11 +25,12 @@ pub struct Interval {
 /// The confidence interval of the mean of `values`, at a level such as 0.95, by the bias-corrected and accelerated
 /// bootstrap (BCa).
 ///
-/// The values are drawn again with replacement, as many as there are, as often as `resampling` says. The ends of the
-/// interval are quantiles of the means of these samples, moved by how far their median is from the mean (z₀) and by how
-/// skewed the values are (the acceleration a = Σ d³ / 6 (Σ d²)^1.5 of the deviations d): α ↦ Φ(z₀ + (z₀ + z) / (1 − a
-/// (z₀ + z))) with z = Φ⁻¹(α). Without values all three numbers are 0; with one value, or equal ones, they are that
-/// value. Runs on rayon's current threads; the result is the same for any number of them.
+/// The values are resampled with replacement, as many as there are, as often as `resampling` says. The ends of the
+/// interval are quantiles of the means of these samples. They are shifted according to how far the median of the means
+/// is from the mean (z₀), and how skewed the values are (the acceleration a = Σ d³ / 6 (Σ d²)^1.5 of the deviations
+/// d): α ↦ Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))) with z = Φ⁻¹(α). Without values all three numbers are 0; with one
+/// value, or equal values, they are that value. Runs on rayon's current threads, whose number does not change the
+/// result.
 ///
 /// # Panics
 ///
@@ -42,7 +43,7 @@ pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> In
         let value = values.first().copied().unwrap_or_default();
         return Interval { mean: value, low: value, high: value };
     }
-    // Deviations are resampled, not values: their sums round less.
+    // Resample deviations instead of values, because their sums are rounded less.
     let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
     let mut means = resampled_means(&deviations, resampling);
     means.sort_unstable_by(f64::total_cmp);
@@ -50,7 +51,7 @@ pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> In
     let count = means.len() as f64;
     let below = means.partition_point(|&mean| mean < 0.0) as f64;
     let not_above = means.partition_point(|&mean| mean <= 0.0) as f64;
-    // All samples on one side: as if half a one were on the other.
+    // If all samples are on one side, count half a sample for the other.
     let fraction = ((below + not_above) / 2.0).clamp(0.5, count - 0.5) / count;
     let bias = normal.inverse_cdf(fraction);
     let (squares, cubes) =
@@ -68,7 +69,7 @@ pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> In
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if there are not as many values on both sides.
+/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
 ///
 /// # Panics
 ///
@@ -94,7 +95,7 @@ fn resampled_means(values: &[f64], resampling: &Resampling) -> Vec<f64> {
     (0..resampling.samples.div_ceil(TASK)).into_par_iter().flat_map_iter(task).collect()
 }
 
-/// Of sorted values, interpolated between two of them; the first is at 0 and the last at 1.
+/// The quantile `at` of sorted values, interpolated: the first value is at 0 and the last at 1.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;

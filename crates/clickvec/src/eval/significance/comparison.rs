@@ -1,5 +1,5 @@
-//! The rule by which systems are called better or worse: which tests there are between several of them, how these are
-//! corrected for their number, and what follows.
+//! The rule by which systems are called better or worse: which tests are made between several systems, how they are
+//! corrected for their number, and the verdict.
 
 use super::{
     Interval, PairedTest, RandomizationTest, Resampling, SIGNIFICANT, bootstrap_difference, bootstrap_mean, holm,
@@ -16,33 +16,33 @@ pub const CONFIDENCE: f64 = 0.95;
 pub struct Comparison<M = Metric> {
     /// The first system's name.
     pub a: String,
-    /// The second's.
+    /// The second system's name.
     pub b: String,
     /// The metric that is compared.
     pub metric: M,
     /// The test of a − b over all queries.
     pub test: PairedTest,
-    /// [`PairedTest::evidence`], corrected by Holm's method for all tests of this metric that were made together.
+    /// [`PairedTest::evidence`], corrected by Holm's method for all tests of this metric that are made together.
     pub holm: f64,
 }
 
-/// The tests that a claim of significance answers for.
+/// The tests that a claim of significance takes into account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
-    /// Each test alone: among twenty comparisons of equal systems one is expected to look significant.
+    /// Each test alone. In twenty comparisons of equal systems, one is expected to look significant.
     None,
     /// All tests of the metric together, by Holm's method.
     Holm,
 }
 
-/// The verdict of a comparison about its first system.
+/// The verdict of a comparison on its first system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Significantly better than the second.
     Better,
     /// Significantly worse.
     Worse,
-    /// Neither was shown.
+    /// No significant difference.
     NotShown,
 }
 
@@ -61,23 +61,23 @@ impl<M> Comparison<M> {
     }
 }
 
-/// All that is said of a system compared with the one that all others are compared with.
+/// The comparison of a system with the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BaselineComparison {
-    /// The system's place among the evaluations.
+    /// The system's position among the evaluations.
     pub place: usize,
-    /// The t-test: `a` is the system, `b` the baseline; corrected for the comparisons with this baseline.
+    /// The t-test, with the system as `a` and the baseline as `b`, corrected for all comparisons with this baseline.
     pub comparison: Comparison,
     /// The mean difference with its confidence interval, at [`CONFIDENCE`].
     pub interval: Interval,
     /// The randomisation test of the same difference.
     pub randomization: RandomizationTest,
-    /// The smallest true difference that queries like these show in four of five cases, after the correction; see
-    /// [`minimum_detectable_difference`] for where there is none.
+    /// The smallest true difference that such queries show in four of five cases, after the correction.
+    /// [`minimum_detectable_difference`] says when there is none.
     pub minimum_detectable: Option<f64>,
 }
 
-/// The paired t-tests between all pairs of systems, for each of [`Metric::NDCG`], `a` before `b` in the order of
+/// The paired t-tests between all pairs of systems for each of [`Metric::NDCG`]. `a` comes before `b` in
 /// `evaluations`.
 ///
 /// # Errors
@@ -99,8 +99,7 @@ pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, Pairin
     Ok(comparisons)
 }
 
-/// Every other system compared with the one at place `base`, metric by metric of [`Metric::NDCG`]: all tests of each
-/// difference.
+/// All tests of every other system against the one at `base`, for each of [`Metric::NDCG`].
 ///
 /// # Errors
 ///
@@ -136,13 +135,13 @@ pub fn compare_with(
     Ok(all)
 }
 
-/// The confidence interval of a system's mean, at [`CONFIDENCE`], for each of [`Metric::NDCG`].
+/// The confidence intervals of a system's means, at [`CONFIDENCE`], for each of [`Metric::NDCG`].
 pub fn confidence_intervals(evaluation: &Evaluation, resampling: &Resampling) -> [Interval; 3] {
     Metric::NDCG.map(|metric| bootstrap_mean(&evaluation.values(metric), CONFIDENCE, resampling))
 }
 
-/// The places of the systems that the one at `place` is significantly better than, ascending: what the letters in a
-/// paper's table say. `tests` are those of [`compare_all`] over `systems`.
+/// The positions of the systems that the one at `place` is significantly better than, ascending. These are the letters
+/// in a paper's table. `tests` are those of [`compare_all`] for `systems`.
 ///
 /// # Panics
 ///
@@ -213,7 +212,7 @@ mod tests {
         let tests = compare_all(&systems).unwrap();
         let marks = |place, correction| beaten(place, Metric::Ndcg1, &systems, &tests, correction);
         for correction in [Correction::None, Correction::Holm] {
-            // Four queries of 100 show nothing, whatever t says; 36 do.
+            // Four of 100 queries show nothing, whatever t is, and 36 show a difference.
             assert_eq!([0, 1, 2].map(|place| marks(place, correction)), [vec![], vec![], vec![0, 1]]);
         }
         let [against_b, against_c] = [&tests[0], &tests[3]];
@@ -234,7 +233,7 @@ mod tests {
     #[test]
     fn what_rounding_makes_is_not_significant() {
         let mut systems = [system("a", 50, 100), system("b", 50, 100)];
-        // As means over tied titles, added up in another order.
+        // Values like means over tied titles that were added up in another order.
         for query in &mut systems[1].queries {
             query.metrics = query.metrics.map(|value| value * (1.0 - f64::EPSILON));
         }

@@ -1,10 +1,10 @@
-//! Many tests at once (Holm, "A simple sequentially rejective multiple test procedure", 1979).
+//! Correction for many tests (Holm, "A simple sequentially rejective multiple test procedure", 1979).
 
-/// The p-values of a family of tests, each adjusted so that to call those below α significant is wrong about any of them
-/// with a probability of at most α, however the tests depend on each other.
+/// The adjusted p-values of a family of tests. If those below α are called significant, the probability of any error
+/// among them is at most α, however the tests depend on each other.
 ///
-/// The k-th smallest of m p-values is multiplied by m − k + 1; none becomes smaller than one before it, or larger than
-/// 1. A NaN counts as 1.
+/// The k-th smallest of m p-values is multiplied by m − k + 1. No adjusted value is smaller than the one before it, or
+/// larger than 1. A NaN counts as 1.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let p: Vec<f64> = p.iter().map(|&p| if p.is_nan() { 1.0 } else { p }).collect();
     let mut order: Vec<usize> = (0..p.len()).collect();

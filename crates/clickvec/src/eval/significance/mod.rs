@@ -1,5 +1,5 @@
-//! Is a difference between two systems more than chance? Paired tests over queries, confidence intervals, the correction
-//! for many tests, and the one rule by which all reports call a difference significant.
+//! Statistical significance of differences between systems: paired tests over queries, confidence intervals, the
+//! correction for many tests, and the one rule by which all reports call a difference significant.
 
 mod bootstrap;
 mod comparison;
@@ -22,18 +22,18 @@ pub use self::randomization::{RandomizationTest, randomization_test};
 pub use self::t_test::{PairedTest, paired_t_test};
 pub use crate::error::PairingFault;
 
-/// The probability below which a difference is called significant.
+/// The p-value below which a difference is called significant.
 pub const SIGNIFICANT: f64 = 0.05;
-/// Values differ by more than this share of the larger one: means over tied titles are rounded, and what rounding makes is
-/// no difference.
+/// The relative difference up to which two values count as equal. Means over tied titles are rounded, and rounding is
+/// not a difference.
 const ROUNDING: f64 = 1e-9;
 
-/// The random draws of a test or an interval: how many, and from which seed.
+/// The number and the seed of random draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resampling {
-    /// The number of draws; the standard error of a p near 0.05 from 10,000 is 0.002.
+    /// The number of draws. With 10,000 draws, a p near 0.05 has a standard error of 0.002.
     pub samples: u32,
-    /// With the same seed the same numbers come out.
+    /// The seed. Equal seeds give equal results.
     pub seed: u64,
 }
 
@@ -43,7 +43,7 @@ impl Default for Resampling {
     }
 }
 
-/// The differences a − b; 0 where they are no larger than what rounding makes.
+/// The differences a − b, with 0 for those that may be due to rounding.
 fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>, PairingFault> {
     if a.len() != b.len() {
         return Err(PairingFault::Lengths { a: a.len(), b: b.len() });
@@ -55,13 +55,13 @@ fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>, PairingFault> {
     Ok(a.iter().zip(b).map(difference).collect())
 }
 
-/// Whether all differences are the same but for rounding, and not 0.
+/// Whether all differences are equal up to rounding, and not 0.
 fn alike(differences: &[f64]) -> bool {
     let Some(&first) = differences.first() else { return false };
     first != 0.0 && differences.iter().all(|difference| (difference - first).abs() <= ROUNDING * first.abs())
 }
 
-/// The probability of the signs of `differing` pairs, all in one direction, by chance: 2 / 2ᵏ, at most 1.
+/// The probability that `differing` pairs all differ in the same direction by chance: 2 / 2ᵏ, at most 1.
 fn probability_of_signs(differing: usize) -> f64 {
     2f64.powf(1.0 - differing as f64).min(1.0)
 }

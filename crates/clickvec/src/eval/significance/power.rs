@@ -1,37 +1,39 @@
-//! How small a difference a test set can show.
+//! The smallest difference that a test set can show.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::{PairingFault, SIGNIFICANT, alike, paired_differences, probability_of_signs};
 
-/// The share of test sets in which the difference is to be found.
+/// The share of test sets that should show the difference.
 const POWER: f64 = 0.8;
-/// The fewest pairs that differ of which it is said how pairs scatter, and whose t is taken for Student's.
+/// The fewest differing pairs from which their scatter can be estimated, and with which t follows Student's
+/// distribution well enough.
 pub const LEAST_DIFFERING: usize = 10;
 
-/// The number of pairs that differ by more than rounding does.
+/// The number of pairs whose values differ by more than rounding.
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if there are not as many values on both sides.
+/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
 pub fn differing_pairs(a: &[f64], b: &[f64]) -> Result<usize, PairingFault> {
     Ok(paired_differences(a, b)?.iter().filter(|difference| **difference != 0.0).count())
 }
 
-/// The minimum detectable difference: the smallest true difference of means that a two-sided paired test on as many queries,
-/// as scattered as these, finds significant at 0.05 in four of five cases, where it is one of `tests` tests that are
-/// corrected together (as the first of Holm's method, at 0.05 / `tests`).
+/// The minimum detectable difference: the smallest true difference of means that a two-sided paired test finds
+/// significant at 0.05 in four of five cases, with as many queries and the same scatter. The test is one of `tests`
+/// that are corrected together, and counts as the first of Holm's method, at 0.05 / `tests`.
 ///
-/// (z₁₋α/₂ₘ + z₀.₈) · s / √n, by the normal approximation. It is worth what s is, and where most pairs do not differ, s is
-/// known from the k that do, to no better than a share of 1 / 2√k. So there is none where
+/// It is (z₁₋α/₂ₘ + z₀.₈) · s / √n, by the normal approximation, so it is as good as the estimate of s. If most pairs
+/// do not differ, s depends on the k that do, and its relative error is about 1 / 2√k. There is no result if
 ///
-/// - fewer than 10 pairs [differ](differing_pairs), or
-/// - so few that even if all differed in one direction, their signs could not show it: 2 / 2ᵏ ≥ 0.05 / `tests`, or
-/// - all differ alike.
+/// - fewer than 10 pairs [differ](differing_pairs),
+/// - so few pairs differ that even if all had the same direction, their signs could not show it:
+///   2 / 2ᵏ ≥ 0.05 / `tests`, or
+/// - all differences are equal.
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if there are not as many values on both sides.
+/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
 pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Result<Option<f64>, PairingFault> {
     let differences = paired_differences(a, b)?;
     let n = differences.len() as f64;
@@ -54,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_hand_computed_difference() {
-        // Differences 0 and 1 in turn: s² = n / (4 (n − 1)).
+        // Differences alternate between 0 and 1, so s² = n / (4 (n − 1)).
         let a: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         let found = minimum_detectable_difference(&a, &[0.0; 100], 1).unwrap().unwrap();
         let standard_error = (0.25f64 / 99.0).sqrt();
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn of_few_that_differ_nothing_is_said() {
-        // Differences ½, ⅓, ¼ …, and 990 or more times none.
+        // Differences of ½, ⅓, ¼ …, and at least 990 zeros.
         let a = |differing: u32| -> Vec<f64> {
             (0..1000).map(|i| if i < differing { 1.0 / f64::from(i + 2) } else { 0.0 }).collect()
         };

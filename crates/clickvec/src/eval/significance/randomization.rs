@@ -1,4 +1,4 @@
-//! The paired randomisation test (Fisher 1935; for retrieval: Smucker, Allan, Carterette 2007).
+//! The paired randomisation test (Fisher 1935; in retrieval: Smucker, Allan, Carterette 2007).
 
 use rand::Rng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,11 +8,11 @@ use super::{Resampling, paired_differences};
 use crate::error::PairingFault;
 use crate::rng::stream;
 
-/// Up to as many pairs that differ, all 2ⁿ ways are gone through.
+/// The largest number of differing pairs for which all 2ⁿ assignments are tried.
 const EXACT_PAIRS: usize = 16;
-/// Random ways that one task goes through.
+/// The number of random assignments in a task.
 const TASK: u32 = 1024;
-/// Differences that one look-up sums.
+/// The number of differences that one look-up sums.
 const GROUP: usize = 8;
 
 /// The result of a paired two-sided randomisation test of the values a − b.
@@ -20,32 +20,32 @@ const GROUP: usize = 8;
 pub struct RandomizationTest {
     /// The mean of a − b.
     pub difference: f64,
-    /// The probability of a |difference| this large or larger, if which value of a pair is whose were a coin's choice.
+    /// The probability of a |difference| at least this large if the two values of each pair were assigned at random.
     pub p: f64,
-    /// The number of sign choices that were tried: all, or as many random ones.
+    /// The number of assignments that were tried.
     pub ways: u64,
-    /// Whether those were all ways.
+    /// Whether all assignments were tried.
     pub exact: bool,
 }
 
-/// The paired two-sided randomisation test of `a` against `b`, query by query: it supposes nothing of how the
-/// differences are distributed.
+/// The paired two-sided randomisation test of `a` against `b`, query by query. It assumes nothing about the
+/// distribution of the differences.
 ///
-/// If there is no difference between the systems, each pair could as well be the other way round. p is the fraction of
-/// the ways to turn pairs round whose mean difference is as far from 0 as the observed one. Pairs that do not differ
-/// change nothing; if at most 16 do, all ways are gone through. Else as many random ways as `resampling` says are, and
-/// p = (b + 1) / (m + 1) for b of m ways, which never promises less than it can know. Runs on rayon's current threads;
-/// the result is the same for any number of them.
+/// If the systems do not differ, the two values of each pair could as well be swapped. p is the share of all
+/// assignments whose mean difference is at least as far from 0 as the observed one. Pairs that do not differ change
+/// nothing. If at most 16 pairs differ, all assignments are tried. Otherwise `resampling` gives the number m of random
+/// assignments, and p = (b + 1) / (m + 1) if b of them are as extreme, so p is never smaller than m assignments can
+/// show. Runs on rayon's current threads, whose number does not change the result.
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if there are not as many values on both sides.
+/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
 pub fn randomization_test(a: &[f64], b: &[f64], resampling: &Resampling) -> Result<RandomizationTest, PairingFault> {
     let mut differences = paired_differences(a, b)?;
     let n = differences.len().max(1) as f64;
     differences.retain(|&difference| difference != 0.0);
     let sum: f64 = differences.iter().sum();
-    // Ways with the same sum may be rounded otherwise.
+    // Assignments with the same sum may be rounded differently.
     let rounding = 1e-12 * differences.iter().map(|difference| difference.abs()).sum::<f64>();
     let far = sum.abs() - rounding;
     let exact = differences.len() <= EXACT_PAIRS;
@@ -60,7 +60,7 @@ pub fn randomization_test(a: &[f64], b: &[f64], resampling: &Resampling) -> Resu
     Ok(RandomizationTest { difference: sum / n, p, ways, exact })
 }
 
-/// The sum of ±d for each way to choose the signs.
+/// The sum of ±d for every choice of signs.
 fn all_sums(differences: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0];
     for difference in differences {
@@ -71,9 +71,9 @@ fn all_sums(differences: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// How many of some random ways have a sum at least `far` from 0.
+/// The number of random assignments whose sum is at least `far` from 0.
 fn count_random(differences: &[f64], far: f64, resampling: &Resampling) -> u64 {
-    // The sums of all ways of eight differences at a time: a random byte picks one.
+    // The sums for all signs of eight differences at a time, so that a random byte picks one.
     let groups: Vec<Vec<f64>> = differences.chunks(GROUP).map(all_sums).collect();
     let count = |task: u32| {
         let mut random = stream(resampling.seed, "randomization", u64::from(task));
@@ -86,7 +86,7 @@ fn count_random(differences: &[f64], far: f64, resampling: &Resampling) -> u64 {
 fn random_sum(groups: &[Vec<f64>], random: &mut Xoshiro256PlusPlus) -> f64 {
     let of_eight = |groups: &[Vec<f64>]| -> f64 {
         let bytes = random.next_u64().to_le_bytes();
-        // The last group may be smaller: its number of ways is a power of two.
+        // The last group may be smaller. Its number of sums is a power of two.
         groups.iter().zip(bytes).map(|(sums, byte)| sums[usize::from(byte) & (sums.len() - 1)]).sum()
     };
     groups.chunks(8).map(of_eight).sum()

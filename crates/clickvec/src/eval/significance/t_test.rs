@@ -10,22 +10,23 @@ use crate::error::PairingFault;
 pub struct PairedTest {
     /// The mean of a − b.
     pub difference: f64,
-    /// Student's t; ±∞ where all differences are the same and not 0.
+    /// Student's t; ±∞ if all differences are equal and not 0.
     pub t: f64,
-    /// The probability of a |t| this large or larger if there is no difference. Where all differences are the same, t has
-    /// nothing to compare them with, and two queries would prove anything: there it is the probability of their signs,
-    /// 2 / 2ⁿ.
+    /// The probability of a |t| at least this large if there is no difference. If all differences are equal, t has no
+    /// scatter to compare them with, and two queries would prove anything. In that case p is the probability of their
+    /// signs, 2 / 2ⁿ.
     pub p: f64,
-    /// The number of pairs less one.
+    /// The number of pairs minus one.
     pub degrees_of_freedom: usize,
-    /// The number of pairs that differ by more than rounding does.
+    /// The number of pairs whose values differ by more than rounding.
     pub differing: usize,
 }
 
 impl PairedTest {
-    /// The p by which `a` is called different from `b`, and which corrections start from: [`PairedTest::p`], and where fewer
-    /// than [`LEAST_DIFFERING`] pairs differ at least 2 / 2ᵏ, the probability of the signs of those k. 4 of 52 queries have
-    /// p = 0.044 by t, whatever the 4 are.
+    /// The p-value by which `a` is called different from `b`, and from which corrections start. It is
+    /// [`PairedTest::p`], but if fewer than [`LEAST_DIFFERING`] pairs differ, it is at least 2 / 2ᵏ, the probability
+    /// of the signs of those k pairs. Otherwise, 4 differing queries of 52 could have p = 0.044 by t, whatever these 4
+    /// are.
     pub fn evidence(&self) -> f64 {
         match self.differing < LEAST_DIFFERING {
             true => self.p.max(probability_of_signs(self.differing)),
@@ -36,12 +37,12 @@ impl PairedTest {
 
 /// The paired two-sided t-test of `a` against `b`, query by query.
 ///
-/// Differences no larger than what rounding makes count as none. Without any difference, and with fewer than two pairs, t
-/// is 0 and p is 1.
+/// Differences that may be due to rounding count as 0. Without any difference, or with fewer than two pairs, t is 0
+/// and p is 1.
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if there are not as many values on both sides.
+/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
 pub fn paired_t_test(a: &[f64], b: &[f64]) -> Result<PairedTest, PairingFault> {
     let differences = paired_differences(a, b)?;
     let n = a.len() as f64;
@@ -61,7 +62,7 @@ pub fn paired_t_test(a: &[f64], b: &[f64]) -> Result<PairedTest, PairingFault> {
     Ok(PairedTest { difference, t, p, degrees_of_freedom, differing })
 }
 
-/// P(|T| ≥ |t|) by the incomplete beta function, which stays exact where 1 − cdf has nothing left.
+/// P(|T| ≥ |t|) from the incomplete beta function, which is accurate where 1 − cdf would lose all digits.
 pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() {
         return f64::NAN;

@@ -1,4 +1,4 @@
-//! Tests and intervals compared with closed forms, with scipy, and with what chance does.
+//! Tests and intervals compared with closed forms, with scipy, and with simulated chance.
 
 use rand::RngExt as _;
 
@@ -51,7 +51,7 @@ fn differences_without_scatter_have_the_probability_of_their_signs() {
     assert_eq!(test(&[0.1; 10], &[0.0; 10]).1, f64::INFINITY);
     assert_eq!(test(&[0.5, 1.0], &[0.0, 0.5]).2, 0.5);
     assert_eq!(test(&[0.0; 6], &[0.5; 6]).2, 1.0 / 32.0);
-    // Differences of 0.1 that are rounded in two ways.
+    // Differences of 0.1 that are rounded differently.
     assert_ne!(0.3 - 0.2, 0.4 - 0.3);
     assert_eq!(test(&[0.3, 0.4], &[0.2, 0.3]).2, 0.5);
     assert_eq!(test(&[], &[]), (0.0, 0.0, 1.0));
@@ -78,7 +78,7 @@ fn both_sides_have_the_same_queries() {
     assert_eq!(paired_t_test(&[1.0], &[]), Err(PairingFault::Lengths { a: 1, b: 0 }));
 }
 
-/// Two lists without pattern, of numbers in [0, 1).
+/// Two lists of numbers in [0, 1) without a pattern.
 fn lists(n: u32, up: f64) -> (Vec<f64>, Vec<f64>) {
     let fraction = |i: u32, step: u32, first: u32, prime: u32| f64::from((i * step + first) % prime) / f64::from(prime);
     ((0..n).map(|i| fraction(i, 37, 11, 101) + up).collect(), (0..n).map(|i| fraction(i, 53, 29, 97)).collect())
@@ -110,14 +110,14 @@ fn randomized(a: &[f64], b: &[f64], samples: u32) -> RandomizationTest {
 
 #[test]
 fn a_hand_computed_randomization() {
-    // ±1 ±2 ±3: of eight sums, 6 and −6 are as far from 0 as 6; 4 and −4 too are as far as 4.
+    // ±1 ±2 ±3: of eight sums, only 6 and −6 are as far from 0 as 6, and 4 and −4 are as far as 4.
     let test = randomized(&[1.0, 2.0, 3.0], &[0.0; 3], 1);
     assert_eq!(test, RandomizationTest { difference: 2.0, p: 2.0 / 8.0, ways: 8, exact: true });
     assert_eq!(randomized(&[-1.0, 2.0, 3.0], &[0.0; 3], 1).p, 4.0 / 8.0);
-    // Pairs that do not differ change the mean only.
+    // Pairs that do not differ change only the mean.
     let test = randomized(&[1.0, 7.0, 2.0, 3.0, 5.0], &[0.0, 7.0, 0.0, 0.0, 5.0], 1);
     assert_eq!((test.difference, test.p, test.ways), (6.0 / 5.0, 0.25, 8));
-    // Sums that are the same but for rounding: all 2ⁿ⁻¹ that are 0.1 or more away, and only 0.1 · 4 is farther.
+    // Sums that are equal up to rounding.
     assert_eq!(randomized(&[0.1, 0.2, 0.3, -0.6], &[0.0; 4], 1).p, 1.0);
     assert_eq!(randomized(&[0.3, 0.1, 0.2], &[0.0; 3], 1), randomized(&[0.1, 0.2, 0.3], &[0.0; 3], 9));
     for nothing in [&[][..], &[0.5], &[0.25; 30]] {
@@ -127,7 +127,8 @@ fn a_hand_computed_randomization() {
     assert_eq!(randomization_test(&[1.0], &[], &Resampling::default()), Err(PairingFault::Lengths { a: 1, b: 0 }));
 }
 
-/// `scipy.stats.permutation_test` with `permutation_type='samples'`, scipy 1.17.1: of all 4096 ways, and of 2 million.
+/// `scipy.stats.permutation_test` with `permutation_type='samples'`, scipy 1.17.1: all 4096 assignments, and 2
+/// million.
 #[test]
 fn randomization_is_scipys() {
     for (up, ways) in [(0.0, 3814.0), (0.25, 516.0), (0.5, 24.0)] {
@@ -142,20 +143,20 @@ fn randomization_is_scipys() {
 
 #[test]
 fn random_ways_agree_with_all_ways() {
-    // Of 15 pairs all ways are taken; two more that hardly differ make them random ones.
+    // With 15 pairs all assignments are tried. Two more that hardly differ make them random.
     let (mut a, mut b) = lists(15, 0.2);
     let all = randomized(&a, &b, 1);
     a.extend([1e-9, 0.0]);
     b.extend([0.0, 1e-9]);
     let random = randomized(&a, &b, 200_000);
     assert!(all.exact && !random.exact);
-    // Four standard errors.
+    // Allow four standard errors.
     let error = 4.0 * (all.p * (1.0 - all.p) / 2e5).sqrt();
     assert!((all.p - random.p).abs() < error, "{all:?} {random:?}");
-    // A difference that no way reaches: p is as small as so many ways can say, not 0.
+    // No assignment reaches this difference: p is as small as this number of assignments can show, but not 0.
     let test = randomized(&[1.0; 60], &[0.0; 60], 999);
     assert_eq!((test.p, test.ways), (1.0 / 1000.0, 999));
-    // The seed, and not the threads, decides.
+    // The result depends on the seed and not on the threads.
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let (a, b) = lists(60, 0.0);
     let on = |threads| {
@@ -168,8 +169,8 @@ fn random_ways_agree_with_all_ways() {
     assert_ne!(on(1).0.p, other.p);
 }
 
-/// `scipy.stats.bootstrap` with `method='BCa'` and 400,000 resamples, scipy 1.17.1: of two seeds, 0.1398 and 0.1400,
-/// 0.2763 and 0.2761. Plain percentiles would be 0.1353 and 0.2693.
+/// `scipy.stats.bootstrap` with `method='BCa'` and 400,000 resamples, scipy 1.17.1, with two seeds: 0.1398 and 0.1400,
+/// 0.2763 and 0.2761. Plain percentiles would give 0.1353 and 0.2693.
 #[test]
 fn the_bootstrap_is_scipys() {
     let values: Vec<f64> = lists(60, 0.0).0.iter().map(|a| a.powi(4)).collect();
@@ -187,7 +188,7 @@ fn intervals_without_variance_are_points() {
     assert_eq!(interval(&[]), (0.0, 0.0, 0.0));
     assert_eq!(interval(&[0.1]), (0.1, 0.1, 0.1));
     assert_eq!(interval(&[0.1; 7]), (0.1, 0.1, 0.1));
-    // Whatever a handful of samples says, the numbers are finite and in order.
+    // With any small number of samples, the numbers are finite and in order.
     for samples in 1..20 {
         let values = [0.0, 0.0, 0.0, 1.0];
         let interval = bootstrap_mean(&values, 0.95, &Resampling { samples, seed: 5 });
@@ -200,18 +201,18 @@ fn nine_intervals_of_ten_hold_the_true_mean() {
     let mut random = stream(7, "coverage", 0);
     let mut held = 0;
     for seed in 0..2000 {
-        // Skewed: the mean of u² is a third.
+        // Skewed values: the mean of u² is a third.
         let values: Vec<f64> = (0..40).map(|_| random.random::<f64>().powi(2)).collect();
         let interval = bootstrap_mean(&values, 0.9, &Resampling { samples: 500, seed });
         held += u32::from(interval.low <= 1.0 / 3.0 && 1.0 / 3.0 <= interval.high);
     }
-    // The bootstrap is a little narrow with 40 values; three standard errors are 2 %.
+    // The bootstrap interval is a little narrow with 40 values. Three standard errors are 2 %.
     assert!((1740..=1850).contains(&held), "{held} of 2000");
 }
 
 #[test]
 fn holm_by_hand() {
-    // The smallest times 4, the next times 3; 2 · 0.03 = 0.06, and 0.04 may not be smaller.
+    // The smallest is multiplied by 4 and the next by 3. 2 · 0.03 is 0.06, and the value for 0.04 must not be smaller.
     let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
     for (found, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
         assert!((found - expected).abs() < 1e-15, "{adjusted:?}");
@@ -221,8 +222,8 @@ fn holm_by_hand() {
     assert_eq!((holm(&[]), holm(&[0.03])), (vec![], vec![0.03]));
 }
 
-/// Two systems that are the same but for noise: each test calls 5 % of such pairs different, and with Holm's correction
-/// 5 % of families of ten tests have one that it calls different.
+/// Two systems that differ only by noise: each test calls 5 % of such pairs different, and with Holm's correction 5 %
+/// of families of ten tests have a test that does.
 #[test]
 fn without_a_difference_one_test_in_twenty_finds_one() {
     const REPLICATIONS: u64 = 10_000;
@@ -230,7 +231,8 @@ fn without_a_difference_one_test_in_twenty_finds_one() {
     let mut family = Vec::new();
     for seed in 0..REPLICATIONS {
         let mut random = stream(seed, "null", 0);
-        // A query's difficulty is the same for both; the noise is the systems' own, skewed and with ties, as NDCG is.
+        // The difficulty of a query is the same for both systems. Their noise is independent, skewed and has ties,
+        // like NDCG.
         let mut pair = || {
             let difficulty: f64 = random.random();
             let mut noisy = || (difficulty + random.random::<f64>().powi(3)).min(1.0);
@@ -251,6 +253,6 @@ fn without_a_difference_one_test_in_twenty_finds_one() {
     let found = [percent(by_t, REPLICATIONS), percent(by_randomization, REPLICATIONS)];
     assert!(found.iter().all(|percent| (4.0..=6.0).contains(percent)), "{found:?} %");
     let families = percent(by_holm, REPLICATIONS / 10);
-    // Three standard errors of 1000 families.
+    // Allow three standard errors of 1000 families.
     assert!((2.9..=7.1).contains(&families), "{families} %");
 }

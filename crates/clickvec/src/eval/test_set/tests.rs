@@ -56,14 +56,14 @@ impl Data {
         self.read("qrels.txt", Some("topics.tsv"), Some("titles.tsv"), "title")
     }
 
-    /// The message of what must fail, from the folder's name on.
+    /// The message of a failure, starting with the folder's name.
     fn message(&self, result: Result<TestSet>) -> String {
         let message = result.unwrap_err().to_string();
         message.strip_prefix(&self.0.path().display().to_string()).unwrap_or(&message).to_owned()
     }
 }
 
-/// `id query: id title grade, …` of each query.
+/// `id query: id title grade, …` for each query.
 fn shown(set: &TestSet) -> Vec<String> {
     let title = |title: &JudgedTitle| format!("{} {} {}", title.id, title.text, title.grade);
     let query = |query: &JudgedQuery| {
@@ -148,14 +148,14 @@ fn each_fault_of_a_beir_folder_names_its_line() {
         (QUERIES, "{\"_id\":\"q1\"}\n".to_owned(), ":1: expected a text in the member `text`, found nothing"),
         (QUERIES, String::new(), ": expected topics, found none"),
         (CORPUS, line("d9") + "none\n", ":2: expected a JSON object"),
-        (CORPUS, line("d1") + &line("d1"), ":2: expected a new id, found `d1`, which stands in line 1"),
+        (CORPUS, line("d1") + &line("d1"), ":2: expected a new id, found `d1`, which line 1 has already"),
         (CORPUS, String::new(), ": expected a header line, found nothing"),
         (QRELS, String::new(), ": expected a header line, found nothing"),
         (QRELS, "query-id\tcorpus-id\nq1\td1\n".to_owned(), ": expected a column `score`"),
         (QRELS, qrels("q1\td1\n"), ":2: expected at least 3 columns, found 2"),
         (QRELS, qrels("q1\td1\tx\n"), ":2: expected a grade"),
         (QRELS, qrels("q1\td1\t5\n"), ":2: expected a grade"),
-        (QRELS, qrels("q1\td1\t1\n\nq1\td1\t1\n"), ":4: expected each title once a query"),
+        (QRELS, qrels("q1\td1\t1\n\nq1\td1\t1\n"), ":4: expected each title once for a query"),
     ] {
         let data = Data::beir();
         data.write(name, &text);
@@ -171,7 +171,7 @@ fn trec_qrels_get_their_texts() {
     assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2, d3 Hat 0", "ü2 sofa: d2 A sofa 1"]);
     assert_eq!((&set.form, set.untitled), (&Form::Trec, 0));
     assert_eq!(set.queries_without_judgments, ids(1, &["q3"]));
-    // Titles in any form.
+    // Titles may have any form.
     data.write("corpus.jsonl", CORPUS_JSONL.replace("d 2", "d2"));
     for titles in ["corpus.jsonl", ""] {
         let of_corpus = data.read("qrels.txt", Some("topics.tsv"), Some(titles), "title").unwrap();
@@ -201,7 +201,7 @@ fn each_fault_of_trec_files_names_its_line() {
         ("q1 0 d1 2 3\n", "/qrels.txt:1: expected 4 fields"),
         ("q1 0 d1 good\n", "/qrels.txt:1: expected a grade"),
         ("q1 0 d1 5\n", "/qrels.txt:1: expected a grade"),
-        ("q1 0 d1 1\nq1 0 d1 1\n", "/qrels.txt:2: expected each title once a query"),
+        ("q1 0 d1 1\nq1 0 d1 1\n", "/qrels.txt:2: expected each title once for a query"),
     ] {
         let data = Data::trec(text);
         let message = data.message(data.read_trec());
@@ -217,9 +217,9 @@ fn each_fault_of_trec_files_names_its_line() {
 fn what_goes_with_what() {
     let data = Data::trec("q1 0 d1 1\n");
     let message = data.message(data.read("qrels.txt", None, Some("titles.tsv"), "title"));
-    assert!(message.ends_with("queries beside TREC qrels, found none"), "{message}");
+    assert!(message.ends_with("queries, which TREC qrels do not have, found none"), "{message}");
     let message = data.message(data.read("qrels.txt", Some("topics.tsv"), None, "title"));
-    assert!(message.ends_with("titles beside TREC qrels, found none"), "{message}");
+    assert!(message.ends_with("titles, which TREC qrels do not have, found none"), "{message}");
     data.write("judged.tsv", "query\ttitle\tgrade\na\tb\t1\n");
     let message = data.message(data.read("judged.tsv", Some("topics.tsv"), None, "title"));
     assert!(
@@ -232,7 +232,7 @@ fn what_goes_with_what() {
     beir.write("topics.tsv", "q1\ta\n");
     let message = beir.message(beir.read("", Some("topics.tsv"), None, "title"));
     assert!(message.contains("expected a file of topics with TREC qrels only, found a BEIR folder"), "{message}");
-    // What is neither is a table that is broken.
+    // Any other file is a broken table.
     data.write("judged.tsv", "a b c\n");
     let message = data.message(data.read("judged.tsv", None, None, "title"));
     assert!(message.starts_with("/judged.tsv: expected a column `query` in the header, found `a b c`"), "{message}");

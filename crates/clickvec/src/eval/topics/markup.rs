@@ -1,6 +1,6 @@
-//! Tags and entities, as far as topics have them.
+//! Tags and entities, as far as topics use them.
 
-/// The entities that XML itself names.
+/// The entities that XML defines.
 const NAMED: [(&str, char); 5] = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')];
 
 /// `<name attributes>` or `</name>`.
@@ -8,13 +8,13 @@ pub(super) struct Tag<'t> {
     pub(super) name: &'t str,
     attributes: &'t str,
     pub(super) closes: bool,
-    /// Of `<`, and behind `>`.
+    /// The positions of `<` and after `>`.
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 impl<'t> Tag<'t> {
-    /// The next tag at or behind `from`. Comments, `<?…>` and a `<` that begins nothing are skipped.
+    /// The next tag at or after `from`. Comments, `<?…>` and a `<` that begins no tag are skipped.
     pub(super) fn next(text: &'t str, mut from: usize) -> Option<Tag<'t>> {
         loop {
             let start = from + text[from..].find('<')?;
@@ -54,7 +54,7 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Text without tags and with its entities resolved; white space is one space.
+/// Text without tags, with entities resolved and single spaces for white space.
 pub(super) fn plain(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut from = 0;
@@ -67,8 +67,8 @@ pub(super) fn plain(text: &str) -> String {
     resolved(&bare).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Text with its entities as the characters that they mean: those that XML knows by name, and all by number. What is
-/// no entity, as in `AT&T`, stays, and so does one that means no character of a text.
+/// Text with its entities resolved: those that XML names, and all numeric ones. Anything that is not an entity, as in
+/// `AT&T`, and entities that are not valid characters stay as they are.
 fn resolved(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -91,7 +91,7 @@ fn resolved(text: &str) -> String {
     out + rest
 }
 
-/// The character that the entity of this name means.
+/// The character of the entity with this name.
 fn character(name: &str) -> Option<char> {
     if let Some((_, character)) = NAMED.iter().find(|(known, _)| *known == name) {
         return Some(*character);
@@ -101,7 +101,7 @@ fn character(name: &str) -> Option<char> {
         Some(digits) => (digits, 16),
         None => (number, 10),
     };
-    // Not `+5`, which the standard library reads as a number.
+    // `+5` is excluded, although the standard library parses it as a number.
     let code = digits.chars().all(|c| c.is_digit(radix)).then(|| u32::from_str_radix(digits, radix).ok())??;
     char::from_u32(code).filter(|character| !character.is_control() || character.is_whitespace())
 }
@@ -115,9 +115,9 @@ mod tests {
         assert_eq!(plain("caf&#233; &#xE9;&#XE9; &#x1F600; &amp; &lt;b&gt; &quot;x&quot; it&apos;s it&#39;s"), {
             "caf\u{e9} \u{e9}\u{e9} \u{1f600} & <b> \"x\" it's it's"
         });
-        // What comes out is not resolved again.
+        // The result is not resolved again.
         assert_eq!(plain("&amp;lt; &amp;#233; &#38;amp;"), "&lt; &#233; &amp;");
-        // A space by number is one, and several are one.
+        // A numeric space counts as a space, and several spaces become one.
         assert_eq!(plain("a&#160; &#10;b"), "a b");
     }
 

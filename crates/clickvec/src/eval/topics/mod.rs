@@ -1,4 +1,4 @@
-//! The texts of queries that TREC qrels know by number: topics in the forms that people have.
+//! Topics: the texts of queries that TREC qrels identify by number, in the forms that are in use.
 
 mod markup;
 mod tagged;
@@ -14,9 +14,9 @@ use crate::error::{Error, Result, TableFault, TestSetFault, shortened};
 use crate::files;
 use crate::tables::{JsonLine, JsonLines, Line, TableReader, beir_query};
 
-/// The names that the header of a table of topics may have for the id.
+/// The possible names of the id column in a table of topics.
 const ID_COLUMNS: [&str; 3] = ["query_id", "qid", "id"];
-/// The names that it may have for the text.
+/// The name of the text column.
 const TEXT_COLUMN: &str = "query";
 
 /// A query and its id.
@@ -28,14 +28,14 @@ pub struct Topic {
     pub text: String,
 }
 
-/// Reads topics: a table of `id`, tab, `query`, with or without a header; TREC's topics between `<top>` and `</top>`, or
-/// `<topic>` and `</topic>`, with their `<query>` or, without one, `<title>`; or JSON lines with `_id` and `text`, as
-/// BEIR has them. The first line that is not blank decides.
+/// Reads topics: a table of `id`, tab, `query`, with or without a header; TREC topics between `<top>` and `</top>`, or
+/// `<topic>` and `</topic>`, with their `<query>` or else `<title>`; or JSON lines with `_id` and `text`, as in BEIR.
+/// The first line that is not blank tells the form.
 ///
 /// # Errors
 ///
-/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] for a broken line or
-/// topic and for an id that is there twice; [`Error::TestSet`] if there is no topic at all.
+/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] for a broken line
+/// or topic and for a repeated id; [`Error::TestSet`] if there are no topics.
 pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     let (first, reader) = files::first_line(files::open(path)?, path)?;
     let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new() };

@@ -1,4 +1,4 @@
-//! TREC's topics between tags, as it wrote them first and in XML.
+//! TREC topics with tags, in their original form and in XML.
 
 use std::io::{BufRead, Read};
 
@@ -6,7 +6,7 @@ use super::Topics;
 use super::markup::{Tag, plain};
 use crate::error::{Error, Result, TableFault, TestSetFault};
 
-/// The most bytes of tagged topics; TREC's own files have some ten thousand.
+/// The limit of tagged topics in bytes; TREC's own files have some ten thousand.
 const MAX_TAGGED: usize = 64 << 20;
 
 impl Topics<'_> {
@@ -19,7 +19,7 @@ impl Topics<'_> {
         while let Some(tag) = Tag::next(&text, from) {
             from = tag.end;
             if tag.name.eq_ignore_ascii_case("top") || tag.name.eq_ignore_ascii_case("topic") {
-                // A topic ends where its tag is closed, or where the next one begins.
+                // A topic ends at its closing tag or at the beginning of the next topic.
                 if let Some(topic) = open.take() {
                     let line = topic.line;
                     topic
@@ -42,7 +42,7 @@ impl Topics<'_> {
         }
     }
 
-    /// Tagged topics are no lines: all is read at once.
+    /// Tags may span lines, so everything is read at once.
     fn whole(&self, reader: impl BufRead) -> Result<String> {
         let mut bytes = Vec::new();
         let read = reader.take(MAX_TAGGED as u64 + 1).read_to_end(&mut bytes);
@@ -61,7 +61,7 @@ impl Topics<'_> {
     }
 }
 
-/// Counts lines as it goes.
+/// Counts lines while scanning forward.
 struct LineCounter<'t> {
     text: &'t str,
     at: usize,
@@ -69,7 +69,7 @@ struct LineCounter<'t> {
 }
 
 impl LineCounter<'_> {
-    /// The line of a byte, which must not be before the last one that was asked for.
+    /// The line of a byte, which must not be before the previous one.
     fn line_of(&mut self, at: usize) -> u64 {
         self.line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[self.at..at]).count() as u64;
         self.at = at;
@@ -83,7 +83,7 @@ enum Part {
     Number,
     Query,
     Title,
-    /// A description, a narrative: not read.
+    /// A description or a narrative, which is not read.
     Other,
 }
 
@@ -112,11 +112,11 @@ impl Part {
 struct Open {
     part: Part,
     start: usize,
-    /// The first tag that is no known part's: of a part that is never closed, it is the end.
+    /// The first tag that is not a known part. It ends a part that is never closed.
     other: Option<usize>,
 }
 
-/// A topic that has begun.
+/// An unfinished topic.
 struct Partial {
     line: u64,
     number: Option<String>,
@@ -132,8 +132,8 @@ impl Partial {
         Partial { line, number, query: None, title: None, part: None }
     }
 
-    /// A tag within the topic. One that is no known part's belongs to the part around it if that is closed, as `<b>`
-    /// does; otherwise it is a part of its own, as `<dom>`.
+    /// Handles a tag within the topic. A tag that is not a known part belongs to the part around it if that part is
+    /// closed, as with `<b>`; otherwise it is a part of its own, as with `<dom>`.
     fn tag(&mut self, text: &str, tag: &Tag<'_>) {
         match (Part::named(tag.name), &mut self.part) {
             (Some(part), open) => {
@@ -148,7 +148,8 @@ impl Partial {
         }
     }
 
-    /// Takes the part that ends where `text` does, with its own closing tag or not; the first of each kind counts.
+    /// Takes the part that ends where `text` ends, with or without its own closing tag. The first part of each kind
+    /// counts.
     fn end_part(&mut self, text: &str, own_end: bool) {
         let Some(Open { part, start, other }) = self.part.take() else { return };
         let text = match other {
@@ -169,7 +170,7 @@ impl Partial {
         }
     }
 
-    /// Id and query of the topic that ends where `text` does.
+    /// The id and the query of the topic that ends where `text` ends.
     fn finish(mut self, text: &str) -> Result<(String, String), TableFault> {
         self.end_part(text, false);
         let number = self.number.ok_or(TableFault::IncompleteTopic { missing: "a number, `<num>`," })?;

@@ -45,7 +45,7 @@ fn topics_as_trec_wrote_them_first() {
                 <title> Topic:  Airbus\n  Subsidies &amp; AT&T\n\n<desc> Description:\nA <title> is none.\n</top>\n\n\
                 <top>\n\n<num> Number: 301 \n<title> International Organized Crime \n\n<desc> Description: \nx < y\n\
                 <narr> Narrative: \nz\n</top>";
-    // The second title of a topic does not count.
+    // The second title of a topic is ignored.
     let both = [("051", "Airbus Subsidies & AT&T"), ("301", "International Organized Crime")];
     assert_eq!(pairs(text), expected(&both));
     assert_eq!(pairs(&format!("\u{feff}{}", text.replace('\n', "\r\n"))), expected(&both));
@@ -63,7 +63,7 @@ fn topics_in_xml() {
 
 #[test]
 fn each_fault_names_its_line() {
-    assert!(message("1\ta\n1\tb\n").starts_with(":2: expected a new id, found `1`, which stands in line 1"));
+    assert!(message("1\ta\n1\tb\n").starts_with(":2: expected a new id, found `1`, which line 1 has"));
     assert!(message("1\ta\n2 b\n").starts_with(":2: expected 2 fields, `id, a tab, query`, found 1"));
     assert!(message("1\ta\tb\n").starts_with(":1: expected 2 fields"));
     assert!(message("1\ta\n \tb\n").starts_with(":2: expected an id in column `query_id`, found nothing"));
@@ -104,7 +104,7 @@ fn nothing_makes_it_panic() {
         "<q",
         "Topic:",
     ];
-    // Numbers that look like chance, the same each time.
+    // Pseudo-random numbers, the same every time.
     let mut state = 1u64;
     for _ in 0..20_000 {
         let mut text = String::from("<");
@@ -122,5 +122,5 @@ fn nothing_makes_it_panic() {
 fn tagged_topics_must_be_utf_8() {
     let mut reader = Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new() };
     let fault = reader.tagged(&b"<top>\n<num> 1 <title> caf\xe9 </top>"[..]).unwrap_err();
-    assert!(fault.to_string().starts_with("t:2: expected UTF-8, found another byte at place 20"), "{fault}");
+    assert!(fault.to_string().starts_with("t:2: expected UTF-8, found another byte at position 20"), "{fault}");
 }

@@ -1,7 +1,7 @@
-//! An index as a folder of files: what is in them is others' business, that they are whole is this module's.
+//! An index as a folder of files. This module makes sure that the files are whole; what is in them is up to others.
 //!
-//! `manifest.json` names the index's parts, and of each part its kind and its files with their lengths and checksums. It
-//! says in `about` whatever the owner of the parts wants to be told before they are read.
+//! `manifest.json` names the parts of the index, and for each part its kind and its files with their lengths and
+//! checksums. Its field `about` holds whatever the owner of the parts needs to know before reading them.
 
 mod read;
 #[cfg(test)]
@@ -20,26 +20,26 @@ use crate::error::{IndexFault, shortened};
 pub(crate) use read::{FileReader, Folder, read};
 pub(crate) use write::{FolderWriter, check_replaceable};
 
-/// The version of the form of an index; `format` in the manifest.
+/// The version of the folder's format, `format` in the manifest.
 const FORMAT: u32 = 2;
-/// The version before it, whose manifest has files and no parts.
+/// The previous version, whose manifest lists files but no parts.
 const FORMAT_OF_FILES: u32 = 1;
 const KIND: &str = "index";
 const MANIFEST: &str = "manifest.json";
-/// A manifest has a few hundred bytes.
+/// A bound on the size of a manifest, which usually has a few hundred bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Something an index has, in files of its own.
+/// A part of an index, in its own files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
-    /// How its files are to be read.
+    /// The kind, which says how to read the files.
     pub(crate) kind: String,
     /// Whether the index can be read without it.
     pub(crate) required: bool,
     pub(crate) files: BTreeMap<String, FileEntry>,
 }
 
-/// What a manifest says of a file.
+/// The manifest's entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
     pub(crate) bytes: u64,
@@ -52,11 +52,11 @@ pub(crate) struct FileEntry {
 pub(crate) struct PartKind {
     pub(crate) name: &'static str,
     pub(crate) kind: &'static str,
-    /// Its only file in the first version, whose manifest did not name parts.
+    /// The only file of this part in the first version, whose manifest did not name parts.
     pub(crate) first_file: &'static str,
 }
 
-/// What a manifest says, in any version.
+/// The contents of a manifest of any version.
 #[derive(Debug)]
 struct Manifest<A> {
     fingerprint: String,
@@ -65,12 +65,12 @@ struct Manifest<A> {
     parts: BTreeMap<String, Part>,
 }
 
-/// As it is written.
+/// The manifest as it is written.
 #[derive(Debug, Serialize, Deserialize)]
 struct Envelope<C> {
     format: u32,
     kind: String,
-    /// Of `contents`.
+    /// The fingerprint of `contents`.
     fingerprint: String,
     contents: C,
 }
@@ -83,7 +83,7 @@ struct Contents<A> {
     parts: BTreeMap<String, Part>,
 }
 
-/// Those of the first version.
+/// The contents of a manifest of the first version.
 #[derive(Debug, Serialize, Deserialize)]
 struct ContentsOfFiles<A> {
     version: String,
@@ -91,14 +91,14 @@ struct ContentsOfFiles<A> {
     files: BTreeMap<String, FileEntry>,
 }
 
-/// What every version of a manifest has.
+/// The fields that every version of a manifest has.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
     kind: String,
 }
 
-/// Reads a manifest of any version; `known` says which part a file of the first version is.
+/// Parses a manifest of any version. `known` says which part a file of the first version belongs to.
 fn parse<A: DeserializeOwned + Serialize>(bytes: &[u8], known: &[PartKind]) -> Result<Manifest<A>, IndexFault> {
     let head: Head = serde_json::from_slice(bytes).map_err(bad)?;
     if head.kind != KIND {
@@ -123,7 +123,7 @@ fn parse<A: DeserializeOwned + Serialize>(bytes: &[u8], known: &[PartKind]) -> R
     }
 }
 
-/// The contents of a manifest, and the fingerprint that fits them.
+/// The contents of a manifest and their fingerprint, once it matches.
 fn checked<C: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<(String, C), IndexFault> {
     let envelope: Envelope<C> = serde_json::from_slice(bytes).map_err(bad)?;
     let found = fingerprint(&envelope.contents);
@@ -143,7 +143,7 @@ fn fingerprint(contents: &impl Serialize) -> String {
     hash.checksum()
 }
 
-/// Hashes what is written through it.
+/// A writer that hashes what passes through it.
 struct Hashing<W> {
     inner: W,
     hash: Xxh3,

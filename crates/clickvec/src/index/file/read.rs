@@ -1,4 +1,4 @@
-//! Reading the folder of an index; nothing in it is trusted.
+//! Reading the folder of an index. Nothing in it is trusted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,15 +14,15 @@ use crate::error::{Error, IndexFault, Result, shortened};
 use crate::files::Found;
 use crate::memory::room_for;
 
-/// A folder whose manifest was read.
+/// A folder whose manifest has been read.
 #[derive(Debug)]
 pub(crate) struct Folder<A> {
     path: PathBuf,
     manifest: Manifest<A>,
 }
 
-/// Reads an index through `load`, which knows the parts `known`. If the index is replaced meanwhile, so that the files do
-/// not fit the manifest that was read before, it is read again.
+/// Reads an index with `load`, which knows the parts `known`. If the index is replaced meanwhile, so that the files do
+/// not fit the manifest, it is read again.
 pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
     path: &Path,
     known: &[PartKind],
@@ -42,12 +42,12 @@ pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
 }
 
 impl<A: DeserializeOwned + Serialize> Folder<A> {
-    /// Reads the manifest of an index. One with another part, without which it cannot be read, is refused.
+    /// Reads the manifest of an index. Fails if the index requires a part that is not in `known`.
     pub(crate) fn open(path: &Path, known: &[PartKind]) -> Result<Folder<A>> {
         let fault = |fault| Error::Index { path: path.to_owned(), fault };
         match Found::at(path).map_err(|source| Error::io(path, "open", source))? {
             Found::Folder => {}
-            // The system says it in its own words.
+            // Let the operating system say that there is nothing.
             Found::Nothing => {
                 return Err(File::open(path)
                     .map_or_else(|source| Error::io(path, "open", source), |_| fault(IndexFault::NoManifest)));
@@ -67,22 +67,22 @@ impl<A: DeserializeOwned + Serialize> Folder<A> {
 }
 
 impl<A> Folder<A> {
-    /// What the owner of the parts wrote of them.
+    /// What the owner of the parts wrote in the manifest.
     pub(crate) fn about(&self) -> &A {
         &self.manifest.about
     }
 
-    /// The version of clickvec that wrote it.
+    /// The version of clickvec that wrote the index.
     pub(crate) fn version(&self) -> &str {
         &self.manifest.version
     }
 
-    /// Of all there is in it.
+    /// A fingerprint of everything in the index.
     pub(crate) fn fingerprint(&self) -> &str {
         &self.manifest.fingerprint
     }
 
-    /// All parts by name.
+    /// All parts, by name.
     pub(crate) fn parts(&self) -> &BTreeMap<String, Part> {
         &self.manifest.parts
     }
@@ -92,12 +92,12 @@ impl<A> Folder<A> {
         Error::Index { path: self.path.clone(), fault }
     }
 
-    /// Where a file lies that is there and has the right length; for one that vouches for its bytes itself.
+    /// The path of a file that exists and has the right length, for a file with a checksum of its own.
     pub(crate) fn file(&self, part: &PartKind, name: &str) -> Result<PathBuf> {
         self.checked(part, name).map(|(path, _)| path)
     }
 
-    /// Opens a file; its checksum is checked by [`FileReader::finish`].
+    /// Opens a file. [`FileReader::finish`] checks its checksum.
     pub(crate) fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
         let (path, entry) = self.checked(part, name)?;
         let file = File::open(&path).map_err(|source| Error::io(&path, "open", source))?;
@@ -108,7 +108,7 @@ impl<A> Folder<A> {
     pub(crate) fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
         let mut file = self.open_file(part, name)?;
         room_for("a file of an index", Some(file.len()))?;
-        // The file is as long as the manifest says: memory is asked for what is there.
+        // The file is as long as the manifest says, so this allocates no more than what is there.
         let mut bytes = vec![0; file.len() as usize];
         file.fill(&mut bytes)?;
         file.finish()?;
@@ -146,7 +146,7 @@ pub(super) fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file of an index, hashed while it is read.
+/// A reader of a file in an index, which hashes what it reads.
 pub(crate) struct FileReader<'a> {
     folder: &'a Path,
     name: String,
@@ -156,12 +156,12 @@ pub(crate) struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
-    /// Bytes of the file: as many as the manifest says.
+    /// The length of the file, as the manifest says.
     pub(crate) fn len(&self) -> u64 {
         self.entry.bytes
     }
 
-    /// Reads the next bytes.
+    /// Reads the next bytes and fills `bytes`.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
         let path = self.folder.join(&self.name);
         self.file.read_exact(bytes).map_err(|source| Error::io(&path, "read", source))?;
@@ -169,7 +169,7 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    /// Reads what is left and checks that the bytes are those that were written.
+    /// Reads the rest of the file and compares the checksum.
     pub(crate) fn finish(mut self) -> Result<()> {
         let path = self.folder.join(&self.name);
         let mut rest = Hashing { inner: io::sink(), hash: self.hash, bytes: 0 };

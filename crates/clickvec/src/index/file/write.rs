@@ -1,4 +1,4 @@
-//! Writing the folder of an index, so that nobody ever finds half of one.
+//! Writing the folder of an index, so that nobody ever sees half of one.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,11 +12,11 @@ use super::{Contents, Envelope, FORMAT, FileEntry, Hashing, KIND, MANIFEST, Part
 use crate::error::{Error, IndexFault, Result};
 use crate::files::{self, Claim, TemporaryFolder};
 
-/// Large enough that system calls vanish beside writing.
+/// Large enough that system calls take little of the time.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// An index that is being written beside its place, under a temporary name. Dropped before it is finished it is removed,
-/// and what was in its place is untouched.
+/// Writes an index next to its final place, under a temporary name. If dropped before it is finished, it removes its
+/// files and leaves what is in the final place untouched.
 pub(crate) struct FolderWriter {
     path: PathBuf,
     target: PathBuf,
@@ -40,28 +40,28 @@ impl FolderWriter {
         Ok(FolderWriter { path: path.to_owned(), target, parts: BTreeMap::new(), temporary, _claim: claim })
     }
 
-    /// Where a file is to be written.
+    /// The path to write a file to.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.temporary.path().join(name)
     }
 
-    /// Makes a file to write to.
+    /// Creates a file to write to.
     pub(crate) fn create(&self, name: &str) -> Result<BufWriter<File>> {
         let file = File::options().read(true).write(true).create_new(true).open(self.file(name));
         Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(|source| self.failed(source))?))
     }
 
-    /// An [`Error::Io`] about the index as a whole: the temporary name would say nothing to a user.
+    /// An [`Error::Io`] about the index as a whole, since its temporary name would tell a user nothing.
     pub(crate) fn failed(&self, source: io::Error) -> Error {
         Error::io(&self.path, "write", source)
     }
 
-    /// An [`Error::Index`] about it.
+    /// An [`Error::Index`] about this index.
     pub(crate) fn fault(&self, fault: IndexFault) -> Error {
         Error::Index { path: self.path.clone(), fault }
     }
 
-    /// Takes in a part of files that are written; they are synced and hashed.
+    /// Adds a part whose files have been written. They are synced and hashed.
     pub(crate) fn part(&mut self, part: &PartKind, files: &[&str]) -> Result<()> {
         self.take_in(part, true, files)
     }
@@ -78,11 +78,11 @@ impl FolderWriter {
         Ok(())
     }
 
-    /// Puts the index in its place, in one step; returns its fingerprint.
+    /// Moves the index to its place in one step, and returns its fingerprint.
     ///
     /// # Errors
     ///
-    /// Those of [`check_replaceable`] and [`Error::Io`]. What was there is then untouched.
+    /// Those of [`check_replaceable`] and [`Error::Io`]. On an error, whatever was in the place is untouched.
     pub(crate) fn finish<A: Serialize>(self, about: A) -> Result<String> {
         let FolderWriter { path, target, parts, temporary, _claim } = self;
         let failed = |source| Error::io(&path, "write", source);
@@ -90,7 +90,7 @@ impl FolderWriter {
         let fingerprint = fingerprint(&contents);
         let manifest = Envelope { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), contents };
         write_manifest(&temporary.path().join(MANIFEST), &manifest).map_err(failed)?;
-        // Much may have happened since.
+        // Much may have changed since the first check.
         check_replaceable(&target)?;
         temporary.publish(&target).map_err(failed)?;
         Ok(fingerprint)
@@ -104,7 +104,7 @@ fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Syncs a file and says what is in it. It was written a moment ago: it is read from memory.
+/// Syncs a file and describes it. It was just written, so it is read from memory.
 fn sealed(path: &Path) -> io::Result<FileEntry> {
     let mut file = File::open(path)?;
     file.sync_all()?;
@@ -113,14 +113,14 @@ fn sealed(path: &Path) -> io::Result<FileEntry> {
     Ok(hashing.entry())
 }
 
-/// Whether an index may be written to `path`: there is nothing, an empty folder, or an index with nothing else in it.
+/// Checks that an index may be written to `path`: there is nothing, an empty folder, or an index without other files.
 ///
 /// # Errors
 ///
 /// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
 pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
     files::check_replaceable_folder(path, "an index", |path| {
-        // An index of any version: only what it says it holds matters.
+        // An index of any version will do: only the names of its files matter.
         let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
         let FileNames { files, parts } = known.contents;
         let names = files.into_keys().chain(parts.into_values().flat_map(|part| part.files.into_keys()));
@@ -134,7 +134,7 @@ struct OnlyFiles {
     contents: FileNames,
 }
 
-/// The names of the first version, and those of the second.
+/// The names of files in a manifest of the first version, and those of the second.
 #[derive(Deserialize)]
 struct FileNames {
     #[serde(default)]

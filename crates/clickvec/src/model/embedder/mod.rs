@@ -1,4 +1,4 @@
-//! From texts to vectors: one text at once on the calling thread, many on all threads.
+//! From texts to vectors: a single text on the calling thread, many texts on all threads.
 
 mod words;
 
@@ -13,20 +13,19 @@ use crate::text::{Dictionary, WordBuffer, for_each_word};
 use rayon::prelude::*;
 use words::ProjectedWords;
 
-/// Texts that go through the encoder together: enough for the products of matrices, and few enough
-/// that what an encoder writes stays in the second-level cache.
+/// The number of texts that go through the encoder together: enough for fast matrix products, and few enough that the
+/// encoder's output stays in the second-level cache.
 const TEXTS_AT_ONCE: usize = 32;
 
-/// Embeds texts of one side of a model. It owns the half of the model that it needs, and any number
-/// of threads may use it at the same time.
+/// Embeds texts of one side of a model. It owns the half of the model that it needs, and any number of threads may use
+/// it at the same time.
 ///
-/// Vectors have unit length, so that their dot product is the score of `search`; [`Embedder::raw`]
-/// gives them as the encoder does.
+/// Vectors have unit length, so their dot product is the score of `search`. [`Embedder::raw`] returns them as the
+/// encoder computes them.
 ///
-/// Words that were seen before are looked up, with the sum of their trigrams' rows. Each thread that
-/// takes part has a bounded cache of them ([`Embedder::with_cache_bytes`]). Once a thread's cache is
-/// made, and its buffers have grown to the longest text, nothing is allocated. Up to 32 texts stay
-/// on the calling thread.
+/// Words that were seen before are looked up in a cache that holds the sum of their trigrams' rows. Each thread has a
+/// bounded cache ([`Embedder::with_cache_bytes`]). Once a thread has its cache, and its buffers fit the longest text,
+/// nothing more is allocated. Up to 32 texts stay on the calling thread.
 pub struct Embedder {
     tower: Tower,
     unit: bool,
@@ -34,7 +33,7 @@ pub struct Embedder {
     workers: Pool<Worker>,
 }
 
-/// What an embedder needs of a model.
+/// The part of a model that an embedder needs.
 struct Tower {
     encoder: Arc<dyn Encoder>,
     dictionary: Arc<Dictionary>,
@@ -42,7 +41,7 @@ struct Tower {
 }
 
 impl Embedder {
-    /// The bound on a thread's cache if no other is given: 55,000 words with an LSTM of 96 cells.
+    /// The default size of a thread's cache: 55,000 words with an LSTM of 96 cells.
     pub const CACHE_BYTES: usize = 64 << 20;
 
     pub(crate) fn new(encoder: Arc<dyn Encoder>, dictionary: Arc<Dictionary>, max_words: usize) -> Embedder {
@@ -50,32 +49,32 @@ impl Embedder {
         Embedder { tower, unit: true, cache_bytes: Embedder::CACHE_BYTES, workers: Pool::default() }
     }
 
-    /// Vectors as the encoder gives them, of any length.
+    /// An embedder whose vectors are as the encoder computes them, of any length.
     pub fn raw(self) -> Embedder {
         Embedder { unit: false, ..self }
     }
 
-    /// Bounds the cache of each thread to `bytes`; the text that fills it may still go beyond. When a
-    /// cache is full all its words are forgotten.
+    /// Limits the cache of each thread to `bytes`. The text that fills the cache may exceed the limit. A full cache
+    /// forgets all its words.
     pub fn with_cache_bytes(self, bytes: usize) -> Embedder {
         Embedder { cache_bytes: bytes, workers: Pool::default(), ..self }
     }
 
-    /// The vectors of `texts`, [texts, dimension], row by row. A text without a word is a zero vector.
+    /// The vectors of `texts`, [texts, dimension], row by row. A text without words gives a zero vector.
     ///
-    /// The vector of a text is the same bit for bit, whatever was embedded before or stands beside
-    /// it, at any number of threads.
+    /// The vector of a text is the same bit for bit, whatever was embedded before or together with it, at any number
+    /// of threads.
     pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Vec<f32> {
         let mut vectors = Vec::new();
         self.embed_into(texts, &mut vectors);
         vectors
     }
 
-    /// [`Embedder::embed`] into memory that is used again: `vectors` is replaced.
+    /// [`Embedder::embed`] into memory that the caller reuses: the contents of `vectors` are replaced.
     pub fn embed_into<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) {
         let dimension = self.dimension();
         vectors.resize(texts.len() * dimension, 0.0);
-        // To ask for the number of threads makes them, which a single query should not wait for.
+        // Asking for the number of threads starts the pool, and a single query should not wait for that.
         let parts = texts.len().div_ceil(TEXTS_AT_ONCE);
         let threads = if parts > 1 { rayon::current_num_threads().min(parts) } else { 1 };
         if threads == 1 {
@@ -92,8 +91,8 @@ impl Embedder {
         });
     }
 
-    /// Runs `texts` through what [`Embedder::embed`] runs, on the calling thread, and shows `read` the states of each,
-    /// in order, with its number. Its embedding has the same bits.
+    /// Runs `texts` as [`Embedder::embed`] does, on the calling thread, and passes the states of each text to `read`
+    /// with the text's number, in order. The embeddings in them have the same bits.
     pub fn read_states<S: AsRef<str>>(&self, texts: &[S], mut read: impl FnMut(usize, TextStates<'_>)) {
         self.with_worker(|worker| worker.read_states(&self.tower, texts, &mut read));
     }
@@ -130,11 +129,11 @@ impl Debug for Embedder {
     }
 }
 
-/// What one thread needs.
+/// The working memory of one thread.
 struct Worker {
     words: ProjectedWords,
     buffer: WordBuffer,
-    /// The words of all texts, as numbers in `words`, and where each text ends.
+    /// The words of all texts, as numbers of `words`, and where each text ends.
     tokens: Vec<u32>,
     ends: Vec<usize>,
     batch: Batch,
@@ -142,7 +141,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Fills `vectors` [texts, dimension].
+    /// Writes the vectors of `texts` to `vectors`, [texts, dimension].
     fn embed<S: AsRef<str>>(&mut self, tower: &Tower, unit: bool, mut texts: &[S], mut vectors: &mut [f32]) {
         let dimension = tower.encoder.dimension();
         while !texts.is_empty() {
@@ -156,7 +155,7 @@ impl Worker {
         }
     }
 
-    /// Shows the states of each text.
+    /// Passes the states of each text to `read`.
     fn read_states<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S], read: &mut impl FnMut(usize, TextStates<'_>)) {
         let mut done = 0;
         while done < texts.len() {
@@ -167,7 +166,7 @@ impl Worker {
         }
     }
 
-    /// Runs the first of `texts` through the encoder, at least one; returns how many.
+    /// Runs at least one, and as many as fit, of the first texts through the encoder. Returns how many.
     fn forward<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S]) -> usize {
         let taken = self.look_up(tower, texts);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -177,8 +176,8 @@ impl Worker {
         taken
     }
 
-    /// Takes the words of texts, at least one, until there are enough or the cache is full; returns
-    /// how many it took.
+    /// Looks up the words of at least one text, until there are enough texts or the cache is full. Returns the number
+    /// of texts.
     fn look_up<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S]) -> usize {
         if self.words.is_full() {
             self.words.clear();

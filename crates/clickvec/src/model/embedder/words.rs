@@ -1,29 +1,29 @@
-//! A bounded cache of words with what the input layer makes of them.
+//! A bounded cache of words, each with the output of the input layer.
 
 use crate::encoder::{Encoder, Input, Tensor};
 use crate::math::Buffer;
 use crate::math::prefetch::prefetch;
 use crate::text::{Dictionary, Feature, Interner, WordId};
 
-/// Beside its rows, what a word takes: its letters, counted as 16, and its place in the interner.
+/// The memory that a word takes apart from its rows: its letters, counted as 16 bytes, and its place in the interner.
 const LETTERS: usize = 16;
 const PLACE: usize = 32;
 
-/// Words beyond the bound that there is room for: those of the text that fills the cache.
+/// Words beyond the limit for which there is room: those of the text that fills the cache.
 const SPARE: usize = 64;
 
-/// Words with the sums of their trigrams' rows; to look a word up hashes no trigram.
+/// Words with the sums of their trigrams' rows, so that looking up a word hashes no trigram.
 pub(super) struct ProjectedWords {
     layers: Vec<Layer>,
     interner: Interner,
     /// For each input layer, [words, W].
     rows: Vec<Buffer>,
     most: usize,
-    /// Of one word.
+    /// The features of one word.
     features: Vec<Feature>,
 }
 
-/// Where the tensors of an input layer are among its encoder's.
+/// The positions of an input layer's tensors among those of its encoder.
 #[derive(Clone, Copy)]
 struct Layer {
     table: usize,
@@ -46,8 +46,8 @@ impl Layer {
 }
 
 impl ProjectedWords {
-    /// Room for `bytes`. All of it is asked for at once, which costs nothing until it is used, so that
-    /// no later word waits for an allocation.
+    /// A cache of `bytes` bytes. It is allocated at once, which costs nothing until it is used, so that no later word
+    /// waits for an allocation.
     pub(super) fn new(encoder: &dyn Encoder, bytes: usize) -> ProjectedWords {
         let layers: Vec<Layer> =
             encoder.inputs().into_iter().map(|input| Layer::of(input, encoder.tensors())).collect();
@@ -63,7 +63,8 @@ impl ProjectedWords {
         }
     }
 
-    /// The word's number: its row in each of [`ProjectedWords::rows`]. `encoder` is the one that this was made for.
+    /// The number of a word: its row in each of [`ProjectedWords::rows`]. `encoder` must be the one that this cache
+    /// was made for.
     pub(super) fn number(&mut self, encoder: &dyn Encoder, dictionary: &Dictionary, word: &str) -> WordId {
         let (number, _, new) = self.interner.intern(word);
         if new {
@@ -74,7 +75,7 @@ impl ProjectedWords {
                 layer.input(encoder.tensors()).project(&self.features, &mut rows[start..]);
             }
         } else {
-            // Most words are rare, their rows in no near cache, and the encoder reads them soon.
+            // Most words are rare, so their rows are not in a nearby cache, and the encoder reads them soon.
             for (layer, rows) in self.layers.iter().zip(&self.rows) {
                 prefetch(&rows[number as usize * layer.width..][..layer.width]);
             }
@@ -82,7 +83,7 @@ impl ProjectedWords {
         number
     }
 
-    /// For each input layer, the rows of all words.
+    /// The rows of all words, for each input layer.
     pub(super) fn rows(&self) -> &[Buffer] {
         &self.rows
     }
@@ -119,7 +120,8 @@ mod tests {
         for round in 0..3 {
             let numbers = ["banana", "x", "banana"].map(|word| words.number(&*encoder, &dictionary, word));
             assert_eq!(numbers, [0, 1, 0], "{round}");
-            // #ba ban ana nan ana na# in two tables, the first tensor and the fourth; biases are the third and the sixth.
+            // #ba ban ana nan ana na# in two tables, the first tensor and the fourth; the third and the sixth are
+            // biases.
             assert_eq!(words.rows()[0][..], [[9.0; 288], [3.0; 288]].concat());
             assert_eq!(words.rows()[1][..], [[30.0; 288], [6.0; 288]].concat());
             assert!(!words.is_full());

@@ -1,5 +1,6 @@
 //! The sequential dependence model of a collection (Metzler and Croft, "A Markov random field model for term
-//! dependencies", 2005): language models of words, of neighbours and of words in a window. MRF and LCE build on it.
+//! dependencies", 2005): language models of words, of neighbouring words, and of words in a window. MRF and LCE are
+//! built on it.
 
 mod pairs;
 
@@ -35,7 +36,7 @@ pub(super) const LAMBDA_U: Parameter = Parameter::of_scoring(
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Weights {
     pub(super) mu: f64,
-    /// The three sum to 1, or are 0.
+    /// The weight of single words. The three weights sum to 1, or are all 0.
     terms: f64,
     ordered: f64,
     unordered: f64,
@@ -65,7 +66,7 @@ impl Dependence {
         Dependence::of(corpus.vocabulary.clone(), corpus.titles.clone())
     }
 
-    /// The words of `titles` are below the size of the vocabulary.
+    /// The model of `titles`, whose words are below the size of the vocabulary.
     fn of(vocabulary: Interner, titles: WordLists) -> Dependence {
         let words = vocabulary.len();
         let collection = CollectionModel::of(&titles, words);
@@ -74,7 +75,7 @@ impl Dependence {
         Dependence { vocabulary, titles, collection, ordered, unordered }
     }
 
-    /// The titles: they are less than their counts, and no counts can contradict them.
+    /// The titles alone: they are smaller than their counts, and counts in the file could contradict them.
     pub(super) fn state(&self) -> State {
         let lengths: Vec<u32> = self.titles.iter().map(|title| title.len() as u32).collect();
         State::default()
@@ -108,25 +109,25 @@ impl Dependence {
         Ok(Dependence::of(vocabulary, titles))
     }
 
-    /// P(w|C), P(w w'|C) and so on are all relative to the words of the collection, as in the paper.
+    /// P(w|C), P(w w'|C) and so on are all relative to the number of words in the collection, as in the paper.
     fn probability(&self, count: u32) -> f64 {
         f64::from(count) / self.titles.words().len().max(1) as f64
     }
 }
 
-/// Features of one kind: words (the second number is 0) or pairs of words, by their places in the query.
+/// Features of one kind: words (the second number is 0) or pairs of words, as positions in the query.
 #[derive(Debug, Clone, Default)]
 struct Features {
     keys: Vec<(u32, u32)>,
-    /// The weight of the logarithm of each probability.
+    /// The weight of each log probability.
     weights: Vec<f64>,
     /// μ P(feature|C), above 0.
     background: Vec<f64>,
 }
 
 impl Features {
-    /// The features that have a weight and that the collection has, in the order of their keys; one that the query has twice
-    /// weighs twice.
+    /// The features that have a weight and are in the collection, ordered by key. A feature that the query has twice
+    /// gets twice the weight.
     fn new(mut found: Vec<((u32, u32), f64)>, background: impl Fn((u32, u32)) -> f64) -> Features {
         found.sort_by_key(|&(key, _)| key);
         let mut features = Features::default();
@@ -151,7 +152,7 @@ impl Features {
         self.weights.iter().zip(&self.background).map(|(weight, background)| weight * background.ln()).sum()
     }
 
-    /// The sum that `count` occurrences of feature `i` add to the score.
+    /// The amount that `count` occurrences of feature `i` add to the score.
     fn gain(&self, i: usize, count: u32) -> f64 {
         self.weights[i] * (f64::from(count) / self.background[i]).ln_1p()
     }
@@ -162,13 +163,13 @@ impl Features {
     }
 }
 
-/// A query, ready to score titles: Σ_f w_f ln((tf(f, D) + μ P(f|C)) / (|D| + μ)) over its features f.
+/// A query, prepared for scoring titles: Σ_f w_f ln((tf(f, D) + μ P(f|C)) / (|D| + μ)) over its features f.
 ///
 /// It is computed as Σ_f w_f ln(μ P(f|C)) + Σ_f w_f ln(1 + tf / (μ P(f|C))) − (Σ_f w_f) ln(|D| + μ), so that only the
-/// features that a title has cost a logarithm.
+/// features in a title cost a logarithm.
 #[derive(Debug, Clone)]
 pub(super) struct Query {
-    /// Distinct words of the query that the collection has, sorted.
+    /// The distinct words of the query that are in the collection, sorted.
     pub(super) words: Vec<WordId>,
     terms: Features,
     ordered: Features,
@@ -178,10 +179,10 @@ pub(super) struct Query {
     pub(super) weight: f64,
 }
 
-/// The matches of a query in a title, and room to find them in.
+/// The matches of a query in a title, and working memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matches {
-    /// The places of the query's words in the title, and which words they are.
+    /// The positions of the query's words in the title, and which words they are.
     places: Vec<(usize, u32)>,
     terms: Vec<u32>,
     ordered: Vec<u32>,
@@ -189,10 +190,10 @@ pub(super) struct Matches {
 }
 
 impl Query {
-    /// A query of these words, `UNKNOWN` among them, and of further words with a weight of their own.
+    /// A query of these words, which may include `UNKNOWN`, and of further words with their own weights.
     ///
-    /// The weight of what the query itself has is multiplied by `share`. A feature that the collection lacks is left out,
-    /// for every title alike, as by ULM.
+    /// The weights of the query's own features are multiplied by `share`. A feature that is not in the collection is
+    /// left out for every title, as in ULM.
     pub(super) fn new(
         model: &Dependence,
         weights: &Weights,
@@ -217,7 +218,7 @@ impl Query {
         let neighbours = || query.windows(2).filter_map(|pair| Some((place(pair[0])?, place(pair[1])?)));
         let ordered = neighbours().map(|pair| (pair, share * weights.ordered)).collect();
         let ordered = Features::new(ordered, |(a, b)| mu * model.probability(model.ordered.get(word(a), word(b))));
-        // Places are in the order of the words' numbers.
+        // Positions are in the order of word numbers.
         let unordered = neighbours().map(|(a, b)| ((a.min(b), a.max(b)), share * weights.unordered)).collect();
         let unordered =
             Features::new(unordered, |(a, b)| mu * model.probability(model.unordered.get(word(a), word(b))));
@@ -228,7 +229,7 @@ impl Query {
         Query { words, terms, ordered, unordered, mu, base, weight }
     }
 
-    /// Looks for the query's features in a title.
+    /// Finds the query's features in a title.
     pub(super) fn find(&self, title: &[WordId], matches: &mut Matches) {
         let Matches { places, terms, ordered, unordered } = matches;
         places.clear();
@@ -261,7 +262,7 @@ impl Query {
         }
     }
 
-    /// The score of a title of `length` words in which these matches were found.
+    /// The score of a title of `length` words with these matches.
     pub(super) fn score(&self, matches: &Matches, length: usize) -> f64 {
         if self.weight == 0.0 {
             return 0.0;
@@ -278,13 +279,13 @@ impl Query {
         self.score(matches, title.len())
     }
 
-    /// The sum that a title with the word at `place` so often adds to [`Query::base`] by the word alone.
+    /// The amount that the word at `place` alone adds to [`Query::base`] if it occurs `count` times in the title.
     pub(super) fn term_gain(&self, place: usize, count: u32) -> f64 {
         self.terms.place((place as u32, 0)).map_or(0.0, |term| self.terms.gain(term, count))
     }
 
-    /// The places of the two words of each pair, and what a title can add by it at most. A word is at most `most(word)`
-    /// times in a title.
+    /// The positions of the two words of each pair, and the most that the pair can add to a title's score. A title has
+    /// a word at most `most(word)` times.
     pub(super) fn pair_gains(&self, most: impl Fn(WordId) -> u32) -> Vec<([usize; 2], f64)> {
         let most = |place: u32| most(self.words[place as usize]);
         let places = |(a, b): (u32, u32)| [a as usize, b as usize];
@@ -296,17 +297,18 @@ impl Query {
         ordered.chain(unordered).collect()
     }
 
-    /// The amount that a title's length takes from its score.
+    /// The amount that a title's length subtracts from its score.
     pub(super) fn length_loss(&self, length: usize) -> f64 {
         self.weight * (length as f64 + self.mu).ln()
     }
 
-    /// The most words that a title may have to score `worst` or more, if its score without the length is `most`.
+    /// The largest number of words with which a title can score `worst` or more, if its score without the length is
+    /// `most`.
     pub(super) fn longest_title(&self, most: f64, worst: f64) -> f64 {
         ((most - worst) / self.weight).exp() - self.mu
     }
 
-    /// Whether there is no feature: all titles score 0.
+    /// Whether there are no features, so that all titles score 0.
     pub(super) fn is_empty(&self) -> bool {
         self.weight == 0.0
     }

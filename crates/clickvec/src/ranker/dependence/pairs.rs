@@ -1,4 +1,4 @@
-//! How often two words are next to each other in a collection, or near each other.
+//! Counts of how often two words in a collection are next to or near each other.
 
 use rayon::slice::ParallelSliceMut as _;
 
@@ -6,11 +6,11 @@ use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
-/// A window holds two words if at most this many places lie between them, one of the two places counted: with the two
-/// words it is 8 words wide, as in Metzler and Croft (2005).
+/// A window contains two words if their positions differ by at most this. With both words it is 8 words wide, as in
+/// Metzler and Croft (2005).
 pub(super) const REACH: usize = 7;
 
-/// Keys that are sorted at a time, by default: 512 MiB.
+/// The default number of keys that are sorted at a time: 512 MiB.
 const CHUNK: usize = 1 << 26;
 
 /// A number for each pair of words that occurs: a list for each first word, in it the second words in their order, each
@@ -19,20 +19,20 @@ const CHUNK: usize = 1 << 26;
 pub(super) struct PairCounts(Ragged<(WordId, u32)>);
 
 impl PairCounts {
-    /// Words side by side, the left one first.
+    /// Counts of neighbouring words, with the left one first.
     pub(super) fn ordered(titles: &WordLists, words: usize) -> PairCounts {
         PairCounts::count(titles, words, CHUNK, |title, found| {
             title.windows(2).for_each(|pair| found(pair[0], pair[1]));
         })
     }
 
-    /// Words in a window, the smaller number first.
+    /// Counts of words in a window, with the smaller number first.
     pub(super) fn unordered(titles: &WordLists, words: usize) -> PairCounts {
         PairCounts::count(titles, words, CHUNK, for_each_in_a_window)
     }
 
-    /// Counts what `pairs` finds in each title. The pairs are sorted in runs of first words, so that about `chunk` of them are in
-    /// memory at once.
+    /// Counts the pairs that `pairs` reports for each title. They are sorted in ranges of first words, so that about
+    /// `chunk` of them are in memory at once.
     fn count(
         titles: &WordLists,
         words: usize,
@@ -72,15 +72,15 @@ impl PairCounts {
         PairCounts(lists)
     }
 
-    /// The number of times that the pair was found.
+    /// The count of a pair.
     pub(super) fn get(&self, first: WordId, second: WordId) -> u32 {
         let of_first = self.0.get(first as usize);
         of_first.binary_search_by_key(&second, |&(other, _)| other).map_or(0, |place| of_first[place].1)
     }
 }
 
-/// Each word of a title completes a window with each distinct word among the [`REACH`] before it. So a title has at most
-/// as many windows of two words as it has these words.
+/// Reports windows of two words. Each word of a title completes a window with each distinct word among the [`REACH`]
+/// words before it. So a title has at most as many windows of two words as it has these words.
 fn for_each_in_a_window(title: &[WordId], found: &mut dyn FnMut(WordId, WordId)) {
     for (place, &word) in title.iter().enumerate() {
         let before = &title[place.saturating_sub(REACH)..place];
@@ -115,13 +115,13 @@ mod tests {
     #[test]
     fn a_window_is_eight_words_wide_and_each_word_completes_it_once() {
         let table = PairCounts::unordered(&lists(&[&[1, 2, 2, 2, 2, 2, 2, 0, 1]]), 3);
-        // 0 stands 7 places behind the first 1, the second 1 stands 1 place behind 0.
+        // 0 is 7 positions after the first 1, and the second 1 is 1 position after 0.
         assert_eq!(table.get(0, 1), 2);
-        // The six 2 each complete one with the first 1, and the second 1 completes one with all of them.
+        // Each of the six 2s completes a window with the first 1, and the second 1 completes one with all of them.
         assert_eq!(table.get(1, 2), 7);
-        // The second 1 is 8 places behind the first.
+        // The second 1 is 8 positions after the first.
         assert_eq!(table.get(1, 1), 0);
-        // Not the first 2.
+        // The first 2 completes no window.
         assert_eq!(table.get(2, 2), 5);
         assert_eq!(table.get(0, 2), 1);
     }

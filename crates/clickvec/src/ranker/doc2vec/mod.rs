@@ -48,11 +48,11 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(Doc2Vec::restore(values, state)?)),
 };
 
-/// The cosine of the vectors of two texts, which were learnt as what helps to predict the texts' words.
+/// The cosine of the vectors of two texts, which were learnt to predict the texts' words.
 ///
-/// A text that was trained on has the vector it got there. The vector of another one is learnt, with all that the texts
-/// share held fixed, from a random vector that depends on the text alone. A text without known words has the zero
-/// vector, and a cosine with that is 0.
+/// A training text keeps the vector that training gave it. The vector of another text is learnt with all shared
+/// parameters fixed, starting from a random vector that depends only on the text. A text without known words has the
+/// zero vector, whose cosine with anything is 0.
 #[derive(Debug, Clone)]
 pub(super) struct Doc2Vec {
     options: Options,
@@ -79,7 +79,7 @@ impl Options {
     }
 }
 
-/// The distinct texts to train on, as numbers of the words that are frequent enough.
+/// The distinct training texts, as numbers of the words that are frequent enough.
 struct Texts {
     vocabulary: Interner,
     frequencies: Vec<u32>,
@@ -88,8 +88,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// Those of the collection, of the clicks and of the test set. A text without a word that is frequent enough is
-    /// left out.
+    /// The texts of the collection, the clicks and the test set. A text without any frequent word is left out.
     fn new(corpus: &Corpus, least: usize) -> Texts {
         let lists = [&corpus.titles, &corpus.clicks.queries, &corpus.clicks.titles, &corpus.test_queries];
         let mut reader = TextReader::default();
@@ -167,7 +166,7 @@ impl Doc2Vec {
             table.insert(key, vector);
         }
         if options.words {
-            // Only training needs them.
+            // Only training needs these.
             network.inputs = Vec::new();
         }
         Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: table })
@@ -187,7 +186,7 @@ impl Doc2Vec {
         };
         let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
         let texts = TextTable::restore(state, size)?;
-        // A longer one would give cosines that are none, or no number at all.
+        // A longer vector would give cosines above 1, or no number at all.
         if texts.iter().any(|vector| score(vector, vector) > 1.001) {
             return Err(FileFault::content("text_vectors", "vectors of length 1 or 0", "another length"));
         }
@@ -195,7 +194,7 @@ impl Doc2Vec {
         Ok(Doc2Vec { options, vocabulary, network, texts })
     }
 
-    /// The vector of a text, of length 1; or 0.
+    /// The vector of a text, of length 1 or 0.
     fn vector(&self, reader: &mut TextReader, scratch: &mut Scratch, text: &str) -> Cow<'_, [f32]> {
         let (key, words) = reader.read(&self.vocabulary, text);
         match self.texts.get(key) {
@@ -220,7 +219,8 @@ impl Doc2Vec {
     }
 }
 
-/// The vector divided by its length; zero where that is no number, as after learning from a hostile file's numbers.
+/// Divides a vector by its length. It becomes zero if the length is not a number, as after learning from the numbers
+/// of a hostile file.
 fn to_unit(vector: &mut [f32]) {
     let length = normalize(vector);
     let finite = length.is_finite() && vector.iter().all(|x| x.is_finite());

@@ -1,4 +1,4 @@
-//! The network of paragraph vectors: what it predicts, and how it learns from its mistakes.
+//! The network of paragraph vectors: its predictions, and how it learns from errors.
 
 use rand::{Rng, RngExt as _};
 
@@ -8,13 +8,13 @@ use crate::text::WordId;
 
 /// The exponent of a word's frequency in the distribution of negative samples (Mikolov et al. 2013, section 2.2).
 const NEGATIVE_EXPONENT: f64 = 0.75;
-/// The learning rate falls linearly to this.
+/// The value to which the learning rate falls linearly.
 const LAST_RATE: f64 = 1e-4;
 
-/// The parameters, as the network uses them.
+/// The parameters in the form that the network uses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
-    /// Distributed memory; else distributed bag of words.
+    /// Whether to use distributed memory instead of the distributed bag of words.
     pub(super) memory: bool,
     /// Whether the distributed bag of words learns word vectors too.
     pub(super) words: bool,
@@ -28,33 +28,33 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The learning rate at a place of training that runs from 0 to 1.
+    /// The learning rate at a point of training that runs from 0 to 1.
     pub(super) fn rate_at(&self, place: f64) -> f32 {
         (self.rate - (self.rate - LAST_RATE.min(self.rate)) * place) as f32
     }
 
-    /// Whether there are word vectors on the side of the context.
+    /// Whether there are context vectors of words.
     pub(super) fn has_inputs(&self) -> bool {
         self.memory || self.words
     }
 }
 
-/// What all texts share.
+/// The parameters that all texts share.
 #[derive(Debug, Clone)]
 pub(super) struct Network {
-    /// Vectors of words as context, [words, size]; empty where the context is the text's vector alone.
+    /// Context vectors of words, [words, size]; empty if the context is the text's vector alone.
     pub(super) inputs: Vec<f32>,
-    /// Vectors of words as what is predicted, [words, size].
+    /// Output vectors of words, [words, size].
     pub(super) outputs: Vec<f32>,
-    /// How often each word occurs in the texts.
+    /// The number of occurrences of each word in the texts.
     pub(super) frequencies: Vec<u32>,
-    /// The probability with which each word is left in a text.
+    /// The probability of keeping each word of a text.
     kept: Vec<f32>,
     negatives: AliasTable,
 }
 
 impl Network {
-    /// An untrained one: small random context vectors, zeros on the other side.
+    /// An untrained network, with small random context vectors and zero output vectors.
     pub(super) fn new(frequencies: Vec<u32>, options: &Options) -> Network {
         let words = frequencies.len();
         let inputs = match options.has_inputs() {
@@ -64,10 +64,10 @@ impl Network {
         Network::of(frequencies, inputs, vec![0.0; words * options.size], options)
     }
 
-    /// One with these vectors.
+    /// A network with these vectors.
     pub(super) fn of(frequencies: Vec<u32>, inputs: Vec<f32>, outputs: Vec<f32>, options: &Options) -> Network {
         let total: f64 = frequencies.iter().map(|&count| f64::from(count)).sum();
-        // √(t/f) + t/f: the form that word2vec has, not the √(t/f) of the paper.
+        // √(t/f) + t/f, as in word2vec, and not √(t/f) as in the paper.
         let keep = |count: &u32| match options.sample * total / f64::from(*count) {
             _ if options.sample == 0.0 => 1.0,
             ratio => (ratio.sqrt() + ratio) as f32,
@@ -77,13 +77,13 @@ impl Network {
         Network { inputs, outputs, kept, negatives: AliasTable::new(weights), frequencies }
     }
 
-    /// A negative sample.
+    /// Draws a negative sample.
     pub(super) fn draw(&self, random: &mut impl Rng) -> WordId {
         self.negatives.draw(random)
     }
 }
 
-/// A network that learns, or one that is only used to learn the vector of a text.
+/// A network that learns, or one that is used only to learn the vector of a text.
 pub(super) enum Access<'n> {
     Learning(&'n mut Network),
     Fixed(&'n Network),
@@ -105,23 +105,23 @@ impl Access<'_> {
     }
 }
 
-/// Memory that is used from text to text.
+/// Working memory, reused from text to text.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     kept: Vec<WordId>,
     hidden: Vec<f32>,
-    /// −rate · the gradient of the loss by `hidden`.
+    /// −rate · the gradient of the loss with respect to `hidden`.
     error: Vec<f32>,
 }
 
-/// The loss of some predictions, and how many they were.
+/// The loss of some predictions, and their number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Loss {
     pub(super) sum: f64,
     pub(super) predictions: u64,
 }
 
-/// One pass over a text: each of its words is predicted, and all that was used to do so moves a step.
+/// Makes one pass over a text: predicts each of its words, and moves everything used for that by a step.
 pub(super) fn learn_text(
     access: &mut Access<'_>,
     options: &Options,
@@ -145,7 +145,7 @@ pub(super) fn learn_text(
     }));
     let mut loss = Loss::default();
     for (place, &word) in kept.iter().enumerate() {
-        // Near words count more: the window is drawn again for each word.
+        // The window is drawn again for each word, so that near words count more.
         let reach = match options.has_inputs() {
             true => random.random_range(1..=options.window),
             false => 0,
@@ -186,7 +186,7 @@ impl Loss {
     }
 }
 
-/// Tells `word` from words that are drawn at random: L = −log σ(u·h) − Σ over the drawn words of log σ(−u·h), where u
+/// Learns to tell `word` from words drawn at random: L = −log σ(u·h) − Σ over the drawn words of log σ(−u·h), where u
 /// is a word's output vector and h is `hidden`. Moves the output vectors, and leaves −rate · ∂L/∂h in `error`.
 pub(super) fn predict(
     access: &mut Access<'_>,
@@ -199,14 +199,14 @@ pub(super) fn predict(
 ) -> Loss {
     error.fill(0.0);
     let size = hidden.len();
-    // One logarithm of the product costs less than one each.
+    // One logarithm of the product costs less than a logarithm of each factor.
     let mut likelihood = 1.0f64;
     for drawn in 0..=options.negative {
         let (other, label) = match drawn {
             0 => (word, 1.0),
             _ => (access.network().draw(random), 0.0),
         };
-        // As in word2vec, a word is not its own negative; another one is not drawn instead.
+        // As in word2vec, a word is not its own negative, and no other is drawn instead.
         if drawn > 0 && other == word {
             continue;
         }
@@ -225,8 +225,8 @@ pub(super) fn predict(
     Loss { sum: -likelihood.ln(), predictions: 1 }
 }
 
-/// Uniform numbers in ±1/size, as gensim begins with; with word2vec's ±½/size, few texts have come as far in as many
-/// epochs.
+/// Uniform numbers in ±1/size, the initial values of gensim. With word2vec's ±½/size, few texts learn as much in the
+/// same number of epochs.
 pub(super) fn random_rows(rows: usize, size: usize, seed: u64, name: &str) -> Vec<f32> {
     let mut random = stream(seed, name, 0);
     (0..rows * size).map(|_| random_coordinate(&mut random, size)).collect()
@@ -236,22 +236,23 @@ pub(super) fn random_coordinate(random: &mut impl Rng, size: usize) -> f32 {
     (2.0 * random.random::<f32>() - 1.0) / size as f32
 }
 
-/// Draws from a fixed distribution in constant time (Walker 1977; the tables are built as in Vose 1991).
+/// Draws from a fixed distribution in constant time (Walker 1977; tables built as in Vose 1991).
 #[derive(Debug, Clone)]
 pub(super) struct AliasTable {
-    /// For each place: the chance that it is itself what is drawn, else it is `alias`.
+    /// For each slot the probability of drawing the slot itself; otherwise its `alias` is drawn.
     chance: Vec<f32>,
     alias: Vec<u32>,
 }
 
 impl AliasTable {
-    /// In proportion to `weights`, finite and not negative.
+    /// A distribution proportional to `weights`, which must be finite and not negative.
     pub(super) fn new(mut weights: Vec<f64>) -> AliasTable {
         let scale = weights.len() as f64 / weights.iter().sum::<f64>();
         weights.iter_mut().for_each(|weight| *weight *= scale);
         let (mut chance, mut alias) = (vec![1.0; weights.len()], vec![0; weights.len()]);
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..weights.len()).partition(|&i| weights[i] < 1.0);
-        // What a small weight leaves of its place is given to a large one. Rounding can leave over places of weight 1.
+        // The part of its slot that a small weight does not use is given to a large one. Rounding may leave slots of
+        // weight 1.
         while let (Some(&giver), true) = (large.last(), !small.is_empty()) {
             let taker = small.pop().unwrap_or_default();
             chance[taker] = weights[taker] as f32;

@@ -1,4 +1,4 @@
-//! Doc2Vec compared with its formulas, on topics that are known, on damaged files and on too little data.
+//! Doc2Vec compared with its formulas, and tested on known topics, on damaged files and on too little data.
 
 use rand::RngExt as _;
 
@@ -22,7 +22,8 @@ fn trained(spec: &str, corpus: &Corpus) -> Doc2Vec {
 /// A text with the number of its topic.
 type Labelled = (String, usize);
 
-/// Topics of words of their own: `texts` titles and as many queries of four random words each, of the topics in turn.
+/// Topics with disjoint words: `texts` titles and as many queries of four random words each, cycling through the
+/// topics.
 fn topics(topics: usize, texts: usize) -> (Corpus, Vec<Labelled>, Vec<Labelled>) {
     let mut random = stream(3, "topics", 0);
     let mut text = |topic: usize, first: usize| {
@@ -30,7 +31,7 @@ fn topics(topics: usize, texts: usize) -> (Corpus, Vec<Labelled>, Vec<Labelled>)
             (0..4).map(|_| format!("w{topic}x{}", first + random.random_range(0..6usize))).collect();
         (words.join(" "), topic)
     };
-    // Queries and titles share four of eight words, so that equal words alone do not tell all.
+    // Queries and titles share four of eight words, so that equal words alone are not enough.
     let titles: Vec<Labelled> = (0..texts).map(|i| text(i % topics, 0)).collect();
     let queries: Vec<Labelled> = (0..texts).map(|i| text(i % topics, 2)).collect();
     let mut corpus = Corpus::default();
@@ -39,7 +40,7 @@ fn topics(topics: usize, texts: usize) -> (Corpus, Vec<Labelled>, Vec<Labelled>)
     (corpus, queries, titles)
 }
 
-/// NDCG@3 of all titles for each query, where a title of the query's topic has grade 1; the mean.
+/// The mean NDCG@3 of all titles for each query, where titles of the query's topic have grade 1.
 fn ndcg(ranker: &dyn Ranker, queries: &[Labelled], titles: &[Labelled]) -> f64 {
     let texts: Vec<&str> = titles.iter().map(|(title, _)| title.as_str()).collect();
     let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
@@ -73,8 +74,8 @@ fn texts_of_one_topic_are_near_and_shuffled_vectors_are_not() {
         let shuffled = state.clone().with("text_vectors", &[mixed.len() / 16, 16], Numbers::F32(mixed));
         let shuffled = Doc2Vec::restore(&values(&small(form)), &shuffled).unwrap();
         let wrong = ndcg(&shuffled, &queries, &titles);
-        // By chance it would be 0.25. A mean of text and context learns less of so few words: gensim's form of it has 0.68
-        // to 0.71 on texts like these, its bags of words 0.99 and more.
+        // Chance would give 0.25. A mean of text and context learns less from so few words: gensim's version reaches
+        // 0.68 to 0.71 on such texts, and its bags of words 0.99 and more.
         let least = if form == "dm=1" { 0.6 } else { 0.95 };
         assert!(right > least && wrong < 0.35, "{form}: {right}, shuffled {wrong}");
     }
@@ -88,7 +89,7 @@ fn a_text_that_was_not_trained_on_is_inferred() {
         let ranker = trained(&small(form), &corpus);
         let found = ndcg(&ranker, &unseen, &titles);
         assert!(found > 0.75, "{form}: {found}");
-        // The same text has the same vector, whatever is next to it.
+        // A text has the same vector whatever is scored with it.
         let scores = ranker.score(&unseen[0].0, &["w0x1 w0x0", &unseen[0].0.to_uppercase()]);
         assert!((scores[1] - 1.0).abs() < 1e-6, "{form}: {scores:?}");
         assert_eq!(scores[0], ranker.score(&unseen[0].0, &["w0x1 w0x0"])[0]);
@@ -102,9 +103,9 @@ fn the_loss_falls_in_every_epoch() {
     for form in FORMS {
         let (_, losses) = train_watched(&small(form), &corpus).unwrap();
         assert_eq!(losses.len(), 30);
-        // With vectors near 0 each of six answers is a coin's, and from there it falls.
+        // With vectors near 0, each of six predictions is a coin flip. The loss falls from there.
         assert!(losses[0] < 6.0 * std::f64::consts::LN_2, "{form}: {losses:?}");
-        // Negative samples are noise of a few hundredths: means of five epochs.
+        // Negative samples add noise of a few hundredths, so compare means of five epochs.
         let means: Vec<f64> = losses.chunks(5).map(|part| part.iter().sum::<f64>() / 5.0).collect();
         assert!(means.is_sorted_by(|a, b| a > b), "{form}: {means:?}");
         assert!(losses[29] < 0.7 * losses[0], "{form}: {losses:?}");
@@ -139,7 +140,7 @@ fn a_step_follows_the_gradient() {
         let found = network::predict(access, &options, word, &hidden, rate, &mut error, &mut random);
         let at = |outputs: &[f64], hidden: &[f64]| loss(outputs, &drawn, word, hidden);
         let (u, h) = (wide(&outputs), wide(&hidden));
-        // Before a word is drawn again, it has moved by a step.
+        // A word that is drawn again has moved by a step.
         assert!((found.sum - at(&u, &h)).abs() < 1e-3, "{} {}", found.sum, at(&u, &h));
         let slope = |up: f64, down: f64| (up - down) / 2e-6;
         let moved = |numbers: &[f64], i: usize, by: f64| {
@@ -161,12 +162,12 @@ fn a_step_follows_the_gradient() {
 
 #[test]
 fn distributed_memory_predicts_from_the_mean_of_text_and_context() {
-    // One word to tell from none: no sample is another word, so that what happens can be computed.
+    // With one word there is no negative sample, so the result can be computed.
     let options = options("doc2vec:size=2,window=1,negative=1,sample=0,alpha=1");
     let mut network = Network::of(vec![2], vec![0.5, -0.25], vec![1.0, 2.0], &options);
     let mut vector = [0.3f32, 0.7];
     let (mut random, mut scratch) = (stream(1, "memory", 0), Scratch::default());
-    // The text is its word twice: each is predicted from the mean of the text's vector and the other's.
+    // The text is its word twice. Each is predicted from the mean of the text's vector and the other word's.
     learn_text(&mut Access::Learning(&mut network), &options, &[0, 0], &mut vector, 1.0, &mut random, &mut scratch);
     let (mut v, mut w, mut u) = ([0.3f64, 0.7], [0.5f64, -0.25], [1.0f64, 2.0]);
     for _ in 0..2 {
@@ -192,11 +193,11 @@ fn words_are_drawn_and_kept_as_often_as_they_should() {
     (0..400_000).for_each(|_| counts[table.draw(&mut random) as usize] += 1);
     for (weight, count) in weights.iter().zip(counts) {
         let expected = weight / 10.01;
-        // Four standard errors.
+        // Allow four standard errors.
         let error = 4.0 * (expected * (1.0 - expected) / 4e5).sqrt();
         assert!((f64::from(count) / 4e5 - expected).abs() <= error, "{weight}: {count}");
     }
-    // sample = 0.1: a word of 90 in 100 is kept √(1/9) + 1/9 of the time, one of 10 always.
+    // With sample = 0.1, a word that makes up 90 % is kept √(1/9) + 1/9 of the time, and one of 10 % always.
     let options = options("doc2vec:dm=0,size=1,negative=1,sample=0.1");
     let network = Network::new(vec![90, 10], &options);
     let (mut random, mut scratch, mut loss) = (stream(1, "kept", 0), Scratch::default(), [Loss::default(); 2]);
@@ -230,7 +231,7 @@ fn damaged_files_are_refused() {
     assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2])), FileFault::WrongTensor { .. }));
     assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2, 0, 1])), FileFault::Content { .. }));
     assert!(matches!(Doc2Vec::restore(&values("doc2vec:size=6"), &state), Err(FileFault::WrongTensor { .. })));
-    // Finite numbers of which no vector comes out: the text has none.
+    // Finite numbers that do not give a valid vector: the text gets the zero vector.
     let huge = Numbers::F32(vec![f32::MAX; 20]);
     let state = state.with("word_inputs", &[4, 5], huge.clone()).with("word_outputs", &[4, 5], huge);
     let ranker = Doc2Vec::restore(&values(spec), &state).unwrap();
@@ -246,7 +247,7 @@ fn what_there_is_too_little_of_is_said() {
     assert_eq!(fault("doc2vec", &[]), LearnFault::TooFewTexts { least: 2, found: 0 });
     assert_eq!(fault("doc2vec", &["red", "Red!", ""]), LearnFault::TooFewTexts { least: 2, found: 1 });
     assert_eq!(fault("doc2vec:min-count=3", &["a b", "b a"]), LearnFault::TooFewTexts { least: 2, found: 0 });
-    // A word that all texts consist of.
+    // All texts consist of the same word.
     let ranker = try_train("doc2vec:epochs=2,size=3", &corpus(&["a", "a a", "a a a"], &[])).unwrap();
     assert!(ranker.score("a", &["a a", "b", "", "é ж 中"]).iter().all(|score| score.is_finite()));
 }

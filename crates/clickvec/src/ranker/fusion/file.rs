@@ -1,4 +1,4 @@
-//! A fusion in a file (docs/reference/formats.md): method and weights, and which files next to it hold its members.
+//! A fusion as a file (docs/reference/formats.md): method, weights, and the files of its members in the same folder.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -34,19 +34,19 @@ struct Settings {
 
 #[derive(Serialize, Deserialize)]
 struct Member {
-    /// Its name in the folder of the fusion.
+    /// The file's name in the folder of the fusion.
     file: String,
-    /// Of what is in it.
+    /// The fingerprint of the file.
     fingerprint: String,
 }
 
-/// Writes a fusion of what is in the files `members`, each with its weight, through a temporary file.
+/// Writes a fusion of the files `members`, each with its weight, through a temporary file.
 ///
-/// The members are models or rankers in the folder of `path`; there they have to be when the fusion is read, unchanged.
+/// The members are models or rankers in the folder of `path`. They must be there unchanged when the fusion is read.
 ///
 /// # Errors
-/// [`Error::Io`], [`Error::File`] where a member cannot be read, or is not in that folder, or the weights are no weights.
-/// What was at `path` before is then untouched.
+/// [`Error::Io`]; [`Error::File`] if a member cannot be read or is not in that folder, or if the weights are not
+/// valid. Whatever was at `path` is then untouched.
 pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Result<()> {
     let folder = files::folder_of(path);
     let settings = Settings {
@@ -63,7 +63,7 @@ pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Resul
     write_parts(path, settings, &Array { shape: vec![weights.len()], numbers: Numbers::F64(weights) })
 }
 
-/// Writes both as they are, with the fingerprint that fits.
+/// Writes settings and weights as given, with a matching fingerprint.
 fn write_parts(path: &Path, settings: Settings, weights: &Array) -> Result<()> {
     let entries = vec![Entry { name: WEIGHTS.to_owned(), data: Data::Array(weights) }];
     let header = Header {
@@ -75,17 +75,17 @@ fn write_parts(path: &Path, settings: Settings, weights: &Array) -> Result<()> {
     write(path, &header, entries)
 }
 
-/// Reads a fusion and its members; nothing in the files is trusted.
+/// Reads a fusion and its members. Nothing in the files is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::File`] with one [`FileFault`] for each thing that can be wrong.
+/// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
 pub(in crate::ranker) fn load(path: &Path) -> Result<Fusion> {
     let of_file = |fault| Error::File { path: path.to_owned(), fault };
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
     let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<(Arc<dyn Ranker>, f64)> {
         let path = folder.join(&file);
-        // A fusion of fusions could go round in a circle.
+        // Fusions of fusions could form a circle.
         if FileKind::of(&path)? == FileKind::Fusion {
             let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
             return Err(Error::File { path, fault });
@@ -153,7 +153,7 @@ mod tests {
 
     const TITLES: [&str; 4] = ["red door", "red lamp", "lamp", ""];
 
-    /// A folder with a saved `bm25` and `ulm`, and what they make of the titles.
+    /// A folder with a saved `bm25` and `ulm`, and their scores of the titles.
     fn folder() -> (tempfile::TempDir, [Vec<f64>; 2]) {
         let folder = tempfile::tempdir().unwrap();
         let corpus = corpus(&["red door", "red", "blue lamp", "a red red lamp"], &[]);
@@ -207,7 +207,7 @@ mod tests {
 
         save(&path, FusionMethod::MinMax, &MEMBERS).unwrap();
         let whole = std::fs::read(&path).unwrap();
-        // Every byte counts.
+        // Every byte matters.
         for at in (0..whole.len()).step_by(7) {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
@@ -217,11 +217,11 @@ mod tests {
             assert!(message(&path).contains("expected a safetensors file"), "cut at {at}");
         }
         std::fs::write(&path, &whole).unwrap();
-        // Members that are others, fusions, or gone.
+        // Members that were replaced, that are fusions, or that are missing.
         let (bm25, ulm) = (folder.path().join("bm25.safetensors"), folder.path().join("ulm.safetensors"));
         let kept = std::fs::read(&ulm).unwrap();
         std::fs::copy(&bm25, &ulm).unwrap();
-        assert!(message(&path).contains("expected its member `ulm.safetensors` to be as it was, of the fingerprint "));
+        assert!(message(&path).contains("expected member `ulm.safetensors` with the fingerprint "));
         std::fs::copy(&path, &ulm).unwrap();
         assert!(message(&path).ends_with("ulm.safetensors: expected a model or ranker, found a `fusion`"));
         std::fs::remove_file(&ulm).unwrap();
@@ -231,7 +231,7 @@ mod tests {
         assert!(message(&ulm).ends_with("expected a fusion, found a `ranker`"));
     }
 
-    /// Files that say of themselves what they like, with a fingerprint that fits.
+    /// Files with hostile contents and a matching fingerprint.
     #[test]
     fn a_hostile_file_reads_nothing_else() {
         let (folder, _) = folder();

@@ -57,12 +57,12 @@ impl Settings {
     }
 }
 
-/// LCE: [`super::Mrf`] answers the query, the best titles R of the collection expand it, and then it is asked again:
+/// LCE: [`super::Mrf`] answers the query, the best titles R of the collection expand it, and the expanded query scores
 /// (1 − ε) MRF(Q, D) + ε |Q| Σ_e P(e|Q) ln P(e|D).
 ///
-/// The concepts e are words. Their likelihood is P(e|Q) ∝ Σ_{D in R} exp(MRF(Q, D)) P(e|D) / P(e|C)^r; of those that are
-/// not words of the query the k most likely are taken, and their P(e|Q) made to sum to 1. |Q| counts the words of the
-/// query that the collection has, so that ε means the same for short and long queries.
+/// The concepts e are words. Their likelihood is P(e|Q) ∝ Σ_{D in R} exp(MRF(Q, D)) P(e|D) / P(e|C)^r. The k most
+/// likely concepts that are not words of the query are used, and their P(e|Q) are made to sum to 1. |Q| is the number
+/// of words in the query that the collection has, so that ε means the same for short and long queries.
 #[derive(Debug, Clone)]
 pub(super) struct Lce {
     model: Dependence,
@@ -89,14 +89,14 @@ impl Lce {
         Query::new(&self.model, weights, words, 1.0 - expansion, &concepts)
     }
 
-    /// The most likely concepts with their likelihoods, which sum to 1.
+    /// The most likely concepts, with likelihoods that sum to 1.
     fn concepts(&self, query: &Query) -> Vec<(WordId, f64)> {
         let Settings { weights: Weights { mu, .. }, feedback, concepts, expansion, rarity } = self.settings;
         if concepts == 0 || expansion == 0.0 {
             return Vec::new();
         }
         let best = best_titles(&self.model, &self.lists, query, feedback);
-        // In the first title's likelihood, so that none underflows that counts.
+        // Relative to the likelihood of the first title, so that none that matters underflows.
         let first = best.first().map_or(0.0, |&(score, _)| score);
         // Σ_D P(Q, D) P(e|D) = Σ_D P(Q, D) tf(e, D) / (|D| + μ) + P(e|C) Σ_D P(Q, D) μ / (|D| + μ).
         let mut found: Vec<(WordId, f64)> = Vec::new();

@@ -1,29 +1,29 @@
-//! The best titles of a whole collection for a query, without scoring all of them.
+//! The best titles of a whole collection for a query, found without scoring all of them.
 
 use crate::ranker::dependence::{Dependence, Matches, Query};
 use crate::ranker::inverted::InvertedLists;
 
-/// By how much a bound is raised, relative to a score: it is summed in another order than the scores that it bounds.
+/// The relative amount by which a bound is raised, since it is summed in another order than the scores that it bounds.
 const ROUNDING: f64 = 1e-9;
 
-/// How often a word's gain is kept ready for.
+/// The number of occurrences up to which a word's gain is precomputed.
 const FREQUENT: u32 = 8;
 
-/// A word of the query, next to the titles that have it.
+/// A word of the query, with the titles that have it.
 struct List<'a> {
     titles: &'a [u32],
     counts: &'a [u32],
-    /// What one, two … occurrences add to a score.
+    /// The amounts that one, two, … occurrences add to a score.
     gains: Vec<f64>,
     place: usize,
-    /// Titles before this one are before the one that is looked at.
+    /// All titles before this place come before the current title.
     next: usize,
 }
 
 impl List<'_> {
-    /// How often the title has the word; titles are asked for in their order.
+    /// The number of occurrences in a title. Titles must be asked for in order.
     fn count(&mut self, title: u32) -> u32 {
-        // In steps that double, then by halves: the list may be much longer than the one that leads.
+        // Search in doubling steps, then by bisection, since the list may be much longer than the leading one.
         let mut step = 1;
         while self.titles.get(self.next + step).is_some_and(|&other| other < title) {
             self.next += step;
@@ -45,13 +45,13 @@ impl List<'_> {
     }
 }
 
-/// The `count` titles that score best among those that have a word of the query, best first, equal ones in their order:
-/// just what scoring all titles would give.
+/// The `count` best titles among those with a word of the query, best first, and equal ones in order: exactly the
+/// result of scoring all titles.
 ///
-/// The inverted lists are gone through from the shortest to the longest. What a title can gain that has no word of the
-/// lists before is bounded, and when this bound no longer reaches the worst of the best, the others are left
-/// (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Of a title that is not left, the lists say
-/// which words it has; only one that could be among the best with all pairs of these is read.
+/// The inverted lists are scanned from the shortest to the longest. The score of a title with no word of the earlier
+/// lists is bounded, and when this bound no longer reaches the worst of the best titles, the rest is skipped (Turtle
+/// and Flood, "Query evaluation: strategies and optimizations", 1995). For other titles the lists tell which words
+/// they have. A title is read only if it could be among the best with all pairs of these words.
 pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Query, count: usize) -> Vec<(f64, u32)> {
     let mut best: Vec<(f64, u32)> = Vec::with_capacity(count + 1);
     if query.is_empty() || count == 0 {
@@ -88,13 +88,13 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
         has[i] = true;
         let most = query.base + gains[i] + rounding;
         let mut longest = longest(query, most, &best, count);
-        // No title is shorter than a word.
+        // No title is shorter than one word.
         if longest < 1.0 {
             continue;
         }
         let lengths = lists.lengths(query.words[list.place]);
         for ((&title, &times), &length) in list.titles.iter().zip(list.counts).zip(lengths) {
-            // With a word of a list before, it was looked at there.
+            // A title with a word of an earlier list was handled there.
             if f64::from(length) > longest || before.iter_mut().any(|list| list.count(title) > 0) {
                 continue;
             }
@@ -125,7 +125,7 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
     best
 }
 
-/// For each rank, what titles can add to [`Query::base`] at most by features whose words are all of this rank or later.
+/// For each rank, the most that features whose words all have this rank or a later one can add to [`Query::base`].
 fn most_gains(query: &Query, lists: &InvertedLists, of_rank: &[List<'_>], pairs: &[([usize; 2], f64)]) -> Vec<f64> {
     let alone = |list: &List<'_>| query.term_gain(list.place, lists.most(query.words[list.place]));
     let mut gains: Vec<f64> = of_rank.iter().map(alone).collect();
@@ -136,7 +136,8 @@ fn most_gains(query: &Query, lists: &InvertedLists, of_rank: &[List<'_>], pairs:
     gains
 }
 
-/// How many words a title may have to get among the best, if its score without the length is at most `most`.
+/// The largest number of words with which a title can be among the best, if its score without the length is at most
+/// `most`.
 fn longest(query: &Query, most: f64, best: &[(f64, u32)], count: usize) -> f64 {
     match best.get(count - 1) {
         None => f64::INFINITY,
@@ -162,7 +163,7 @@ mod tests {
             let spec: RankerSpec = spec.parse().unwrap();
             let weights = Weights::new(&lce::SYSTEM.values(&spec).unwrap());
             for judged in &shop.judgments.queries {
-                // Titles of the collection have neighbours that are there.
+                // These neighbours exist in titles of the collection.
                 for text in [&judged.text, &judged.titles[0].text] {
                     let words = reader.read(&model.vocabulary, text);
                     let query = Query::new(&model, &weights, words, 1.0, &[]);

@@ -4,16 +4,16 @@ use super::*;
 use crate::ranker::shop::{Shop, ndcg, restored, with_shuffled_words};
 use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
 
-/// Titles of which three have `ladder`; 12 words.
+/// Titles, three of which have `ladder`; 12 words.
 const TITLES: [&str; 5] = ["steel ladder tall", "ladder steel", "oak ladder", "steel pipe tall", "oak desk"];
 
 #[test]
 fn a_hand_computed_collection() {
     let corpus = corpus(&TITLES, &[]);
-    // `ladder` is there 3 times, `steel` 3, `tall` 2, `oak` 2; `pipe` and `desk` are in no title with `ladder`.
+    // `ladder` occurs 3 times, `steel` 3, `tall` 2 and `oak` 2. `pipe` and `desk` are in no title with `ladder`.
     let (mu, total) = (2.0, 12.0);
     let p = |tf: f64, cf: f64, length: f64| (tf + mu * cf / total) / (length + mu);
-    // One word has no neighbours, and λ_T is λ_T / (λ_T + λ_O + λ_U).
+    // A single word has no neighbours, and λ_T is λ_T / (λ_T + λ_O + λ_U).
     let posterior = [(1.0, 3.0), (1.0, 2.0), (1.0, 2.0)].map(|(tf, length)| p(tf, 3.0, length).powf(0.5));
     let likelihood = |tf: [f64; 3], cf: f64| -> f64 {
         (0..3).map(|d| posterior[d] * p(tf[d], cf, [3.0, 2.0, 2.0][d])).sum::<f64>() / (cf / total).powf(0.5)
@@ -37,7 +37,8 @@ fn a_hand_computed_collection() {
     ];
     assert_close(&lce.score("ladder", &titles), &all);
     assert_close(&lce.score("sofa LADDER", &titles), &all);
-    // Another ladder in the query: twice the query, the same concepts but for a steeper posterior.
+    // A second `ladder` in the query doubles the query's part. The concepts are the same, but the posterior is
+    // steeper.
     assert!(lce.score("ladder ladder", &titles)[0] < all[0]);
 }
 
@@ -92,7 +93,7 @@ fn poor_collections_give_finite_scores() {
             }
         }
     }
-    // So improbable that the likelihoods of all titles but relative ones underflow.
+    // So improbable that the likelihoods of all titles underflow unless they are relative.
     let long = vec!["a b"; 3000].join(" ");
     let lce = train("lce", &corpus(&["a x", "b y", "c z"], &[]));
     let scores = lce.score(&long, &["x", "z"]);

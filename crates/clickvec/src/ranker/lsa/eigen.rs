@@ -1,28 +1,28 @@
-//! All eigenvalues, and some eigenvectors, of a symmetric matrix (Golub and Van Loan, "Matrix computations", 4th edition,
-//! 8.3): Householder reflections make it tridiagonal, QR steps with Wilkinson's shift make that diagonal.
+//! All eigenvalues and some eigenvectors of a symmetric matrix (Golub and Van Loan, "Matrix computations", 4th
+//! edition, 8.3): Householder reflections make it tridiagonal, and QR steps with Wilkinson's shift make that diagonal.
 
 use rayon::prelude::*;
 
-/// Columns of the eigenvectors that are rotated together.
+/// The number of eigenvector columns that are rotated together.
 const PANEL: usize = 64;
 
-/// Rows of a matrix that are worth a thread's while.
+/// The number of matrix rows that are worth a task.
 const ROWS: usize = 64;
 
-/// A few steps find an eigenvalue; no matrix comes near this.
+/// A limit that no matrix comes near, since a few steps find an eigenvalue.
 const MAX_STEPS: usize = 64;
 
 /// A symmetric matrix A = Q T Qᵀ with a tridiagonal T.
 pub(super) struct Tridiagonal {
-    /// Q = H₀ H₁ …; H_k is for the coordinates from k + 1 on.
+    /// Q = H₀ H₁ …, where H_k acts on the coordinates from k + 1 on.
     reflections: Vec<Vec<f64>>,
     diagonal: Vec<f64>,
-    /// Next to the diagonal.
+    /// The elements next to the diagonal.
     off: Vec<f64>,
 }
 
 impl Tridiagonal {
-    /// Of `matrix`, n × n, row after row.
+    /// The tridiagonal form of `matrix`, n × n, row by row.
     pub(super) fn new(mut matrix: Vec<f64>, n: usize) -> Tridiagonal {
         assert_eq!(matrix.len(), n * n);
         let reflections = tridiagonalize(&mut matrix, n);
@@ -31,10 +31,11 @@ impl Tridiagonal {
         Tridiagonal { reflections, diagonal, off }
     }
 
-    /// The eigenvalues, largest first, and of each eigenvector the last `count` coordinates; far cheaper than whole vectors.
+    /// The eigenvalues, largest first, and the last `count` coordinates of each eigenvector, which is far cheaper than
+    /// whole vectors.
     pub(super) fn values(&self, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let n = self.diagonal.len();
-        // Columns: Qᵀ times the last unit vectors.
+        // The columns are Qᵀ times the last unit vectors.
         let mut columns = vec![vec![0.0; n]; count.min(n)];
         for (i, column) in (n - columns.len()..).zip(&mut columns) {
             column[i] = 1.0;
@@ -70,8 +71,8 @@ impl Tridiagonal {
         order[..count.min(n)].par_iter().map(vector).collect()
     }
 
-    /// Makes T diagonal, and rotates the rows of `panels`, matrices of `width` columns, as T's. Gives back the eigenvalues,
-    /// largest first, and the row of each.
+    /// Makes T diagonal, and rotates the rows of `panels`, which are matrices of `width` columns, in the same way.
+    /// Returns the eigenvalues, largest first, and the row of each.
     fn diagonalize(&self, panels: &mut [Vec<f64>], width: usize) -> (Vec<f64>, Vec<usize>) {
         let (mut diagonal, mut off) = (self.diagonal.clone(), self.off.clone());
         let n = diagonal.len();
@@ -97,13 +98,13 @@ impl Tridiagonal {
     }
 }
 
-/// x ← x − 2 v (vᵀx), for a v of length 1, or 0.
+/// x ← x − 2 v (vᵀx), for a v of length 1 or 0.
 fn reflect(v: &[f64], x: &mut [f64]) {
     let twice = 2.0 * dot(v, x);
     x.iter_mut().zip(v).for_each(|(x, v)| *x -= twice * v);
 }
 
-/// Eight partial sums: the compiler may not reorder a sum by itself.
+/// Uses eight partial sums, because the compiler may not reorder a sum by itself.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
@@ -116,11 +117,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Makes `a` tridiagonal, A ← H A H for one reflection H after the other; reflection k moves rows and columns from k + 1 on.
+/// Makes `a` tridiagonal by reflections A ← H A H. Reflection k changes rows and columns from k + 1 on.
 fn tridiagonalize(a: &mut [f64], n: usize) -> Vec<Vec<f64>> {
     let mut reflections = Vec::with_capacity(n.saturating_sub(2));
     for k in 0..n.saturating_sub(2) {
-        // Column k below the diagonal becomes a multiple of the first unit vector.
+        // The part of column k below the diagonal becomes a multiple of the first unit vector.
         let mut v: Vec<f64> = a[k * n + k + 1..(k + 1) * n].to_vec();
         let length = dot(&v, &v).sqrt();
         let target = -length.copysign(v[0]);
@@ -146,9 +147,9 @@ fn tridiagonalize(a: &mut [f64], n: usize) -> Vec<Vec<f64>> {
     reflections
 }
 
-/// One implicit QR step on rows `first` to `last`: the rotations (k, c, s) of rows k and k + 1.
+/// One implicit QR step on rows `first` to `last`. Records the rotations (k, c, s) of rows k and k + 1.
 fn qr_step(d: &mut [f64], off: &mut [f64], first: usize, last: usize, rotations: &mut Vec<(usize, f64, f64)>) {
-    // The eigenvalue of the last 2 × 2 block that is nearer its last entry.
+    // The eigenvalue of the last 2 × 2 block that is closer to its last entry.
     let half = (d[last - 1] - d[last]) / 2.0;
     let coupling = off[last - 1];
     let shift = d[last] - coupling / (half + half.hypot(coupling).copysign(half)) * coupling;
@@ -220,7 +221,7 @@ mod tests {
         close(check(&[2.0, 1.0, 1.0, 2.0], 2), &[3.0, 1.0]);
         close(check(&[0.0; 9], 3), &[0.0; 3]);
         close(check(&[1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, -1.0], 3), &[2.0, 1.0, -1.0]);
-        // All ones: the number of rows once, 0 for the others.
+        // All ones: one eigenvalue is the number of rows, the others are 0.
         let values = check(&[1.0; 25], 5);
         close(values, &[5.0, 0.0, 0.0, 0.0, 0.0]);
         let empty = Tridiagonal::new(Vec::new(), 0);
@@ -234,7 +235,7 @@ mod tests {
             let mut matrix = vec![0.0; n * n];
             for i in 0..n {
                 for j in 0..=i {
-                    // Some of them 0.
+                    // Some of the entries are 0.
                     let x: f64 = random.random_range(-1.0..1.0);
                     let x = if x > 0.5 { 0.0 } else { x * 10f64.powi((i % 7) as i32 - 3) };
                     (matrix[i * n + j], matrix[j * n + i]) = (x, x);

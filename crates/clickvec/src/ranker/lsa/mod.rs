@@ -18,7 +18,7 @@ const WEIGHTING: Parameter = Parameter::count("weighting", 2, 0, 2, "0 counts wo
 const WHITENING: Parameter =
     Parameter::of_scoring("whitening", 1.0, 0.0, 1.0, "1 folds in by the inverse singular values, 0 without them");
 
-/// A text of which no more than this part is in the span of U_k is outside: what is there are rounding errors.
+/// A text is outside the span of U_k if no more than this part of it is inside, since that much is rounding error.
 const OUTSIDE: f64 = 1e-7;
 
 /// The system before training: name, parameters, how to train and restore it.
@@ -31,8 +31,8 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(Lsa::restore(values, state)?)),
 };
 
-/// How the entries of the term-document matrix follow from counts: a function of the count, times a weight of the word
-/// (Dumais, "Improving the retrieval of information from external sources", 1991).
+/// How counts become entries of the term-document matrix: a function of the count, times a weight of the word (Dumais,
+/// "Improving the retrieval of information from external sources", 1991).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weighting {
     /// tf.
@@ -59,7 +59,7 @@ impl Weighting {
         }
     }
 
-    /// The weight of each of `words` words; 0 for one that no title has.
+    /// The weight of each of `words` words; 0 for a word that no title has.
     fn of_words(self, titles: &WordLists, words: usize) -> Vec<f64> {
         let all = titles.len() as f64;
         let mut documents = vec![0u32; words];
@@ -81,7 +81,7 @@ impl Weighting {
             }
             match self {
                 Weighting::Count => 1.0,
-                // Σ p ln p = Σ tf ln tf / cf − ln cf. A single title says nothing of a word.
+                // Σ p ln p = Σ tf ln tf / cf − ln cf. A single title says nothing about a word.
                 Weighting::LogEntropy if titles.len() < 2 => 1.0,
                 Weighting::LogEntropy => {
                     let cf = f64::from(frequency[word]);
@@ -94,7 +94,7 @@ impl Weighting {
     }
 }
 
-/// Counts the words of a text.
+/// Counts of the words in a text.
 #[derive(Debug, Default)]
 struct Counts {
     sorted: Vec<WordId>,
@@ -102,7 +102,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Each distinct word, in their order; none that is unknown.
+    /// The distinct known words of a text, in order, with their counts.
     fn of(&mut self, text: &[WordId]) -> &[(WordId, u32)] {
         self.sorted.clear();
         self.sorted.extend(text.iter().filter(|&&word| word != UNKNOWN));
@@ -113,21 +113,21 @@ impl Counts {
     }
 }
 
-/// The cosine of Σ_k⁻ʷ U_kᵀ d of both texts, where C = U Σ Vᵀ is the matrix of the collection, a row a word and a column a
-/// title, and d is a text as a column of it.
+/// The cosine of Σ_k⁻ʷ U_kᵀ d of both texts. C = U Σ Vᵀ is the matrix of the collection, with a row for each word and
+/// a column for each title, and d is a text in the form of a column.
 ///
-/// With w = 1 that is the projection matrix of the CLSM paper (section 2.2), with w = 0 the cosines of titles are those of
-/// the best approximation of C of rank k. Where nothing of a text is in the span of U_k, the cosine is 0.
+/// With w = 1 this is the projection matrix of the CLSM paper (section 2.2). With w = 0 the cosines of titles are
+/// those of the best approximation of C of rank k. If no part of a text is in the span of U_k, the cosine is 0.
 #[derive(Debug, Clone)]
 pub(super) struct Lsa {
-    /// Of the titles.
+    /// The words of the titles.
     vocabulary: Interner,
     weighting: Weighting,
-    /// By word.
+    /// The weight of each word.
     weights: Vec<f64>,
-    /// Largest first.
+    /// The singular values, largest first.
     singular_values: Vec<f64>,
-    /// U_k, a row a word.
+    /// U_k, with a row for each word.
     left: Vec<f32>,
     /// σ⁻ʷ.
     scales: Vec<f32>,
@@ -178,7 +178,7 @@ impl Lsa {
         let singular_values = state.f64s("singular_values", &[None])?;
         let left = state.f32s("left_singular_vectors", &[Some(vocabulary.len()), Some(singular_values.len())])?;
         let most = singular_values.first().copied().unwrap_or(1.0);
-        // Smaller ones are zeros with a rounding error.
+        // Smaller values are zeros with a rounding error.
         if let Some(bad) =
             singular_values.iter().find(|&&value| !(most > 0.0 && (1e-7..=1.0).contains(&(value / most))))
         {
@@ -197,7 +197,7 @@ impl Lsa {
         self.singular_values.len()
     }
 
-    /// Writes Σ_k⁻ʷ U_kᵀ d; gives back its length.
+    /// Writes Σ_k⁻ʷ U_kᵀ d; returns its length.
     fn fold_in(&self, text: &[WordId], counts: &mut Counts, vector: &mut [f32]) -> f64 {
         vector.fill(0.0);
         let mut squares = 0.0;
@@ -216,7 +216,7 @@ impl Lsa {
     }
 }
 
-/// The titles that have a word, in numbers of a vocabulary of their own.
+/// The titles that have a word, as numbers of their own vocabulary.
 fn of_titles(corpus: &Corpus) -> (Interner, WordLists) {
     let (mut vocabulary, mut titles, mut words) = (Interner::default(), WordLists::default(), Vec::new());
     for title in corpus.titles.iter().filter(|title| !title.is_empty()) {
@@ -255,7 +255,7 @@ impl Ranker for Lsa {
 impl SystemRanker for Lsa {
     fn tune(&mut self, values: &Values) {
         let whitening = values.get(WHITENING.name);
-        // Relative to the largest: another unit of the weights changes no number.
+        // Relative to the largest, so that the unit of the weights does not matter.
         let most = self.singular_values.first().copied().unwrap_or(1.0);
         self.scales = self.singular_values.iter().map(|value| (value / most).powf(-whitening) as f32).collect();
     }

@@ -1,5 +1,5 @@
-//! The largest singular values, and their left vectors, of a large sparse matrix: block Lanczos (Golub and Underwood, 1977)
-//! on M Mᵀ, each block orthogonal to all before it.
+//! The largest singular values of a large sparse matrix and their left vectors: block Lanczos (Golub and Underwood,
+//! 1977) on M Mᵀ, with each block orthogonal to all earlier ones.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,35 +10,35 @@ use crate::memory::room_for;
 use crate::ragged::Ragged;
 use crate::rng::stream;
 
-/// Columns of a block: a product with the matrix reads it once for all of them.
+/// The number of columns in a block. A product reads the matrix once for all of them.
 pub(super) const BLOCK: usize = 8;
 
 /// A row of a block.
 type Row = [f64; BLOCK];
 
-/// A tall matrix of [`BLOCK`] columns, each of length 1, or 0 where there is no further direction.
+/// A tall matrix of [`BLOCK`] columns, each of length 1, or 0 if there is no further direction.
 type Block = Vec<Row>;
 
 /// A small matrix.
 type Square = [Row; BLOCK];
 
-/// Rows that are worth a thread's while.
+/// The number of rows that are worth a task.
 const ROWS: usize = 512;
 
-/// A singular vector u is found when ‖M Mᵀ u − σ² u‖ is at most this part of the largest σ².
+/// A singular vector u is accepted when ‖M Mᵀ u − σ² u‖ is at most this part of the largest σ².
 const TOLERANCE: f64 = 1e-9;
 
-/// What is left of a column after projection and is less than this part of what it could be is rounding.
+/// A column whose rest after projection is below this part of its possible length is rounding error.
 const DEPENDENT: f64 = 1e-12;
 
-/// A column of which less than this part is left by the projection on all blocks is projected again: dividing by its length makes the
-/// rounding errors of the first time as much larger.
+/// A column of which less than this part is left after projecting out all blocks is projected again, because scaling
+/// it to length 1 scales up the rounding errors of the first projection.
 const SHORT: f64 = 1e-3;
 
-/// A σ² that is less than this part of the largest is 0: products of M Mᵀ have such errors.
+/// A σ² below this part of the largest is 0, since products with M Mᵀ have such errors.
 const ZERO: f64 = 1e-13;
 
-/// A sparse matrix, both ways.
+/// A sparse matrix, by rows and by columns.
 #[derive(Debug, Clone)]
 pub(super) struct Sparse {
     /// M.
@@ -47,7 +47,7 @@ pub(super) struct Sparse {
     columns: Lists,
 }
 
-/// For each row the columns that are not 0, in their order.
+/// The columns of each row that are not 0, in order.
 #[derive(Debug, Clone, Default)]
 struct Lists(Ragged<(u32, f64)>);
 
@@ -83,7 +83,7 @@ impl Lists {
 }
 
 impl Sparse {
-    /// A matrix of `rows` rows, column by column.
+    /// A matrix of `rows` rows, given column by column.
     pub(super) fn from_columns(rows: usize, columns: impl IntoIterator<Item = Vec<(u32, f64)>>) -> Sparse {
         let mut lists = Lists::default();
         for column in columns {
@@ -92,7 +92,7 @@ impl Sparse {
         Sparse { rows: lists.transposed(rows), columns: lists }
     }
 
-    /// Σ Mᵢⱼ², which is the sum of all σ².
+    /// Σ Mᵢⱼ², the sum of all σ².
     pub(super) fn energy(&self) -> f64 {
         self.rows.0.items().iter().map(|(_, value)| value * value).sum()
     }
@@ -107,33 +107,33 @@ impl Sparse {
 pub(super) struct Singular {
     /// Largest first, all above 0.
     pub(super) values: Vec<f64>,
-    /// U: a row for each row of the matrix, a column for each value.
+    /// U, with a row for each row of the matrix and a column for each value.
     pub(super) left: Vec<f64>,
 }
 
-/// That there is memory for `count` singular values of a matrix of so many rows.
+/// Checks that there is memory for `count` singular values of a matrix with this many rows.
 ///
 /// # Errors
 ///
 /// [`crate::Error::NoMemory`].
 pub(super) fn room(rows: usize, count: usize) -> crate::Result<()> {
     let directions = first_look(count) as u64;
-    // The basis and the vectors; the projected matrix, its triangle and what reflects it.
+    // The basis and the vectors; the projected matrix, its triangle and the reflections.
     let numbers = (rows as u64)
         .checked_mul(directions + count as u64)
         .and_then(|numbers| numbers.checked_add(3 * directions * directions));
     room_for("singular vectors", numbers.and_then(|numbers| numbers.checked_mul(size_of::<f64>() as u64)))
 }
 
-/// How many directions there are when it is looked for the first time whether they are enough. Looking is not free, and with
-/// fewer there is rarely anything to see.
+/// The number of directions at which convergence is first checked. Checking is not free, and with fewer directions
+/// there is rarely anything to see.
 fn first_look(count: usize) -> usize {
     2 * count + 8 * BLOCK
 }
 
 /// The `count` largest singular values of `matrix`, or as many as are not 0.
 ///
-/// `watch` gets how many directions have been looked at, and which part of [`Sparse::energy`] they have.
+/// `watch` gets the number of directions so far, and the part of [`Sparse::energy`] that they cover.
 pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn FnMut(usize, f64)) -> Singular {
     let rows = matrix.rows.len();
     let energy = matrix.energy();
@@ -144,18 +144,18 @@ pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn Fn
     let mut next: Block = (0..rows).map(|_| std::array::from_fn(|_| random.random_range(-1.0..1.0))).collect();
     orthonormalize(&mut next, (rows as f64).sqrt());
     let mut basis: Vec<Block> = Vec::new();
-    // Column j: the products of blocks 0 … j with M Mᵀ times block j.
+    // Column j has the products of blocks 0 … j with M Mᵀ times block j.
     let mut projected: Vec<Vec<Square>> = Vec::new();
     let mut captured = 0.0;
-    // Of a column of a product, at most the largest σ².
+    // The length of a product's column, at most the largest σ².
     let mut longest = 0.0f64;
     let mut look_at = first_look(count);
     loop {
         basis.push(next);
         let mut image = matrix.gram_times(&basis[basis.len() - 1]);
         longest = (0..BLOCK).fold(longest, |longest, c| longest.max(length(&image, c)));
-        // In exact numbers the last two blocks would do (three-term recurrence). They leave so little of the others that one
-        // projection on all of them is enough.
+        // In exact arithmetic the last two blocks would be enough (three-term recurrence). They leave so little of the
+        // others that a single projection on all of them suffices.
         let near = basis.len().saturating_sub(2);
         let local = project(&basis[near..], &mut image);
         let before: Row = std::array::from_fn(|c| length(&image, c));
@@ -187,7 +187,7 @@ pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn Fn
     }
 }
 
-/// Takes what lies in the span of `basis` out of `block`; gives back its coordinates there.
+/// Removes the part of `block` that is in the span of `basis`. Returns its coordinates there.
 fn project(basis: &[Block], block: &mut Block) -> Vec<Square> {
     let coordinates: Vec<Square> = basis.par_iter().map(|other| products(other, block)).collect();
     block.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, rows)| {
@@ -207,7 +207,7 @@ fn products(a: &[Row], b: &[Row]) -> Square {
     let mut sums = [[0.0; BLOCK]; BLOCK];
     let (a_chunks, b_chunks) = (a.chunks_exact(4), b.chunks_exact(4));
     let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
-    // Four rows at a time, so that the sums are read and written less often.
+    // Four rows at a time, so that the sums are loaded and stored less often.
     for (a, b) in a_chunks.zip(b_chunks) {
         for (i, sum) in sums.iter_mut().enumerate() {
             for c in 0..BLOCK {
@@ -223,8 +223,8 @@ fn products(a: &[Row], b: &[Row]) -> Square {
     sums
 }
 
-/// Gram and Schmidt: X becomes Q, and R with X = Q R is given back. A column that depends on those before becomes 0; its
-/// length was up to `scale` before anything was taken out of it.
+/// Gram–Schmidt: replaces X by Q and returns R, where X = Q R. A column that depends on earlier ones becomes 0.
+/// `scale` limits the length of a column before anything was removed from it.
 fn orthonormalize(block: &mut Block, scale: f64) -> Square {
     let mut upper = [[0.0; BLOCK]; BLOCK];
     for c in 0..BLOCK {
@@ -242,13 +242,13 @@ fn orthonormalize(block: &mut Block, scale: f64) -> Square {
     upper
 }
 
-/// Of a column.
+/// The length of a column.
 fn length(block: &[Row], c: usize) -> f64 {
     block.iter().map(|row| row[c] * row[c]).sum::<f64>().sqrt()
 }
 
-/// Puts random directions where a block has none: there are others than those that the start led to, or will be none
-/// after a further projection.
+/// Puts random directions where a block has none. Others may exist that the start did not lead to; if not, a further
+/// projection removes them.
 fn fill(block: &mut Block, upper: &Square, random: &mut Xoshiro256PlusPlus) {
     for c in (0..BLOCK).filter(|&c| upper[c][c] == 0.0) {
         let scale = (block.len() as f64).sqrt().recip();
@@ -266,7 +266,7 @@ fn add(a: &mut Square, b: &Square) {
     a.iter_mut().flatten().zip(b.iter().flatten()).for_each(|(a, b)| *a += b);
 }
 
-/// ‖M Mᵀ u − σ² u‖ of the vector whose coordinates in the last block these are: what that block leads to outside the basis.
+/// ‖M Mᵀ u − σ² u‖ of the vector with these coordinates in the last block, which is the part outside the basis.
 fn remains(residual: &Square, last: &[f64]) -> f64 {
     let outside = |row: &Row| row.iter().zip(last).map(|(x, y)| x * y).sum::<f64>().powi(2);
     residual.iter().map(outside).sum::<f64>().sqrt()
@@ -280,7 +280,7 @@ fn dense(projected: &[Vec<Square>]) -> Vec<f64> {
         for (i, square) in column.iter().enumerate() {
             for (a, row) in square.iter().enumerate() {
                 for (c, &x) in row.iter().enumerate() {
-                    // Of a block with itself, both halves differ by rounding.
+                    // The halves of a diagonal block differ by rounding.
                     let x = if i == j { (x + square[c][a]) / 2.0 } else { x };
                     matrix[(i * BLOCK + a) * size + j * BLOCK + c] = x;
                     matrix[(j * BLOCK + c) * size + i * BLOCK + a] = x;
@@ -314,7 +314,7 @@ fn lift(basis: &[Block], squares: &[f64], vectors: &[Vec<f64>]) -> Singular {
 mod tests {
     use super::*;
 
-    /// Columns with few entries that are not 0, larger in earlier rows.
+    /// Sparse columns with larger entries in earlier rows.
     fn random_columns(rows: usize, columns: usize) -> Vec<Vec<(u32, f64)>> {
         let mut random = stream(2, "columns", (rows * columns) as u64);
         let column = |_| {
@@ -329,7 +329,7 @@ mod tests {
         (0..columns).map(column).collect()
     }
 
-    /// What a dense method says of M Mᵀ.
+    /// The result of a dense method for M Mᵀ.
     fn expected(rows: usize, columns: &[Vec<(u32, f64)>]) -> (Vec<f64>, Vec<f64>) {
         let mut gram = vec![0.0; rows * rows];
         for column in columns {
@@ -365,7 +365,7 @@ mod tests {
     fn a_dense_method_finds_the_same() {
         check(200, random_columns(200, 300), 20, 20);
         check(300, random_columns(300, 120), 50, 50);
-        // All there are, in fewer rows or columns than a block and than a few blocks.
+        // All singular values, with fewer rows or columns than one block or a few blocks.
         check(5, random_columns(5, 30), 5, 5);
         check(40, random_columns(40, 90), 40, 40);
         check(30, random_columns(30, 7), 7, 7);
@@ -373,9 +373,9 @@ mod tests {
 
     #[test]
     fn equal_values_are_all_found_and_zeros_left_out() {
-        // Each of 60 words in a title of its own.
+        // Each of 60 words is in its own title.
         check(60, (0..60).map(|i| vec![(i, 1.0)]).collect(), 45, 45);
-        // Two titles, again and again: rank 2.
+        // Two titles, repeated: rank 2.
         let pair = [vec![(0, 1.0), (1, 2.0)], vec![(3, 1.0)]];
         check(50, (0..100).map(|i| pair[i % 2].clone()).collect(), 10, 2);
         check(3, vec![vec![], vec![], vec![]], 2, 0);

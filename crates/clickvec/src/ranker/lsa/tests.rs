@@ -4,7 +4,7 @@ use super::*;
 use crate::ranker::shop::{Shop, ndcg, restored, with_shuffled_words};
 use crate::ranker::testing::{corpus, is_kept_by_a_file, train, train_watched, try_train};
 
-/// Singular vectors are kept as 32-bit numbers.
+/// Singular vectors are stored as 32-bit numbers.
 fn assert_near(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
@@ -49,7 +49,7 @@ fn a_hand_computed_collection() {
         ];
         assert_near(&ranker.score("A b", &["a", "b", "b a unheard", "a b a", "c", "d", ""]), &expected);
     }
-    // One dimension: `a` and `b` are the same, `c` is nothing.
+    // In one dimension `a` and `b` are equal, and `c` is 0.
     let one = train("lsa:dimensions=1,weighting=0", &corpus);
     assert_near(&one.score("a", &["b", "a b", "c"]), &[1.0, 1.0, 0.0]);
 }
@@ -63,7 +63,7 @@ fn words_are_weighted() {
         state.f64s("word_weights", &[Some(4)]).unwrap().to_vec()
     };
     assert_near(&weights(0), &[1.0; 4]);
-    // `a` is spread evenly over all titles, the others are in one.
+    // `a` is spread evenly over all titles, and each other word is in one title.
     assert_near(&weights(1), &[0.0, 1.0, 1.0, 1.0]);
     let rare = 1.0 + 2f64.ln();
     assert_near(&weights(2), &[1.0, rare, rare, rare]);
@@ -85,7 +85,7 @@ fn with_all_dimensions_and_no_whitening_it_is_the_cosine_of_the_words() {
 #[test]
 fn other_names_of_what_is_asked_for_are_found() {
     let shop = Shop::new();
-    // Titles with other names of one thing share no word with a query, but a dimension.
+    // Titles with other names for the same thing share no word with a query, but share a dimension.
     let (lsa, trigrams) = (train("lsa:dimensions=35", &shop.corpus), train("trigram", &shop.corpus));
     let (found, without) = (ndcg(lsa.as_ref(), &shop.renamed), ndcg(trigrams.as_ref(), &shop.renamed));
     assert!(found > without + 0.05, "{found}, by trigrams {without}");
@@ -136,7 +136,7 @@ fn whitening_can_be_changed_and_a_file_keeps_it() {
         "lsa:dimensions=2,whitening=0.5",
         &corpus(&["red door red", "", "blue lamp"], &[("red door", "red lamp")]),
     );
-    // Nothing but words that are spread evenly: not a single dimension.
+    // All words are spread evenly, so there is no dimension at all.
     is_kept_by_a_file("lsa:dimensions=1,weighting=1", &corpus(&["a b", "b a"], &[]));
     let spec = "lsa:dimensions=20,whitening=0.3";
     let (mut tuned, fresh) = (train("lsa:dimensions=20", &shop.corpus), train(spec, &shop.corpus));

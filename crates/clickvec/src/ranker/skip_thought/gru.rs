@@ -1,4 +1,4 @@
-//! The gated recurrent unit as the authors' program has it, forward and backward.
+//! The gated recurrent unit of the authors' program, forward and backward.
 //!
 //! With the input x, the state before h⁻, and groups of columns r, z and h̃:
 //!
@@ -9,8 +9,8 @@
 //! h = z∘h⁻ + (1 − z)∘h̃
 //! ```
 //!
-//! The paper (eq. 1–4) has r∘h⁻ inside the product with U_h, and z and 1 − z change places; the vectors that were
-//! published come from the program, so this is the program's.
+//! In the paper (eq. 1–4), r∘h⁻ is inside the product with U_h, and z and 1 − z are exchanged. The published vectors
+//! were made by the program, so this follows the program.
 
 use crate::math::Buffer;
 use crate::math::activation::{sigmoid, tanh};
@@ -19,12 +19,12 @@ use crate::math::level::by_level;
 use crate::math::matrix::transpose;
 use crate::math::vector::add;
 
-/// The weights; or their gradient, which has the same shapes.
+/// The weights, or their gradient, which has the same shapes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Gru {
-    /// Numbers of an input.
+    /// The size of an input.
     pub(super) inputs: usize,
-    /// Numbers of a state.
+    /// The size of a state.
     pub(super) units: usize,
     /// W: [inputs, 3 · units], for r, z and h̃.
     pub(super) input_weights: Buffer,
@@ -34,20 +34,20 @@ pub(super) struct Gru {
     pub(super) bias: Buffer,
 }
 
-/// What a forward pass leaves for the backward pass; all by row of the packed texts.
+/// What a forward pass keeps for the backward pass, by row of the packed texts.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     /// h: [rows, units]
     pub(super) states: Buffer,
     /// h⁻: [rows, units]
     before: Buffer,
-    /// r, z and h̃; after the backward pass the errors of what goes into them: [rows, 3 · units]
+    /// r, z and h̃; after the backward pass the errors of their inputs: [rows, 3 · units]
     gates: Buffer,
     /// h⁻U; after the backward pass its error: [rows, 3 · units]
     products: Buffer,
 }
 
-/// Wᵀ and Uᵀ, which every backward pass with the same weights needs.
+/// Wᵀ and Uᵀ, which all backward passes with the same weights need.
 #[derive(Debug, Default)]
 pub(super) struct Transposed {
     input_weights: Buffer,
@@ -55,7 +55,7 @@ pub(super) struct Transposed {
 }
 
 impl Gru {
-    /// All zeros.
+    /// Weights that are all zero.
     pub(super) fn zeros(inputs: usize, units: usize) -> Gru {
         Gru {
             inputs,
@@ -66,7 +66,7 @@ impl Gru {
         }
     }
 
-    /// All weights, tensor by tensor.
+    /// All weights by tensor.
     pub(super) fn tensors(&self) -> [&Buffer; 3] {
         [&self.input_weights, &self.recurrent_weights, &self.bias]
     }
@@ -84,7 +84,7 @@ impl Gru {
         transposed
     }
 
-    /// `gates` becomes xW + b for each row of `inputs`.
+    /// Sets `gates` to xW + b for each row of `inputs`.
     fn project(&self, inputs: &[f32], gates: &mut [f32]) {
         let width = 3 * self.units;
         let rows = gates.len() / width;
@@ -92,8 +92,8 @@ impl Gru {
         gemm((rows, width, self.inputs), Left::rows(inputs, self.inputs), (&self.input_weights, width), (gates, width));
     }
 
-    /// Reads packed texts of which `alive` are left at each step; `inputs` has a row a word. `start` is the state before
-    /// the first word, a row a text in packed order, or zero.
+    /// Reads packed texts, of which `alive` are left at each step. `inputs` has a row for each word. `start` is the
+    /// state before the first word, with a row for each text in packed order; `None` is zero.
     pub(super) fn forward(&self, inputs: &[f32], start: Option<&[f32]>, alive: &[usize], trace: &mut Trace) {
         let (units, width) = (self.units, 3 * self.units);
         let rows: usize = alive.iter().sum();
@@ -121,7 +121,7 @@ impl Gru {
         }
     }
 
-    /// `products` becomes h⁻U.
+    /// Sets `products` to h⁻U.
     fn recur(&self, before: &[f32], products: &mut [f32], nonzero: bool) {
         let width = 3 * self.units;
         match nonzero {
@@ -135,8 +135,9 @@ impl Gru {
         }
     }
 
-    /// The last states of packed texts, a row a text in packed order, `state` being [texts, units]; what
-    /// [`Gru::forward`] computes, bit for bit, without a trace. `input` writes the input of a word.
+    /// Computes the last states of packed texts into `state`, [texts, units], with a row for each text in packed
+    /// order. The result is that of [`Gru::forward`], bit for bit, but without a trace. `input` writes the input of a
+    /// word.
     pub(super) fn encode(
         &self,
         words: &[u32],
@@ -149,7 +150,7 @@ impl Gru {
         state.fill(0.0);
         let (mut step, mut row) = (0, 0);
         while step < alive.len() {
-            // A few steps together, so that their inputs make one product, but bounded for a text of any length.
+            // A few steps are projected together so that their inputs make one product, with a limit for long texts.
             let (first, mut rows) = (step, 0);
             while step < alive.len() && (step == first || rows + alive[step] <= ROWS_TOGETHER) {
                 rows += alive[step];
@@ -173,8 +174,9 @@ impl Gru {
         }
     }
 
-    /// The gradient. `errors` is the loss's error of each state, [rows, units], and is overwritten; `input_errors`
-    /// becomes that of each input; `start_errors` is added to where there was a start. `gradient` is added to.
+    /// Computes the gradient. `errors` is the loss's error of each state, [rows, units], and is overwritten.
+    /// `input_errors` is set to the error of each input. If there was a start, its error is added to `start_errors`.
+    /// The gradient is added to `gradient`.
     pub(super) fn backward(
         &self,
         transposed: &Transposed,
@@ -250,7 +252,7 @@ impl Gru {
     }
 }
 
-/// Rows of inputs that [`Gru::encode`] projects at once.
+/// The number of rows that [`Gru::encode`] projects at once.
 const ROWS_TOGETHER: usize = 2048;
 
 /// The working memory of [`Gru::encode`].
@@ -262,7 +264,7 @@ pub(super) struct Scratch {
 }
 
 by_level! {
-    /// One step. `gates`: xW + b, becomes r, z, h̃; `products`: h⁻U; `state`: h⁻, becomes h.
+    /// One step. `gates` is xW + b and becomes r, z, h̃; `products` is h⁻U; `state` is h⁻ and becomes h.
     fn gate_step(gates: &mut [f32], products: &[f32], state: &mut [f32], units: usize) = gate_step_body
 }
 
@@ -283,8 +285,9 @@ fn gate_step_body<const FMA: bool>(gates: &mut [f32], products: &[f32], state: &
 }
 
 by_level! {
-    /// One step back. `gates`: r, z, h̃, becomes the errors of xW + b; `products`: h⁻U, becomes its error; `errors`: that
-    /// of h; `carried` becomes that of h⁻ without what comes through the product.
+    /// One backward step. `gates` is r, z, h̃ and becomes the errors of xW + b; `products` is h⁻U and becomes its
+    /// error; `errors` is the error of h; `carried` becomes the error of h⁻ without the part that comes through the
+    /// product.
     fn gate_step_back(
         gates: &mut [f32], products: &mut [f32], before: &[f32], errors: &[f32], carried: &mut [f32], units: usize,
     ) = gate_step_back_body

@@ -18,10 +18,10 @@ use crate::memory::room_for_numbers;
 use crate::tables::{FoundLine, Lines};
 use crate::text::{Interner, WordBuffer, for_each_word};
 
-/// The line of the dictionary whose vector stands for unknown words, and one that stands for no word.
+/// The line of the dictionary whose vector is used for unknown words. It is not a word itself.
 const UNKNOWN: &str = "UNK";
 const END: &str = "<eos>";
-/// A line of the dictionary that no text of ours can have.
+/// A line of the dictionary that cannot occur in a text here.
 const NOT_KEPT: u32 = u32::MAX;
 /// The longest line of a dictionary.
 const MOST_LINE_BYTES: usize = 64 * 1024;
@@ -40,16 +40,16 @@ pub(super) fn load(folder: &Path, parts: &[&'static str]) -> Result<SkipThought>
     Ok(SkipThought { vocabulary: dictionary.vocabulary, parts })
 }
 
-/// Which lines are words of ours.
+/// Which lines of the dictionary are words here.
 struct Dictionary {
     vocabulary: Interner,
-    /// For each line the word it is, the unknown word after all others, or [`NOT_KEPT`].
+    /// For each line the number of its word, the number of the unknown word (after all others), or [`NOT_KEPT`].
     lines: Vec<u32>,
 }
 
 impl Dictionary {
-    /// A word's line is the one that says just this word; or, if there is none, the first that becomes it when it is
-    /// read as a text: the dictionary has words with capitals and punctuation, our texts have neither.
+    /// A word's line is the one with exactly this word or, if there is none, the first that becomes it when read as a
+    /// text. The dictionary has words with capitals and punctuation; texts here have neither.
     fn read(path: &Path) -> Result<Dictionary> {
         let mut lines = Lines::new(open(path)?.0, MOST_LINE_BYTES);
         let (mut line, mut buffer) = (Vec::new(), WordBuffer::default());
@@ -80,7 +80,7 @@ impl Dictionary {
                 END => {}
                 _ if count == 1 && only == text => match vocabulary.intern(text) {
                     (_, _, true) => line_of.push(number),
-                    // The authors' program takes the last of several.
+                    // The authors' program uses the last of several.
                     (word, ..) => line_of[word as usize] = number,
                 },
                 _ if count == 1 => others.push((number, only)),
@@ -101,7 +101,7 @@ impl Dictionary {
         Ok(dictionary)
     }
 
-    /// The vectors of the words, and of the unknown word.
+    /// The vectors of the words and of the unknown word.
     fn table(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
         let failed = |fault| unread(path, "an array of little-endian `f4` or `f8`", "", fault);
@@ -130,7 +130,7 @@ impl Dictionary {
     }
 }
 
-/// Reads encoders of words of `inputs` numbers.
+/// Reads encoders whose word vectors have `inputs` numbers.
 fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>> {
     let mut archive = ZipArchive::new(open(path)?.0).map_err(|error| zipped(path, "", error))?;
     let mut array = |name: String, expected: &[Option<usize>]| {
@@ -158,7 +158,7 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
             let found = format!("`{prefix}_Ux` of shape [{units}, {}]", candidate.columns());
             return Err(bad(path, "weights of fitting shapes", found));
         }
-        // First r, then z.
+        // r comes first, then z.
         let gates = 2 * units;
         let mut gru = Gru::zeros(inputs, units);
         let sides = [

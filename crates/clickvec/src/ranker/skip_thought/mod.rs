@@ -1,6 +1,6 @@
-//! Skip-Thought vectors (Kiros et al., "Skip-thought vectors", 2015): a sentence's vector is what predicts the sentences
-//! before and after it. The equations are those of the authors' program where paper and program differ: the published
-//! vectors were made by it.
+//! Skip-Thought vectors (Kiros et al., "Skip-thought vectors", 2015): the vector of a sentence is trained to predict
+//! the sentences before and after it. Where paper and program differ, the equations are those of the authors' program,
+//! which made the published vectors.
 
 mod gru;
 mod load;
@@ -56,14 +56,15 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(SkipThought::restore(values, state)?)),
 };
 
-/// Weights beyond this are no encoder's: with larger ones a sum could become infinite.
+/// Larger weights are refused, since a sum could become infinite.
 const LARGEST: f32 = 1e6;
-/// Texts that are encoded at once.
+/// The number of texts that are encoded at once.
 const TEXTS_TOGETHER: usize = 128;
 
-/// The cosine of two texts' combine-skip vectors: uni-skip, normalised, next to bi-skip, normalised.
+/// The cosine of two texts' combine-skip vectors: the normalised uni-skip vector followed by the normalised bi-skip
+/// vector.
 ///
-/// A word that the vocabulary lacks counts as the unknown word; a text without words has the zero vector.
+/// A word that is not in the vocabulary counts as the unknown word. A text without words has the zero vector.
 #[derive(Debug, Clone)]
 pub(super) struct SkipThought {
     vocabulary: Interner,
@@ -71,17 +72,17 @@ pub(super) struct SkipThought {
     parts: Vec<Part>,
 }
 
-/// Encoders over one table of words.
+/// The encoders over one table of words.
 #[derive(Debug, Clone)]
 struct Part {
     name: &'static str,
-    /// A row a word, and one for the unknown word: [V + 1, D]
+    /// A row for each word, and one for the unknown word: [V + 1, D]
     table: Matrix,
-    /// Reading forward, and reading backward in bi-skip.
+    /// An encoder that reads forward; bi-skip has a second that reads backward.
     encoders: Vec<Gru>,
 }
 
-/// The names of the parts' encoders, which `uni` and `bi` give sizes.
+/// The names of the parts and of their encoders. The parameters `uni` and `bi` give their sizes.
 const PARTS: [(&str, &[&str]); 2] = [("uni", &["forward"]), ("bi", &["forward", "backward"])];
 
 impl SkipThought {
@@ -125,7 +126,7 @@ impl SkipThought {
             Model::new(name, words, inputs, &sizes, settings.seed)
         };
         let models = train::train(wanted.iter().map(model).collect(), &sentences, &settings, watch).map_err(learn)?;
-        // The decoders have done their work.
+        // The decoders are no longer needed.
         let parts =
             wanted.iter().zip(models).map(|(&(name, _), Model { table, encoders, .. })| Part { name, table, encoders });
         Ok(SkipThought { parts: parts.collect(), vocabulary: sentences.vocabulary })
@@ -143,7 +144,7 @@ impl SkipThought {
         Ok(SkipThought { vocabulary, parts })
     }
 
-    /// A vector a text, as long as there are parts: [texts, units].
+    /// The vector of each text, whose length is the number of parts: [texts, units].
     fn encode(&self, texts: &[&str]) -> Matrix {
         let width = self.parts.iter().map(Part::width).sum();
         let mut vectors = Matrix::zeros(texts.len(), width);
@@ -152,7 +153,7 @@ impl SkipThought {
         let known = |&word: &u32| if word == UNKNOWN { unknown } else { word };
         let read = |text: &&str| reader.read(&self.vocabulary, text).iter().map(known).collect();
         let texts: Vec<Vec<u32>> = texts.iter().map(read).collect();
-        // Texts of like lengths together, so that few of a batch end before the others.
+        // Process texts of similar lengths together, so that few of a batch end early.
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|&text| std::cmp::Reverse(texts[text].len()));
         for batch in order.chunks(TEXTS_TOGETHER) {
@@ -173,12 +174,12 @@ impl SkipThought {
 }
 
 impl Part {
-    /// Numbers of its vectors.
+    /// The size of a vector.
     fn width(&self) -> usize {
         self.encoders.iter().map(|gru| gru.units).sum()
     }
 
-    /// The last states of all encoders, side by side: [texts, units].
+    /// The last states of all encoders, one after the other: [texts, units].
     fn encode(&self, texts: &[&[u32]], scratch: &mut Scratch) -> Matrix {
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let mut vectors = Matrix::zeros(texts.len(), self.width());
@@ -247,12 +248,12 @@ impl Part {
     }
 }
 
-/// What is wrong with weights of which the smaller size is `least`.
+/// What is wrong with weights whose smaller size is `least`.
 fn fault(numbers: &[f32], least: usize) -> Option<String> {
     if least == 0 {
         return Some("no numbers".to_owned());
     }
-    // NaN is not at most anything.
+    // NaN compares as false.
     let bad = numbers.iter().find(|number| number.is_nan() || number.abs() > LARGEST)?;
     Some(format!("a weight of {bad:e}"))
 }
@@ -265,7 +266,7 @@ impl Ranker for SkipThought {
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let texts: Vec<&str> = [query].into_iter().chain(titles.iter().copied()).collect();
         let vectors = self.encode(&texts);
-        // Each part has length 1.
+        // The vector of each part has length 1.
         let parts = self.parts.len() as f64;
         (1..texts.len()).map(|title| f64::from(score(vectors.row(0), vectors.row(title))) / parts).collect()
     }

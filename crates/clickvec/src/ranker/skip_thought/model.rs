@@ -1,7 +1,8 @@
 //! A Skip-Thought model in training: word vectors, encoders, two decoders and the words' output vectors.
 //!
-//! As in the authors' program both decoders begin at the encoder's vector and read the words of the sentence they
-//! predict, shifted by one (the paper, eq. 5–7, adds the vector to every step instead). Their output vectors are shared.
+//! As in the authors' program, both decoders start from the encoder's vector and read the words of the sentence that
+//! they predict, shifted by one. (In the paper, eq. 5–7, the vector is added at every step instead.) Their output
+//! vectors are shared.
 
 use super::gru::{Gru, Trace, Transposed};
 use super::packed::{NO_WORD, Packed};
@@ -12,14 +13,14 @@ use crate::rng;
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The model; words are numbered 0 … V − 1, the unknown word is V, the end of a sentence V + 1.
+/// The model. Words are numbered 0 … V − 1, the unknown word is V, and the end of a sentence is V + 1.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     /// Word vectors: [V + 1, D].
     pub(super) table: Matrix,
-    /// One that reads forward; or two, the second one reads backward.
+    /// One encoder that reads forward, or two, the second of which reads backward.
     pub(super) encoders: Vec<Gru>,
-    /// Of the previous and of the next sentence.
+    /// The decoders of the previous and of the next sentence.
     pub(super) decoders: Vec<Gru>,
     /// v: [V + 2, units]
     pub(super) output: Matrix,
@@ -27,34 +28,34 @@ pub(super) struct Model {
     pub(super) output_bias: Buffer,
 }
 
-/// A sentence with those next to it; an empty one is not there.
+/// A sentence with its neighbours; an empty neighbour does not exist.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tuple<'a> {
     pub(super) sentence: &'a [u32],
-    /// The previous and the next one.
+    /// The previous and the next sentence.
     pub(super) neighbours: [&'a [u32]; 2],
 }
 
 /// What all blocks of a minibatch share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// The minibatch's words, ascending.
+    /// The words of the minibatch, ascending.
     pub(super) words: Vec<u32>,
     pub(super) candidates: Candidates,
-    /// Of the encoders, then of the decoders.
+    /// Those of the encoders, then those of the decoders.
     transposed: Vec<Transposed>,
 }
 
-/// The gradient of some tuples' loss.
+/// The gradient of the loss of some tuples.
 #[derive(Debug)]
 pub(super) struct Gradient {
-    /// Σ −log P over all words predicted.
+    /// Σ −log P over all predicted words.
     pub(super) loss: f64,
-    /// The number of words that were predicted.
+    /// The number of predicted words.
     pub(super) predicted: u64,
     /// [words of the minibatch, D]
     pub(super) table: Buffer,
-    /// Of the encoders, then of the decoders.
+    /// Those of the encoders, then those of the decoders.
     pub(super) grus: Vec<Gru>,
     pub(super) candidates: CandidateGradient,
 }
@@ -95,13 +96,13 @@ impl Model {
         self.table.rows() as u32
     }
 
-    /// What the blocks of a minibatch of these `words`, ascending, share.
+    /// What the blocks of a minibatch with these `words` (ascending) share.
     pub(super) fn share(&self, words: Vec<u32>, candidates: Candidates) -> Shared {
         let transposed = self.encoders.iter().chain(&self.decoders).map(Gru::transposed).collect();
         Shared { words, candidates, transposed }
     }
 
-    /// The loss of `tuples`, and the gradient of `weight` times it.
+    /// The loss of `tuples`, and the gradient of `weight` times the loss.
     pub(super) fn gradient(&self, shared: &Shared, tuples: &[Tuple<'_>], weight: f32) -> Gradient {
         let units = self.output.columns();
         let grus: Vec<Gru> =
@@ -152,7 +153,7 @@ impl Model {
         all
     }
 
-    /// Predicts the sentences on one side; adds their loss and its gradients.
+    /// Predicts the sentences on one side, and adds their loss and its gradients.
     fn decode(
         &self,
         side: usize,
@@ -165,7 +166,7 @@ impl Model {
         scratch: &mut Scratch,
     ) {
         let (units, gru) = (self.output.columns(), &self.decoders[side]);
-        // The end is predicted too.
+        // The end of the sentence is predicted too.
         let length = |sentence: &[u32]| if sentence.is_empty() { 0 } else { sentence.len() + 1 };
         let lengths: Vec<usize> = tuples.iter().map(|tuple| length(tuple.neighbours[side])).collect();
         let sentence = |text: usize| tuples[text].neighbours[side];
@@ -204,7 +205,7 @@ impl Model {
         self.gather(&shared.words, &packed.words, &scratch.input_errors, &mut all.table);
     }
 
-    /// `inputs` becomes the vectors of `words`, zero for none.
+    /// Sets `inputs` to the vectors of `words`; zero for [`NO_WORD`].
     fn look_up(&self, words: &[u32], inputs: &mut Buffer) {
         let width = self.table.columns();
         inputs.resize(words.len() * width);
@@ -222,7 +223,7 @@ impl Model {
     }
 }
 
-/// Where `word` is in a list that has it.
+/// The position of `word` in a list that contains it.
 fn place(words: &[u32], word: u32) -> u32 {
     words.binary_search(&word).expect("the minibatch's words") as u32
 }
@@ -238,8 +239,8 @@ struct Scratch {
     input_errors: Buffer,
 }
 
-/// The rows of a random orthogonal matrix: Gaussian numbers, each row made orthogonal to those before it (Gram and
-/// Schmidt, twice, since once leaves rounding errors).
+/// The rows of a random orthogonal matrix: Gaussian numbers, with each row made orthogonal to the earlier ones
+/// (Gram–Schmidt, twice, because once leaves rounding errors).
 fn orthogonal(size: usize, mut stream: Xoshiro256PlusPlus) -> Vec<Vec<f32>> {
     let mut rows: Vec<Vec<f32>> = Vec::with_capacity(size);
     while rows.len() < size {
@@ -277,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Words 0 to 4, 5 is unknown, 6 the end.
+    /// Words 0 to 4; 5 is unknown and 6 is the end.
     const TUPLES: [Tuple<'static>; 3] = [
         Tuple { sentence: &[0, 1, 5], neighbours: [&[2, 0], &[3]] },
         Tuple { sentence: &[4], neighbours: [&[], &[1, 1, 2, 0]] },
@@ -286,18 +287,18 @@ mod tests {
     const WEIGHT: f32 = 0.5;
 
     fn share(model: &Model) -> Shared {
-        // Word 1 counts twice, as if it were there half the time.
+        // Word 1 counts twice, as if it were in the sample half the time.
         let presence = |word| if word == 1 { 0.5 } else { 1.0 };
         let candidates = Candidates::new((0..7).collect(), model.output.data(), &model.output_bias, presence);
         model.share((0..6).collect(), candidates)
     }
 
-    /// Every number of the gradient compared with the difference of two losses.
+    /// Every number of the gradient is compared with the difference of two losses.
     #[test]
     fn gradients_are_those_of_finite_differences() {
         for encoders in [&[3][..], &[2, 2]] {
             let mut model = Model::new("test", 5, 3, encoders, 7);
-            // Larger weights than at the beginning, so that every path counts.
+            // Weights are larger than initially, so that every path matters.
             model.table.data_mut().iter_mut().chain(model.output.data_mut()).for_each(|x| *x *= 8.0);
             for gru in model.encoders.iter_mut().chain(&mut model.decoders) {
                 gru.input_weights.iter_mut().for_each(|x| *x *= 6.0);

@@ -1,18 +1,18 @@
-//! Weights that NumPy wrote: arrays whose size in bytes is known. What is read may be anything.
+//! Reading weights in NumPy's format, from arrays whose size in bytes is known. The contents may be anything.
 
 use std::io::{self, Read};
 
 use crate::math::Matrix;
 use crate::npy::{self, Reader};
 
-/// Numbers that are read at once, and asked for before anything was read.
+/// The number of values that are read at once, and the most that are allocated before anything was read.
 const PART: usize = 16 * 1024;
 
 /// Why an array could not be read.
 #[derive(Debug)]
 pub(super) enum Fault {
     Io(io::Error),
-    /// What stands there instead.
+    /// What was found instead.
     Content(String),
 }
 
@@ -34,7 +34,7 @@ pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
     Ok(array)
 }
 
-/// The next numbers as they lie in the file.
+/// Reads the next numbers.
 pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Result<(), Fault> {
     match array.read(numbers).map_err(failed)? {
         found if found == numbers.len() * array.width() => Ok(()),
@@ -42,7 +42,7 @@ pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Resul
     }
 }
 
-/// The whole array; a list is a single row.
+/// The whole array as a matrix; a list becomes a single row.
 pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
     let (rows, columns) = match *array.shape() {
         [columns] => (1, columns),
@@ -50,7 +50,7 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
         ref shape => return Err(content(format!("an array of shape {shape:?}"))),
     };
     let count = rows * columns;
-    // It grows with what is read: the size that a compressed file claims proves nothing.
+    // Grows with what is read, because the size that a compressed file claims proves nothing.
     let mut numbers = Vec::with_capacity(count.min(PART));
     let mut part = [0.0; PART];
     while numbers.len() < count {
@@ -72,7 +72,7 @@ fn content(found: impl Into<String>) -> Fault {
 fn failed(error: io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => content("an array that ends too soon"),
-        // A damaged compressed member.
+        // A compressed member is damaged.
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => content(error.to_string()),
         _ => Fault::Io(error),
     }

@@ -1,13 +1,13 @@
-//! Texts of different lengths, read step by step at once.
+//! Texts of different lengths, packed so that all are read step by step together.
 
-/// The number at a place without a word.
+/// The number for a position without a word.
 pub(super) const NO_WORD: u32 = u32::MAX;
 
-/// Numbers of words, step by step, longest text first: those texts that are still being read at a step are the first
-/// ones, so a step is a few whole rows.
+/// Word numbers, step by step, longest text first. The texts that still have words at a step come first, so a step is
+/// a few complete rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Packed {
-    /// The text at each place, longest first; equal lengths in their order.
+    /// The text at each position, longest first; equal lengths keep their order.
     pub(super) order: Vec<u32>,
     /// The number of texts that have a word at each step.
     pub(super) alive: Vec<usize>,
@@ -16,7 +16,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Of texts with these lengths; `word(i, t)` is word t of text i.
+    /// Packs texts with these lengths; `word(i, t)` is word t of text i.
     pub(super) fn new(lengths: &[usize], word: impl Fn(usize, usize) -> u32) -> Packed {
         let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
         order.sort_by_key(|&text| std::cmp::Reverse(lengths[text as usize]));
@@ -33,7 +33,7 @@ impl Packed {
         Packed { order, alive, words }
     }
 
-    /// The last row of each text that has a word: (text, row).
+    /// The last row of each text that has words: (text, row).
     pub(super) fn last_rows(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let mut start = 0;
         self.alive.iter().enumerate().flat_map(move |(step, &texts)| {

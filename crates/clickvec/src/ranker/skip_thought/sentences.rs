@@ -1,4 +1,4 @@
-//! Running text to learn from: sentences in their order.
+//! Running text to learn from: sentences in order.
 
 use std::path::Path;
 
@@ -9,28 +9,28 @@ use crate::ranker::corpus::WordLists;
 use crate::tables::{FoundLine, Lines, MAX_LINE_BYTES};
 use crate::text::{Interner, WordBuffer, for_each_word};
 
-/// Words of a sentence that are learnt from; the authors' program leaves longer sentences out.
+/// The longest sentence that is learnt from. The authors' program leaves longer ones out.
 const MOST_WORDS: usize = 30;
-/// A word that occurs less often is learnt as the unknown word, so that this has a vector too.
+/// Less frequent words are learnt as the unknown word, so that it gets a vector too.
 const LEAST_COUNT: u64 = 2;
 
-/// The sentences of some documents, one after the other.
+/// The sentences of some documents, in order.
 #[derive(Debug)]
 pub(super) struct Sentences {
-    /// The words that have numbers of their own, most frequent first; V of them.
+    /// The V words with their own numbers, most frequent first.
     pub(super) vocabulary: Interner,
-    /// How often each word is to be predicted: words, the unknown word, the end of a sentence.
+    /// The number of times that each word, the unknown word and the end of a sentence are to be predicted.
     pub(super) counts: Vec<u64>,
-    /// Words by number, V for the unknown word.
+    /// Words by number, with V for the unknown word.
     sentences: WordLists,
-    /// Whether a sentence follows the one before it in the same document.
+    /// Whether each sentence follows the one before it in the same document.
     follows: Vec<bool>,
-    /// Sentences with a neighbour.
+    /// The sentences that have a neighbour.
     usable: Vec<u32>,
 }
 
 impl Sentences {
-    /// Reads a file with a sentence a line, an empty line between documents; at most `most` words get numbers.
+    /// Reads a file with one sentence a line and an empty line between documents. At most `most` words get numbers.
     pub(super) fn read(path: &Path, most: usize, ranker: &'static str) -> Result<Sentences> {
         let failed = |source| Error::io(path, "read", source);
         let mut lines = Lines::new(files::open(path)?, MAX_LINE_BYTES);
@@ -65,7 +65,7 @@ impl Sentences {
         let follows_next = |i: usize| follows.get(i + 1).copied().unwrap_or(false);
         let usable: Vec<u32> = (0..raw.len()).filter(|&i| follows[i] || follows_next(i)).map(|i| i as u32).collect();
         if usable.is_empty() {
-            let found = format!("{} lines with words, none beside another", raw.len());
+            let found = format!("{} lines with words, no two of them in succession", raw.len());
             let fault = LearnFault::BadFile { path: path.to_owned(), what: "sentences one after the other", found };
             return Err(Error::Learn { ranker, fault });
         }
@@ -100,12 +100,12 @@ impl Sentences {
         Sentences { vocabulary, counts: numbered, sentences, follows, usable }
     }
 
-    /// The number of sentences that can be learnt from.
+    /// The number of sentences to learn from.
     pub(super) fn len(&self) -> usize {
         self.usable.len()
     }
 
-    /// The sentence at this place among those that can be learnt from, with its neighbours.
+    /// A sentence to learn from, with its neighbours.
     pub(super) fn tuple(&self, place: usize) -> Tuple<'_> {
         let i = self.usable[place] as usize;
         let follows = |i: usize| self.follows.get(i).copied().unwrap_or(false);
@@ -131,7 +131,7 @@ mod tests {
         let text = "The red door.\nA red lamp!\n\n the lamp\n\n?\nthe lamp red\n red the";
         let sentences = read(text, 3).unwrap();
         let words: Vec<&str> = (0..3).map(|word| sentences.vocabulary.word(word)).collect();
-        // `door` and `a` occur once; the order of the others is by how often, then by first sight.
+        // `door` and `a` occur once. The others are ordered by frequency, then by first appearance.
         assert_eq!((words, sentences.vocabulary.len()), (vec!["the", "red", "lamp"], 3));
         assert_eq!(sentences.counts, [4, 4, 3, 2, 5]);
         let tuples: Vec<_> = (0..sentences.len())
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// A few kilobytes of gzip make a line that would fill the memory.
+    /// A few kilobytes of gzip can contain a line that would fill the memory.
     #[test]
     fn a_line_without_an_end_is_refused_and_never_held() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The softmax over words, over all of them or over a sample, with its gradient.
+//! The softmax over all words or over a sample, with its gradient.
 
 use crate::math::Buffer;
 use crate::math::activation::exp;
@@ -7,17 +7,18 @@ use crate::math::level::by_level;
 use crate::math::matrix::transpose;
 use crate::math::vector::add;
 
-/// Rows whose scores are in memory at once, so that they stay in a cache.
+/// The number of rows whose scores are in memory at once, so that they stay in the cache.
 const ROWS: usize = 128;
 
-/// The words that a minibatch's softmax is over.
+/// The words of a minibatch's softmax.
 ///
-/// All of them, or a sample that has the minibatch's own words in it. Word w is in the sample with probability π(w), so
-/// its score counts as v_w·h + b_w − ln π(w) (sampled softmax: Jean et al. 2015, "On using very large target
-/// vocabulary for neural machine translation"): frequent words, which are always there, count as they are.
+/// These are all words, or a sample that includes the minibatch's own words. Word w is in the sample with probability
+/// π(w), so its score is v_w·h + b_w − ln π(w) (sampled softmax: Jean et al. 2015, "On using very large target
+/// vocabulary for neural machine translation"). The scores of frequent words, which are always in the sample, stay as
+/// they are.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Their numbers, ascending.
+    /// The numbers of the words, ascending.
     pub(super) words: Vec<u32>,
     /// v: [candidates, units]
     rows: Buffer,
@@ -28,7 +29,7 @@ pub(super) struct Candidates {
     units: usize,
 }
 
-/// The gradient of what [`Candidates`] has.
+/// The gradient of [`Candidates`].
 #[derive(Debug, Default)]
 pub(super) struct CandidateGradient {
     /// [candidates, units]
@@ -38,7 +39,7 @@ pub(super) struct CandidateGradient {
 }
 
 impl Candidates {
-    /// `bias` is b; `presence` is π, 1 where every word is a candidate.
+    /// Candidates with bias b and probabilities `presence` (π), which are 1 if every word is a candidate.
     pub(super) fn new(words: Vec<u32>, output: &[f32], bias: &[f32], presence: impl Fn(u32) -> f64) -> Candidates {
         let units = output.len() / bias.len();
         let mut rows = Buffer::zeros(words.len() * units);
@@ -56,8 +57,8 @@ impl Candidates {
         CandidateGradient { rows: Buffer::zeros(self.rows.len()), bias: Buffer::zeros(self.words.len()) }
     }
 
-    /// The sum of −log P(target | state) over all rows of `states`; `targets` are places in `words`. `errors` becomes the
-    /// gradient of `weight` times this sum by the states.
+    /// The sum of −log P(target | state) over all rows of `states`; `targets` are positions in `words`. Sets `errors`
+    /// to the gradient of `weight` times this sum with respect to the states.
     pub(super) fn loss(
         &self,
         states: &[f32],
@@ -93,11 +94,11 @@ impl Candidates {
 }
 
 by_level! {
-    /// Scores become exp(score + bias − the greatest of these sums); returns the greatest and the sum.
+    /// Replaces scores by exp(score + bias − the greatest of these sums). Returns the greatest and the sum.
     fn exponentials(scores: &mut [f32], bias: &[f32]) -> (f32, f32) = exponentials_body
 }
 
-/// Partial sums, so that the order is the same at every level and wide enough for registers.
+/// The number of partial sums: the same order at every level, and enough for the registers.
 const LANES: usize = 32;
 
 #[inline(always)]
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_hand_computed_softmax() {
-        // Scores 1, 2 and 0.5 + ln 2, since the last word is there half the time.
+        // Scores 1, 2 and 0.5 + ln 2, because the last word is in the sample half the time.
         let output = [1.0, 0.0, 0.0, 9.0, 2.0, 0.0, 0.0, 0.0];
         let candidates =
             Candidates::new(vec![0, 2, 3], &output, &[0.0, 0.0, 0.0, 0.5], |word| if word == 3 { 0.5 } else { 1.0 });

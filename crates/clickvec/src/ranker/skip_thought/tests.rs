@@ -14,7 +14,7 @@ use crate::npy::tests::array as npy;
 use crate::ranker::{Corpus, RankerSpec, file};
 use crate::rng;
 
-/// Trains on `text`; also what was said of the loss.
+/// Trains on `text`; also returns the reported losses.
 fn train(spec: &str, text: &str) -> Result<(SkipThought, Vec<f64>)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");
@@ -39,7 +39,7 @@ fn values(spec: &str) -> Values {
     SYSTEM.values(&spec.parse::<RankerSpec>().unwrap()).unwrap()
 }
 
-/// Of each topic, words that mean the same to whoever reads the text.
+/// Words of each topic that mean the same.
 const TOPICS: [[&str; 4]; 5] = [
     ["sofa", "couch", "settee", "armchair"],
     ["drill", "driver", "screw", "bit"],
@@ -48,7 +48,7 @@ const TOPICS: [[&str; 4]; 5] = [
     ["oven", "stove", "hob", "range"],
 ];
 
-/// Documents of one topic each, sentences of a few of its words.
+/// Documents of one topic each, whose sentences are a few of its words.
 fn topical_text(documents: usize) -> String {
     let mut stream = rng::stream(3, "text", 0);
     let mut text = String::new();
@@ -67,7 +67,7 @@ fn topical_text(documents: usize) -> String {
 
 const SMALL: &str = "skip-thought:uni=12,bi=6,word-size=8,epochs=25,minibatch=16,negatives=0,learning-rate=0.02";
 
-/// NDCG@3 where one title of five is relevant: the query's topic in another word.
+/// NDCG@3 where one of five titles is relevant: the query's topic in another word.
 fn ndcg(ranker: &dyn Ranker) -> f64 {
     let judged = |topic: usize, query: usize| JudgedQuery {
         id: String::new(),
@@ -89,14 +89,14 @@ fn ndcg(ranker: &dyn Ranker) -> f64 {
 #[test]
 fn sentences_with_like_neighbours_are_alike_and_the_loss_falls() {
     let (ranker, losses) = train(SMALL, &topical_text(60)).unwrap();
-    // 18 minibatches an epoch, one word on them each.
+    // 18 minibatches in an epoch.
     assert_eq!(losses.len(), 25);
     let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
     let parts: Vec<f64> = losses.chunks(5).map(mean).collect();
     assert!(parts.is_sorted_by(|a, b| a > b) && parts[4] < 0.8 * losses[0], "{losses:?}");
     let found = ndcg(&ranker);
     assert!(found > 0.95, "{found}");
-    // Word vectors in another order are worse; by chance it would be 0.426.
+    // With word vectors in another order it is worse; chance would give 0.426.
     let mut shuffled = ranker.clone();
     for part in &mut shuffled.parts {
         let rows = part.table.rows();
@@ -109,7 +109,7 @@ fn sentences_with_like_neighbours_are_alike_and_the_loss_falls() {
 
 #[test]
 fn a_next_sentence_that_is_certain_is_learnt() {
-    // Each sentence says which one follows: what is left to predict costs nothing.
+    // Each sentence determines the next, so the loss falls to 0.
     let text = "one two\nthree four\nfive six\nseven eight\n".repeat(40);
     let spec = "skip-thought:uni=16,bi=0,word-size=8,epochs=40,minibatch=16,negatives=0,learning-rate=0.02";
     let (ranker, losses) = train(spec, &text).unwrap();
@@ -214,7 +214,7 @@ fn texts_that_have_hardly_anything_are_learnt_or_refused() {
 #[test]
 fn too_large_a_step_is_told() {
     let spec = "skip-thought:uni=6,bi=0,word-size=4,epochs=1000,minibatch=1,learning-rate=1,negatives=0,clip-norm=1e6";
-    // Either it stays finite, or it says so; never a NaN in a score.
+    // It stays finite or reports a fault, but never gives a NaN score.
     match train(spec, "red door\nblue lamp\nred lamp") {
         Ok((ranker, _)) => assert!(ranker.score("red", &["door"])[0].is_finite()),
         Err(error) => assert!(matches!(error, Error::Learn { fault: LearnFault::Diverged { .. }, .. }), "{error}"),
@@ -227,7 +227,7 @@ fn a_state_from_anywhere_is_checked() {
     let state = || train(spec, &topical_text(5)).unwrap().0.state();
     let restore = |spec: &str, state: &State| SkipThought::restore(&values(spec), state);
     assert!(restore(spec, &state()).is_ok());
-    // Sizes follow from the arrays.
+    // The sizes follow from the arrays.
     assert_eq!(restore("skip-thought:uni=9,bi=0", &state()).unwrap().parts.len(), 1);
     assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::Content { .. })));
     let numbers = |count: usize, value: f32| Numbers::F32(vec![value; count]);
@@ -249,10 +249,10 @@ fn a_state_from_anywhere_is_checked() {
     assert!(matches!(restore(spec, &State::default()), Err(FileFault::MissingTensor { .. })));
 }
 
-/// A folder in the published layout: 3 numbers a word, uni-skip of 4 units, bi-skip of 2 each.
+/// A folder in the published layout: word vectors of 3 numbers, uni-skip with 4 units, bi-skip with 2 each.
 struct Published {
     folder: TempDir,
-    /// By name, with its shape: what was written.
+    /// The arrays that were written, with name and shape.
     arrays: Vec<(String, Vec<usize>, Vec<f32>)>,
 }
 
@@ -314,7 +314,7 @@ impl Published {
         let file = std::fs::File::create(self.path(&format!("{part}_skip.npz"))).unwrap();
         let mut zip = ZipWriter::new(file);
         let options = SimpleFileOptions::default().compression_method(method);
-        // Things that nobody asks for are skipped.
+        // Members that are not needed are skipped.
         zip.start_file("history_errs.npy", options).unwrap();
         zip.write_all(&npy("|O", "False", "(1,)", 1, b"anything")).unwrap();
         for (name, ..) in self.arrays.iter().filter(|(name, ..)| name.starts_with(&format!("{part}/")) && keep(name)) {
@@ -367,7 +367,7 @@ impl Published {
 fn published_encoders_are_read_and_computed_as_published() {
     let published = Published::new();
     let ranker = published.load("skip-thought").unwrap();
-    // `door,` comes after `Door`, which becomes the same word; `New York` is no word; `UNK` is its own.
+    // `door,` comes after `Door`, which becomes the same word. `New York` is not a word. `UNK` is a word of its own.
     let words: Vec<&str> = (0..ranker.vocabulary.len() as u32).map(|word| ranker.vocabulary.word(word)).collect();
     assert_eq!(words, ["red", "door", "dont"]);
     let texts = ["red door don't", "DOOR", "unheard red unk eos", ""];
@@ -390,7 +390,7 @@ fn published_encoders_are_read_and_computed_as_published() {
             assert!((f64::from(*found) - expected).abs() < 1e-5, "{}: {found}, expected {expected}", texts[i]);
         }
     }
-    // The query compared with itself, and one part alone.
+    // The query compared with itself, and with one part alone.
     assert!((ranker.score("red door", &["red door"])[0] - 1.0).abs() < 1e-6);
     let uni = published.load("skip-thought:bi=0").unwrap();
     assert_eq!(uni.encode(&texts).row(0), &vectors.row(0)[..4]);

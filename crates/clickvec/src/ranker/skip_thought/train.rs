@@ -1,4 +1,4 @@
-//! Training by Adam (Kingma and Ba 2015) on minibatches of sentences.
+//! Training with Adam (Kingma and Ba 2015) on minibatches of sentences.
 
 use rand::RngExt as _;
 use rayon::prelude::*;
@@ -13,9 +13,9 @@ use crate::optimizer::adam::{AdamStep, adam};
 use crate::ranker::system::{Progress, Watch};
 use crate::rng::{self, Permutation};
 
-/// Tuples of one task.
+/// The number of tuples in a task.
 const BLOCK: usize = 64;
-/// Minibatches between two words on how far training is.
+/// The number of minibatches between two progress reports.
 const ROUND: usize = 50;
 
 /// The settings of training.
@@ -24,14 +24,14 @@ pub(super) struct Settings {
     pub(super) epochs: usize,
     pub(super) minibatch: usize,
     pub(super) learning_rate: f64,
-    /// The gradient is scaled down to this norm if its norm is larger.
+    /// The norm to which a longer gradient is scaled down.
     pub(super) clip_norm: f64,
-    /// Words that are drawn for each minibatch's softmax; 0 for all.
+    /// The number of words drawn for each minibatch's softmax; 0 for all words.
     pub(super) negatives: usize,
     pub(super) seed: u64,
 }
 
-/// Trains the models, each by itself.
+/// Trains the models independently.
 pub(super) fn train(
     models: Vec<Model>,
     sentences: &Sentences,
@@ -74,9 +74,9 @@ pub(super) fn train(
     Ok(learners.into_iter().map(|learner| learner.model).collect())
 }
 
-/// How words are drawn: as often as they are to be predicted.
+/// Draws words as often as they are to be predicted.
 struct Draws {
-    /// The counts of all words up to each.
+    /// The cumulative counts of words.
     cumulated: Vec<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Draws {
         self.cumulated.last().copied().unwrap_or(0)
     }
 
-    /// The word at this place of all words' places.
+    /// The word at this place in the cumulative counts.
     fn word(&self, place: u64) -> u32 {
         self.cumulated.partition_point(|&end| end <= place) as u32
     }
@@ -116,7 +116,7 @@ struct Learner {
     grus: Vec<[Moments; 3]>,
 }
 
-/// Adam's running means of gradients and their squares.
+/// Adam's running means of gradients and of their squares.
 struct Moments {
     mean: Buffer,
     square: Buffer,
@@ -141,7 +141,7 @@ impl Learner {
         }
     }
 
-    /// One update; returns the loss of all words that were predicted, before it, and how many they are.
+    /// Makes one update. Returns the loss of all predicted words before it, and their number.
     fn update(&mut self, tuples: &[Tuple<'_>], draws: &Draws, settings: &Settings, rate: f64) -> (f64, u64) {
         let texts = tuples.iter().flat_map(|tuple| [tuple.sentence, tuple.neighbours[0], tuple.neighbours[1]]);
         let words = distinct(texts.flatten().copied().collect());
@@ -150,7 +150,7 @@ impl Learner {
         let weight = 1.0 / tuples.len() as f32;
         let blocks: Vec<Gradient> =
             tuples.par_chunks(BLOCK).map(|tuples| self.model.gradient(&shared, tuples, weight)).collect();
-        // In the order of the blocks, whoever was first.
+        // In the order of the blocks, whichever finished first.
         let gradient = blocks.into_iter().reduce(sum).expect("a minibatch has a tuple");
         self.apply(&shared.words, &shared.candidates.words, &gradient, settings.clip_norm, rate);
         (gradient.loss, gradient.predicted)
@@ -166,7 +166,7 @@ impl Learner {
         let neighbours = tuples.iter().flat_map(|tuple| tuple.neighbours).filter(|sentence| !sentence.is_empty());
         let predicted = neighbours.flat_map(|sentence| sentence.iter().copied().chain([self.model.end()]));
         let all: Vec<u32> = predicted.chain(drawn).collect();
-        // The words that are predicted come as often as they occur, and so do those that are drawn.
+        // Predicted words come as often as they occur, and so do words that are drawn.
         let count = all.len() as f64;
         let presence = |word| -f64::exp_m1(count * f64::ln_1p(-draws.probability(word)));
         Candidates::new(distinct(all), output.data(), output_bias, presence)
@@ -193,14 +193,14 @@ impl Learner {
     }
 }
 
-/// Ascending, each once.
+/// The words without repetitions, ascending.
 fn distinct(mut words: Vec<u32>) -> Vec<u32> {
     words.sort_unstable();
     words.dedup();
     words
 }
 
-/// The gradient of two blocks together.
+/// The sum of two blocks' gradients.
 fn sum(mut all: Gradient, block: Gradient) -> Gradient {
     all.loss += block.loss;
     all.predicted += block.predicted;
@@ -215,7 +215,7 @@ fn sum(mut all: Gradient, block: Gradient) -> Gradient {
     all
 }
 
-/// Updates those rows of a table that the minibatch has; the others are left alone.
+/// Updates those rows of a table that the minibatch has, and leaves the others alone.
 fn rows(values: &mut [f32], moments: &mut Moments, width: usize, touched: &[u32], gradient: &[f32], step: AdamStep) {
     for (&row, gradient) in touched.iter().zip(gradient.chunks_exact(width)) {
         let span = row as usize * width..(row as usize + 1) * width;

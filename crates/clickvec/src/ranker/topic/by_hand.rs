@@ -1,14 +1,14 @@
-//! Scores of PLSA, LDA and BLTM compared with numbers that were worked out by hand.
+//! Scores of PLSA, LDA and BLTM compared with numbers computed by hand.
 
 use super::tests::{restore, topics};
 use crate::ranker::file::{Numbers, State};
 use crate::ranker::testing::{corpus, train};
 
-/// A spec with one topic has nothing to estimate but a unigram model.
+/// With one topic only a unigram model is estimated.
 #[test]
 fn one_topic_is_a_unigram_model_with_a_prior() {
     let corpus = corpus(&["red door red", "blue door", "", "red"], &[("crimson", "red door"), ("door", "door")]);
-    // λ = ½, μ = 2; six words of the collection: three times red, twice door, once blue.
+    // λ = ½, μ = 2. The collection has six words: red three times, door twice, blue once.
     let ulm = |tf: f64, frequency: f64, length: f64| (tf + 2.0 * frequency / 6.0) / (length + 2.0);
     for name in ["plsa", "lda"] {
         let ranker = train(&format!("{name}:topics=1,beta=0.5,alpha=3,mu=2,lambda=0.5"), &corpus);
@@ -19,7 +19,7 @@ fn one_topic_is_a_unigram_model_with_a_prior() {
         assert!((found - red - blue).abs() < 1e-6, "{name}: {found}, expected {}", red + blue);
     }
     let ranker = train("bltm:topics=1,beta=0.5,alpha=3,mu=2,lambda=0.5", &corpus);
-    // Each of the two words of queries stands once.
+    // Each of the two words of queries occurs once.
     let crimson = (0.5 * 1.5f64 / 3.0).ln();
     let red = (0.5 * ulm(2.0, 3.0, 3.0)).ln();
     let door = (0.5 * ulm(1.0, 2.0, 3.0) + 0.5 * 1.5 / 3.0).ln();
@@ -29,7 +29,7 @@ fn one_topic_is_a_unigram_model_with_a_prior() {
 
 const NONE: u32 = u32::MAX;
 
-/// Two topics of `red`, `door` and `lamp`, words of titles, and two of `door` and `crimson`, words of queries:
+/// Two topics over `red`, `door` and `lamp` (words of titles), and over `door` and `crimson` (words of queries):
 ///
 /// | | red | door | lamp | | door | crimson |
 /// | --- | --- | --- | --- | --- | --- | --- |
@@ -53,11 +53,11 @@ fn score(name: &str, query: &str) -> f64 {
     restore(&format!("{name}:topics=2,alpha=2,lambda=0.5,mu=2"), &two_topics()).unwrap().score(query, &["red door"])[0]
 }
 
-/// The title `red door` by EM, from θ = (½, ½): `red` is topic 1's. `door` is it with p = 0.2 θ₁ / (0.2 θ₁ + 0.1 θ₂) =
-/// 2θ₁ / (1 + θ₁), and θ₁ becomes (1 + 1 + p) / 4:
+/// The title `red door` by EM, starting at θ = (½, ½). `red` belongs to topic 1. `door` belongs to it with p = 0.2 θ₁
+/// / (0.2 θ₁ + 0.1 θ₂) = 2θ₁ / (1 + θ₁), and θ₁ becomes (1 + 1 + p) / 4:
 ///
-/// p = 2/3, θ₁ = 2/3; p = 4/5, θ₁ = 7/10; p = 14/17, θ₁ = 12/17; p = 24/29, θ₁ = 41/58. The last step moves θ₁ by 1/986, θ
-/// by less than 0.01: it is the last.
+/// p = 2/3, θ₁ = 2/3; p = 4/5, θ₁ = 7/10; p = 14/17, θ₁ = 12/17; p = 24/29, θ₁ = 41/58. The last step changes θ₁ by
+/// 1/986, and so θ by less than 0.01, so it is the last.
 #[test]
 fn a_score_of_plsa_by_hand() {
     // `lamp`: ULM (0 + 2 · 0.5) / (2 + 2) = 0.25, topics (0.4 · 41 + 0.9 · 17) / 58 = 31.7 / 58.
@@ -67,9 +67,10 @@ fn a_score_of_plsa_by_hand() {
     assert!((found - expected).abs() < 1e-6, "{found}, expected {expected}");
 }
 
-/// The same title by its expected counts, from the prior's (1, 1): `red` makes them (2, 1). `door` sees them without itself:
-/// 0.2 · 2 to 0.1 · 1, so it is topic 1's with 0.8, and they are (2.8, 1.2). Without `red` they are (1.8, 1.2) and it is
-/// topic 1's again, without `door` (2, 1) as before: nothing moves, θ = (0.7, 0.3).
+/// The same title by expected counts, starting at the prior's (1, 1). `red` makes them (2, 1). `door` sees them
+/// without itself, 0.2 · 2 to 0.1 · 1, so it belongs to topic 1 with 0.8, and they are (2.8, 1.2). Without `red` they
+/// are (1.8, 1.2), and it belongs to topic 1 again; without `door` they are (2, 1) as before. Nothing changes any
+/// more, and θ = (0.7, 0.3).
 #[test]
 fn a_score_of_lda_by_hand() {
     // ULM as above; topics: `lamp` 0.4 · 0.7 + 0.9 · 0.3 = 0.55, `door` 0.2 · 0.7 + 0.1 · 0.3 = 0.17.
@@ -78,17 +79,17 @@ fn a_score_of_lda_by_hand() {
     assert!((found - expected).abs() < 1e-6, "{found}, expected {expected}");
 }
 
-/// The title is folded in as PLSA's, by the titles' topics; the query's words have the queries'.
+/// The title is folded in as in PLSA, with the topics of titles. The words of the query use the topics of queries.
 #[test]
 fn a_score_of_bltm_by_hand() {
-    // `crimson`: ULM 0, topics (0.8 · 41 + 0.5 · 17) / 58 = 41.3 / 58. `door`: ULM 0.4, topics (0.2 · 41 + 0.5 · 17) / 58 =
-    // 16.7 / 58. `lamp` is no word of queries: ULM 0.25.
+    // `crimson`: ULM 0, topics (0.8 · 41 + 0.5 · 17) / 58 = 41.3 / 58. `door`: ULM 0.4, topics (0.2 · 41 + 0.5 · 17) /
+    // 58 = 16.7 / 58. `lamp` is not a word of queries: ULM 0.25.
     let expected = (20.65f64 / 58.0).ln() + (0.2 + 8.35f64 / 58.0).ln() + 0.125f64.ln();
     let found = score("bltm", "crimson door lamp");
     assert!((found - expected).abs() < 1e-6, "{found}, expected {expected}");
 }
 
-/// Two titles without a common word, and no priors: by likelihood each is a topic, whatever EM began with.
+/// Two titles without a common word, and no priors: the most likely topics are one for each title, wherever EM starts.
 #[test]
 fn topics_of_two_titles_by_hand() {
     let corpus = corpus(&["red red door", "blue lamp"], &[("crimson", "red red door"), ("azure azure", "blue lamp")]);

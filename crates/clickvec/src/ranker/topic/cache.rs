@@ -1,4 +1,4 @@
-//! The topics of titles that were folded in before.
+//! A cache of the topics of titles that were folded in.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,20 +7,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::text::WordId;
 
-/// Parts that are locked apart.
+/// The number of parts with their own locks.
 const PARTS: usize = 16;
-/// Bytes of all topics that are kept, about.
+/// The approximate size of the cache in bytes.
 const BYTES: usize = 64 << 20;
 
 /// P(z|D) of a title, by its words.
 type Folded = HashMap<Box<[WordId]>, Arc<[f32]>>;
 
-/// P(z|D) by the words of D: judging the same titles under several λ, and titles that many queries share, fold them in
-/// once. What is not there is computed, bit for bit the same.
+/// P(z|D) by the words of D. Judging the same titles with several λ, and titles that many queries share, then fold
+/// them in once. A missing entry is computed, with the same bits.
 pub(super) struct Cache {
     parts: [RwLock<Folded>; PARTS],
     hasher: RandomState,
-    /// How many titles a part keeps; once it is full, it forgets all.
+    /// The number of titles that a part keeps. When it is full, it forgets all.
     most: usize,
 }
 
@@ -30,10 +30,10 @@ impl Cache {
         Cache { parts: Default::default(), hasher: RandomState::new(), most }
     }
 
-    /// The topics of a title with these words, by `fold` unless they are there.
+    /// The topics of a title with these words, computed by `fold` if they are not in the cache.
     pub(super) fn get_or_fold(&self, title: &[WordId], fold: impl FnOnce() -> Arc<[f32]>) -> Arc<[f32]> {
         let part = &self.parts[self.hasher.hash_one(title) as usize % PARTS];
-        // A thread that ended amid a change has left whole entries behind.
+        // A thread that panicked has left only complete entries behind.
         if let Some(topics) = part.read().unwrap_or_else(PoisonError::into_inner).get(title) {
             return topics.clone();
         }

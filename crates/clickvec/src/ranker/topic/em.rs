@@ -1,9 +1,10 @@
-//! Maximum a posteriori estimation of topics by EM, from texts of one language or pairs of texts of two.
+//! Maximum a posteriori estimation of topics by EM, from texts of one language or from pairs of texts of two
+//! languages.
 //!
-//! The model: P(w|D) = Σ_z P(w|z, side) θ_Dz for each word of each side; Dirichlet priors on θ_D and on P(·|z, side).
-//! An iteration goes over the texts and then over the words, so that each number is made by one thread, in one order,
-//! and no thread needs a table of counts of its own:
-//! θ'_Dz ∝ prior + θ_Dz Σ_{w∈D} P(w|z) / P(w|D), and P'(w|z) ∝ prior + P(w|z) Σ_{D∋w} weight_D θ_Dz / P(w|D).
+//! The model is P(w|D) = Σ_z P(w|z, side) θ_Dz for each word of each side, with Dirichlet priors on θ_D and on P(·|z,
+//! side). An iteration goes over the texts and then over the words, so that each number is computed by one thread in
+//! one order, and no thread needs its own table of counts: θ'_Dz ∝ prior + θ_Dz Σ_{w∈D} P(w|z) / P(w|D), and P'(w|z) ∝
+//! prior + P(w|z) Σ_{D∋w} weight_D θ_Dz / P(w|D).
 
 use rand::RngExt as _;
 use rayon::prelude::*;
@@ -17,9 +18,9 @@ use crate::memory::room_for_numbers;
 use crate::ranker::system::{Progress, Watch};
 use crate::rng::stream;
 
-/// Texts that one thread takes at a time.
+/// The number of texts in a task.
 const TEXTS: usize = 64;
-/// Words that one thread takes at a time.
+/// The number of words in a task.
 const WORDS: usize = 8;
 
 pub(super) struct Settings {
@@ -32,7 +33,7 @@ pub(super) struct Settings {
     pub(super) seed: u64,
 }
 
-/// The topics of each side: of single texts, or of pairs, whose sides are to agree.
+/// The topics of each side: of single texts, or of pairs, whose sides are made to agree.
 ///
 /// # Errors
 /// [`LearnFault::Diverged`].
@@ -77,27 +78,27 @@ struct Table {
     logarithms: f64,
 }
 
-/// λ and the two sides' θ of all pairs, each [pairs, T].
+/// λ and the θ of both sides for all pairs, each [pairs, T].
 struct Tilts {
     lambda: Vec<f32>,
     theta: [Vec<f32>; 2],
 }
 
-/// What one thread takes at a time of the texts.
+/// A task for a thread: a run of texts.
 struct Run<'a> {
     first: usize,
     theta: &'a [f32],
     next: &'a mut [f32],
-    /// λ and the two sides' θ.
+    /// λ and the θ of both sides.
     tilts: Option<[&'a mut [f32]; 3]>,
 }
 
 struct Em<'a> {
     settings: &'a Settings,
     sides: &'a [&'a Side],
-    /// The weight of each text, or pair of texts.
+    /// The weight of each text or pair.
     weights: &'a [f32],
-    /// Of each side.
+    /// One table for each side.
     tables: Vec<Table>,
     /// [texts, T]
     theta: Vec<f32>,
@@ -106,8 +107,8 @@ struct Em<'a> {
 }
 
 impl<'a> Em<'a> {
-    /// Topics start as what the words of random texts have in common: each text has one topic for half of its words,
-    /// and the other half is spread evenly.
+    /// Topics are initialised with the words of random texts: each text has one topic for half of its words, and the
+    /// other half is spread evenly.
     fn new(sides: &'a [&'a Side], weights: &'a [f32], settings: &'a Settings) -> Em<'a> {
         let (topics, texts) = (settings.topics, weights.len());
         let mut random = stream(settings.seed, "topics of texts", 0);
@@ -115,7 +116,7 @@ impl<'a> Em<'a> {
         for theta in theta.chunks_exact_mut(topics) {
             theta[random.random_range(0..topics)] += 0.5;
         }
-        // Where all topics are alike, every text is as likely, and a word's counts are the sums of θ.
+        // If all topics are equal, every text is equally likely, and a word's counts are the sums of θ.
         let table = |side: &&Side| Table { probability: vec![1.0; side.words() * topics], logarithms: 0.0 };
         let tables = sides.iter().map(table).collect();
         let next = theta.clone();
@@ -126,7 +127,7 @@ impl<'a> Em<'a> {
         em
     }
 
-    /// One iteration; the logarithm of the posterior density, up to a constant, as it was before.
+    /// One iteration. Returns the logarithm of the posterior density before it, up to a constant.
     fn iterate(&mut self) -> f64 {
         let word_prior = f64::from(self.settings.word_prior);
         let of_words: f64 = self.tables.iter().map(|table| table.logarithms).sum();
@@ -136,7 +137,7 @@ impl<'a> Em<'a> {
         of_texts + if word_prior > 0.0 { word_prior * of_words } else { 0.0 }
     }
 
-    /// The texts' part: their next topics; and the texts' part of the objective.
+    /// Updates the topics of the texts, and returns the texts' part of the objective.
     fn texts(&mut self) -> f64 {
         let Settings { topics, topic_prior, .. } = *self.settings;
         let run = TEXTS * topics;
@@ -179,7 +180,7 @@ impl<'a> Em<'a> {
         objectives.iter().sum()
     }
 
-    /// The words' part, which reads the topics that the texts' part read.
+    /// Updates the words, using the topics that the texts had before.
     fn words(&mut self) {
         let Settings { topics, word_prior, .. } = *self.settings;
         for (number, (side, table)) in self.sides.iter().zip(&mut self.tables).enumerate() {
@@ -206,7 +207,7 @@ impl<'a> Em<'a> {
 
 /// Makes each topic's probabilities sum to 1.
 fn normalized(mut probability: Vec<f32>, topics: usize) -> Table {
-    /// Rows whose sums are added up apart.
+    /// The number of rows that are summed separately.
     const ROWS: usize = 512;
     let parts: Vec<Vec<f64>> = probability
         .par_chunks(ROWS * topics)
@@ -234,9 +235,9 @@ fn normalized(mut probability: Vec<f32>, topics: usize) -> Table {
     Table { probability, logarithms: logarithms.iter().sum() }
 }
 
-/// Σ ln xᵢ, 0 counting as the smallest normal number.
+/// Σ ln xᵢ, where 0 counts as the smallest normal number.
 pub(super) fn sum_of_logarithms(values: &[f32]) -> f64 {
-    // Eight of the smallest numbers are a product that 64 bits still hold.
+    // The product of eight of the smallest numbers still fits 64 bits.
     let product = |part: &[f32]| part.iter().map(|&x| f64::from(x.max(f32::MIN_POSITIVE))).product::<f64>().ln();
     values.chunks(8).map(product).sum()
 }
@@ -253,7 +254,7 @@ fn scale_to_1(values: &mut [f32]) {
 mod tests {
     use super::*;
 
-    /// An iteration of EM as its definition has it, word by word, with P(z|w, D) written out.
+    /// An iteration of EM by its definition, word by word, with P(z|w, D) written out.
     fn naive(
         texts: &[&[u32]],
         weights: &[f32],
@@ -297,7 +298,7 @@ mod tests {
         let texts: [&[u32]; 4] = [&[0, 1, 1, 4], &[2, 3], &[0, 0, 2, 4], &[3, 2, 1]];
         let weights = [1.0, 2.5, 0.5, 1.0];
         let side = Side::new(texts.into_iter(), 5);
-        // In rows, as numbered by first occurrence.
+        // In rows, which are numbered by first occurrence.
         let in_rows: Vec<&[u32]> = (0..4).map(|text| side.text(text)).collect();
         let settings = Settings { topics: 3, iterations: 0, topic_prior: 0.2, word_prior: 0.1, seed: 1 };
         let sides = [&side];

@@ -1,29 +1,29 @@
-//! Folding in: the topics of a new title, those of its words being fixed.
+//! Folding in: inferring the topics of a new title, with the topics of its words fixed.
 
 use crate::math::vector::{add_scaled, dot};
 
-/// The way in which the topics of a title are inferred; `prior` is what each topic gets before any word.
+/// How the topics of a title are inferred. `prior` is what each topic gets before any word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Inference {
-    /// The most likely θ, by EM: θ_z ∝ prior + Σ_w P(z|w, θ). It has one maximum.
+    /// The most likely θ by EM: θ_z ∝ prior + Σ_w P(z|w, θ). There is one maximum.
     Map { prior: f32 },
-    /// The mean of θ, by collapsed variational inference of order zero (Asuncion, Welling, Smyth, Teh, "On smoothing
+    /// The mean of θ by collapsed variational inference of order zero (Asuncion, Welling, Smyth, Teh, "On smoothing
     /// and inference for topic models", 2009): P(z|w) ∝ P(w|z) (prior + Σ over the other words of P(z|w')). It is what
-    /// a collapsed Gibbs sampler estimates, without randomness.
+    /// a collapsed Gibbs sampler estimates, but without randomness.
     Mean { prior: f32 },
 }
 
-/// Sweeps over the title's words at the most.
+/// The largest number of sweeps over the title's words.
 const SWEEPS: usize = 50;
-/// It is done when a sweep moves θ by no more than this, summed over the topics.
+/// Folding in is done when a sweep changes θ by no more than this, summed over the topics.
 const MOVED: f32 = 1e-2;
 
-/// Folds titles in; its memory is kept from title to title.
+/// Folds in titles. The working memory is reused.
 pub(super) struct Folder {
     inference: Inference,
     /// P(z|D).
     theta: Vec<f32>,
-    /// What θ becomes; the topics' expected numbers of words.
+    /// The next θ; or the expected number of words of each topic.
     next: Vec<f32>,
     /// P(z|w), word by word.
     of_words: Vec<f32>,
@@ -52,7 +52,7 @@ impl Folder {
         for _ in 0..SWEEPS {
             self.next.fill(0.0);
             for word in words {
-                // A word that none of the topics has left says nothing.
+                // A word that none of the remaining topics has says nothing.
                 let p = dot(word, &self.theta);
                 if p > 0.0 {
                     add_scaled(&mut self.next, 1.0 / p, word);
@@ -69,7 +69,7 @@ impl Folder {
         let topics = self.theta.len();
         self.of_words.clear();
         self.of_words.resize(words.len() * topics, 0.0);
-        // The expected number of words of each topic, the prior included.
+        // The expected number of words of each topic, including the prior.
         let mut counts = vec![prior; topics];
         for _ in 0..SWEEPS {
             for (word, of_word) in words.iter().zip(self.of_words.chunks_exact_mut(topics)) {
@@ -88,7 +88,7 @@ impl Folder {
         }
     }
 
-    /// θ becomes `next`, which is made to sum to 1; returns how far it has moved.
+    /// Replaces θ by `next`, scaled to sum to 1. Returns how far it has moved.
     fn settle(&mut self) -> f32 {
         let sum: f32 = self.next.iter().sum();
         if sum <= 0.0 {
@@ -115,7 +115,7 @@ mod tests {
         Folder::new(2, inference).fold(title.iter().map(|&word| &WORDS[word][..])).to_vec()
     }
 
-    /// By trying all θ.
+    /// Compares with trying all θ.
     #[test]
     fn the_most_likely_topics_are_found() {
         for prior in [0.0, 0.25, 2.0] {
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// By summing over all topics of the words. Of one word the mean is exact.
+    /// Compares with summing over all topics of the words. For one word the mean is exact.
     #[test]
     fn the_mean_of_the_topics_is_found() {
         let prior = 0.5;
@@ -161,7 +161,7 @@ mod tests {
     fn a_title_without_words_has_every_topic_alike() {
         for inference in [Inference::Map { prior: 0.1 }, Inference::Mean { prior: 0.1 }] {
             assert_eq!(fold(inference, &[]), [0.5, 0.5]);
-            // The memory of the title before does not show.
+            // The previous title must not influence the result.
             let mut folder = Folder::new(2, inference);
             folder.fold([&WORDS[0][..]].into_iter());
             assert_eq!(folder.fold([&WORDS[2][..]].into_iter()), fold(inference, &[2]));

@@ -26,7 +26,7 @@ const ALPHA: Parameter =
     Parameter::of_training("alpha", 1.0, 1e-6, 1e6, "words that the prior adds to a title, over all topics together");
 const BETA: Parameter =
     Parameter::of_training("beta", 0.01, 1e-6, 1e6, "how often the prior adds each word to each topic");
-/// Sweeps from one sample to the next.
+/// The number of sweeps between two samples.
 const APART: usize = 5;
 
 /// The system before training: name, parameters, how to train and restore it.
@@ -57,7 +57,7 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     for sweep in 0..sweeps {
         sampler.sweep();
         let left = sweeps - 1 - sweep;
-        // Early sweeps still show where the chain started.
+        // Early sweeps still depend on the start of the chain.
         if left.is_multiple_of(APART) && left / APART < values.count(SAMPLES.name) && left <= sweep {
             samples += 1;
             sums.iter_mut().zip(&sampler.of_words).for_each(|(sum, &count)| *sum += u64::from(count));
@@ -69,7 +69,7 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
 }
 
-/// P(w|z) = (n_wz + β) / (n_z + β·words), n being means over the samples.
+/// P(w|z) = (n_wz + β) / (n_z + β·words), where n are means over the samples.
 fn mean_topics(side: &Side, count: usize, beta: f64, sums: &[u64], samples: u32) -> Topics {
     let mut of_topics = vec![0u64; count];
     for row in sums.chunks_exact(count) {
@@ -84,12 +84,13 @@ fn mean_topics(side: &Side, count: usize, beta: f64, sums: &[u64], samples: u32)
     Topics { count, row_of: side.row_of.clone(), probability: probability.collect() }
 }
 
-/// Collapsed Gibbs sampling, word by word: each sweep draws the topic of every occurrence of the first word, then of the
-/// second, and so on (the order of F+LDA: Yu, Hsieh, Yun, Vishwanathan, Dhillon, "A scalable asynchronous distributed
-/// algorithm for topic modeling", 2015). P(z) ∝ (n_Dz + α) f(z), f(z) = (n_wz + β) / (n_z + β·words), all counts without
-/// the occurrence itself. While the word stays the same, f changes in two places per draw, so that a tree of its partial
-/// sums serves the part α f(z), and the part n_Dz f(z) is a sum over the title's other words, or, where these are more, over
-/// all topics. It is exact, and with short titles its cost hardly depends on the number of topics.
+/// Collapsed Gibbs sampling, word by word. Each sweep draws the topics of all occurrences of the first word, then of
+/// the second, and so on (the order of F+LDA: Yu, Hsieh, Yun, Vishwanathan, Dhillon, "A scalable asynchronous
+/// distributed algorithm for topic modeling", 2015). P(z) ∝ (n_Dz + α) f(z) with f(z) = (n_wz + β) / (n_z + β·words),
+/// where all counts exclude the occurrence itself. While the word stays the same, f changes in two places for each
+/// draw, so a tree of partial sums provides the part α f(z). The part n_Dz f(z) is a sum over the title's other words
+/// or, if there are more of these, over all topics. The sampler is exact, and with short titles its cost hardly
+/// depends on the number of topics.
 struct Sampler<'a> {
     side: &'a Side,
     alpha: f64,
@@ -98,17 +99,17 @@ struct Sampler<'a> {
     random: rand_xoshiro::Xoshiro256PlusPlus,
     /// The topic of each word of the titles, title by title.
     assigned: Vec<u32>,
-    /// Where each title's words start in `assigned`, and where the last one's end.
+    /// The start of each title's words in `assigned`, and the end of the last one's.
     starts: Vec<usize>,
-    /// For each occurrence, row by row: its place in `assigned`.
+    /// The position in `assigned` of each occurrence, row by row.
     places: Vec<usize>,
     /// n_wz, [words, T]
     of_words: Vec<u32>,
     /// n_z
     of_topics: Vec<u32>,
-    /// n_Dz of the titles with more words than there are topics, [those, T]
+    /// n_Dz of the titles with more words than topics, [such titles, T]
     of_long_titles: Vec<u32>,
-    /// Where each title's row starts there, if it is one of them.
+    /// The start of a title's row there, if it has one.
     long: Vec<Option<usize>>,
 }
 
@@ -212,10 +213,10 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// ln P(words, topics of words), the distributions integrated out.
+    /// ln P(words, topics of words), with the distributions integrated out.
     fn log_likelihood(&self) -> f64 {
         let Sampler { side, topics, alpha, beta, .. } = *self;
-        // Σ ln (prior + 0) (prior + 1) … (prior + n − 1): ln of Γ(prior + n) / Γ(prior).
+        // Σ ln (prior + 0) (prior + 1) … (prior + n − 1), which is ln of Γ(prior + n) / Γ(prior).
         let rising = |prior: f64, most: u32| -> Vec<f64> {
             let next = |sum: &mut f64, n: u32| Some(std::mem::replace(sum, *sum + (prior + f64::from(n)).ln()));
             (0..=most).scan(0.0, next).collect()
@@ -242,10 +243,10 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Numbers that are 0 or more, with their sums over ever larger parts: a number is changed, and one is drawn, in as many
-/// steps as the tree has levels.
+/// Non-negative numbers in a tree of partial sums. Changing a number, or drawing one, takes as many steps as the tree
+/// has levels.
 struct SumTree {
-    /// Node i has the children 2i and 2i + 1, the root is 1; the numbers are the leaves from `leaves` on.
+    /// Node i has the children 2i and 2i + 1, and the root is 1. The numbers are the leaves, starting at `leaves`.
     nodes: Vec<f64>,
     leaves: usize,
     last: usize,
@@ -272,7 +273,7 @@ impl SumTree {
         self.nodes[1]
     }
 
-    /// Sums are taken again, so that nothing drifts.
+    /// Sums are computed anew, so that errors do not accumulate.
     fn set(&mut self, i: usize, number: f64) {
         let mut node = self.leaves + i;
         self.nodes[node] = number;
@@ -282,7 +283,7 @@ impl SumTree {
         }
     }
 
-    /// The first number with which the running sum exceeds `sum`.
+    /// The first number at which the running sum exceeds `sum`.
     fn find(&self, mut sum: f64) -> usize {
         let mut node = 1;
         while node < self.leaves {
@@ -292,7 +293,7 @@ impl SumTree {
                 node += 1;
             }
         }
-        // Rounding may lead past the end.
+        // Rounding may go past the end.
         (node - self.leaves).min(self.last)
     }
 }
@@ -307,7 +308,7 @@ mod tests {
         Side::new(titles.into_iter(), 3)
     }
 
-    /// All 32 assignments of two topics to five words come as often as their posterior probability says.
+    /// All 32 assignments of two topics to five words occur as often as their posterior probability says.
     #[test]
     fn draws_are_from_the_posterior() {
         const SWEEPS: usize = 100_000;
@@ -319,7 +320,7 @@ mod tests {
             sampler.sweep();
             seen[place(&sampler.assigned)] += 1;
         }
-        // P(words, topics) from the definition: word by word, each given those before it.
+        // P(words, topics) by definition: word by word, each given those before it.
         let words = [0, 1, 1, 0, 2];
         let joint = |assigned: [usize; 5]| {
             let (mut of_words, mut of_titles, mut p) = ([[0.0; 3]; 2], [[0.0; 2]; 2], 1.0);
@@ -337,7 +338,7 @@ mod tests {
         let total: f64 = assignments.iter().map(|&assigned| joint(assigned)).sum();
         for (number, &assigned) in assignments.iter().enumerate() {
             let (p, found) = (joint(assigned) / total, seen[number] as f64 / SWEEPS as f64);
-            // Five standard errors, if draws some ten sweeps apart are independent.
+            // Allow five standard errors, assuming that draws some ten sweeps apart are independent.
             let error = 5.0 * (p * (1.0 - p) * 10.0 / SWEEPS as f64).sqrt();
             assert!((found - p).abs() < error, "{assigned:?}: expected {p}, found {found}");
             sampler.assigned = assigned.iter().map(|&topic| topic as u32).collect();
@@ -373,7 +374,7 @@ mod tests {
             (sampler.of_words.clone(), sampler.of_topics.clone(), sampler.of_long_titles.clone())
         };
         let found = counts(&sampler);
-        // Titles of 6 words have more than there are topics.
+        // Titles of 6 words have more words than there are topics.
         assert!(found.2.iter().sum::<u32>() == 4 * 6);
         recount(&mut sampler);
         assert_eq!(found, counts(&sampler));

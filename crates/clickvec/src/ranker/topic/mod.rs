@@ -1,4 +1,4 @@
-//! What PLSA, LDA and BLTM share once they are trained: topics, titles folded in, and the mixture with ULM.
+//! The shared parts of trained PLSA, LDA and BLTM: topics, folding in of titles, and the mixture with ULM.
 
 pub(super) mod bltm;
 #[cfg(test)]
@@ -33,14 +33,14 @@ const TOPICS: Parameter = Parameter::count("topics", 100, 1, 10_000, "topics");
 const LAMBDA: Parameter =
     Parameter::of_scoring("lambda", 0.7, 0.0, 1.0, "the weight of the unigram language model; the topics get the rest");
 
-/// The words of one language with P(w|z) of each: titles have one, and queries have one of their own or the same.
+/// The words of one language with P(w|z) of each. Queries have their own language or that of titles.
 #[derive(Debug, Clone, PartialEq)]
 struct Topics {
     /// T.
     count: usize,
-    /// By word of the vocabulary: its row, or [`ABSENT`].
+    /// The row of each word of the vocabulary, or [`ABSENT`].
     row_of: Vec<u32>,
-    /// [rows, T]: the topics of a word lie side by side.
+    /// [rows, T], with the topics of a word next to each other.
     probability: Vec<f32>,
 }
 
@@ -70,7 +70,7 @@ impl Topics {
         if let Some(row) = row_of.iter().find(|&&row| row != ABSENT && row as usize >= rows) {
             return Err(FileFault::content(format!("{language}_rows"), format!("numbers below {rows}"), row));
         }
-        // A sum of rounded numbers may end a little above 1.
+        // A sum of rounded numbers may be slightly above 1.
         if let Some(wrong) = probability.iter().find(|p| !(0.0..=1.001).contains(*p)) {
             return Err(FileFault::content(format!("{language}_topics"), "probabilities", wrong));
         }
@@ -80,17 +80,17 @@ impl Topics {
 
 /// PLSA, LDA or BLTM: P(Q|D) = Π over the query's words of λ P_ulm(q|D) + (1 − λ) Σ_z P(q|z) P(z|D).
 ///
-/// P(z|D) is inferred from the title's words, with the topics fixed, for every title alike: also for those that the
-/// topics were learnt from. Words of the title that the topics lack are left out of it; a title without other words
-/// has every topic alike. A query word that has probability 0 under every title is left out: one that neither the
-/// collection nor the topics know, or only the one that has no weight.
+/// P(z|D) is inferred from the title's words with fixed topics, for every title in the same way, even for those that
+/// the topics were learnt from. Words of the title that the topics lack are left out; in a title without other words
+/// all topics are equal. A query word that has probability 0 under every title is left out: one that neither the
+/// collection nor the topics have, or only the part that has no weight.
 #[derive(Debug, Clone)]
 pub(super) struct TopicRanker {
     name: &'static str,
     vocabulary: Interner,
     collection: CollectionModel,
     titles: Topics,
-    /// Where queries have topics of their own.
+    /// The topics of queries, if they have their own.
     queries: Option<Topics>,
     inference: Inference,
     folded: Cache,
@@ -131,7 +131,7 @@ impl TopicRanker {
         Ok(TopicRanker { name, vocabulary, collection, titles, queries, inference, folded, lambda, mu })
     }
 
-    /// The query's words that have a probability under some title.
+    /// The words of the query that have a probability under some title.
     fn known(&self, query: &[WordId]) -> Vec<(WordId, Option<&[f32]>)> {
         let topics = self.queries.as_ref().unwrap_or(&self.titles);
         let known = query.iter().map(|&word| (word, topics.row(word)));
@@ -159,7 +159,7 @@ impl Ranker for TopicRanker {
             let log = |&(word, row): &(WordId, Option<&[f32]>)| {
                 let of_topics = row.map_or(0.0, |row| f64::from(dot(row, &topics)));
                 let p = self.lambda * self.collection.smoothed(word, title, self.mu) + (1.0 - self.lambda) * of_topics;
-                // Without ULM and without priors a word may have no topic of the title's.
+                // Without ULM and without priors, a word may have none of the title's topics.
                 p.max(f64::MIN_POSITIVE).ln()
             };
             query.iter().map(log).sum()
@@ -185,7 +185,7 @@ impl SystemRanker for TopicRanker {
     }
 }
 
-/// The titles of the collection that have a word, for as many topics.
+/// The titles of the collection that have words, for this many topics.
 fn collection_side(corpus: &Corpus, topics: usize) -> Result<Side, LearnFault> {
     let titles = Side::new(corpus.titles.iter().filter(|title| !title.is_empty()), corpus.vocabulary.len());
     if titles.texts() == 0 {
@@ -195,7 +195,7 @@ fn collection_side(corpus: &Corpus, topics: usize) -> Result<Side, LearnFault> {
     Ok(titles)
 }
 
-/// A topic is a distribution over words: with more topics than words some say nothing.
+/// Checks the number of topics. A topic is a distribution over words, so with more topics than words some say nothing.
 fn enough_words(side: &Side, topics: usize) -> Result<(), LearnFault> {
     match topics > side.words() {
         true => Err(LearnFault::TooMany { what: "topics", of: "words", most: side.words(), found: topics }),

@@ -1,29 +1,30 @@
-//! A query and its clicked title share their topics: the E-step of a pair.
+//! The E-step of a pair, in which a query and its clicked title share their topics.
 //!
-//! The constraint: each topic has the same fraction of the words on both sides, Σ_{w∈Q} q_w(z) / |Q| = Σ_{w∈D} q_w(z) / |D|.
-//! Of all q that obey it, the one that is nearest to the posterior P(z|w), in KL(q‖P), is q_w(z) ∝ P(w|z) θ_z e^(−λ_z/|Q|)
-//! for the words of Q, and with e^(λ_z/|D|) for those of D (Ganchev, Graça, Gillenwater, Taskar, "Posterior
-//! regularization for structured latent variable models", 2010), where λ minimises
+//! The constraint is that each topic has the same fraction of the words on both sides: Σ_{w∈Q} q_w(z) / |Q| = Σ_{w∈D}
+//! q_w(z) / |D|. Of all q that obey it, the one closest to the posterior P(z|w) in KL(q‖P) is q_w(z) ∝ P(w|z) θ_z
+//! e^(−λ_z/|Q|) for the words of Q, and with e^(λ_z/|D|) for those of D (Ganchev, Graça, Gillenwater, Taskar,
+//! "Posterior regularization for structured latent variable models", 2010), where λ minimises
 //!
 //! Σ_{w∈Q} ln Σ_z P(w|z) θ_z e^(−λ_z/|Q|) + Σ_{w∈D} ln Σ_z P(w|z) θ_z e^(λ_z/|D|).
 //!
-//! Its least value is the log likelihood less that KL: what EM raises. Let a and b be the fractions on the two sides as
-//! they are. A move of λ by δ changes it by at most |Q| ln Σ_z a_z e^(−δ_z/|Q|) + |D| ln Σ_z b_z e^(δ_z/|D|), since a mean of
-//! logarithms is at most that of the mean. This is least at δ_z = |Q||D| / (|Q| + |D|) · ln(a_z / b_z), and there below 0
-//! by Hölder's inequality, unless a = b. So every move goes down, and there is no step size to choose.
+//! Its minimum is the log likelihood minus that KL, which EM raises. Let a and b be the current fractions on the two
+//! sides. A change of λ by δ changes the function by at most |Q| ln Σ_z a_z e^(−δ_z/|Q|) + |D| ln Σ_z b_z e^(δ_z/|D|),
+//! because a mean of logarithms is at most the logarithm of the mean. This is smallest at δ_z = |Q||D| / (|Q| + |D|) ·
+//! ln(a_z / b_z), where it is below 0 by Hölder's inequality, unless a = b. So every step goes down, and no step size
+//! needs to be chosen.
 
 use super::em::sum_of_logarithms;
 use crate::math::activation::{exp_slice, ln_slice};
 use crate::math::vector::{add_scaled, dot};
 
-/// Moves of λ in one iteration of EM at the most; the next iteration goes on from there.
+/// The largest number of changes of λ in an iteration of EM. The next iteration continues from there.
 const MOVES: usize = 20;
-/// λ stays where the fractions differ by no more than this, summed over the topics.
+/// λ is kept once the fractions differ by no more than this, summed over the topics.
 const GAP: f32 = 1e-3;
-/// Bound of the exponents, so that products of e^60 with probabilities are within 32 bits.
+/// A limit on the exponents, so that products of e^60 with probabilities fit 32 bits.
 const STEEPEST: f32 = 60.0;
 
-/// What the two sides of a pair make of its topics.
+/// How the two sides of a pair change its topics.
 pub(super) struct Tilt<'a> {
     /// λ, by topic.
     pub(super) lambda: &'a mut [f32],
@@ -31,7 +32,7 @@ pub(super) struct Tilt<'a> {
     pub(super) theta: [&'a mut [f32]; 2],
 }
 
-/// Memory that is kept from text to text.
+/// Working memory, reused from text to text.
 pub(super) struct Scratch {
     fractions: [Vec<f32>; 2],
     /// P(w|D) of each word.
@@ -44,14 +45,14 @@ impl Scratch {
     }
 }
 
-/// Writes how many words of a text each topic has by P(z|w) into `counts`; the log likelihood.
+/// Writes the number of words of each topic by P(z|w) to `counts`. Returns the log likelihood.
 pub(super) fn single(words: &[u32], table: &[f32], theta: &[f32], counts: &mut [f32], scratch: &mut Scratch) -> f64 {
     scratch.probabilities.clear();
     expect(words, table, theta, counts, &mut scratch.probabilities);
     sum_of_logarithms(&scratch.probabilities)
 }
 
-/// As [`single`] for a pair, under the constraint; the log likelihood less the KL that the constraint costs.
+/// [`single`] for a pair, under the constraint. Returns the log likelihood minus the KL of the constraint.
 pub(super) fn pair(
     words: [&[u32]; 2],
     tables: [&[f32]; 2],
@@ -89,14 +90,14 @@ pub(super) fn pair(
     sum_of_logarithms(probabilities)
 }
 
-/// Σ_w P(z|w) for each topic, and adds each P(w|D) to `probabilities`.
+/// Computes Σ_w P(z|w) for each topic, and appends each P(w|D) to `probabilities`.
 fn expect(words: &[u32], table: &[f32], theta: &[f32], counts: &mut [f32], probabilities: &mut Vec<f32>) {
     counts.fill(0.0);
     for &row in words {
         let row = &table[row as usize * theta.len()..][..theta.len()];
         let p = dot(row, theta);
         probabilities.push(p);
-        // A word that none of the topics has left says nothing.
+        // A word that none of the remaining topics has says nothing.
         if p > 0.0 {
             add_scaled(counts, 1.0 / p, row);
         }
@@ -128,7 +129,7 @@ mod tests {
             let [a, b] = &mut theta;
             let (mut counts, mut scratch) = ([0.0; 3], Scratch::new(3));
             let mut value = f64::INFINITY;
-            // As iterations of EM do, it goes on from where it was, and never up.
+            // Like iterations of EM, each continues from the last, and the value never rises.
             for _ in 0..30 {
                 let tilt = Tilt { lambda: &mut lambda, theta: [a, b] };
                 let next = pair(words, [&QUERY, &TITLE], &THETA, tilt, &mut counts, &mut scratch);
@@ -149,7 +150,8 @@ mod tests {
                 other[z] += step;
                 assert!(dual(&other) > value - 1e-4, "{words:?}: λ {z} moved by {step} is lower");
             }
-            // The value is the log likelihood less KL(q‖P) = Σ q (ln q − ln P(z|w)), and the fractions are those of q.
+            // The value is the log likelihood minus KL(q‖P) = Σ q (ln q − ln P(z|w)), and the fractions are those of
+            // q.
             let (mut primal, mut fractions) = (0.0, [[0.0; 3]; 2]);
             for (side, ((words, table), factor)) in rows().enumerate() {
                 for &row in words {

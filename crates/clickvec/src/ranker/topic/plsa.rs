@@ -34,7 +34,7 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
 }
 
-/// What a prior adds to each topic of a title.
+/// The amount that the prior adds to each topic of a title.
 fn topic_prior(values: &Values) -> f32 {
     (values.get(ALPHA.name) / values.get(TOPICS.name)) as f32
 }

@@ -4,13 +4,13 @@ use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
-/// In place of a row: the language has no such word.
+/// The row of a word that the language does not have.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// Texts with the words of one language, which are numbered again as *rows*.
+/// Texts of one language, whose words are renumbered as *rows*.
 #[derive(Debug, Clone)]
 pub(super) struct Side {
-    /// By word of the vocabulary: its row, or [`ABSENT`].
+    /// The row of each word of the vocabulary, or [`ABSENT`].
     pub(super) row_of: Vec<u32>,
     /// The rows of each text's words.
     lists: WordLists,
@@ -19,7 +19,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// Rows are in the order of first occurrence; words are below `vocabulary`.
+    /// Numbers rows by first occurrence. Words must be below `vocabulary`.
     pub(super) fn new<'a>(texts: impl Iterator<Item = &'a [WordId]>, vocabulary: usize) -> Side {
         let (mut row_of, mut lists, mut words) = (vec![ABSENT; vocabulary], WordLists::default(), 0);
         let mut rows = Vec::new();
@@ -58,7 +58,7 @@ impl Side {
         self.lists.get(text)
     }
 
-    /// The places of a row's words: text by text, a text as often as it has the word.
+    /// The texts of a row's word, in order; a text is listed as often as it has the word.
     pub(super) fn occurrences(&self, row: usize) -> &[u32] {
         self.occurrences.get(row)
     }

@@ -1,4 +1,4 @@
-//! What holds of PLSA, LDA and BLTM alike.
+//! Tests that PLSA, LDA and BLTM share.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
 use crate::rng::stream;
 
 const NAMES: [&str; 3] = ["plsa", "lda", "bltm"];
-/// Topics that the generated texts are drawn from, and words of each.
+/// The number of topics that texts are generated from; the words of each follow.
 const TOPICS: usize = 4;
 const WORDS: usize = 12;
 
@@ -38,7 +38,7 @@ fn text(random: &mut Xoshiro256PlusPlus, language: &str, topic: usize, length: u
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Titles of random topics, and a query of each title's topic in words that no title has; each query belongs to title
+/// Titles of random topics, and for each a query of its topic in words that no title has. The query belongs to title
 /// `clicked(i)`.
 fn generated(titles: usize, clicked: impl Fn(usize) -> usize) -> Corpus {
     let mut random = stream(1, "generated", 0);
@@ -51,7 +51,7 @@ fn generated(titles: usize, clicked: impl Fn(usize) -> usize) -> Corpus {
     corpus
 }
 
-/// Queries of each topic, with a title of each; that of the query's topic is the good one.
+/// Queries of each topic, with a title of every topic. The one of the query's topic is relevant.
 fn judged(language: &str) -> Judgments {
     let mut random = stream(2, "judged", 0);
     let queries = (0..60).map(|i| {
@@ -109,7 +109,7 @@ fn em_raises_its_objective_at_every_step() {
             assert_eq!(objectives.len(), 40);
             assert!(objectives[39] > objectives[1] + 50.0, "{name}, {priors}: {objectives:?}");
             for pair in objectives.windows(2) {
-                // Probabilities are 32-bit numbers, and the sides of a pair agree up to a bound.
+                // Probabilities are 32-bit numbers, and the sides of a pair agree only up to a limit.
                 let slack = pair[0].abs() * if name == "bltm" { 1e-5 } else { 1e-7 };
                 assert!(pair[1] >= pair[0] - slack, "{name}, {priors}: {pair:?}");
             }
@@ -124,8 +124,8 @@ fn sampling_raises_the_likelihood() {
     assert!(mean(&objectives[40..]) > objectives[0] + 500.0, "{objectives:?}");
 }
 
-/// Pairs whose sides have half of their words from one topic and half from another: as the models have it, BLTM's
-/// constraint included.
+/// Pairs whose sides have half of their words from one topic and half from another, as the models assume, including
+/// BLTM's constraint.
 fn mixed(pairs: usize) -> Corpus {
     let mut random = stream(3, "mixed", 0);
     let mut corpus = Corpus::default();
@@ -143,14 +143,14 @@ fn mixed(pairs: usize) -> Corpus {
     corpus
 }
 
-/// Each topic that the texts were drawn from is one of the model's, whichever.
+/// Each topic that generated the texts is one of the model's, in any order.
 #[test]
 fn topics_are_recovered() {
     let corpus = mixed(600);
     for (name, sides) in [("plsa", &["title"][..]), ("lda", &["title"]), ("bltm", &["title", "query"])] {
-        // A sampler with a small prior hardly leaves a topic that two share.
+        // With a small prior, a sampler hardly ever leaves a topic that two share.
         let steps = if name == "lda" { "alpha=4,sweeps=80" } else { "alpha=1,iterations=60" };
-        // EM may end in a lesser maximum: of three starts the best is taken.
+        // EM may end in a local maximum, so take the best of three starts.
         let best = (1..=3).map(|seed| {
             let (ranker, objectives) =
                 train_watched(&format!("{name}:topics=4,beta=0.01,seed={seed},{steps}"), &corpus).unwrap();
@@ -168,7 +168,7 @@ fn topics_are_recovered() {
                     1.0 - topic.iter().map(|(word, p)| p.min(*truth.get(word).unwrap_or(&0.0))).sum::<f64>()
                 };
                 let nearest = found.iter().map(distance).fold(1.0, f64::min);
-                // A topic of all words alike would be 0.75 away; so many words as there are leave about 0.04.
+                // A topic with equal probabilities would be 0.75 away. This many words leave about 0.04.
                 assert!(nearest < 0.1, "{name}, {side} topic {topic}: {nearest} away");
             }
         }
@@ -179,7 +179,7 @@ fn topics_are_recovered() {
 fn shuffled_topics_rank_worse() {
     let corpus = generated(400, |i| i);
     for name in NAMES {
-        // Little of ULM, which would find the title by its words alone.
+        // Only a little ULM, which would find the title by its words alone.
         let spec = format!("{name}:topics=4,alpha=1,lambda=0.05");
         let (ranker, judgments) = (train(&spec, &corpus), judged(language(name)));
         let whole = ndcg(ranker.as_ref(), &judgments);
@@ -192,7 +192,7 @@ fn shuffled_topics_rank_worse() {
         known.iter().zip(shuffled).for_each(|(&word, row)| rows[word] = row);
         let broken = restore(&spec, &state.clone().with_u32s("title_rows", &rows)).unwrap();
         let broken = ndcg(broken.as_ref(), &judgments);
-        // One in four by chance; the generated texts have a word in six from elsewhere.
+        // Chance is one in four. A sixth of the generated words come from elsewhere.
         assert!(whole > 0.75 && broken < whole - 0.15, "{name}: {whole}, shuffled {broken}");
     }
 }
@@ -298,7 +298,7 @@ fn degenerate_corpora_give_finite_scores() {
 fn a_word_without_probability_is_left_out() {
     let corpus = corpus(&["red door", "blue lamp", "red lamp"], &[("crimson", "red door"), ("azure", "blue lamp")]);
     let titles = ["red door", "blue lamp", ""];
-    // Neither part has it, or the one that has it has no weight.
+    // Neither part has the word, or the part that has it has no weight.
     for (spec, with, without) in [
         ("plsa:topics=2", "red crimson", "red"),
         ("lda:topics=2", "red crimson", "red"),
@@ -340,7 +340,7 @@ fn a_file_from_outside_may_hold_anything() {
         for number in [-0.5, 1.5, f32::NAN, f32::INFINITY] {
             assert!(matches!(restore(&spec, &with_number(number)), Err(FileFault::Content { .. })), "{number}");
         }
-        // Other sizes than the parameters and the vocabulary say.
+        // Sizes that do not fit the parameters and the vocabulary.
         for wrong in [
             state.clone().with_u32s("title_rows", &[0]),
             state.clone().with("title_topics", &[2 * rows, 1], Numbers::F32(table.clone())),
@@ -348,7 +348,7 @@ fn a_file_from_outside_may_hold_anything() {
         ] {
             assert!(matches!(restore(&spec, &wrong), Err(FileFault::WrongTensor { .. })));
         }
-        // Numbers that no training would give: no topic has any word.
+        // Numbers that training never gives: no topic has any word.
         let empty = state.with("title_topics", &[rows, 2], Numbers::F32(vec![0.0; table.len()]));
         let scores = restore(&spec, &empty).unwrap().score("title0x11 query0x11", &["title0x11", ""]);
         assert!(scores.iter().all(|score| score.is_finite()), "{scores:?}");

@@ -1,14 +1,14 @@
-//! Which word of a text is the translation of which: the best alignments of both directions, and both as one (Och, Ney,
-//! "A systematic comparison of various statistical alignment models", 2003).
+//! Word alignment of two texts: the best alignments in both directions, and their combination (Och, Ney, "A systematic
+//! comparison of various statistical alignment models", 2003).
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::ibm1::Ibm1;
 use crate::text::WordId;
 
-/// The most probable source place of each target word by model 1; none where the empty word is more probable.
+/// The most probable source position of each target word by model 1; `None` if the empty word is more probable.
 ///
-/// Of places that are as good, the one right after the previous word's is taken, or else the first.
+/// Of equally good positions, the one right after the previous word's is taken, otherwise the first.
 pub(super) fn viterbi(model: &Ibm1, source: &[WordId], target: &[WordId]) -> Vec<Option<usize>> {
     let mut next = 0;
     let best = |&word: &WordId| {
@@ -25,15 +25,15 @@ pub(super) fn viterbi(model: &Ibm1, source: &[WordId], target: &[WordId]) -> Vec
     target.iter().map(best).collect()
 }
 
-/// First and last place of what a word is linked to.
+/// The first and the last position that a word is linked to.
 type Span = Option<(usize, usize)>;
 
 /// Links between the words of two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Alignment {
-    /// By place in the target: the source places it is linked to.
+    /// For each position in the target, the source positions that it is linked to.
     pub(super) of_target: Vec<Span>,
-    /// By place in the source.
+    /// For each position in the source, the target positions.
     pub(super) of_source: Vec<Span>,
 }
 
@@ -52,11 +52,11 @@ impl Alignment {
     }
 }
 
-/// Joins the alignments of both directions: `of_target` has a source place for each target word, `of_source` the
-/// other way round.
+/// Combines the alignments of both directions. `of_target` has a source position for each target word, and `of_source`
+/// a target position for each source word.
 ///
-/// The links that both have come first; then those that one has, as long as they touch a link that is there, also at
-/// a corner, and one of the two words has none yet ("grow-diag").
+/// Links in both come first. Then links in one are added if they touch an existing link, also at a corner, and one of
+/// the two words has no link yet ("grow-diag").
 pub(super) fn symmetrize(of_target: &[Option<usize>], of_source: &[Option<usize>]) -> Alignment {
     let mut alignment = Alignment::new(of_source.len(), of_target.len());
     let mut links = BTreeSet::new();

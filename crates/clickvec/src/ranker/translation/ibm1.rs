@@ -1,6 +1,6 @@
 //! IBM model 1 (Brown, Della Pietra, Della Pietra, Mercer, "The mathematics of statistical machine translation:
-//! parameter estimation", 1993): each word of the target text is drawn from the translations of one word of the source
-//! text, or of the empty word, all of them alike.
+//! parameter estimation", 1993): each word of the target text is drawn from the translations of a word of the source
+//! text or of the empty word, all equally likely.
 
 use rayon::prelude::*;
 
@@ -8,13 +8,13 @@ use super::table::TranslationTable;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
-/// The size of one piece of parallel work; sums are taken piece by piece.
+/// The size of a task; sums are taken task by task.
 const PIECE: usize = 1 << 14;
 
-/// The number for no word of the target: the occurrence that a prior lends to an entry.
+/// A number that is no word of the target, for the occurrence that a prior adds to an entry.
 const NO_TOKEN: u32 = u32::MAX;
 
-/// Pairs of texts; each target is a translation of its source.
+/// Pairs of texts. Each target is a translation of its source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bitext<'a> {
     pub(super) sources: &'a WordLists,
@@ -24,54 +24,54 @@ pub(super) struct Bitext<'a> {
 }
 
 impl<'a> Bitext<'a> {
-    /// (source, target, weight) of each pair that has a word on both sides and counts.
+    /// (source, target, weight) of each pair that has words on both sides and a weight.
     pub(super) fn pairs(self) -> impl Iterator<Item = (&'a [WordId], &'a [WordId], f64)> {
         let pairs = self.sources.iter().zip(self.targets.iter()).zip(self.weights);
         let pairs = pairs.map(|((source, target), &weight)| (source, target, f64::from(weight)));
         pairs.filter(|&(source, target, weight)| !source.is_empty() && !target.is_empty() && weight > 0.0)
     }
 
-    /// The other direction.
+    /// The opposite direction.
     pub(super) fn reversed(self) -> Bitext<'a> {
         Bitext { sources: self.targets, targets: self.sources, weights: self.weights }
     }
 }
 
-/// The probabilities t(target word | source word) while they are learned.
+/// The probabilities t(target word | source word) during learning.
 ///
-/// They have an entry for each two words that are in one pair, and the entries know their occurrences, so that an
-/// iteration is two products with one sparse matrix of words of targets × entries: z = A t, then counts = t ∘ Aᵀ(c/z)
-/// with the pairs' weights c.
+/// There is an entry for each two words that occur in a pair, and entries know their occurrences. So an iteration is
+/// two products with one sparse matrix, words of targets × entries: z = A t, then counts = t ∘ Aᵀ(c/z) with the pairs'
+/// weights c.
 #[derive(Debug)]
 pub(super) struct Ibm1 {
-    /// Where the entries of each source word begin; the empty word comes after all others.
+    /// The start of each source word's entries. The empty word comes last.
     rows: Vec<usize>,
-    /// By entry; ascending within a row.
+    /// The target word of each entry, ascending within a row.
     targets: Vec<WordId>,
     /// t, by entry.
     probabilities: Vec<f64>,
-    /// Where the occurrences of each entry begin.
+    /// The start of each entry's occurrences.
     occurrence_starts: Vec<usize>,
-    /// The words of targets that each entry can explain, as numbers of tokens; an entry of a word that is there twice in
-    /// a source has them twice.
+    /// The tokens (words of targets) that each entry can explain. If a source has a word twice, its entries list the
+    /// token twice.
     occurrences: Vec<u32>,
-    /// Where the entries of each token begin: of the target words of all pairs, one after the other.
+    /// The start of each token's entries. Tokens are the target words of all pairs, one after the other.
     token_starts: Vec<usize>,
-    /// By token: the entries of its source's words.
+    /// For each token, the entries of its source's words.
     token_entries: Vec<u32>,
-    /// By token: the weight of its pair.
+    /// For each token, the weight of its pair.
     token_weights: Vec<f64>,
     /// Σ over tokens of weight · ln(source words + 1).
     log_choices: f64,
-    /// How often each source word was seen translated to itself beforehand.
+    /// How often each source word counts as translated to itself beforehand.
     prior: f64,
 }
 
 impl Ibm1 {
-    /// Before the first step, with uniform probabilities of all target words, where words are below `words`.
+    /// The state before the first step, with uniform probabilities over all target words. Words are below `words`.
     ///
-    /// With a `prior` above 0 each source word has been seen that often as its own translation: what EM raises is then
-    /// the posterior under a Dirichlet prior instead of the likelihood.
+    /// With a `prior` above 0, each source word counts as seen that often as its own translation. EM then raises the
+    /// posterior under a Dirichlet prior instead of the likelihood.
     pub(super) fn new(bitext: Bitext<'_>, words: usize, prior: f64) -> Ibm1 {
         let (starts, mut occurrences) = collect_occurrences(bitext, words, prior > 0.0);
         let mut rest = occurrences.as_mut_slice();
@@ -127,8 +127,8 @@ impl Ibm1 {
 
     /// One iteration of EM.
     ///
-    /// Returns the objective as it was before: the log likelihood of the targets, Σ weight · log P(target | source), plus
-    /// the prior's Σ prior · log t(word | word).
+    /// Returns the objective before it: the log likelihood of the targets, Σ weight · log P(target | source), plus the
+    /// prior's Σ prior · log t(word | word).
     pub(super) fn step(&mut self) -> f64 {
         let (weights, starts) = (&self.token_weights, &self.token_starts);
         let mut ratios = vec![0.0; weights.len()];
@@ -172,7 +172,7 @@ impl Ibm1 {
         likelihood + log_prior
     }
 
-    /// t(target | source); 0 for two words that never were in one pair.
+    /// t(target | source); 0 for two words that never occur in the same pair.
     pub(super) fn probability(&self, target: WordId, source: WordId) -> f64 {
         self.entry(source as usize, target).map_or(0.0, |entry| self.probabilities[entry])
     }
@@ -187,8 +187,8 @@ impl Ibm1 {
         self.targets[start..self.rows[row + 1]].binary_search(&target).ok().map(|place| start + place)
     }
 
-    /// The learned table, without the empty word and without translations less probable than `least`; the others of a
-    /// word are made to sum to 1 again. Each word keeps its best one.
+    /// The learnt table, without the empty word and without translations less probable than `least`. The other
+    /// translations of a word are scaled to sum to 1 again. Each word keeps its best translation.
     pub(super) fn table(&self, least: f64) -> TranslationTable {
         let words = self.rows.len() - 2;
         let mut kept: Vec<(WordId, WordId, f64)> = Vec::new();
@@ -203,15 +203,15 @@ impl Ibm1 {
                 }
             }
             let total: f64 = kept[first..].iter().map(|&(.., probability)| probability).sum();
-            // Rounding may leave a probability a hair above 1.
+            // Rounding may leave a probability slightly above 1.
             kept[first..].iter_mut().for_each(|(.., probability)| *probability = (*probability / total).min(1.0));
         }
         TranslationTable::new(words, &kept)
     }
 }
 
-/// The possible explanations: (target word, token) as one number for each word of each source, in rows by source word, and
-/// where the rows begin. With `of_itself`, each source word that occurs also has an entry for itself.
+/// The possible explanations: for each word of each source, (target word, token) as one number, in rows by source
+/// word, and the start of each row. With `of_itself`, each source word that occurs also has an entry for itself.
 fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> (Vec<usize>, Vec<u64>) {
     let mut starts = vec![0; words + 2];
     for (source, target, _) in bitext.pairs() {

@@ -1,4 +1,4 @@
-//! WTM and PTM: a query as the translation of a title, learned from clicked pairs (Gao, He, Nie, "Clickthrough-based
+//! WTM and PTM: a query as a translation of a title, learnt from clicked pairs (Gao, He, Nie, "Clickthrough-based
 //! translation models for web search: from word models to phrase models", 2010).
 
 mod alignment;
@@ -13,7 +13,7 @@ use super::corpus::Corpus;
 use super::language_model::CollectionModel;
 
 /// P(q|C): the titles' unigram model, with a count of 1 for each word that only the queries of clicks have, so that it
-/// can be translated but makes no title impossible.
+/// can be translated but does not make a title impossible.
 fn background(corpus: &Corpus) -> CollectionModel {
     let mut frequencies = CollectionModel::new(corpus).frequencies().to_vec();
     for &word in corpus.clicks.queries.words() {
@@ -23,7 +23,7 @@ fn background(corpus: &Corpus) -> CollectionModel {
     CollectionModel::from_frequencies(frequencies)
 }
 
-/// Titles as the source, queries as the target.
+/// The clicked pairs, with titles as the source and queries as the target.
 fn clicks(corpus: &Corpus) -> Bitext<'_> {
     let clicks = &corpus.clicks;
     Bitext { sources: &clicks.titles, targets: &clicks.queries, weights: &clicks.weights }

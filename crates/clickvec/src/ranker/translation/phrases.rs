@@ -1,4 +1,4 @@
-//! Phrases that translate each other, as the aligned pairs have them (Koehn, Och, Marcu, "Statistical phrase-based
+//! Phrases that translate each other, extracted from aligned pairs (Koehn, Och, Marcu, "Statistical phrase-based
 //! translation", 2003).
 
 use std::collections::HashMap;
@@ -13,19 +13,19 @@ use crate::ranker::corpus::UNKNOWN;
 use crate::ranker::file::{Numbers, State};
 use crate::text::WordId;
 
-/// Words of the longest phrase.
+/// The number of words in the longest phrase.
 pub(super) const LONGEST: usize = 3;
 
-/// The words in order, with [`UNKNOWN`] after the last one.
+/// The words in order, followed by [`UNKNOWN`].
 pub(super) type Phrase = [WordId; LONGEST];
 
-/// 1 to [`LONGEST`] words as a phrase.
+/// A phrase of 1 to [`LONGEST`] words.
 pub(super) fn phrase(words: &[WordId]) -> Phrase {
     std::array::from_fn(|place| words.get(place).copied().unwrap_or(UNKNOWN))
 }
 
-/// Finds each two phrases of at most `longest` words that have a link between them and none to other words; words
-/// without links may stand anywhere in them.
+/// Finds all pairs of phrases of at most `longest` words with a link between them and none to other words. They may
+/// contain words without links anywhere.
 pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnMut(Range<usize>, Range<usize>)) {
     let Alignment { of_target, of_source } = alignment;
     for start in 0..of_target.len() {
@@ -65,12 +65,12 @@ pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnM
 pub(super) struct PhraseCounts {
     sources: HashMap<Phrase, u32>,
     targets: HashMap<Phrase, u32>,
-    /// (target, source, how much), in the order of sight.
+    /// (target, source, count), in order of appearance.
     seen: Vec<(u32, u32, f64)>,
 }
 
 impl PhraseCounts {
-    /// Counts what `alignment` says of a pair.
+    /// Counts the phrases of an aligned pair.
     pub(super) fn add(
         &mut self,
         source: &[WordId],
@@ -90,28 +90,29 @@ impl PhraseCounts {
         });
     }
 
-    /// P(q|w) = N(w, q) / (N(w) + `discount`), N(w) = Σ_q N(w, q), without those below `least`; words are below `words`.
+    /// P(q|w) = N(w, q) / (N(w) + `discount`) with N(w) = Σ_q N(w, q), without probabilities below `least`. Words are
+    /// below `words`.
     pub(super) fn table(mut self, words: usize, discount: f64, least: f64) -> PhraseTable {
         let (source_phrases, sources) = in_order(&self.sources);
         let (target_phrases, targets) = in_order(&self.targets);
         for (target, source, _) in &mut self.seen {
             (*target, *source) = (targets[*target as usize], sources[*source as usize]);
         }
-        // Stable, so that sums are always taken alike.
+        // A stable sort, so that sums are always taken in the same order.
         self.seen.par_sort_by_key(|&(target, source, _)| (source, target));
         let mut kept = Vec::new();
         for source in self.seen.chunk_by(|a, b| a.1 == b.1) {
             let total: f64 = source.iter().map(|&(.., count)| count).sum();
             for pair in source.chunk_by(|a, b| a.0 == b.0) {
                 let count: f64 = pair.iter().map(|&(.., count)| count).sum();
-                // Rounding may leave it a hair above 1.
+                // Rounding may leave it slightly above 1.
                 let probability = (count / (total + discount)).min(1.0);
                 if probability >= least {
                     kept.push((pair[0].0, pair[0].1, probability));
                 }
             }
         }
-        // Phrases without an entry are forgotten.
+        // Phrases without an entry are dropped.
         let sources = renumber(source_phrases, &mut kept, |entry| &mut entry.1);
         let targets = renumber(target_phrases, &mut kept, |entry| &mut entry.0);
         let table = TranslationTable::new(targets.len(), &kept);
@@ -122,7 +123,7 @@ impl PhraseCounts {
 /// (target, source, probability).
 type Entry = (u32, u32, f64);
 
-/// Keeps the phrases that entries have at `place`, in their order, and renumbers those entries.
+/// Keeps the phrases that entries have at `place`, in order, and renumbers them in the entries.
 fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], place: fn(&mut Entry) -> &mut u32) -> Vec<Phrase> {
     let mut numbers = vec![None; phrases.len()];
     entries.iter_mut().for_each(|entry| numbers[*place(entry) as usize] = Some(0));
@@ -134,7 +135,7 @@ fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], place: fn(&mut Entry) -
     phrases.into_iter().zip(numbers).filter_map(|(phrase, number)| number.map(|_| phrase)).collect()
 }
 
-/// The phrases in order, and the place there of each number.
+/// The phrases in order, and the position of each number.
 fn in_order(phrases: &HashMap<Phrase, u32>) -> (Vec<Phrase>, Vec<u32>) {
     let mut sorted: Vec<(Phrase, u32)> = phrases.iter().map(|(&phrase, &number)| (phrase, number)).collect();
     sorted.par_sort_unstable();
@@ -143,16 +144,16 @@ fn in_order(phrases: &HashMap<Phrase, u32>) -> (Vec<Phrase>, Vec<u32>) {
     (sorted.into_iter().map(|(phrase, _)| phrase).collect(), places)
 }
 
-/// Distinct phrases in their order, each with its place as its number.
+/// Distinct phrases in order. The number of a phrase is its position.
 #[derive(Debug, Clone, PartialEq)]
 struct PhraseList {
     phrases: Vec<Phrase>,
-    /// By word: where the phrases that begin with it do.
+    /// For each word, the start of the phrases that begin with it.
     starts: Vec<u32>,
 }
 
 impl PhraseList {
-    /// For words below `words`.
+    /// A list of phrases whose words are below `words`.
     fn new(phrases: Vec<Phrase>, words: usize) -> PhraseList {
         let mut starts = vec![0; words + 1];
         phrases.iter().for_each(|phrase| starts[phrase[0] as usize + 1] += 1);
@@ -162,7 +163,7 @@ impl PhraseList {
         PhraseList { phrases, starts }
     }
 
-    /// Tells `found` the length and the number of each phrase that `words` begins with.
+    /// Calls `found` with the length and the number of each phrase that `words` begins with.
     fn prefixes(&self, words: &[WordId], mut found: impl FnMut(usize, u32)) {
         let Some(&first) = words.first().filter(|&&first| first != UNKNOWN) else { return };
         let (start, end) = (self.starts[first as usize], self.starts[first as usize + 1]);
@@ -171,7 +172,7 @@ impl PhraseList {
             return;
         }
         for length in 1..=LONGEST.min(words.len()) {
-            // What stands for an unknown word would end a phrase.
+            // The number of unknown words would end a phrase.
             if words[length - 1] == UNKNOWN {
                 return;
             }
@@ -204,19 +205,20 @@ impl PhraseList {
 pub(super) struct PhraseTable {
     sources: PhraseList,
     targets: PhraseList,
-    /// The table over their numbers.
+    /// The probabilities by the phrases' numbers.
     table: TranslationTable,
 }
 
 impl PhraseTable {
-    /// By length − 1: what the phrases that `words` of a query begin with translate, by numbers of title phrases.
+    /// By length − 1, the translations to the phrases that `words` of a query begin with, by number of the title
+    /// phrase.
     pub(super) fn translations(&self, words: &[WordId]) -> [Option<Row<'_>>; LONGEST] {
         let mut rows = [None; LONGEST];
         self.targets.prefixes(words, |length, target| rows[length - 1] = Some(self.table.row(target)));
         rows
     }
 
-    /// The numbers of all phrases in a title, as often as they occur there.
+    /// The numbers of all phrases in a title, with repetitions.
     pub(super) fn read_title(&self, title: &[WordId], phrases: &mut Vec<u32>) {
         phrases.clear();
         for start in 0..title.len() {

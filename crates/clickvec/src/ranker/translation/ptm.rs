@@ -26,7 +26,7 @@ const DISCOUNT: Parameter = Parameter::of_training(
 const PHRASES: Parameter =
     Parameter::of_scoring("phrases", 0.5, 0.0, 0.99, "the weight of phrases rather than of their words");
 
-/// Pairs whose alignments are held in memory together.
+/// The number of pairs whose alignments are in memory at once.
 const ALIGNED_AT_ONCE: usize = 1 << 13;
 
 /// The system before training: name, parameters, how to train and restore it.
@@ -39,14 +39,15 @@ pub(in crate::ranker) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(Ptm::restore(values, state)?)),
 };
 
-/// log P(Q|D) = max over segmentations of the query of Σ over its phrases s of log P(s|D), where s has up to 3 words and
+/// log P(Q|D) = the maximum over segmentations of the query of Σ over its phrases s of log P(s|D). A phrase s has up
+/// to 3 words, and
 ///
-/// - P(s|D) = γ min(1, Σ_w P(s|w) n(w, D) / |D|) + (1−γ) P_words(s|D), γ being the parameter `phrases`;
-/// - w goes over the title's phrases of up to 3 words, n(w, D) counts where they are in it;
+/// - P(s|D) = γ min(1, Σ_w P(s|w) n(w, D) / |D|) + (1−γ) P_words(s|D), where γ is the parameter `phrases`;
+/// - w runs over the title's phrases of up to 3 words, and n(w, D) counts their positions in the title;
 /// - P(s|w) = N(w, s) / (N(w) + discount) counts aligned phrases of clicked pairs;
-/// - P_words of one word is what [`Wtm`] says, of more words the product of their P(s|D) as phrases of one word.
+/// - P_words of one word is that of [`Wtm`]; of more words, it is the product of their P(s|D) as phrases of one word.
 ///
-/// So with γ = 0 it is [`Wtm`], and a title that has no translation of a phrase is scored word by word.
+/// So with γ = 0 it is [`Wtm`], and a title without a translation of a phrase is scored word by word.
 #[derive(Debug, Clone)]
 pub(crate) struct Ptm {
     wtm: Wtm,
@@ -135,20 +136,20 @@ impl Ptm {
     }
 }
 
-/// The parts of a query that scoring needs.
+/// What scoring needs of a query.
 struct Query<'a> {
     words: Vec<Option<QueryWord<'a>>>,
-    /// By place and length − 1, the translations to the phrase there.
+    /// For each position and length − 1, the translations to the phrase there.
     phrases: Vec<[Option<Row<'a>>; LONGEST]>,
 }
 
-/// Reused from title to title.
+/// Working memory, reused from title to title.
 #[derive(Default)]
 struct Buffers {
     title_phrases: Vec<u32>,
     /// P(q|D) of each word of the query.
     singles: Vec<f64>,
-    /// By words of the query: log probability of the best segmentation of so many.
+    /// For each number of words of the query, the log probability of their best segmentation.
     best: Vec<f64>,
 }
 

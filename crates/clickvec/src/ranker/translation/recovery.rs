@@ -1,4 +1,4 @@
-//! Both translation models find again what clicks were drawn from.
+//! Both translation models recover the parameters that clicks were drawn from.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -47,7 +47,7 @@ fn a_table_is_recovered_from_what_it_generates() {
     assert!((empty[0] - 0.7).abs() < 0.04 && (empty[1] - 0.3).abs() < 0.04, "{empty:?}");
 }
 
-/// One of some words or texts, each as probable as it says; they sum to 1.
+/// One of some words or texts, drawn with the given probabilities, which sum to 1.
 fn drawn<'w>(random: &mut Xoshiro256PlusPlus, of: &[(&'w str, f64)]) -> &'w str {
     let mut left = random.random::<f64>();
     let found = of.iter().find(|(_, p)| {
@@ -57,7 +57,7 @@ fn drawn<'w>(random: &mut Xoshiro256PlusPlus, of: &[(&'w str, f64)]) -> &'w str 
     found.unwrap_or(&of[of.len() - 1]).0
 }
 
-/// P(q|w): words that people ask for as they are, mostly or not, and words that they never do.
+/// P(q|w): words that people use as they are, mostly or seldom, and words that they never use.
 const TRANSLATIONS: [(&str, &[(&str, f64)]); 6] = [
     ("faucet", &[("tap", 0.5), ("faucet", 0.4), ("sink", 0.1)]),
     ("sink", &[("sink", 0.9), ("basin", 0.1)]),
@@ -67,20 +67,20 @@ const TRANSLATIONS: [(&str, &[(&str, f64)]); 6] = [
     ("wood", &[("wood", 0.6), ("lumber", 0.2), ("timber", 0.2)]),
 ];
 
-/// Three words of titles, which may be the same.
+/// Three words of titles, possibly repeated.
 fn title(random: &mut Xoshiro256PlusPlus) -> Vec<&'static str> {
     (0..3).map(|_| TRANSLATIONS[random.random_range(0..TRANSLATIONS.len())].0).collect()
 }
 
-/// One of P(·|w) for a word w of the title.
+/// A word drawn from P(·|w) for a word w of the title.
 fn translated(random: &mut Xoshiro256PlusPlus, title: &[&'static str]) -> &'static str {
     let word = title[random.random_range(0..title.len())];
     let (_, translations) = TRANSLATIONS.iter().find(|(source, _)| *source == word).unwrap();
     drawn(random, translations)
 }
 
-/// Clicks with every query word from a title word's translations, or as often from the empty word's, `buy`; and five clicks
-/// of a word of its own.
+/// Clicks in which every query word is drawn from the translations of a title word or, with equal probability, of the
+/// empty word, `buy`; and five clicks on a word of its own.
 fn translated_clicks() -> Corpus {
     let mut random = stream(6, "translated", 0);
     let mut corpus = Corpus::default();
@@ -100,7 +100,7 @@ fn translated_clicks() -> Corpus {
 #[test]
 fn translations_are_recovered_beside_a_prior_of_self_translation() {
     let corpus = translated_clicks();
-    // With next to nothing from elsewhere, P(q|D) of a title of one word is P(q|w).
+    // With almost nothing from elsewhere, P(q|D) of a one-word title is P(q|w).
     let wtm = train("wtm:prior=10,prune=0,iterations=100,alpha=1e-6,self=0", &corpus);
     let p = |query: &str, word: &str| wtm.score(query, &[word])[0].exp();
     let queries = ["tap", "faucet", "sink", "basin", "wood", "lumber", "red", "light", "lamp", "timber", "buy"];
@@ -118,8 +118,8 @@ fn translations_are_recovered_beside_a_prior_of_self_translation() {
     assert!(plain.score("widget", &["gizmo"])[0].exp() > 0.98);
 }
 
-/// P(q|D) = α P(q|C) + (1−α) (β tf(q, D) / |D| + (1−β) Σ_w P(q|w) tf(w, D) / |D|): of queries that are drawn so, no other
-/// α and β make more.
+/// P(q|D) = α P(q|C) + (1−α) (β tf(q, D) / |D| + (1−β) Σ_w P(q|w) tf(w, D) / |D|). For queries drawn from this, no
+/// other α and β are more likely.
 #[test]
 fn the_weights_of_collection_and_self_translation_are_recovered() {
     const ALPHA: f64 = 0.3;
@@ -127,7 +127,7 @@ fn the_weights_of_collection_and_self_translation_are_recovered() {
     let corpus = translated_clicks();
     let mut wtm = train("wtm:prior=10,iterations=100", &corpus);
     let mut random = stream(7, "mixed", 0);
-    // The words of the collection's titles are all as frequent.
+    // All words of the collection's titles are equally frequent.
     let asked: Vec<(String, String)> = (0..4000)
         .map(|_| {
             let title = title(&mut random);
@@ -152,7 +152,7 @@ fn the_weights_of_collection_and_self_translation_are_recovered() {
     }
 }
 
-/// Phrases of titles, and what they are asked for as: as a whole, not word by word.
+/// Phrases of titles with the phrases that people use for them, as a whole and not word by word.
 const PHRASES: [(&str, &[(&str, f64)]); 6] = [
     ("water closet", &[("toilet", 0.6), ("loo", 0.4)]),
     ("ceiling fan", &[("air mover", 0.7), ("punkah", 0.3)]),
@@ -167,7 +167,7 @@ fn a_planted_phrase_table_is_recovered() {
     let mut random = stream(8, "phrases", 0);
     let mut corpus = Corpus::default();
     for _ in 0..6000 {
-        // Three phrases of six, in any order; two of them are asked for, in any order.
+        // Three of six phrases in any order; two of them are asked for, in any order.
         let mut of: Vec<usize> = (0..PHRASES.len()).collect();
         for place in 0..3 {
             let other = random.random_range(place..of.len());
@@ -192,7 +192,7 @@ fn a_planted_phrase_table_is_recovered() {
         let (target, source) = (words(target), words(source));
         let within: Vec<u32> = (0..source.len()).flat_map(|place| phrases(&source[place..=place])).collect();
         let all = phrases(&source);
-        // The whole phrase is the one that none of its words is alone.
+        // The whole phrase, and not one of its words alone.
         let whole = all.iter().find(|phrase| source.len() == 1 || !within.contains(phrase));
         table.translations(&target)[target.len() - 1].map_or(0.0, |row| whole.map_or(0.0, |&whole| row.get(whole)))
     };

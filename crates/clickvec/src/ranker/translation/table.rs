@@ -8,15 +8,15 @@ use crate::text::WordId;
 /// of the file, which is why it is not [`crate::ragged::Ragged`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TranslationTable {
-    /// The beginning of each q's entries.
+    /// The start of each q's entries.
     starts: Vec<u32>,
-    /// Ascending within a row.
+    /// The title word of each entry, ascending within a row.
     sources: Vec<WordId>,
     probabilities: Vec<f64>,
 }
 
 impl TranslationTable {
-    /// A table of entries (q, w, P(q|w)), each pair once, ascending in w, where q is below `targets`.
+    /// A table of entries (q, w, P(q|w)), each pair once, ascending in w. q is below `targets`.
     pub(super) fn new(targets: usize, entries: &[(WordId, WordId, f64)]) -> TranslationTable {
         let mut starts = vec![0; targets + 1];
         entries.iter().for_each(|&(target, ..)| starts[target as usize + 1] += 1);
@@ -45,7 +45,7 @@ impl TranslationTable {
         self.sources.len()
     }
 
-    /// Its arrays under names that begin with `name`.
+    /// The arrays of the table, with names that begin with `name`.
     pub(super) fn state(&self, name: &str, state: State) -> State {
         state
             .with_u32s(&format!("{name}_starts"), &self.starts)
@@ -75,7 +75,7 @@ impl TranslationTable {
     }
 }
 
-/// Whether `starts` cuts `columns` into rows, each of them ascending and below `bound`.
+/// Whether `starts` cuts `columns` into rows that are ascending and below `bound`.
 fn are_rows(starts: &[u32], columns: &[u32], bound: usize) -> bool {
     let whole = starts.first() == Some(&0) && starts.last().is_some_and(|&last| last as usize == columns.len());
     let good = |row: &[u32]| {

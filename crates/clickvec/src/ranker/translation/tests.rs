@@ -13,7 +13,7 @@ use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train, tra
 use crate::ranker::{Ranker, RankerSpec, System};
 use crate::rng::stream;
 
-/// Clicks on titles of two words, where `big` is `large`, `car` is `auto`, and `red` is itself.
+/// Clicks on titles of two words, where `big` means `large`, `car` means `auto`, and `red` means itself.
 const SMALL: [(&str, &str); 5] =
     [("large auto", "big car"), ("large", "big"), ("red auto", "red car"), ("red", "red"), ("auto red", "car red new")];
 
@@ -33,10 +33,10 @@ fn the_first_steps_of_model_1_by_hand() {
     let (sources, targets) = (lists(&[&[0, 1], &[0], &[], &[1]]), lists(&[&[2, 3], &[2], &[3], &[]]));
     let bitext = Bitext { sources: &sources, targets: &targets, weights: &[1.0, 2.0, 1.0, 1.0] };
     let mut model = Ibm1::new(bitext, 4, 0.0);
-    // All of t are ½: the words of the first target have 3 choices, that of the second has 2.
+    // All t are ½. The words of the first target have 3 choices, and the word of the second has 2.
     let expected = 2.0 * (0.5f64).ln() + 2.0 * (0.5f64).ln();
     assert_close(&[model.step()], &[expected]);
-    // Each choice of the first pair has 1/3; in the second pair the word 0 and the empty word have 2 · ½ each.
+    // In the first pair each choice has 1/3. In the second, the word 0 and the empty word have 2 · ½ each.
     let t = [(2, 0, 0.8), (3, 0, 0.2), (2, 1, 0.5), (3, 1, 0.5), (3, 3, 0.0)];
     let found = t.map(|(target, source, _)| model.probability(target, source));
     assert_close(&found, &t.map(|(.., expected)| expected));
@@ -51,10 +51,10 @@ fn a_prior_is_so_many_translations_to_itself() {
     let (sources, targets) = (lists(&[&[0, 1]]), lists(&[&[0, 2]]));
     let bitext = Bitext { sources: &sources, targets: &targets, weights: &[3.0] };
     let mut model = Ibm1::new(bitext, 3, 2.0);
-    // Word 0 has the entries 0 and 2, word 1 has 0, 1 and 2, the empty word has 0 and 2; all are 1/3.
+    // Word 0 has the entries 0 and 2, word 1 has 0, 1 and 2, and the empty word has 0 and 2. All are 1/3.
     let third = (1.0f64 / 3.0).ln();
     assert_close(&[model.step()], &[3.0 * 2.0 * third + 2.0 * 2.0 * third]);
-    // Each target word is a third of each of its 3 choices, and counts 3 times.
+    // Each target word assigns a third to each of its 3 choices, and counts 3 times.
     let found = [(0, 0), (2, 0), (0, 1), (1, 1), (2, 1)].map(|(target, source)| model.probability(target, source));
     assert_close(&found, &[3.0 / 4.0, 1.0 / 4.0, 1.0 / 4.0, 2.0 / 4.0, 1.0 / 4.0]);
 }
@@ -87,16 +87,16 @@ fn pruned_rows_sum_to_1_and_keep_their_best() {
 
 #[test]
 fn a_hand_computed_score() {
-    // One pair of one word each: after any number of steps `auto` is the translation of `car` with 1.
+    // One pair of single words: after any number of steps, `auto` is the translation of `car` with probability 1.
     let corpus = corpus(&["red car", "bus"], &[("auto", "car")]);
     let wtm = train("wtm:prior=0,alpha=0.4,self=0.25", &corpus);
-    // `auto` counts once next to the three words of the titles.
+    // `auto` counts once, with the three words of the titles.
     let p = |background: f64, same: f64, translated: f64, length: f64| {
         (0.4 * background + 0.6 * (0.25 * same + 0.75 * translated) / length).ln()
     };
     let expected = [p(0.25, 0.0, 1.0, 2.0), p(0.25, 1.0, 0.0, 1.0), p(0.25, 0.0, 0.0, 1.0), p(0.25, 1.0, 2.0, 4.0)];
     assert_close(&wtm.score("Auto", &["red car", "auto", "", "car car auto unheard"]), &expected);
-    // A word that nothing has is left out; `red` is in titles only.
+    // A word that occurs nowhere is left out; `red` occurs only in titles.
     let both = wtm.score("unheard red auto", &["red car"]);
     assert_close(&both, &[p(0.25, 1.0, 0.0, 2.0) + p(0.25, 0.0, 1.0, 2.0)]);
     assert_eq!(wtm.score("unheard", &["unheard", ""]), [0.0, 0.0]);
@@ -117,7 +117,7 @@ fn weights_of_clicks_are_counts() {
     let repeated = corpus(&["x", "y"], &[once[0], once[1], once[1], once[1]]);
     let [weighted, repeated] = [weighted, repeated].map(|corpus| train("wtm", &corpus).score("a b", &["x", "y", "z"]));
     assert_close(&weighted, &repeated);
-    // A pair that counts nothing teaches nothing.
+    // A pair with weight 0 teaches nothing.
     let mut without = corpus(&["x", "y"], &[once[0], once[1], ("c", "x z")]);
     without.clicks.weights = vec![1.0, 3.0, 0.0];
     let scores = train("wtm:prior=0,prune=0", &without).score("c", &["x", "y", "z"]);
@@ -141,7 +141,7 @@ fn parameters_can_be_changed_and_a_file_keeps_them() {
 
 #[test]
 fn alignments_of_a_toy_bitext_are_the_right_ones() {
-    // The house, the book, a book, a big house, the house is big; two words swap places in the last.
+    // The house, the book, a book, a big house, the house is big. In the last, two words are swapped.
     let (the, house, book, a, big, is) = (0, 1, 2, 3, 4, 5);
     let foreign = |words: &[u32]| words.iter().map(|word| word + 6).collect::<Vec<u32>>();
     let sources: [&[u32]; 6] =
@@ -160,7 +160,7 @@ fn alignments_of_a_toy_bitext_are_the_right_ones() {
         let expected: Vec<Option<(usize, usize)>> = expected.iter().map(|&place| Some((place, place))).collect();
         assert_eq!(symmetrize(&of_target, &of_source).of_target, expected, "{source:?} {target:?}");
     }
-    // Nothing that was seen explains the last word.
+    // Nothing in the pairs explains the last word.
     assert_eq!(viterbi(&forward, &[the, book], &foreign(&[book, is, big]))[0], Some(1));
     assert_eq!(viterbi(&forward, &[the], &foreign(&[a])), [None]);
 }
@@ -168,11 +168,11 @@ fn alignments_of_a_toy_bitext_are_the_right_ones() {
 #[test]
 fn both_directions_are_joined_from_what_they_share() {
     let spans = |spans: &[(usize, usize)]| spans.iter().copied().map(Some).collect::<Vec<_>>();
-    // Shared: 0–0. One direction has 1–1, which touches a corner, then 2–1; it comes to 2 through 1.
+    // Shared: 0–0. One direction has 1–1, which touches at a corner, and then 2–1. It reaches 2 through 1.
     let grown = symmetrize(&[Some(0), Some(1), None], &[Some(0), None, Some(1)]);
     assert_eq!(grown.of_target, [Some((0, 0)), Some((1, 2)), None]);
     assert_eq!(grown.of_source, spans(&[(0, 0), (1, 1), (1, 1)]));
-    // What touches nothing stays away, and so does a link of two words that have others.
+    // A link that touches nothing is left out, and so is a link of two words that have others.
     let apart = symmetrize(&[Some(0), None, Some(2)], &[Some(0), None, None]);
     assert_eq!((apart.of_target, apart.of_source), (vec![Some((0, 0)), None, None], vec![Some((0, 0)), None, None]));
     let taken = symmetrize(&[Some(0), Some(2), Some(2)], &[Some(0), Some(1), Some(2)]);
@@ -180,7 +180,7 @@ fn both_directions_are_joined_from_what_they_share() {
         (taken.of_target, taken.of_source),
         (spans(&[(0, 0), (1, 1), (2, 2)]), spans(&[(0, 0), (1, 1), (2, 2)]))
     );
-    // Nothing is shared.
+    // No link is shared.
     assert_eq!(symmetrize(&[Some(1)], &[None, None]).of_target, [None]);
 }
 
@@ -192,14 +192,14 @@ fn phrases_keep_to_the_links() {
         found.sort_unstable();
         found
     };
-    // Source places 0 and 1 have targets 1 and 0, 2 has none, 3 has 2.
+    // Source positions 0 and 1 have targets 1 and 0, position 2 has none, and 3 has 2.
     let of_target = [Some((1, 1)), Some((0, 0)), Some((3, 3))];
     let of_source = [Some((1, 1)), Some((0, 0)), None, Some((2, 2))];
     let swapped = Alignment { of_target: of_target.to_vec(), of_source: of_source.to_vec() };
     let expected = [(0, 1, 1, 2), (0, 2, 0, 2), (0, 3, 0, 2), (1, 2, 0, 1), (1, 3, 0, 1), (2, 4, 2, 3), (3, 4, 2, 3)];
     assert_eq!(found(&swapped, 3), expected);
     assert_eq!(found(&swapped, 1), [(0, 1, 1, 2), (1, 2, 0, 1), (3, 4, 2, 3)]);
-    // A target word with two links takes both, one without a link joins its neighbours.
+    // A target word with two links takes both, and one without a link joins its neighbours.
     let wide = Alignment { of_target: vec![Some((0, 1)), None], of_source: vec![Some((0, 0)), Some((0, 0))] };
     assert_eq!(found(&wide, 3), [(0, 2, 0, 1), (0, 2, 0, 2)]);
     assert_eq!(found(&wide, 1), []);
@@ -207,7 +207,7 @@ fn phrases_keep_to_the_links() {
 
 #[test]
 fn phrase_probabilities_are_discounted_shares() {
-    // `0 1` is `5 6` with a weight of 3, `0` alone is `5` with 1; `0` is `7` with 4.
+    // `0 1` is `5 6` with weight 3, `0` alone is `5` with weight 1, and `0` is `7` with weight 4.
     let aligned = |links: usize| {
         let span = (0..links).map(|place| Some((place, place))).collect::<Vec<_>>();
         Alignment { of_target: span.clone(), of_source: span }
@@ -223,7 +223,7 @@ fn phrase_probabilities_are_discounted_shares() {
         let mut phrases = Vec::new();
         table.read_title(source, &mut phrases);
         let rows = table.translations(target);
-        // The longest phrase that begins the title comes last among those of its first word.
+        // The longest phrase at the start of the title comes last among those of its first word.
         let first = if source.len() == 1 { 0 } else { 1 };
         rows[target.len() - 1].map_or(0.0, |row| row.get(phrases[first]))
     };
@@ -237,7 +237,7 @@ fn phrase_probabilities_are_discounted_shares() {
         probability(&table, &[5, 7], &[0]),
     ];
     assert_close(&found, &[4.0 / 10.0, 4.0 / 10.0, 3.0 / 5.0, 0.0, 0.0]);
-    // Where all entries of a phrase are too small, it is forgotten.
+    // A phrase is dropped if all its entries are too small.
     let pruned = counted(2.0, 0.5);
     assert_eq!(pruned.len(), 2);
     let mut phrases = Vec::new();
@@ -248,24 +248,24 @@ fn phrase_probabilities_are_discounted_shares() {
 
 #[test]
 fn a_hand_computed_score_of_phrases() {
-    // All words are as good as each other, so that alignments run in parallel; each phrase has N = 1, so P = ½.
+    // All words are equally good, so alignments are parallel. Each phrase has N = 1, so P = ½.
     let corpus = corpus(&["big apple", "bus"], &[("new york", "big apple")]);
     let spec = "alpha=0.4,self=0.25,prior=0";
     let ptm = train(&format!("ptm:discount=1,phrases=0.3,{spec}"), &corpus);
-    // Each of five words counts once; each title word gives each query word ½.
+    // Each of five words counts once. Each title word gives each query word ½.
     let word = |translations: f64, length: f64| 0.4 * 0.2 + 0.6 * 0.75 * 0.5 * translations / length;
     let mixed = |phrases: f64, words: f64| 0.3 * phrases + 0.7 * words;
     let both = mixed(0.25, word(2.0, 2.0));
     let [first, last] = [mixed(0.5, word(1.0, 1.0)), mixed(0.0, word(1.0, 1.0))];
     let expected = [mixed(0.25, both * both).ln(), 2.0 * both.ln(), first.ln() + last.ln(), 2.0 * (0.7 * 0.08f64).ln()];
     assert_close(&ptm.score("new york", &["big apple", "apple big", "big", ""]), &expected);
-    // What the vocabulary lacks ends no phrase, in a title it has a length.
+    // An unknown word ends every phrase, but counts in a title's length.
     let one = mixed(0.25, word(1.0, 2.0)).ln();
     assert_close(&ptm.score("new unheard", &["big unheard"]), &[one]);
     assert_close(&ptm.score("unheard", &["big apple"]), &[0.0]);
     let far = mixed(0.5 / 3.0, word(2.0, 3.0)).ln();
     assert_close(&ptm.score("new unheard york", &["big unheard apple"]), &[2.0 * far]);
-    // Without phrases it is the word translation model, which does not see the order.
+    // Without phrases it is the word translation model, which ignores order.
     let (words, wtm) = (train(&format!("ptm:phrases=0,{spec}"), &corpus), train(&format!("wtm:{spec}"), &corpus));
     let titles = ["big apple", "apple big", "bus", "", "new york"];
     assert_close(&words.score("new york bus", &titles), &wtm.score("new york bus", &titles));
@@ -273,7 +273,7 @@ fn a_hand_computed_score_of_phrases() {
     assert_eq!(scores[0], scores[1]);
 }
 
-/// Every fault of a file that its sizes alone do not show.
+/// Faults of a file that its sizes alone do not show.
 #[test]
 fn a_table_from_outside_is_checked() {
     let table = |starts: &[u32], sources: &[u32], probabilities: &[f64]| {
@@ -316,7 +316,7 @@ fn phrases_from_outside_are_checked() {
             .with_f64s("phrase_probabilities", &[0.5]);
         PhraseTable::restore(4, &state).map_err(|fault| fault.to_string())
     };
-    // In order, the word alone comes after what begins with it.
+    // In order, a word alone comes after phrases that begin with it.
     let good = [0, 1, NONE, 0, NONE, NONE, 3, 2, 1];
     let table = restore(&good, &[1, 2, NONE]).unwrap();
     assert_eq!(table.translations(&[1, 2])[1].unwrap().get(0), 0.5);
@@ -360,7 +360,7 @@ fn what_there_is_little_of_scores_all_the_same() {
             }
         }
     }
-    // Weights at both ends of what a log may say.
+    // The smallest and the largest weights that a log may have.
     let mut extreme = corpus(&["a b"], &[("x y", "a b"), ("x", "b"), ("y z", "c")]);
     extreme.clicks.weights = vec![f32::MAX, 1e-45, f32::MIN_POSITIVE];
     for spec in ["wtm:iterations=50,prior=0", "ptm:iterations=50,prior=0", "ptm"] {
@@ -370,8 +370,8 @@ fn what_there_is_little_of_scores_all_the_same() {
     }
 }
 
-/// Clicks of a log in which the title words 0 … 29 are asked for under names of their own, and judgments: each query has
-/// four titles, of which the first is about it, and half the second.
+/// Clicks of a log in which the title words 0 … 29 are asked for by other names, and judgments. Each query has four
+/// titles: the first is relevant, and the second half relevant.
 fn generated(seed: u64) -> (Corpus, Vec<(String, Vec<String>)>) {
     let mut random = stream(seed, "clicks", 0);
     let mut draw = |count: usize| -> Vec<u32> { (0..count).map(|_| random.random_range(0..30)).collect() };
@@ -382,7 +382,7 @@ fn generated(seed: u64) -> (Corpus, Vec<(String, Vec<String>)>) {
     for _ in 0..600 {
         let title = draw(5);
         corpus.add_title(&text('t', &title));
-        // A query has two of the title's words that are side by side.
+        // A query has two neighbouring words of the title.
         let first = draw(1)[0] as usize % 4;
         corpus.add_click(&text('q', &title[first..first + 2]), &text('t', &title), 1.0);
     }
@@ -404,7 +404,7 @@ fn ndcg(ranker: &dyn Ranker, judged: &[(String, Vec<String>)]) -> f64 {
         let scores = ranker.score(query, &titles);
         let gain = |place: usize| [3.0, 1.0, 0.0, 0.0][place];
         let mut order = [0, 1, 2, 3];
-        // Among equals the worse comes first.
+        // Of equal scores, the worse title comes first.
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(b.cmp(&a)));
         let sum = |order: [usize; 4]| (2..).zip(order).map(|(n, place)| gain(place) / f64::from(n).log2()).sum::<f64>();
         sum(order) / sum([0, 1, 2, 3])

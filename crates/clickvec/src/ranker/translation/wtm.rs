@@ -43,11 +43,11 @@ pub(in crate::ranker) const SYSTEM: System = System {
 /// log P(Q|D) = Σ_q log(α P(q|C) + (1−α) (β tf(q, D) / |D| + (1−β) Σ_w P(q|w) tf(w, D) / |D|)), where P(q|w) is learned
 /// from clicked pairs by IBM model 1 and β is the parameter `self`.
 ///
-/// By likelihood alone, a title word that was seen once would explain whatever was asked then. So each word counts as seen
-/// `prior` times as its own translation, and rare words mean little but themselves.
+/// By likelihood alone, a title word that was seen once would explain whatever was asked then. So each word counts as
+/// seen `prior` times as its own translation, and rare words mean little but themselves.
 ///
-/// P(q|C) counts words in the titles of the collection, and 1 for a word that only queries of clicks have. A query word
-/// that neither has is left out, for every title alike.
+/// P(q|C) counts words in the titles of the collection, and 1 for a word that only queries of clicks have. A query
+/// word that is in neither is left out for every title.
 #[derive(Debug, Clone)]
 pub(crate) struct Wtm {
     vocabulary: Interner,
@@ -89,7 +89,7 @@ impl Wtm {
         Ok(Wtm::of(values, vocabulary, collection, table))
     }
 
-    /// The words of a query with what scoring needs of them; none for a word that is left out.
+    /// The words of a query with what scoring needs; `None` for a word that is left out.
     pub(super) fn query(&self, query: &[WordId]) -> Vec<Option<QueryWord<'_>>> {
         let word = |&word: &WordId| {
             let background = self.collection.probability(word);
@@ -107,7 +107,7 @@ impl Wtm {
         let (mut same, mut translated) = (0u32, 0.0);
         for &word in title {
             same += u32::from(word == query.word);
-            // The table lacks the word.
+            // The table does not have the word.
             if word != UNKNOWN {
                 translated += query.translations.get(word);
             }
@@ -118,7 +118,7 @@ impl Wtm {
     }
 }
 
-/// A word of a query that is being asked.
+/// A word of a query, prepared for scoring.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryWord<'a> {
     pub(super) word: WordId,

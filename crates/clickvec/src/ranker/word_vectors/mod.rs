@@ -1,4 +1,4 @@
-//! Off-the-shelf vectors: those of words, averaged, or those of whole texts, that another program trained.
+//! Pretrained vectors: averaged word vectors, or vectors of whole texts from another program.
 
 mod builder;
 #[cfg(test)]
@@ -32,14 +32,15 @@ pub(super) const SYSTEM: System = System {
 
 /// The cosine of the vectors of two texts.
 ///
-/// A text that the file has as a whole has its vector. Every other one has the sum of its words' vectors, times idfᵉ of
-/// each word, e being the parameter `idf` (a cosine does not change if the sum is divided by anything, so it is that of
-/// the mean, too). idf = ln(1 + (N − df + ½) / (df + ½)) in the collection's N titles, as for BM25. A word that the file
-/// lacks is left out. A text without known words has the zero vector, and a cosine with that is 0.
+/// A text that the file contains as a whole has that vector. Any other text has the sum of its words' vectors, each
+/// times idfᵉ of the word, where e is the parameter `idf`. (A cosine does not change if the sum is divided, so this is
+/// also the cosine of the mean.) idf = ln(1 + (N − df + ½) / (df + ½)) for the collection's N titles, as in BM25. A
+/// word that is not in the file is left out. A text without known words has the zero vector, whose cosine with
+/// anything is 0.
 #[derive(Debug, Clone)]
 pub(super) struct WordVectors {
     vectors: Vectors,
-    /// How many titles of the collection have each word of the file.
+    /// The number of titles in the collection that have each word of the file.
     document_frequency: Vec<u32>,
     documents: u64,
     /// idfᵉ of each word.
@@ -88,7 +89,7 @@ impl WordVectors {
         Ok(WordVectors::new(vectors, document_frequency, documents as u64, values))
     }
 
-    /// The vector of a text, of any length, and that length.
+    /// The vector of a text before normalisation, and its length.
     fn vector(&self, reader: &mut TextReader, text: &str) -> (Vec<f64>, f64) {
         let Vectors { dimension, vocabulary, words, texts } = &self.vectors;
         let (key, found) = reader.read(vocabulary, text);
@@ -102,7 +103,7 @@ impl WordVectors {
                 add(self.weights[word as usize], &words[word as usize * dimension..][..*dimension]);
             }),
         }
-        // Far from overflow: 32-bit numbers, a few times a few thousand each.
+        // Far from overflow: a few thousand 32-bit numbers.
         let length = dot(&sum, &sum).sqrt();
         (sum, length)
     }
@@ -120,7 +121,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
 }
 
-/// How many titles have each word of `vocabulary`.
+/// The number of titles that have each word of `vocabulary`.
 fn document_frequency(corpus: &Corpus, vocabulary: &Interner) -> Vec<u32> {
     let mut frequency = vec![0; vocabulary.len()];
     let mut last = vec![0; vocabulary.len()];

@@ -1,4 +1,4 @@
-//! Files of vectors in every form, and each thing that can be wrong with one.
+//! Files of vectors in every format, and everything that can be wrong with one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -125,13 +125,13 @@ fn a_compressed_file_is_read_as_what_it_contains() {
 #[test]
 fn an_entry_is_found_as_the_word_that_it_becomes() {
     let vectors = read("9 1\n</s> 9\nS 7\ns 1\nDon't 2\nDONT 3\nnew_york 4\n! 5\nne\u{301}e 6\n. . 8\n".as_bytes());
-    // What is spelt just so is before what becomes it, that before what comes later, and marks are no words.
+    // An exact spelling precedes an entry that becomes the word, which precedes later ones. Marks are not words.
     let found: Vec<(&str, Option<&[f32]>)> =
         ["s", "dont", "new", "york", "n\u{e9}e"].into_iter().map(|word| (word, numbers(&vectors, word))).collect();
     let expected =
         [("s", Some(&[1.0][..])), ("dont", Some(&[2.0])), ("new", None), ("york", None), ("n\u{e9}e", Some(&[6.0]))];
     assert_eq!(found, expected);
-    // A word that was cut within a letter is in no text; the same vector twice is one.
+    // A word that was cut within a letter is in no text. A repeated entry with the same vector is fine.
     let vectors = read(b"3 1\nn\xc3 1\nred 2\nred 2\n");
     assert_eq!(vectors.vocabulary.len(), 1);
 }
@@ -264,7 +264,7 @@ fn a_hand_computed_cosine() {
     let mut ranker = train("vectors", &corpus, &path).unwrap();
     close(ranker.score("red door sofa", &titles), &plain);
     close(ranker.score("sofa", &titles), &[0.0; 6]);
-    // `red` is in three of three titles, `door` in one.
+    // `red` is in all three titles, and `door` in one.
     let (red, door) = ((1.0 + 0.5 / 3.5f64).ln(), (1.0 + 2.5 / 1.5f64).ln());
     let sum = [3.0 * red, 4.0 * red + 2.0 * door];
     let length = (sum[0] * sum[0] + sum[1] * sum[1]).sqrt();
@@ -276,7 +276,7 @@ fn a_hand_computed_cosine() {
 
 #[test]
 fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
-    // Pairs of words that mean the same, at right angles to each other pair.
+    // Pairs of words with the same meaning, orthogonal to all other pairs.
     let words = ["sofa", "couch", "lamp", "light", "rug", "carpet", "tap", "faucet"];
     let line = |(i, word): (usize, &&str)| {
         let row: Vec<String> = (0..4).map(|j| if i / 2 == j { "1" } else { "0.1" }.to_owned()).collect();
@@ -286,7 +286,7 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
     let (folder, path) = file_of(text.as_bytes());
     let corpus = corpus(&words, &[]);
     let ranker = train("vectors:idf=0.5", &corpus, &path).unwrap();
-    // The other word of the pair is perfect, all others but the word itself are bad.
+    // The other word of the pair is perfect, and all others except the word itself are bad.
     let judged = |i: usize| JudgedQuery {
         id: String::new(),
         text: words[i].to_owned(),
@@ -333,7 +333,7 @@ fn damaged_rankers_are_refused() {
     let wrong = |state: State| matches!(restored(&state), Err(FileFault::WrongTensor { .. }));
     assert!(wrong(state.clone().with_u32s("document_frequency", &[1, 1])));
     assert!(wrong(state.clone().with("text_vectors", &[0, 3], Numbers::F32(Vec::new()))));
-    // Numbers near the largest: cosines all the same.
+    // With numbers near the largest, cosines are still right.
     let huge = state.with("word_vectors", &[3, 2], Numbers::F32(vec![f32::MAX; 6]));
     let scores = restored(&huge).unwrap().score("red door", &["red", "lamp"]);
     assert!(scores.iter().all(|score| (score - 1.0).abs() < 1e-9), "{scores:?}");

@@ -1,5 +1,5 @@
-//! The world that users live in: what there is, and how it is said. Read from the files next to this one, which begin
-//! with a description of their form.
+//! The world that users live in: what there is, and how people say it. It is read from the files next to this one,
+//! which begin with a description of their format.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ const TOPICS: &str = include_str!("topics.txt");
 const ORDERED: &str = include_str!("ordered.txt");
 const TITLES: &str = include_str!("titles.txt");
 
-/// A text with a place in it.
+/// A text with a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
     before: String,
@@ -21,7 +21,7 @@ impl Pattern {
         Pattern { before: before.to_owned(), after: after.to_owned() }
     }
 
-    /// The text with `inner` in its place.
+    /// The text with `inner` in the gap.
     pub(super) fn around(&self, inner: &str) -> String {
         [&self.before, inner, &self.after].concat()
     }
@@ -30,7 +30,7 @@ impl Pattern {
 /// The ways to say something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sayings<T> {
-    /// In titles and queries.
+    /// In titles and in queries.
     pub(super) said: Vec<T>,
     /// In queries only.
     pub(super) asked: Vec<T>,
@@ -48,16 +48,16 @@ pub(super) struct Thing {
 /// A subject.
 #[derive(Debug)]
 pub(super) struct Topic {
-    /// Places in the world's sites.
+    /// Positions of its sites in the world.
     pub(super) sites: Vec<usize>,
-    /// Places in the world's qualities: those that fit its things.
+    /// Positions of the qualities that fit its things.
     pub(super) qualities: Vec<usize>,
-    /// Places in the world's things.
+    /// Positions of its things in the world.
     pub(super) things: Vec<usize>,
     pub(super) aspects: Vec<Sayings<Pattern>>,
 }
 
-/// Wants over two different values.
+/// Wants about two different values.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) values: Vec<String>,
@@ -65,7 +65,7 @@ pub(super) struct Frame {
     pub(super) queries: Vec<String>,
 }
 
-/// Everything that there is.
+/// Everything in the world.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) topics: Vec<Topic>,
@@ -74,13 +74,13 @@ pub(super) struct World {
     pub(super) qualities: Vec<Sayings<Pattern>>,
     pub(super) pages: Vec<Sayings<Pattern>>,
     pub(super) frames: Vec<Frame>,
-    /// Whole titles: `*` what it is about, `@` the site.
+    /// Whole titles, with `*` for what they are about and `@` for the site.
     pub(super) forms: Vec<String>,
     pub(super) extras: Vec<String>,
 }
 
 impl World {
-    /// Reads the files, which are part of the program: a fault in them is a fault of the program, and panics.
+    /// Reads the files, which are part of the program. A fault in them is a fault of the program, and panics.
     pub(super) fn new() -> World {
         let mut world = World {
             topics: Vec::new(),
@@ -170,7 +170,7 @@ impl World {
     }
 }
 
-/// Lines without comments, cut after the first word.
+/// Lines without comments, split after the first word.
 fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| line.split_once(' ').unwrap_or_else(|| panic!("expected more than one word in `{line}`")))

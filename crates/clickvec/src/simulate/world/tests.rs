@@ -54,7 +54,7 @@ fn there_are_topics_things_and_words_with_two_senses() {
     assert!(world.topics.len() >= 10 && world.things.len() >= 150 && world.sites.len() >= 40);
     let ambiguous = world.things.iter().filter(|thing| thing.namesakes.iter().any(|others| !others.is_empty())).count();
     assert!(ambiguous >= 40, "{ambiguous}");
-    // A namesake in the same topic could be told apart by nothing.
+    // Nothing could tell apart two things of the same name in the same topic.
     for thing in &world.things {
         assert!(thing.namesakes.iter().flatten().all(|&other| world.things[other].topic != thing.topic), "{thing:?}");
     }

@@ -1,11 +1,11 @@
-//! One test per fault of a table, and what is tolerated.
+//! A test for each fault of a table, and for what is tolerated.
 
 use std::io;
 
 use super::*;
 
 fn table(bytes: &'static [u8]) -> Result<TableReader> {
-    // Two bytes at a time: every line crosses buffers.
+    // Two bytes at a time, so that every line crosses buffers.
     TableReader::from_reader(Path::new("t.tsv"), Box::new(io::BufReader::with_capacity(2, bytes)))
 }
 

@@ -23,7 +23,7 @@ use crate::{input, output};
 /// The metric by which a query is good or bad.
 const METRIC: Metric = Metric::Ndcg10;
 
-/// Show in which queries a model is behind BM25, grouped by what is hard about them, with examples.
+/// Show in which queries a model is behind BM25, grouped by what makes them hard, with examples.
 ///
 /// A query may belong to several groups: unseen word (in no title and no click), misspelt (one letter from a known word),
 /// long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (the bad title on top shares a word with
