@@ -161,6 +161,7 @@ fn main() -> clickvec::Result<()> {
                 positive: (0..count).collect(),
                 weight: vec![1.0; TEXTS],
                 negatives: NegativeRows::Listed(negatives),
+                targets: None,
             };
             rounds.for_each(|_| {
                 for _ in 0..10 {

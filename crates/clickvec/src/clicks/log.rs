@@ -320,7 +320,7 @@ impl ClickLog {
     ///
     /// # Errors
     /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
-    /// [`Error::VectorSource`] of an iterator; [`Error::OutOfMemory`].
+    /// [`Error::VectorSource`] of an iterator; [`Error::NoMemory`].
     pub fn teach(
         &mut self,
         teachers: Vec<Teacher<'_>>,

@@ -67,7 +67,9 @@ impl Taught {
         let mut rows: HashMap<u64, u32> = HashMap::new();
         let all = log.section(Section::Clicks).chain(log.section(Section::Titles));
         for pair in all.map(|number| log.pair(number as usize)) {
-            rows.try_reserve(2).map_err(|_| Error::OutOfMemory { what: "the teacher's texts" })?;
+            let needed = (rows.len() + 2) * size_of::<(u64, u32)>();
+            rows.try_reserve(2)
+                .map_err(|_| Error::NoMemory { what: "the teacher's texts", bytes: Some(needed as u64) })?;
             rows.insert(pair.query, NONE);
             rows.insert(pair.title, NONE);
         }

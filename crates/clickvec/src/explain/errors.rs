@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(told("office chair", good.clone(), good.clone()), [Difficulty::Other]);
         assert_eq!(told("office", bad.clone(), good.clone()), [Difficulty::Sense]);
         assert_eq!(told("lether couch", good.clone(), good.clone()), [Difficulty::Misspelt]);
-        assert_eq!(told("plutonium couch 12", bad, good), [Difficulty::UnseenWord, Difficulty::Number]);
+        assert_eq!(told("plutonium couch 12", bad, good.clone()), [Difficulty::UnseenWord, Difficulty::Number]);
         assert_eq!(told("office chair 3/8 in.", good.clone(), good.clone())[1..], [Difficulty::Number]);
         let long = "oak couch oak couch oak couch";
         assert_eq!(told(long, title("a", 0), title("b", 0)), [Difficulty::Long]);
