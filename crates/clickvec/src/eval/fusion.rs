@@ -55,7 +55,7 @@ pub fn fit_search_fusion(
     options: &EvaluateOptions,
 ) -> FittedWeights {
     let pool = |(number, query): (usize, &FullQuery)| FusedPool::new(lists, number, query, method, options);
-    let pools: Vec<FusedPool> = queries.par_iter().enumerate().filter_map(|of| pool(of)).collect();
+    let pools: Vec<FusedPool> = queries.par_iter().enumerate().filter_map(pool).collect();
     fit_weights(lists.len(), &mut |weights| {
         let values: Vec<f64> = pools.par_iter().map(|pool| pool.objective(weights)).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64

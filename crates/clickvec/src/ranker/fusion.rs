@@ -99,8 +99,8 @@ impl Candidates for FusedCandidates<'_> {
     }
 
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let found = |member: &Box<dyn Candidates + '_>| member.search(query, k.max(FUSED_DEPTH));
-        let lists = self.members.iter().map(found).collect::<Result<Vec<_>>>()?;
+        let found = self.members.iter().map(|member| member.search(query, k.max(FUSED_DEPTH)));
+        let lists = found.collect::<Result<Vec<_>>>()?;
         let lists: Vec<&[Hit]> = lists.iter().map(Vec::as_slice).collect();
         Ok(best(fuse_hits(&lists, self.weights, self.method), k))
     }

@@ -65,7 +65,7 @@ fn leaving_out_a_keyword_turns_the_vector_more_than_another_word() {
         assert!(claims.texts > 100 && claims.keywords > 200 && claims.others > 200, "{claims:?}");
         assert!(claims.removal.keywords > claims.removal.others + least, "{claims:?}");
         assert!(claims.removal.p < 1e-6, "{claims:?}");
-        assert_eq!(claims.input_gate.is_some(), model.encoder_config().has_gates());
+        assert_eq!(claims.input_gate.is_some(), model.encoder_config().has_cells());
     }
 }
 

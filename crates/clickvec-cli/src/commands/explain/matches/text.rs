@@ -7,6 +7,9 @@ use clickvec::explain::{KeywordOptions, SharedUnit};
 use super::{Half, Named, Pair, Seen, cut, nothing, through, word_at};
 use crate::{output, table};
 
+/// What a table says of the word at a place of one side.
+type WordCell<'a> = &'a dyn Fn(&Half<'_>, usize) -> String;
+
 /// Pairs of words that are named next to the score.
 const PAIRS: usize = 3;
 /// Characters of the longest bar.
@@ -54,7 +57,7 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
     for (model, seen) in models.iter().zip(seen) {
         push_warnings(text, &format!("{}: ", model.name), seen);
     }
-    let parts: [(&str, &dyn Fn(&Half<'_>, usize) -> String); 3] = [
+    let parts: [(&str, WordCell<'_>); 3] = [
         ("cells or units", &|half, place| {
             format!("{}{}", if half.is_keyword(place) { "*" } else { "" }, half.cells(place))
         }),

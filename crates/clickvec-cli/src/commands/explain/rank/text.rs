@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use super::{Gap, Placed, Ranked};
 use crate::{output, table};
 
+/// What a table says of a word of the query for one title.
+type WordCell<'a> = &'a dyn Fn(&Placed, usize) -> String;
+
 /// The titles, what each word brings, and why each stands above the next.
 pub(super) fn text(ranked: &Ranked) -> String {
     let mut rows = table::plain();
@@ -28,7 +31,7 @@ pub(super) fn text(ranked: &Ranked) -> String {
         output::counted(ranked.of as u64, "title"),
         table::show(&mut rows)
     );
-    let parts: [(&str, &dyn Fn(&Placed, usize) -> String); 2] = [
+    let parts: [(&str, WordCell<'_>); 2] = [
         ("to BM25", &|placed, place| format!("{:.2}", placed.lexical[place])),
         ("to the cosine", &|placed, place| format!("{:+.3}", placed.along(place))),
     ];
