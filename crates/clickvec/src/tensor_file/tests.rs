@@ -1,3 +1,5 @@
+//! Files of tensors, whole and damaged.
+
 use super::*;
 use crate::encoder::{Group, TensorKind};
 

@@ -1,3 +1,5 @@
+//! Full collections by hand.
+
 use std::path::Path;
 
 use super::*;

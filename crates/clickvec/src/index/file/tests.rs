@@ -1,3 +1,5 @@
+//! Folders of an index: written and read back, damaged, and replaced while they are read.
+
 use std::cell::Cell;
 use std::io::BufWriter;
 use std::path::Path;
