@@ -28,7 +28,7 @@ use crate::repaired;
 /// Reads hostile bytes.
 pub type Target = fn(&[u8]);
 
-/// All of them, with the names of their corpora.
+/// All targets, with the names of their corpora.
 pub const TARGETS: &[(&str, Target)] = &[
     ("beir", beir),
     ("cache", cache),

@@ -64,7 +64,7 @@ impl Interrupt {
         }
     }
 
-    /// The exit status with which to stop, if somebody asked to.
+    /// The exit status to stop with, if somebody asked to stop.
     pub(crate) fn status(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,

@@ -447,7 +447,7 @@ pub enum SettingFault {
         /// How many there are.
         teachers: usize,
     },
-    /// Neither clicks nor titles.
+    /// There are neither clicks nor titles.
     #[error("expected a click log, titles, or both to learn from, found neither")]
     NothingToLearnFrom,
     /// There are titles without settings for them, or settings without titles.

@@ -187,7 +187,7 @@ impl Write for Fingerprint {
     }
 }
 
-/// Writes a whole file and renames it to `path`.
+/// Writes a complete file and renames it to `path`.
 pub(crate) fn write(path: &Path, json: &impl Serialize, entries: Vec<Entry<'_>>) -> Result<()> {
     write_for(path, path, json, entries)
 }

@@ -60,7 +60,7 @@ pub(crate) struct Args {
 /// Finds titles for queries.
 type Search<'s> = dyn Fn(&[String], usize) -> clickvec::Result<Vec<Answer<'s>>> + 's;
 
-/// Answers the queries; no, if not one of them has a result.
+/// Answers the queries. The result is `No` if none of them has a result.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     if let (None, Some(model), Some(titles)) = (&args.index, &args.model, &args.titles)
         && FileKind::of(model)? != FileKind::Model

@@ -190,7 +190,10 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         "expected 20 queries or more to compare the models on, found ",
     );
     refused(&format!("{base} day01.tsv --half-life 0"), "expected a number above 0");
-    refused(&format!("{base} day01.tsv --output day01.tsv"), "expected an output of its own, found `day01.tsv`");
+    refused(
+        &format!("{base} day01.tsv --output day01.tsv"),
+        "expected an output that is not an input, found `day01.tsv`",
+    );
     refused(&format!("{base} none.tsv"), "none.tsv");
     refused(&format!("{base} day01.tsv --index log"), "log");
     refused(&format!("{base} titles.tsv"), "titles.tsv: expected a column `query` in the header");

@@ -93,7 +93,7 @@ pub enum TableFault {
         role: Role,
         /// The columns found.
         found: Vec<String>,
-        /// Where it is missing.
+        /// The table that lacks it.
         of: InputTable,
     },
     /// A column that is needed occurs twice.
@@ -167,7 +167,7 @@ pub enum InputTable {
 }
 
 impl InputTable {
-    /// The columns that it must have, if that is always the same.
+    /// A hint at the columns that it must have, if these are always the same.
     fn needs(self) -> &'static str {
         match self {
             InputTable::Log => "",
@@ -260,7 +260,7 @@ impl Error {
         Error::Table { path: path.to_owned(), fault }
     }
 
-    /// The same for a table that comes with the log.
+    /// The same error, for a table that comes with the log.
     pub(crate) fn in_table(self, kind: InputTable) -> Error {
         match self {
             Error::Table { path, fault: TableFault::MissingColumn { column, role, found, .. } } => {

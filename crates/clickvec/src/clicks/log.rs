@@ -662,7 +662,7 @@ pub(super) fn text_hash(text: &str, max_words: usize, buffer: &mut WordBuffer) -
     hash
 }
 
-/// A 64-bit mixture in which every bit depends on every bit.
+/// A 64-bit mixing function in which every bit depends on every bit.
 fn mix(x: u64) -> u64 {
     let product = u128::from(x ^ 0xA076_1D64_78BD_642F) * 0xE703_7ED1_A0B4_28DB;
     let x = product as u64 ^ (product >> 64) as u64;

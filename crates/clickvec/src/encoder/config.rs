@@ -26,7 +26,7 @@ pub enum EncoderConfig {
     Members(MembersConfig),
 }
 
-/// Everything that is known of one kind of encoder, given its sizes. Each encoder's file implements it.
+/// What is known of a kind of encoder, given its sizes. Each encoder's file implements it.
 pub(super) trait EncoderKind {
     /// The kind's name, as in a model file.
     fn name(&self) -> &'static str;
@@ -72,7 +72,7 @@ impl EncoderConfig {
         ]
     }
 
-    /// Asks `question` of the kind. The one place that knows all kinds.
+    /// Asks `question` of the kind. This is the only place that knows all kinds.
     fn ask<T>(&self, question: impl FnOnce(&dyn EncoderKind) -> T) -> T {
         match self {
             EncoderConfig::Dssm(config) => question(config),

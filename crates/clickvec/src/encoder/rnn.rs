@@ -17,8 +17,8 @@ const INPUT: usize = 0;
 const RECURRENT: usize = 1;
 const BIAS: usize = 2;
 
-/// Errors smaller than this are zero. Through saturated units they shrink from word to word, past the smallest numbers
-/// that processors multiply at full speed: products of those took three times as long.
+/// Errors smaller than this are set to zero. Errors shrink from word to word through saturated units, below the
+/// smallest numbers that processors multiply at full speed; products of those took three times as long.
 pub(super) const NEGLIGIBLE: f32 = 1e-30;
 
 /// The size of an RNN.

@@ -13,7 +13,7 @@ use crate::text::DuplicateTrigram;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {
-    /// No safetensors file: cut short, or something else.
+    /// The file is not a safetensors file, or is cut short.
     #[error("expected a safetensors file, found {found}; was it written to its end?")]
     NotSafetensors {
         /// What there is instead.
@@ -32,7 +32,7 @@ pub enum FileFault {
     /// The safetensors file was not written by clickvec.
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,
-    /// The settings are not JSON of the form that this kind of file has.
+    /// The settings are not the JSON that this kind of file has.
     #[error("expected the settings of a clickvec file, found {found}; is it of another program?")]
     BadSettings {
         /// Where they are others.
@@ -256,7 +256,7 @@ pub enum ResumeFault {
     /// The teacher changed.
     #[error("cannot resume with another teacher than the interrupted run's; start the training anew")]
     Teacher,
-    /// The validation set changed.
+    /// The validation set has changed.
     #[error("cannot resume with another validation set than the interrupted run's; start the training anew")]
     Validation,
     /// The instruction level differs, so results would be rounded differently.

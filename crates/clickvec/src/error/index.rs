@@ -8,10 +8,10 @@ use super::{JsonFault, VectorFault};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexFault {
-    /// A file where a folder should be.
+    /// There is something else where the folder should be.
     #[error("expected an index, which is a folder, found something else")]
     NotAFolder,
-    /// A folder of something else.
+    /// The folder has no manifest.
     #[error("expected an index, found a folder without `manifest.json`")]
     NoManifest,
     /// The manifest is larger than any that clickvec writes.
@@ -20,7 +20,7 @@ pub enum IndexFault {
         /// The limit.
         limit: u64,
     },
-    /// The manifest is no manifest.
+    /// The manifest cannot be parsed.
     #[error("expected the manifest of an index in `manifest.json`, found {found}; make the index anew")]
     BadManifest {
         /// Where it is another.

@@ -213,7 +213,7 @@ pub enum Error {
         /// What the iterator said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A pair of an iterator has a weight that no loss can be multiplied by.
+    /// A pair of an iterator has a weight that is negative or not finite.
     #[error("pair {number}: expected a finite weight of 0 or more, found {found}")]
     BadWeight {
         /// The number of the pair, counted from 1.

@@ -20,7 +20,7 @@ pub fn shortened(text: &str) -> String {
     cut(text, FIELD_CHARACTERS)
 }
 
-/// What is wrong, [`printable`] whatever was found.
+/// A fault as text, made [`printable`].
 pub(crate) fn told(fault: &impl std::fmt::Display) -> String {
     cut(&fault.to_string(), FAULT_CHARACTERS)
 }

@@ -67,7 +67,7 @@ pub enum SpecFault {
         /// The description, shortened.
         found: String,
     },
-    /// There is no ranker of this name.
+    /// No ranker has this name.
     #[error("`{found}`: expected one of {}", known.join(", "))]
     UnknownRanker {
         /// The name, shortened.
@@ -226,7 +226,7 @@ pub enum LearnFault {
         /// How many vectors there are.
         found: u64,
     },
-    /// Training did not stay finite.
+    /// A number became NaN or infinite during training.
     #[error("the objective became NaN or infinite in step {step}; {hint}")]
     Diverged {
         /// The step, counted from 1.

@@ -77,7 +77,7 @@ pub enum VectorFileFault {
         /// The text, shortened.
         word: String,
     },
-    /// A number is none.
+    /// A field is not a number.
     #[error("expected a number, found `{found}`; mend or remove the line")]
     NotNumber {
         /// The field, shortened.

@@ -13,7 +13,7 @@ use crate::ranker::{FittedWeights, FusionMethod, fit_weights, fuse};
 const FIRST_TITLES: usize = 10;
 const MANY_TITLES: usize = 100;
 
-/// The fused scores of each query's titles; `scores` are theirs on the same queries.
+/// The fused scores of each query's titles. `scores` has the scores of each system on the same queries.
 ///
 /// # Panics
 ///

@@ -187,8 +187,8 @@ impl Ranking {
         if total == 0 { 0.0 } else { sum / total as f64 }
     }
 
-    /// The part of the first `k` ranks that a title with a grade of `relevant_from` or more holds;
-    /// ranks beyond the last title hold none. 0 if `k` is 0.
+    /// The share of the first `k` ranks with a title of grade `relevant_from` or more. Ranks after the last title have
+    /// none. 0 if `k` is 0.
     pub fn precision(&self, k: usize, relevant_from: u8) -> f64 {
         if k == 0 { 0.0 } else { self.relevant_among(k, relevant_from) / k as f64 }
     }

@@ -44,7 +44,7 @@ pub struct TestSet {
     pub form: Form,
     /// Whether titles have ids of their own; otherwise they are numbered, and known by their texts.
     pub title_ids: bool,
-    /// Judged queries whose text is not there: left out.
+    /// Judged queries that were left out because they have no text.
     pub queries_without_text: Ids,
     /// Judged titles that were left out because they have no text.
     pub titles_without_text: Ids,

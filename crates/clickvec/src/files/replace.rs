@@ -160,7 +160,7 @@ impl Sealed {
             Temporary::Straight => return Ok(()),
             Temporary::Named(temporary) => temporary,
             Temporary::Nameless => {
-                // Where there is nothing to replace, a kill leaves nothing at any moment.
+                // If there is nothing to replace, a kill leaves nothing behind at any moment.
                 if !place.is_taken && link(&file, &place.target).is_ok() {
                     return sync_folder(&folder_of(&place.target)).map_err(|source| place.failed(source));
                 }

@@ -107,7 +107,7 @@ impl Bm25 {
         (places, weights)
     }
 
-    /// k₁ · (1 − b + b · |D| / mean length); in a collection without words every length is the mean.
+    /// k₁ · (1 − b + b · |D| / mean length). In a collection without words every length counts as the mean.
     fn length_norm(&self, length: usize) -> f64 {
         let relative = if self.mean_length > 0.0 { length as f64 / self.mean_length } else { 1.0 };
         self.k1 * (1.0 - self.b + self.b * relative)

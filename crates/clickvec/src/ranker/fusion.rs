@@ -19,7 +19,7 @@ pub const RECIPROCAL_RANK_K: f64 = 60.0;
 /// How many titles each ranker finds at least for a fusion that searches.
 pub const FUSED_DEPTH: usize = 1000;
 
-/// How far the first and the second round of [`fit_weights`] move a weight at a time, and how many such steps to each side.
+/// For the two rounds of [`fit_weights`], the size of a step and the number of steps to each side.
 const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
 
 /// A limit on the sweeps over all weights in a round. Every sweep but the last raises the objective.
@@ -153,7 +153,7 @@ fn add(fused: &mut [f64], normalized: &[f64], weight: f64) {
 }
 
 impl FusionMethod {
-    /// The scores of one ranker for a query's titles as they are before weighting.
+    /// Normalises the scores of one ranker for a query's titles.
     pub(crate) fn apply(self, scores: &[f64]) -> Vec<f64> {
         let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
         match self {

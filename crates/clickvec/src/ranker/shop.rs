@@ -19,9 +19,10 @@ const BRANDS: u32 = 20;
 
 pub(crate) struct Shop {
     pub(crate) corpus: Corpus,
-    /// A title with both words of the query is perfect, one with its name alone excellent.
+    /// Titles with both words of the query are perfect, those with the name alone excellent.
     pub(crate) judgments: Judgments,
-    /// No title has the name that the query gives. One of the same kind and colour is perfect, one of the same kind good.
+    /// No title has the name in the query. Titles of the same kind and colour are perfect, those of the same kind
+    /// good.
     pub(crate) renamed: Judgments,
 }
 
@@ -50,7 +51,7 @@ fn title(random: &mut Xoshiro256PlusPlus, kind: u32, colour: u32, name: Option<(
 type Wanted = (u32, u32, Option<(u32, bool)>, u8);
 
 impl Shop {
-    /// 600 titles; queries of a colour and a name of a kind.
+    /// 600 titles, and queries of a colour and a name of a kind.
     pub(crate) fn new() -> Shop {
         let mut random = stream(7, "shop", 0);
         let mut corpus = Corpus::default();
@@ -88,14 +89,14 @@ pub(crate) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
 }
 
-/// The ranker of another state.
+/// The ranker restored from another state.
 pub(crate) fn restored(spec: &str, state: &State) -> Box<dyn SystemRanker> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state).unwrap()
 }
 
-/// The state in which each word has what another one learnt.
+/// A state in which each word has what another word learnt.
 pub(crate) fn with_shuffled_words(state: &State) -> State {
     let vocabulary = state.words().unwrap();
     let mut words: Vec<&str> = (0..vocabulary.len() as u32).map(|id| vocabulary.word(id)).collect();

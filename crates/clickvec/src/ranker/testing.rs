@@ -22,7 +22,7 @@ pub(crate) fn try_train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRan
     train_watched(spec, corpus).map(|(ranker, _)| ranker)
 }
 
-/// The ranker, and what its training said of its objective.
+/// The ranker, and the objectives that its training reported.
 pub(crate) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn SystemRanker>, Vec<f64>), Error> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name)?;
@@ -40,7 +40,7 @@ pub(crate) fn assert_close(found: &[f64], expected: &[f64]) {
     }
 }
 
-/// A ranker that was saved and loaded scores as it did, bit for bit, and so does one trained again.
+/// Checks that a ranker scores the same, bit for bit, after saving and loading, and when trained again.
 pub(crate) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ranker.safetensors");

@@ -145,7 +145,7 @@ impl Vector {
         present.drain(..).for_each(|id| each(id, std::mem::take(&mut counts[id as usize])));
     }
 
-    /// Calls `each` with every trigram of the text and its weight; gives back the length of the vector.
+    /// Calls `each` with every trigram of the text and its weight. Returns the length of the vector.
     fn read(&mut self, ranker: &LetterTrigrams, text: &str, mut each: impl FnMut(u32, f64)) -> f64 {
         let mut squares = 0.0;
         self.count(ranker, text, |id, count| {

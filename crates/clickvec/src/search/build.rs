@@ -78,7 +78,7 @@ impl IndexBuilder {
         self
     }
 
-    /// Adds a title. One of which the model knows no word would have a vector that says nothing: it is left out.
+    /// Adds a title. It is left out if the model knows none of its words, because its vector would mean nothing.
     ///
     /// # Errors
     ///

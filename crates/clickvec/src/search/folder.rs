@@ -29,7 +29,7 @@ pub(super) const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", fi
 /// part passes over it.
 pub(super) const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
 
-/// What this version can read.
+/// The parts that this version can read.
 pub(super) const PARTS: [PartKind; 4] = [MODEL, TITLES, VECTORS, SHARD];
 
 /// What the manifest of an index says about its parts.
@@ -62,7 +62,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// What an index says of itself.
+/// The description in an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexSummary {

@@ -295,7 +295,7 @@ impl Market for WorldMarket<'_> {
 
     fn is_fit(&self, kind: QueryKind, want: &Want, query: &str) -> bool {
         let (QueryKind::Sense, Want::Thing { thing, .. }) = (kind, *want) else { return true };
-        // The words next to the shared name must not be in the titles of either sense.
+        // The words next to the shared name must not occur in the titles of either sense.
         let it = &self.world.things[thing];
         let shared = it.names.said.iter().zip(&it.namesakes).filter(|(_, others)| !others.is_empty());
         let shared: HashSet<String> = shared.flat_map(|(name, _)| words(name)).collect();

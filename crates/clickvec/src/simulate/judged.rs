@@ -24,7 +24,7 @@ const RELEVANT: u8 = 3;
 pub(super) struct Judged<I> {
     pub(super) query: String,
     pub(super) kind: QueryKind,
-    /// What is meant.
+    /// The want.
     pub(super) intent: I,
     /// Titles and their grades, in random order.
     pub(super) titles: Vec<(u32, u8)>,
@@ -94,7 +94,8 @@ fn titles_of<M: Market>(config: &SimulateConfig, market: &M, intent: &M::Intent,
     found.into_iter().map(|title| (title, market.grade(intent, title))).collect()
 }
 
-/// Whether there is something to find, and something else; and a synonym shares no word with what is to be found.
+/// Whether there is something relevant and something irrelevant to find. Also, a synonym must share no word with what
+/// is to be found.
 fn is_fit<M: Market>(market: &M, kind: QueryKind, query: &str, titles: &[(u32, u8)]) -> bool {
     let relevant = |&&(_, grade): &&(u32, u8)| grade >= RELEVANT;
     let good = titles.iter().filter(relevant).count();

@@ -15,7 +15,7 @@ pub(super) const BEST_SELLERS: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueryKind {
-    /// Nothing: it is made of words of its titles.
+    /// Nothing: it has words of its titles.
     Plain,
     /// No title that it means has any of its words.
     Synonym,
@@ -30,7 +30,7 @@ pub enum QueryKind {
 }
 
 impl QueryKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [QueryKind; 6] = [
         QueryKind::Plain,
         QueryKind::Synonym,
@@ -61,22 +61,22 @@ pub(super) trait Market: Sync {
     /// All titles.
     fn titles(&self) -> &[Title];
 
-    /// The kinds of queries there are.
+    /// The kinds of queries in this world.
     fn kinds(&self) -> &[QueryKind];
 
     /// The want of the next user.
     fn draw(&self, rng: &mut Rng) -> Self::Intent;
 
-    /// Something that is wanted, and can be asked for by a query of this kind.
+    /// A want that a query of this kind can express.
     fn draw_for(&self, kind: QueryKind, rng: &mut Rng) -> Self::Intent;
 
-    /// One of the ways to ask for it, in lower case and spelt right; appended to `text`.
+    /// Appends one of the ways to ask for it to `text`, in lower case and spelt correctly.
     fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> QueryKind;
 
-    /// A way to ask for it that is of this kind, spelt right.
+    /// Appends a way to ask for it that is of this kind, spelt correctly.
     fn ask_for(&self, kind: QueryKind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
 
-    /// Whether a query that was asked so is of this kind, as far as words can tell.
+    /// Whether such a query is of this kind, as far as words can tell.
     fn is_fit(&self, _kind: QueryKind, _intent: &Self::Intent, _query: &str) -> bool {
         true
     }

@@ -109,7 +109,7 @@ pub struct Summary {
 pub struct Fewer {
     /// The kind.
     pub kind: QueryKind,
-    /// The number that was found; if 0, there is no table of this kind.
+    /// The number found. If it is 0, there is no table for this kind.
     pub found: u64,
 }
 
@@ -146,7 +146,8 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
     queries.iter().map(topic).collect()
 }
 
-/// Writes a folder with a simulated log, judged titles and the truth; `on_pairs` hears how many rows of clicks there are.
+/// Writes a folder with a simulated log, judged titles and the truth. `on_pairs` gets the number of rows of clicks so
+/// far.
 ///
 /// Users look for what is in the invented world or, if there are `titles`, for those.
 ///

@@ -17,7 +17,7 @@ pub(super) const SMALL_WORDS: [&str; 16] =
 /// `not turning on` would be unusual without theirs.
 pub(super) const LEFT_OUT: [&str; 6] = ["of", "a", "for", "the", "your", "with"];
 
-/// Appends a query for what is wanted, of this kind if one is given, and returns its kind.
+/// Appends a query for a want, of the given kind if there is one, and returns its kind.
 pub(super) fn ask(world: &World, want: Want, kind: Option<QueryKind>, rng: &mut Rng, text: &mut String) -> QueryKind {
     match want {
         Want::Thing { thing, aspect, quality } => ask_thing(world, (thing, aspect, quality), kind, rng, text),

@@ -211,7 +211,6 @@ impl Maker<'_> {
     }
 }
 
-/// What `work` returns, and the seconds that it took.
 impl Maker<'_> {
     /// The point of a ranker: its scores of the judged titles, which are kept under `name`, and how it was trained, which is
     /// under `key`.

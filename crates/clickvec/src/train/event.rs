@@ -91,6 +91,6 @@ pub struct EpochReport {
     pub validation: Option<Score>,
     /// How the model's similarities agree with the teacher's, if there is one.
     pub agreement: Option<Agreement>,
-    /// Whether the model of this epoch is the one to be kept so far.
+    /// Whether this epoch's model is the one to keep so far.
     pub kept: bool,
 }

@@ -68,7 +68,7 @@ pub struct TrainOptions<'a> {
     /// Vectors of the same texts by another program, all comparable with each other, to learn similarities from;
     /// [`TrainConfig::teacher`] says how.
     pub teachers: Vec<Teacher<'a>>,
-    /// Judges the model of every epoch.
+    /// Scores the model after every epoch.
     pub validation: Option<Validation<'a>>,
     /// The folder for the log's temporary files, which keep memory from growing with the log. The default is the
     /// folder of the output; without an output the log is kept in memory.

@@ -159,7 +159,7 @@ fn kinds_are_what_they_are_called() {
         if kind == QueryKind::Order {
             assert!(reversed >= 36, "{reversed}");
         }
-        // An error can make another word of it.
+        // An error can turn a word into another word.
         assert!(kind != QueryKind::Misspelt || misspelt >= 37, "{misspelt}");
     }
 }

@@ -123,7 +123,7 @@ enum Folder {
         folder: tempfile::TempDir,
         /// Which a signal removes.
         interrupt: Interrupt,
-        /// The sign that it is not abandoned.
+        /// A lock that shows other runs that the folder is in use.
         _lock: Option<File>,
     },
     Kept(PathBuf),

@@ -9,7 +9,7 @@ use clickvec::model::Model;
 use clickvec::ranker::Ranker;
 use clickvec::search::Searcher;
 
-/// Results that are shown.
+/// The number of results shown.
 const TOP: usize = 3;
 
 /// The results of a search.
@@ -66,7 +66,7 @@ fn by_word(bm25: &dyn Ranker, query: &str, title: &str) -> String {
     format!("score {:.2}: {}", score(query), words.join(", "))
 }
 
-/// Asks both engines; `grades` are the true ones, in the order of the titles.
+/// Asks both engines. `grades` has the true grades in the order of the titles.
 pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, grades: &[u8]) -> Result<Search> {
     let grade_of: HashMap<&str, u8> = engines.titles.iter().copied().zip(grades.iter().copied()).collect();
     let explainer = Explainer::new(engines.model);

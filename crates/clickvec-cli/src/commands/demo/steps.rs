@@ -19,7 +19,7 @@ use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
 use crate::{input, output, progress, test_set};
 
-/// What is hard about queries of each kind.
+/// What is difficult about queries of each kind.
 fn about(kind: QueryKind) -> &'static str {
     match kind {
         QueryKind::Plain => "words of the titles",

@@ -50,11 +50,11 @@ impl MethodFlag {
     }
 }
 
-/// Where the weights come from.
+/// The source of the weights.
 pub(super) enum Weights {
     Equal,
     Given(Vec<f64>),
-    /// Those that are best on other queries than the judged ones.
+    /// The weights that are best on queries other than the judged ones.
     Fitted {
         others: Judgments,
         /// Whether their titles have ids of their own.
@@ -221,7 +221,7 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     Ok(weights.iter().map(|weight| weight / largest / sum).collect())
 }
 
-/// Queries to fit weights on, without those that are judged.
+/// The queries to fit weights on, without those that are judged.
 fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
     let files = TestSetFiles { judged: path, topics, titles, field: &args.field };
@@ -242,7 +242,7 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     Ok(Weights::Fitted { others, title_ids })
 }
 
-/// Copies a model or a ranker into the folder of its fusion, unless it lies there.
+/// Copies a model or a ranker into the folder of its fusion, unless it is there already.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     if input::same_file(from, to) {
         return Ok(());

@@ -89,7 +89,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     Ok(Results { evaluations, fused, queries, left_out })
 }
 
-/// That every file that will be written can be, and that no two are one, before anything is trained. The folders are made.
+/// Checks before any training that every output can be written and that no two are the same file. Creates the folders.
 pub(super) fn check_outputs(args: &Args, entries: &[Entry]) -> Result<()> {
     let mut outputs: Vec<PathBuf> = args.per_query.iter().chain(&args.qrels_out).cloned().collect();
     if let Some(folder) = &args.save_rankers {

@@ -115,7 +115,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MEASURES", requires = "full", value_delimiter = ',')]
     measures: Vec<Measure>,
 
-    /// What becomes of titles with equal scores.
+    /// How to treat titles with equal scores.
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
     ties: TiesFlag,
 

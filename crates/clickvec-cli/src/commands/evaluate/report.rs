@@ -15,9 +15,9 @@ use super::fusion::Fused;
 use crate::superscripts::{letter, marks};
 use crate::{metrics, output, table};
 
-/// The most systems whose tests are listed pair by pair: 28 pairs.
+/// The largest number of systems whose tests are listed pair by pair: 28 pairs.
 pub(super) const LISTED_SYSTEMS: usize = 8;
-/// Column heads of the table.
+/// The headings of the table.
 const COLUMNS: [(Metric, &str); 6] = [
     (Metric::Ndcg1, "NDCG@1"),
     (Metric::Ndcg3, "NDCG@3"),
@@ -95,7 +95,7 @@ pub(super) fn fusions_text(fusions: &[Fused]) -> String {
     text
 }
 
-/// One row a system.
+/// One row for each system.
 pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let mut table = table::plain();
     let heads = ["", "system"].into_iter().chain(COLUMNS.iter().map(|&(_, head)| head));

@@ -82,7 +82,7 @@ impl Run {
         Ok(lists)
     }
 
-    /// Says what it lacks; refuses one that has nothing that was judged, which would score as chance does.
+    /// Reports what the run lacks. Refuses a run without any judged title, which would score like chance.
     pub(super) fn say_coverage(&self, path: &Path, judgments: &Judgments) -> Result<()> {
         let path = path.display();
         let scores = self.scores(judgments);

@@ -120,7 +120,7 @@ impl RunWriter {
     }
 }
 
-/// A system's name as a file's name and a run's tag: no white space, no separators of folders.
+/// A system's name as a file name and the tag of a run, without white space and path separators.
 pub(super) fn file_name(name: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '=' | ',');
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()

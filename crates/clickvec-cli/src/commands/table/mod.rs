@@ -129,7 +129,7 @@ pub(crate) fn plan_of(path: &std::path::Path) -> Result<Plan> {
     spec::read(path)?.plan()
 }
 
-/// That each output could be written, and is nothing that is read, before hours of work.
+/// Checks before hours of work that each output can be written and is not an input.
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
     read.extend([args.spec.clone(), plan.data.judged.clone()]);

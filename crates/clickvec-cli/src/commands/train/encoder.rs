@@ -10,7 +10,7 @@ use clickvec::encoder::{
 #[derive(clap::Args)]
 #[command(next_help_heading = "Encoder")]
 pub(super) struct EncoderFlags {
-    /// What turns a text into a vector.
+    /// The network that turns a text into a vector.
     #[arg(long, value_enum, default_value_t = EncoderFlag::Lstm)]
     pub(super) encoder: EncoderFlag,
 
@@ -91,7 +91,7 @@ impl EncoderFlag {
         }
     }
 
-    /// Refuses a flag that this encoder has no use for.
+    /// Refuses a flag that has no effect for this encoder.
     fn refuse(self, flag: &str, given: bool, belongs_to: &[EncoderFlag]) -> Result<()> {
         let owners: Vec<&str> = belongs_to.iter().map(|kind| kind.name()).collect();
         refuse(self.name(), flag, given, &owners)

@@ -104,7 +104,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VECTORS")]
     teacher: Vec<PathBuf>,
 
-    /// Where the model goes: one safetensors file.
+    /// Where to write the model: one safetensors file.
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
 

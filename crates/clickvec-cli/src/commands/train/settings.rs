@@ -454,7 +454,7 @@ impl Settings {
         }
     }
 
-    /// The settings that are one of a few.
+    /// Sets the settings that are one of a few values.
     fn set_kinds(&self, config: &mut TrainConfig) {
         let source = self.negative_source.map(|flag| match flag {
             NegativeSourceFlag::Minibatch => NegativeSource::Minibatch,

@@ -18,7 +18,7 @@ pub struct Comparison<M = Metric> {
     pub a: String,
     /// The second system's name.
     pub b: String,
-    /// The metric that is compared.
+    /// The metric.
     pub metric: M,
     /// The test of a − b over all queries.
     pub test: PairedTest,
@@ -47,7 +47,7 @@ pub enum Verdict {
 }
 
 impl<M> Comparison<M> {
-    /// The verdict about `a` compared with `b`.
+    /// The verdict on `a`.
     pub fn verdict(&self, correction: Correction) -> Verdict {
         let p = match correction {
             Correction::None => self.test.evidence(),

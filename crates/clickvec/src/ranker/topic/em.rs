@@ -70,7 +70,7 @@ pub(super) fn room(sides: &[&Side], texts: usize, topics: usize) -> crate::Resul
     room_for_numbers::<f32>("topics", &[&[2, words, topics], &[of_texts, texts, topics]])
 }
 
-/// P(w|z) of one side's words.
+/// P(w|z) for the words of one side.
 struct Table {
     /// [words, T]
     probability: Vec<f32>,
