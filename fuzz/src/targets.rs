@@ -1,6 +1,5 @@
 //! A fuzz target for each kind of input from outside.
 
-use std::cell::Cell;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -217,21 +216,15 @@ fn checkpoint(data: &[u8]) {
     };
     let to = Output { path: &output, checkpoint_every: None, resume: true };
     let path = folder.join("stopped.checkpoint");
-    let resumed = Cell::new(false);
     repaired::file(&path, data, || {
         // The log and the checkpoint are read, and nothing is trained after them.
         let stop = &mut |event: &Event| match event {
             Event::Reading { .. } | Event::Log { .. } => ControlFlow::Continue(()),
-            event => {
-                resumed.set(matches!(event, Event::Resumed { .. }));
-                ControlFlow::Break(())
-            }
+            _ => ControlFlow::Break(()),
         };
         let source = ClickSource::file(clicks);
         train_to_file(&config, source, &to, TrainOptions::default(), stop).map(drop)
     });
-    // Otherwise this would only feed what comes before the checkpoint.
-    assert!(resumed.get() || data != include_bytes!("../corpus/checkpoint/stopped"));
 }
 
 fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {

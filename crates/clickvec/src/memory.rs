@@ -60,7 +60,8 @@ mod tests {
             assert!(error.contains("for the weights") && error.ends_with("found less; ask for less"), "{error}");
         }
         room_for_numbers::<f32>("a table", &[&[1000, 3], &[]]).unwrap();
-        for counts in [&[&[usize::MAX, 2][..]][..], &[&[usize::MAX], &[usize::MAX]], &[&[1 << 40, 1 << 20]]] {
+        let absurd: [&[&[usize]]; 3] = [&[&[usize::MAX, 2]], &[&[usize::MAX], &[usize::MAX]], &[&[1 << 40, 1 << 20]]];
+        for counts in absurd {
             assert!(room_for_numbers::<f64>("a table", counts).is_err());
         }
         let mut list = vec![1u64];

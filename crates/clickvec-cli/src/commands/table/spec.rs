@@ -188,7 +188,7 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
 
 /// The text of a spec; `path` may be a device that never ends.
 fn text(path: &Path) -> Result<String> {
-    let file = File::open(path).map_err(|source| clickvec::Error::io(path, "open", source))?;
+    let file = File::open(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
     let mut bytes = Vec::new();
     let read = file.take(MAX_SPEC_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|source| clickvec::Error::io(path, "read", source))?;
