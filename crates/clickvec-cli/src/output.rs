@@ -111,9 +111,10 @@ pub(crate) fn count(number: impl TryInto<u64>) -> String {
     text
 }
 
-/// `1 pair`, `12,345 pairs`, `2 queries`.
+/// `1 pair`, `12,345 pairs`, `2 queries`, `3 days`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    match noun.strip_suffix('y') {
+    let stem = noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match stem {
         _ if number == 1 => format!("1 {noun}"),
         Some(stem) => format!("{} {stem}ies", count(number)),
         None => format!("{} {noun}s", count(number)),
@@ -130,7 +131,8 @@ mod tests {
             assert_eq!(count(number), text);
         }
         assert_eq!(counted(1, "query"), "1 query");
-        assert_eq!([counted(0, "pair"), counted(2_000, "query")], ["0 pairs", "2,000 queries"]);
+        let several = [counted(0, "pair"), counted(2_000, "query"), counted(3, "day")];
+        assert_eq!(several, ["0 pairs", "2,000 queries", "3 days"]);
     }
 
     #[test]

@@ -272,7 +272,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
     folder.run(&none).code(1).says("`zzz`: no results: no title has anything of it").says("expected words, found none");
     // What the fit is for, on the queries that it saw.
     let same = ["--fusion=rrf", "--fusion-judged=judged.tsv"];
-    folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not judged too, found none");
+    folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");
 }
 
 fn objective(row: &Value) -> f64 {

@@ -174,7 +174,7 @@ fn a_fusion_is_judged_but_not_fused_again() {
     folder
         .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", kept, "--fusion=rrf"])
         .code(2)
-        .says("expected at least two systems to fuse, found 1 system; add `--ranker` or `--model`");
+        .says("expected two systems or more to fuse, found 1 system; add `--ranker` or `--model`");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     folder.write("swapped.tsv", format!("{head}\n{}", rows.lines().map(swapped).collect::<String>()));
     let with = |last: &str| [days(0, 1), vec![last.to_owned()]].concat();
     let run = update(&folder, &with("swapped.tsv"), &["--index=index"]).code(1);
-    run.prints("m: kept: 0 of 2,000 clicks of the newest day are on titles").prints("--trust-clicks");
+    run.prints("m: kept: 0 of 2000 clicks of the newest day are on titles").prints("--trust-clicks");
     folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 1));
     let refused = report(&update(&folder, &with("robots.tsv"), &["--json"]).code(1));
     assert_eq!((&refused["promoted"], &refused["fingerprint"]), (&false.into(), &good["fingerprint"]));

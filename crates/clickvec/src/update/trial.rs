@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Result;
-use crate::error::PairingFault;
+use crate::error::{Error, PairingFault};
 use crate::eval::{EvaluateOptions, FullJudge, FullQuery, Measure, PairedTest, SIGNIFICANT, paired_t_test, search_all};
 use crate::index::{Candidates, Hit};
 use crate::model::Model;
@@ -124,7 +124,7 @@ impl<'a> Models<'a> {
         };
         let (old_values, old, old_lists) = judged(self.old.as_ref())?;
         let (new_values, new, new_lists) = judged(self.new.as_ref())?;
-        let test = paired_t_test(&new_values, &old_values).map_err(|fault: PairingFault| crate::Error::from(fault))?;
+        let test = paired_t_test(&new_values, &old_values).map_err(|fault: PairingFault| Error::from(fault))?;
         Ok(Trial { old, new, test, queries: queries.len(), old_values, lists: [old_lists, new_lists] })
     }
 

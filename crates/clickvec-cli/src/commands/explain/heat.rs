@@ -191,7 +191,7 @@ mod tests {
         let heat = Heat { words: &["a", "<b>"], columns: 5, units: vec![3, 7], value: &value, common: (-2.0, 2.0) };
         let svg = heat.svg("two words").into_string();
         assert_eq!(svg.matches("h1v1h-1z").count(), 2 * 4, "two words of two units, in both ranges");
-        assert!(svg.contains("data-units=\"3 7\"") && svg.contains("data-values=\"AA//f/v/\""), "{svg}");
+        assert!(svg.contains("data-units=\"3 7\"") && svg.contains("data-values=\"AA//gAv/\""), "{svg}");
         assert!(svg.contains("&lt;b&gt;") && !svg.contains("<b>"));
     }
 }

@@ -440,10 +440,10 @@ mod tests {
             Err(error) => format!("{error:#}"),
         };
         for (system, wants) in [
-            ("model = \"m\"\ngrid = { x = [1] }", "`grid` with `ranker` or `train`"),
-            ("ranker = \"bm25\"\nmethod = \"z-score\"", "`method` with `fusion`"),
-            ("ranker = \"bm25\"\nload = \"x\"", "`load` with `ranker = \"skip-thought\"`"),
-            ("train = \"\"\nvectors = \"x\"", "`vectors` with `ranker = \"vectors\"`"),
+            ("model = \"m\"\ngrid = { x = [1] }", "`grid` only with `ranker` or `train`"),
+            ("ranker = \"bm25\"\nmethod = \"z-score\"", "`method` only with `fusion`"),
+            ("ranker = \"bm25\"\nload = \"x\"", "`load` only with `ranker = \"skip-thought\"`"),
+            ("train = \"\"\nvectors = \"x\"", "`vectors` only with `ranker = \"vectors\"`"),
         ] {
             assert!(fault(system).contains(wants), "{}", fault(system));
         }
