@@ -17,20 +17,6 @@ pub enum FoundLine {
 ///
 /// All readers of lines from outside use this. However long a line is, no more than the limit is ever in memory, and
 /// reading continues after it.
-///
-/// ```
-/// use clickvec::tables::{FoundLine, Lines};
-///
-/// let mut lines = Lines::new(&b"one\r\nmuch too long\ntwo"[..], 5);
-/// let mut line = Vec::new();
-/// assert_eq!(lines.next(&mut line)?, FoundLine::Whole);
-/// assert_eq!((&line[..], lines.number()), (&b"one"[..], 1));
-/// assert_eq!(lines.next(&mut line)?, FoundLine::TooLong);
-/// assert_eq!(lines.next(&mut line)?, FoundLine::Whole);
-/// assert_eq!((&line[..], lines.number()), (&b"two"[..], 3));
-/// assert_eq!(lines.next(&mut line)?, FoundLine::End);
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Lines<R> {
     source: R,

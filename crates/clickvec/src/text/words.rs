@@ -28,11 +28,7 @@ pub fn for_each_word(text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)
     }
 }
 
-/// The words of `text`, in order.
-///
-/// ```
-/// assert_eq!(clickvec::text::words("12-Gauge tub won't"), ["12", "gauge", "tub", "wont"]);
-/// ```
+/// The words of `text`, in order: `12`, `gauge`, `tub` and `wont` of "12-Gauge tub won't".
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for_each_word(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
