@@ -344,10 +344,11 @@ fn judging_knows_no_vector_exact_search_nothing_but_vectors_and_an_index_file_no
         };
         if source.module() == "eval" {
             knows(0, &["math", "encoder", "model", "vectors", "tensor_file", "train"]);
-            // A whole collection is judged through the seam that finds candidates.
-            if !source.name.starts_with("eval/full") && source.name != "eval/fusion.rs" {
-                knows(0, &["index"]);
-            }
+            // Of an index, it knows the seam that finds candidates: a whole collection is judged through it.
+            let of_index = uses.iter().filter(|used| used.first().is_some_and(|module| module == "index"));
+            let beyond: Vec<_> =
+                of_index.filter(|used| !["Candidates", "Hit", "Query"].contains(&used[1].as_str())).collect();
+            assert!(beyond.is_empty(), "{}: {beyond:?}", source.name);
         }
         if ["index/flat.rs", "index/codes.rs", "index/quantized.rs", "index/exact.rs"].contains(&source.name.as_str()) {
             knows(1, &["text", "eval", "encoder", "model", "ranker", "tables", "clicks", "train", "files"]);

@@ -24,6 +24,8 @@ pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainCo
     let mut config = old.training().config.clone();
     config.keep = Keep::Last;
     config.patience = None;
+    // It knew the texts of the old log.
+    config.teacher = None;
     if !fresh {
         config.epochs = WARM_EPOCHS;
         if let Some(titles) = &mut config.titles {
