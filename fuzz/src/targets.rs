@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
@@ -275,8 +275,10 @@ fn rows(path: &Path, options: &Options) {
     }
 }
 
-/// A log in Parquet.
+/// A log in Parquet. The crate that reads it may panic, which is caught; what is not caught still ends the fuzzer.
 fn parquet(data: &[u8]) {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| ())));
     rows(&file("log.parquet", data), &Options::default());
 }
 

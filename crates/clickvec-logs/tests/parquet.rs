@@ -82,7 +82,22 @@ fn a_damaged_file_is_an_error() {
     }
 }
 
-/// `.ci/run` runs this with a file from pyarrow.
+/// A file whose dictionary is shorter than its page says: the crate that reads Parquet panics on it, as fuzzing found.
+#[test]
+fn a_damaged_file_on_which_its_reader_panics_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.parquet");
+    std::fs::write(&path, include_bytes!("dictionary_cut_short.parquet")).unwrap();
+    let mut table = Table::open(&path, &Options::default()).unwrap();
+    let mut record = Record::default();
+    // Whoever asks again is told again.
+    for _ in 0..2 {
+        let message = table.next(&mut record).unwrap_err().to_string();
+        assert!(message.contains("its bytes are not those of a whole Parquet file"), "{message}");
+    }
+}
+
+/// Run by `.ci/run` with a file of pyarrow's.
 #[test]
 fn what_another_program_wrote_is_read() {
     let Some(path) = std::env::var_os(OTHER) else { return };

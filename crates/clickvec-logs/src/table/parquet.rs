@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,13 +21,24 @@ pub(super) struct Reader {
     rows: RowIter<'static>,
     paths: Vec<(Role, Vec<String>)>,
     row: u64,
+    /// Nothing can be read any more.
+    is_broken: bool,
+}
+
+/// Why a file cannot be read whose reader gave up.
+const DAMAGED: &str = "its bytes are not those of a whole Parquet file";
+
+/// What `read` returns. On some damaged files the crate for Parquet panics: that is a fault of the file.
+fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
 impl Reader {
     pub(super) fn open(path: &Path, options: &Options) -> Result<(Reader, Columned)> {
         let fault = |error: ::parquet::errors::ParquetError| Error::table(path, TableFault::Parquet(error.to_string()));
         let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
-        let reader = SerializedFileReader::new(file).map_err(fault)?;
+        let damaged = || Error::table(path, TableFault::Parquet(DAMAGED.to_owned()));
+        let reader = guarded(|| SerializedFileReader::new(file)).ok_or_else(damaged)?.map_err(fault)?;
         let schema = reader.metadata().file_metadata().schema().clone();
         let mut found = Columned { has: [false; ROLES], names: Vec::new(), wanted: Vec::new() };
         found.names = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
@@ -61,13 +73,19 @@ impl Reader {
             true => None,
             false => Some(Type::group_type_builder(schema.name()).with_fields(needed).build().map_err(fault)?),
         };
-        let rows = RowIter::from_file_into(Box::new(reader)).project(projection).map_err(fault)?;
-        Ok((Reader { rows, paths, row: 0 }, found))
+        let rows = guarded(|| RowIter::from_file_into(Box::new(reader)).project(projection));
+        let rows = rows.ok_or_else(damaged)?.map_err(fault)?;
+        Ok((Reader { rows, paths, row: 0, is_broken: false }, found))
     }
 
     pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
         record.clear();
-        let Some(row) = self.rows.next() else { return Ok(Next::End) };
+        let read = if self.is_broken { None } else { guarded(|| self.rows.next()) };
+        let Some(read) = read else {
+            self.is_broken = true;
+            return Err(io::Error::new(io::ErrorKind::InvalidData, DAMAGED));
+        };
+        let Some(row) = read else { return Ok(Next::End) };
         let row = row.map_err(io::Error::other)?;
         self.row += 1;
         record.line = self.row;
