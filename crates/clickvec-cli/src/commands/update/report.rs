@@ -41,7 +41,6 @@ fn text(report: &Report<'_>) -> String {
     if !report.trials.is_empty() {
         text.push('\n');
         text.push_str(&trials(&report.trials));
-        text.push('\n');
     }
     if let Some(drift) = &report.drift {
         let Drift { other_first, changed_lists, new_titles, vectors, .. } = drift;
