@@ -73,8 +73,7 @@ fn models_stand_side_by_side_with_the_grade() {
     let models: Vec<&str> = files.iter().flat_map(|file| ["--model", file]).collect();
     let arguments = [&["explain", "match", "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
     let text = folder.run(&arguments).code(0).stdout();
-    for part in
-        ["grade  4", "grade  0", "bilstm (bilstm, 8 cells in each direction)", "unit of the maximum", "dssm (dssm"]
+    for part in ["grade  4", "grade  0", "bilstm (bilstm, 8 cells in each direction)", "max-pooling unit", "dssm (dssm"]
     {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
@@ -87,8 +86,7 @@ fn models_stand_side_by_side_with_the_grade() {
     for outside in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "a page needs nothing from outside, found `{outside}`");
     }
-    for part in ["input gate", "read from the end", "Units of the maximum", ">grade</th>", "prefers-color-scheme: dark"]
-    {
+    for part in ["input gate", "read from the end", "Max-pooling units", ">grade</th>", "prefers-color-scheme: dark"] {
         assert!(page.contains(part), "no `{part}` on the page");
     }
     folder.write("pairs.tsv", "query\ttitle\nred hammer\thammer in red\nbroken\n");
@@ -135,7 +133,7 @@ fn topics_contexts_and_neighbours() {
     let topics = ["explain", "topics", "--queries", "queries.txt", "--threshold", "0.01", "--model"];
     let text = folder.run(&[&topics[..], &["model.safetensors", "--html", "topics.html"]].concat()).code(0).stdout();
     assert!(text.contains("purity") && text.contains("144 queries"), "{text}");
-    assert!(folder.read("topics.html").contains("What the cells stand for"));
+    assert!(folder.read("topics.html").contains("What the cells represent"));
     let cells = folder.run(&[&topics[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
     assert!(
         cells.iter().all(|cell| cell["queries"].as_u64().unwrap() > 0 && !cell["name"].as_str().unwrap().is_empty())
@@ -154,7 +152,7 @@ fn topics_contexts_and_neighbours() {
     assert_eq!((&lines[0]["space"], &lines[0]["neighbours"][0]["word"]), (&"input layer".into(), &"hammer".into()));
     assert_eq!(lines[1]["space"], "embedding");
     let strange = ["explain", "neighbours", "北", "--words", "queries.txt", "--model", "model.safetensors"];
-    folder.run(&strange).code(2).says("expected a word of which the model knows a letter trigram");
+    folder.run(&strange).code(2).says("expected a word with a letter trigram that the model knows");
 }
 
 #[test]
@@ -163,8 +161,8 @@ fn odd_texts_and_places_are_told() {
     let explain = |query: &str, title: &str| {
         folder.run(&["explain", "match", "--model", "model.safetensors", query, title]).code(0).stdout()
     };
-    assert!(explain("", "hammer").contains("the query has no word"));
-    assert!(explain("hammer", "?!").contains("the title has no word"));
+    assert!(explain("", "hammer").contains("the query has no words"));
+    assert!(explain("hammer", "?!").contains("the title has no words"));
     assert!(explain("北京", "hammer").contains("the model knows none of the query's words"));
     assert!(explain("hammer \u{1b}[31m", "مطرقة أحمر").contains("مطرقة (unknown)"));
     assert!(!explain("hammer \u{1b}[31m", "hammer").contains('\u{1b}'));
@@ -229,8 +227,8 @@ fn errors_are_grouped_by_what_is_hard() {
     assert_eq!(difficulties(&lines[1]), r#"["misspelt"]"#);
     assert_eq!((&lines[1]["best"]["title"], &lines[1]["best"]["grade"]), (&"hammer in red".into(), &4.into()));
     let text = folder.run(&[&arguments[..], &["--html", "errors.html"]].concat()).code(0).stdout();
-    assert!(text.contains("behind bm25") && text.contains("Mean NDCG@10"), "{text}");
-    assert!(folder.read("errors.html").contains("Where model is behind BM25"));
+    assert!(text.contains("worse than bm25") && text.contains("Mean NDCG@10"), "{text}");
+    assert!(folder.read("errors.html").contains("Where model is worse than BM25"));
 }
 
 #[test]
@@ -255,8 +253,8 @@ fn queries_are_shown_with_the_title_that_comes_first() {
     let table_8 = ["explain", "keywords", "--search", "--model", "clsm.safetensors", "--titles", "titles.tsv"];
     let run = |more: &[&str]| folder.run(&[&table_8[..], more].concat());
     let text = run(&["red hammer", "", "北"]).code(0).stdout();
-    assert!(text.contains("the title that a search ranks first") && text.contains('*'), "{text}");
-    assert!(text.contains("nothing: the query has no word") && text.contains("knows no word of the query"), "{text}");
+    assert!(text.contains("title ranked first") && text.contains('*'), "{text}");
+    assert!(text.contains("nothing: the query has no words") && text.contains("knows no word of the query"), "{text}");
     let [line] = run(&["red hammer", "--json"]).code(0).json_lines().try_into().unwrap();
     let search = ["search", "--model", "clsm.safetensors", "--titles", "titles.tsv", "--json", "-k", "1", "red hammer"];
     let found = folder.run(&search).code(0).json_lines();
@@ -281,11 +279,11 @@ fn queries_are_shown_with_the_title_that_comes_first() {
 fn a_text_without_words_is_said_to_have_none() {
     let folder = Folder::with_model();
     let run = |text: &str| folder.run(&["explain", "keywords", "--model", "model.safetensors", text]);
-    run("").code(1).prints("no keywords: the text has no word");
-    run("?!").code(1).prints("no keywords: the text has no word");
-    run(&"hammer ".repeat(10_000)).code(0).prints("more words, which the model leaves out");
+    run("").code(1).prints("no keywords: the text has no words");
+    run("?!").code(1).prints("no keywords: the text has no words");
+    run(&"hammer ".repeat(10_000)).code(0).prints("more words, which the model does not read");
     run("hammer").code(0).prints("-");
-    folder.run(&["explain", "keywords", "--model", ".", "red"]).code(2).says("for an index there is `--index`");
+    folder.run(&["explain", "keywords", "--model", ".", "red"]).code(2).says("if it is an index, use `--index`");
 }
 
 #[test]
@@ -296,13 +294,13 @@ fn what_is_said_of_keywords_is_tested() {
     folder.write("texts.txt", queries.join("\n"));
     let claims = ["explain", "keywords", "--claims", "--threshold", "0.2", "--file", "texts.txt", "--model"];
     let text = folder.run(&[&claims[..], &["model.safetensors"]].concat()).code(0).stdout();
-    assert!(text.contains("the vector turns without it") && text.contains("mean input gate"), "{text}");
+    assert!(text.contains("change of the vector without it") && text.contains("mean input gate"), "{text}");
     let [line] =
         folder.run(&[&claims[..], &["rnn.safetensors", "--json"]].concat()).code(0).json_lines().try_into().unwrap();
     let p = line["removal"]["p"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&p) && line["texts"].as_u64().unwrap() > 1, "{line}");
     assert!(line.get("input_gate").is_none(), "an RNN has no gates");
-    folder.run(&[&claims[..], &["dssm.safetensors"]].concat()).code(1).says("no two texts with a keyword");
+    folder.run(&[&claims[..], &["dssm.safetensors"]].concat()).code(1).says("at least two texts with a keyword");
 }
 
 #[test]
@@ -374,7 +372,10 @@ fn titles_are_compared_by_their_ids() {
     assert_eq!((&lines[0], &lines[1], lines.len()), (third, last, 2));
     let text = folder.run(&two).code(0).stdout();
     assert!(text.contains(&format!("3 above {} by", all.len())), "{text}");
-    folder.run(&["explain", "rank", "--index", "r.index", "red", "--ids", "nobody"]).code(2).says("none for `nobody`");
+    folder
+        .run(&["explain", "rank", "--index", "r.index", "red", "--ids", "nobody"])
+        .code(2)
+        .says("no title with the id `nobody`");
     // Words that the model does not know leave only BM25.
-    folder.run(&["explain", "rank", "--index", "r.index", "北"]).code(0).says("only BM25 says anything");
+    folder.run(&["explain", "rank", "--index", "r.index", "北"]).code(0).says("from BM25 alone");
 }

@@ -1,12 +1,14 @@
-//! What the papers say of keywords, measured over many texts: that leaving one out changes the vector more than leaving
-//! out another word (LSTM paper, section V-A2), and that input gates close for the other words (section V-A1).
+//! Tests of what the LSTM paper says about keywords: that removing a keyword changes the vector more than removing
+//! another word (section V-A2), and that input gates close at the other words (section V-A1).
+//!
+//! The first is partly true by construction, because keywords are the words that activate the most active cells.
 
 use super::{Evidence, Explainer, KeywordOptions, Keywords, TextView};
 use crate::eval::paired_t_test;
 use crate::math::score::score;
 use crate::model::Side;
 
-/// A number at keywords and at other words, each the mean over texts of the mean over their words.
+/// A quantity at keywords compared with other words. Each value is the mean over texts of a mean over words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contrast {
     /// At keywords.
@@ -17,25 +19,25 @@ pub struct Contrast {
     pub p: f64,
 }
 
-/// What is true of the keywords of many texts.
+/// The results of the tests on a set of texts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeywordClaims {
-    /// Texts that have a keyword and another word, which are compared; a word that is read first has no count and is
-    /// neither.
+    /// Number of texts that are compared: those with a keyword and another word. A word that is read first has no count
+    /// and is neither.
     pub texts: usize,
-    /// Keywords in all texts.
+    /// Number of keywords in all texts.
     pub keywords: usize,
-    /// Other words in all texts.
+    /// Number of other words in all texts.
     pub others: usize,
-    /// How far the vector turns when a word is left out: 1 less the cosine with the vector of the whole text.
+    /// How much the vector changes when a word is removed: 1 − the cosine with the vector of the whole text.
     pub removal: Contrast,
     /// The mean input gate at a word; `None` without gates.
     pub input_gate: Option<Contrast>,
 }
 
 impl Explainer<'_> {
-    /// What is true of the keywords of `texts`. `None` if the encoder reads bags of words, or if fewer than two texts have
-    /// a keyword and another word.
+    /// The tests on `texts`. `None` if the encoder reads bags of words, or if fewer than two texts have a keyword and
+    /// another word.
     pub fn keyword_claims<S: AsRef<str>>(
         &self,
         side: Side,
@@ -64,7 +66,7 @@ impl Explainer<'_> {
     }
 }
 
-/// The keywords and the other words among those that some direction counts.
+/// The keywords and the other words. Words that no direction counts are neither.
 fn counted(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
     let counts = &|word: usize| match &found.evidence {
         Evidence::Changes(directions) => directions.iter().any(|counts| counts.assigned[word].is_some()),
@@ -74,7 +76,7 @@ fn counted(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
     [of(true).collect(), of(false).collect()]
 }
 
-/// A number at keywords and at other words, a pair for each text.
+/// Means at keywords and at other words, a pair for each text.
 #[derive(Default)]
 struct Pairs {
     keywords: Vec<f64>,

@@ -1,4 +1,4 @@
-//! A word in different contexts (CLSM paper, table 2): the features of the window around it.
+//! A word in different contexts (CLSM paper, table 2), compared by the features of the window around it.
 
 use super::Explainer;
 use super::text::unit;
@@ -7,19 +7,19 @@ use crate::math::score::score;
 use crate::model::Side;
 use crate::text::words;
 
-/// A text with the word in it, and how similar it makes the word to the word in the first text.
+/// A text that contains the word, compared with the first such text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     /// The text.
     pub text: String,
-    /// The position of the word in it.
+    /// The position of the word in the text.
     pub place: usize,
     /// The cosine of the word's window features with those in the first context.
     pub cosine: f32,
 }
 
-/// The word in each of `texts`, each compared with the first; texts without the word are left out. `None` if the
-/// encoder has no windows.
+/// The texts among `texts` that contain `word`, each compared with the first of them. `None` if the encoder has no
+/// windows.
 pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[String]) -> Option<Vec<Context>> {
     let with_word = |text: &&String| words(text).iter().any(|each| each == word);
     let texts: Vec<&String> = texts.iter().filter(with_word).collect();
@@ -27,7 +27,7 @@ pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[Stri
     let mut has_windows = true;
     explainer.read(side, &texts, |number, states| {
         has_windows &= states.of_words().contains(&State::Window.into());
-        // The word may be among those that were cut.
+        // The word may come after the last word that the model reads.
         let place = words(texts[number]).iter().take(states.words()).position(|each| each == word);
         if let Some((place, window)) = place.and_then(|place| Some((place, states.at(State::Window, place)?))) {
             found.push((number, place, unit(&window)));

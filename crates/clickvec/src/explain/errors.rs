@@ -1,24 +1,24 @@
-//! A model's worst queries, grouped by what makes them hard.
+//! Queries on which a model is worse than another system, grouped by what makes them hard.
 
 use super::quantity::has_number_or_unit;
 use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
 use crate::text::{Interner, WordId, words};
 
-/// What is hard about a query.
+/// What makes a query hard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difficulty {
-    /// A word that stands in no known text, and is no misspelling of one that does.
+    /// A word that occurs in no known text and is not a misspelling of one that does.
     UnseenWord,
-    /// A word that stands in no known text, and is one edit away from one that does.
+    /// A word that occurs in no known text and is one edit away from one that does.
     Misspelt,
     /// Six words or more.
     Long,
     /// A number or a unit: a size, a model, a price.
     Number,
-    /// A word that stands in a good title and in the bad title that the model puts first: it has two senses, or says
-    /// too little.
+    /// A word that occurs in a good title and in the bad title that the model ranks first: it has two senses, or is too
+    /// general.
     Sense,
-    /// Nothing of these.
+    /// None of these.
     Other,
 }
 
@@ -46,40 +46,40 @@ impl Difficulty {
     }
 }
 
-/// Words from which on a query is long.
+/// A query of this many words or more is long.
 const LONG: usize = 6;
-/// Letters from which on a word can be misspelt: shorter ones have too many neighbours.
+/// Words with fewer letters are never taken for misspellings: too many words are one edit away.
 const SPELT: usize = 4;
 /// The lowest grade of a good title.
 const GOOD: u8 = 2;
 
-/// A judged query as a model and another system answer it.
+/// A judged query with the results of a model and of another system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The query's place among the judged ones.
+    /// The query's index in the judgments.
     pub query: usize,
-    /// What is hard about it; never empty.
+    /// What makes it hard; never empty.
     pub difficulties: Vec<Difficulty>,
-    /// Its words that stand in no known text and are no misspelling.
+    /// Its words that occur in no known text and are not misspellings.
     pub unseen: Vec<String>,
-    /// Its misspelt words, each with the known word that it is one edit away from.
+    /// Its misspelt words, each with the known word that is one edit away.
     pub misspelt: Vec<(String, String)>,
-    /// The model's metric.
+    /// The metric of the model's ranking.
     pub model: f64,
-    /// The other system's.
+    /// The metric of the other system's ranking.
     pub other: f64,
-    /// The place of the title that the model puts first.
+    /// The index of the title that the model ranks first.
     pub first: usize,
-    /// The place of the title with the best grade, the first if there are several.
+    /// The index of the title with the best grade; the first one if there are several.
     pub best: usize,
 }
 
-/// All judged queries with a title, those first in which the model is furthest behind the other system.
-/// `vocabulary` has the words of all known texts.
+/// All judged queries that have a title, starting with those on which the model is furthest behind the other system.
+/// `vocabulary` holds the words of all known texts.
 ///
 /// # Panics
 ///
-/// If there is not one score for each judged title.
+/// If there is not exactly one score for each judged title.
 pub fn outcomes(
     judgments: &Judgments,
     model: &Scores,
@@ -95,7 +95,7 @@ pub fn outcomes(
         if query.titles.is_empty() {
             continue;
         }
-        // Of equal ones the first.
+        // The first of equal ones.
         let largest = |value: &dyn Fn(usize) -> f64| {
             (1..query.titles.len()).fold(0, |best, title| if value(title) > value(best) { title } else { best })
         };
@@ -120,7 +120,7 @@ pub fn outcomes(
 
 type Title = (Vec<String>, u8);
 
-/// Words that no known text has: those that are one edit away from a word that one has, with that word, and the others.
+/// Words that no known text has: the unseen ones, and the misspelt ones with the known word that is one edit away.
 type Unknown = (Vec<String>, Vec<(String, String)>);
 
 fn unknown_words(text: &str, vocabulary: &Interner) -> Unknown {
@@ -164,8 +164,9 @@ fn difficulties(
     found
 }
 
-/// The known word that one letter more, less, other or two exchanged make of it; of several the one that was known first:
-/// titles come before clicks, which have misspellings of their own. A word with a digit has none.
+/// The known word that is one edit away: one letter inserted, deleted or replaced, or two adjacent letters swapped. If
+/// there are several, it is the one with the lowest number: titles are numbered before clicks, which have misspellings
+/// of their own. A word with a digit has no correction.
 fn correction(word: &str, vocabulary: &Interner) -> Option<String> {
     let letters: Vec<char> = word.chars().collect();
     if letters.len() < SPELT || letters.iter().any(|c| c.is_numeric()) {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hard_is_told() {
+    fn queries_are_put_into_their_groups() {
         let vocabulary = vocabulary();
         let title = |text: &str, grade| (words(text), grade);
         let told = |query: &str, first, best| {

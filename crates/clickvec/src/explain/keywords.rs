@@ -1,5 +1,5 @@
 //! Keywords as the papers define them: words that change the most active cells (LSTM paper, tables I, II), or words
-//! that win the most active units of the maximum (CLSM paper, table 3).
+//! that win the most active max-pooling units (CLSM paper, table 3).
 
 use super::TextView;
 use super::text::changes;
@@ -10,18 +10,18 @@ use crate::encoder::{Direction, State};
 pub struct KeywordOptions {
     /// The number of most active cells to consider in each direction.
     pub cells: usize,
-    /// The number of most active units of a CLSM's maximum to consider.
+    /// The number of most active max-pooling units of a CLSM to consider.
     pub units: usize,
     /// A cell is assigned to a word if the word changes its activation by more than this fraction of the cells' mean
     /// activation after the last word. The papers do not give their threshold; one relative to the mean suits any
     /// model.
     pub threshold: f32,
-    /// A keyword has at least this many cells in each direction that counts it.
+    /// The least number of cells that a keyword changes, in each direction that counts it.
     pub at_least: usize,
 }
 
 impl Default for KeywordOptions {
-    /// Ten cells, of which a keyword has at least four; five units of a maximum.
+    /// Ten cells, of which a keyword changes at least four; five max-pooling units.
     fn default() -> KeywordOptions {
         KeywordOptions { cells: 10, units: 5, threshold: 0.4, at_least: 4 }
     }
@@ -32,18 +32,18 @@ impl Default for KeywordOptions {
 pub struct Keywords {
     /// For each word, whether it is a keyword.
     pub is_keyword: Vec<bool>,
-    /// Mean over the cells of how far the input gate opens to each word, over all directions; empty without gates.
+    /// For each word, the mean of the input gates of all cells in all directions; empty without input gates.
     pub input_gate: Vec<f64>,
     /// The counts behind the keywords.
     pub evidence: Evidence,
 }
 
-/// The counts that keywords are found by.
+/// The evidence by which words were chosen as keywords.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Evidence {
     /// Cells that each word changed, for each direction in which the encoder reads.
     Changes(Vec<DirectionCounts>),
-    /// Words that won the most active units of a maximum.
+    /// Words that won the most active max-pooling units.
     Winners(Vec<Winner>),
 }
 
@@ -58,7 +58,7 @@ pub struct DirectionCounts {
     pub assigned: Vec<Option<Vec<usize>>>,
 }
 
-/// A unit of a maximum and the word that won it.
+/// A max-pooling unit and the word that won it: the word at which the unit is largest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner {
     /// The unit.
@@ -76,7 +76,7 @@ impl DirectionCounts {
     }
 }
 
-/// The `n` largest of `values` by `key`, largest first; equal ones in their order.
+/// The indices of the `n` values with the largest `key`, largest first; ties keep their order.
 pub(super) fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| key(values[b]).total_cmp(&key(values[a])).then(a.cmp(&b)));
@@ -85,7 +85,7 @@ pub(super) fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec
 }
 
 impl TextView {
-    /// The keywords; `None` if the encoder reads a bag of words and so has no state at a word.
+    /// The keywords; `None` if the encoder reads a bag of words, because it then has no states word by word.
     pub fn keywords(&self, options: &KeywordOptions) -> Option<Keywords> {
         if self.panels.is_empty() {
             return None;
@@ -111,7 +111,7 @@ impl TextView {
         Some(Keywords { is_keyword, input_gate: self.mean_input_gate(), evidence })
     }
 
-    /// Mean of the input gates at each word; empty without gates.
+    /// Mean of the input gates at each word; empty without input gates.
     fn mean_input_gate(&self) -> Vec<f64> {
         let gates: Vec<_> = self.panels.iter().filter(|panel| panel.quantity.state == State::InputGate).collect();
         if gates.is_empty() {

@@ -1,4 +1,4 @@
-//! Why a title matches a query: what each number of the vectors and each word adds to the cosine.
+//! Why a title matches a query: what each dimension of the vectors and each word adds to the cosine.
 
 use super::text::changes;
 use super::{Explainer, TextView};
@@ -7,7 +7,7 @@ use crate::math::score::score;
 use crate::model::Side;
 use std::collections::BTreeMap;
 
-/// A query, a title, and the parts of their cosine.
+/// A query, a title, and the shares of their cosine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     /// The query.
@@ -16,31 +16,31 @@ pub struct Match {
     pub title: TextView,
     /// The cosine of their vectors, bit for bit as in a search.
     pub score: f32,
-    /// What each number of the vectors adds: the product of the two unit vectors there. They sum to the cosine.
+    /// What each dimension of the vectors adds: the product of the two unit vectors' values. They sum to the cosine.
     pub units: Vec<f64>,
     /// What each word of the query adds.
     pub query_words: WordShares,
     /// What each word of the title adds.
     pub title_words: WordShares,
-    /// The units that add most, largest first, with the words that moved them; for a CLSM see also [`Match::maximum`].
+    /// All units, those that add most first, with the words that moved them; for a CLSM see also [`Match::maximum`].
     pub shared: Vec<SharedUnit>,
-    /// Units of a CLSM's maximum that both texts activate, largest product first; empty for other encoders.
+    /// Max-pooling units of a CLSM that both texts activate, largest product first; empty for other encoders.
     pub maximum: Vec<SharedUnit>,
 }
 
-/// What each word of a text adds to the cosine, by two definitions.
+/// What each word of a text adds to the cosine, by two definitions: leave-one-out, and along the sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordShares {
-    /// How much the cosine falls without the word. These do not sum to the cosine, because words may say the same or
-    /// mean something only together.
+    /// How much the cosine falls when the word is removed. These do not sum to the cosine, because two words may say
+    /// the same thing, or mean something only together.
     pub without: Vec<f64>,
     /// How far the vector moves towards the other text's vector while the word is read. These sum to the cosine and
-    /// depend on the order of the words. They come from the states after each word if the encoder is recurrent (each
-    /// direction of a bidirectional one separately), and otherwise from the vectors of the text's first words.
+    /// depend on the order of the words. For a recurrent encoder they come from the state after each word, separately
+    /// for each direction. For other encoders they come from the vectors of the text's first one, two, three … words.
     pub along: Vec<f64>,
 }
 
-/// A unit that both texts activate.
+/// A unit with its values on both sides: a dimension of the vectors, or a max-pooling unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SharedUnit {
     /// The unit.
@@ -51,26 +51,27 @@ pub struct SharedUnit {
     pub query: f32,
     /// The title's value.
     pub title: f32,
-    /// The word of the query that moved the unit most towards its value, or won it; `None` if no word is known.
+    /// The word of the query that moved the unit most towards its value, or won it; `None` if the encoder does not say.
     pub query_word: Option<usize>,
-    /// The word of the title.
+    /// The same for the title.
     pub title_word: Option<usize>,
 }
 
-/// A word of the query and a word of the title that moved the same units.
+/// A word of the query and a word of the title, with the units that both moved most.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WordPair {
     /// The word of the query.
     pub query_word: usize,
     /// The word of the title.
     pub title_word: usize,
-    /// What the units that both moved most add together.
+    /// The sum of what these units add to the cosine.
     pub share: f64,
 }
 
 impl Match {
-    /// The pairs of words through which the texts match, largest share first. Each number of the vectors is assigned
-    /// to the two words that moved it most. The shares sum to the cosine; there are no pairs if words have no states.
+    /// The pairs of words that make the texts match, largest share first. Each dimension of the vectors counts for the
+    /// query word and the title word that moved it most, so the shares sum to the cosine. Empty unless the encoder is
+    /// recurrent.
     pub fn word_pairs(&self) -> Vec<WordPair> {
         let mut shares = BTreeMap::<(usize, usize), f64>::new();
         for unit in &self.shared {
@@ -152,8 +153,8 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// For each number of the vector, the word that moved it most in the direction of its value; empty if words have no
-/// states.
+/// For each dimension of the vector, the word that moved it most towards its final value; empty unless the encoder is
+/// recurrent.
 fn mover_of_units(text: &TextView) -> Vec<usize> {
     let words = text.words.len();
     let mut movers = Vec::new();
@@ -175,7 +176,7 @@ fn mover_of_units(text: &TextView) -> Vec<usize> {
     movers
 }
 
-/// Units of the maximum for which the product of both sides' activations is positive (CLSM paper, fig. 4).
+/// Max-pooling units that are positive on both sides (CLSM paper, fig. 4).
 fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
     let maximum =
         |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());

@@ -1,7 +1,8 @@
-//! Explanations: why two texts are similar, which words are keywords, what a unit stands for.
+//! Explanations: why two texts are similar, which words are keywords, what a unit represents.
 //!
-//! All numbers come from the states of the pass that scores, through [`crate::encoder::StateReader`]; no
-//! formula of an encoder is repeated here. The score that is explained is the score of a search, bit for bit.
+//! All numbers are read from the states of the forward pass that computes the score, through
+//! [`crate::encoder::StateReader`]; no formula of an encoder is repeated here. The explained score equals the score of
+//! a search bit for bit.
 
 mod claims;
 mod context;
@@ -27,13 +28,13 @@ use crate::encoder::{EncoderConfig, TextStates};
 use crate::math::score::score;
 use crate::model::{Model, Side};
 
-/// Explains what a model does; it only borrows the model.
+/// An explainer of what a model does; it borrows the model.
 #[derive(Clone, Copy)]
 pub struct Explainer<'m> {
     model: &'m Model,
 }
 
-/// A bound on the cache of an embedder that reads a few texts.
+/// Bound on the embedder's cache. It can be small because explanations read few texts.
 const CACHE_BYTES: usize = 1 << 20;
 
 impl<'m> Explainer<'m> {
@@ -47,7 +48,7 @@ impl<'m> Explainer<'m> {
         self.model.encoder_config()
     }
 
-    /// Shows `read` the states of each text, in order.
+    /// Calls `read` with the states of each text, in order.
     pub(crate) fn read<S: AsRef<str>>(&self, side: Side, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
         self.model.embedder(side).with_cache_bytes(CACHE_BYTES).read_states(texts, read);
     }
@@ -63,7 +64,7 @@ impl<'m> Explainer<'m> {
         views.pop().expect("one text gives one view")
     }
 
-    /// The scores of titles for a query, each with the bits that a search gives.
+    /// The scores of titles for a query, bit for bit as in a search.
     pub fn scores<S: AsRef<str>>(&self, query: &str, titles: &[S]) -> Vec<f32> {
         let query = self.text(Side::Query, query).vector;
         let mut scores = Vec::with_capacity(titles.len());

@@ -1,4 +1,4 @@
-//! Words that are most similar to a word.
+//! The words most similar to a word.
 
 use super::text::unit;
 use super::{Explainer, keywords::largest};
@@ -8,12 +8,12 @@ use crate::model::Side;
 use crate::ranker::{Ranker, WordTable};
 use crate::text::Feature;
 
-/// Where words are compared.
+/// The space in which words are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// What the input layer makes of a word, without the biases: what its spelling means.
+    /// The output of the input layer for the word, without biases: it knows a word by its letter trigrams.
     Input,
-    /// The vector of the word as a text of its own.
+    /// The vector of the word as a text of its own, which knows what was clicked.
     Embedding,
 }
 
@@ -26,7 +26,7 @@ pub struct Neighbour {
     pub cosine: f32,
 }
 
-/// The vectors of a vocabulary, in which neighbours are looked for.
+/// The vectors of a vocabulary, to find neighbours among.
 pub struct Neighbours {
     words: Vec<String>,
     /// Of unit length, [words, dimension].
@@ -35,7 +35,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// The vectors of `words`, as they are on one side of the model. Unknown words are left out.
+    /// The vectors of `words` on one side of the model. Unknown words are left out.
     pub fn new(explainer: &Explainer<'_>, side: Side, space: Space, words: Vec<String>) -> Neighbours {
         let words: Vec<String> = words.into_iter().filter(|word| explainer.knows(word)).collect();
         let vectors = match space {
@@ -46,8 +46,8 @@ impl Neighbours {
         Neighbours { words, vectors, dimension }
     }
 
-    /// The vectors of words that a ranker has, as Doc2Vec (LSTM paper, Appendix F); of `wanted` words, if there are any.
-    /// `None` if it has none.
+    /// The word vectors of a ranker that has some, such as Doc2Vec (LSTM paper, Appendix F); if `wanted` is given, only
+    /// of those words. `None` if the ranker has no word vectors.
     pub fn of_ranker(ranker: &dyn Ranker, wanted: Option<&[String]>) -> Option<Neighbours> {
         let WordTable { words: vocabulary, vectors: table, dimension } = ranker.word_vectors()?;
         let all = || (0..vocabulary.len()).collect::<Vec<usize>>();
@@ -62,7 +62,7 @@ impl Neighbours {
         Some(Neighbours { words, vectors, dimension })
     }
 
-    /// The `n` words most similar to `word`, most similar first, itself left out. `None` if it is not among the words.
+    /// The `n` words most similar to `word`, most similar first, without `word` itself. `None` if `word` is unknown.
     pub fn nearest(&self, word: &str, n: usize) -> Option<Vec<Neighbour>> {
         let own = self.words.iter().position(|each| each == word)?;
         let vector = |place: usize| &self.vectors[place * self.dimension..][..self.dimension];

@@ -4,12 +4,12 @@ use std::fmt;
 
 use crate::text::words;
 
-/// A number with its unit, if it has one; or a size of several numbers, as `2 x 4`.
+/// A number with its unit if it has one, or a size of several numbers such as `2 x 4`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Quantity {
     /// The number as digits: `3/8`, `1 1/2`, `2.5`, `2x4`.
     pub number: String,
-    /// The usual short name of the unit.
+    /// The usual abbreviation of the unit.
     pub unit: Option<&'static str>,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Units: the usual short name, then the other ways to write it.
+/// Units: the usual abbreviation, then other spellings.
 const UNITS: &[&[&str]] = &[
     &["in", "inch", "inches", "\""],
     &["ft", "foot", "feet", "'"],
@@ -63,7 +63,7 @@ const UNITS: &[&[&str]] = &[
     &["€", "euro", "euros", "eur"],
 ];
 
-/// Numbers that are spelt.
+/// Numbers written as words.
 const NUMBER_WORDS: [(&str, &str); 16] = [
     ("half", "1/2"),
     ("quarter", "1/4"),
@@ -89,8 +89,8 @@ fn unit(text: &str) -> Option<&'static str> {
     UNITS.iter().find(same).map(|unit| unit[0])
 }
 
-/// The numbers of a text with their units, in order. What it says is read before words are made of it: these have no
-/// fractions and no decimal points.
+/// The numbers of a text with their units, in order. They are read from the raw text, because its normalised words have
+/// no fractions and no decimal points.
 pub fn quantities(text: &str) -> Vec<Quantity> {
     let tokens = tokens(text);
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ pub fn quantities(text: &str) -> Vec<Quantity> {
     found
 }
 
-/// A number at the start of these tokens, and how many it takes: `3/8`, `1 1/2`, `2 x 4`.
+/// The number at the start of these tokens, and how many tokens it takes: `3/8`, `1 1/2`, `2 x 4`.
 fn number(tokens: &[String]) -> Option<(String, usize)> {
     let first = tokens.first()?;
     if NUMBER_WORDS.iter().any(|(word, _)| word == first) {
@@ -130,7 +130,7 @@ fn number(tokens: &[String]) -> Option<(String, usize)> {
         number = format!("{number} {fraction}");
         used = 2;
     }
-    // A size: the unit after each of its numbers, as in `2 in. x 4 in.`, is left out but for the last.
+    // A size. Of the units in `2 in. x 4 in.` only the last one is kept.
     loop {
         let skip = usize::from(tokens.get(used).is_some_and(|token| unit(token).is_some()));
         let is_times = tokens.get(used + skip).is_some_and(|token| token == "x" || token == "×");
@@ -144,7 +144,7 @@ fn number(tokens: &[String]) -> Option<(String, usize)> {
     }
 }
 
-/// Numbers with their fractions and points, words, and signs that are units; all in lower case.
+/// Numbers with their fractions and decimal points, words, and symbols that are units; all in lower case.
 fn tokens(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.to_lowercase().chars().collect();
     let mut tokens = Vec::new();
@@ -167,7 +167,7 @@ fn tokens(text: &str) -> Vec<String> {
             }
         } else {
             place += 1;
-            // Inches and feet are marks after a number.
+            // A quotation mark after a number means inches or feet.
             let follows_digit = start > 0 && characters[start - 1].is_ascii_digit();
             let mark = match c {
                 '"' | '”' | '″' if follows_digit => "\"",
@@ -189,7 +189,7 @@ fn tokens(text: &str) -> Vec<String> {
 
 /// Whether a query asks for a number, a size or a unit.
 pub(super) fn has_number_or_unit(text: &str) -> bool {
-    // A unit of two letters or fewer may be a word: `a`, `in`, `m`.
+    // Units of one or two letters are often ordinary words: `a`, `in`, `m`.
     let spelt =
         |word: &String| word.len() > 2 && word != "count" && word != "pack" && word != "piece" && unit(word).is_some();
     !quantities(text).is_empty() || words(text).iter().any(|word| word.chars().any(char::is_numeric) || spelt(word))

@@ -42,7 +42,7 @@ pub struct TextView {
     pub side: Side,
     /// The words that the encoder read.
     pub words: Vec<Word>,
-    /// The number of words after those, left out because of the model's limit.
+    /// The number of further words, which the encoder did not read because they exceed the model's limit.
     pub cut: usize,
     /// The vector, of unit length; zeros if the text has no word.
     pub vector: Vec<f32>,
@@ -52,7 +52,7 @@ pub struct TextView {
     pub panels: Vec<Panel>,
     /// States of the text as a whole.
     pub whole: Vec<(State, Vec<f32>)>,
-    /// For each unit of a maximum, the word that won it; empty for encoders without one.
+    /// For each max-pooling unit, the word that won it; empty for encoders without max-pooling.
     pub winners: Vec<u32>,
 }
 
@@ -69,7 +69,7 @@ impl TextView {
         directions.into_iter().filter_map(|direction| self.panel(State::Activation.read(direction))).collect()
     }
 
-    /// Whether the vector consists of these activations after the last word that each direction reads.
+    /// Whether the vector is made of these activations, each taken after the last word that its direction reads.
     pub(super) fn ends_in(&self, activations: &[&Panel]) -> bool {
         let last = |panel: &&Panel| match panel.quantity.direction {
             Direction::Forward => panel.at(self.words.len() - 1).to_vec(),
@@ -90,8 +90,8 @@ impl TextView {
     }
 }
 
-/// What changed at each word: y(t) − y of the word that was read before, in the panel's direction; for the word that
-/// is read first, y itself. [words, units]
+/// The change of each unit at each word: y(t) minus y at the word read before it, in the panel's direction; for the
+/// word that is read first, y itself. [words, units]
 pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
     let before = |word: usize| match panel.quantity.direction {
         Direction::Forward => word.checked_sub(1),

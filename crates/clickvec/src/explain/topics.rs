@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Topics {
     /// Number of queries with a word.
     pub queries: usize,
-    /// The cells that collected a word, those with most queries first.
+    /// The cells that collected a word, those with the most queries first.
     pub cells: Vec<CellTopic>,
     /// Table III: the queries, each with the words of its most active cells.
     pub table: Vec<QueryTopics>,
@@ -64,11 +64,11 @@ impl CellTopic {
 }
 
 impl Topics {
-    /// The words that the `active` most active cells of each query collect. `None` if the encoder has no state at a
-    /// word.
+    /// The words that the `active` most active cells of each query collect. `None` if the encoder reads a bag of words,
+    /// because it then has no states word by word.
     ///
     /// A cell of a recurrent encoder collects the words that change it by more than [`KeywordOptions::threshold`],
-    /// except the word that is read first. A unit of a maximum collects the word that wins it.
+    /// except the word that is read first. A max-pooling unit of a CLSM collects the word that wins it.
     pub fn new(
         explainer: &Explainer<'_>,
         side: Side,

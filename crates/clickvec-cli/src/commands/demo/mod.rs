@@ -22,20 +22,20 @@ use crate::answer::Answer;
 use crate::interrupt::{Interrupt, remove_folder_on_signal};
 use crate::{output, progress};
 
-/// Show everything once: invent a search engine, learn from its clicks, judge what was learnt, and search.
+/// Show everything at work: invent a search engine, learn from its clicks, compare with BM25, and search.
 ///
-/// Needs no data and takes about a minute on two cores. The report is printed, and written as one HTML page.
+/// Needs no data and takes about a minute on two cores. The report is printed and also written as one HTML page.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The page to write; `-` writes it to standard output instead of the report.
     #[arg(long, short, value_name = "PAGE", default_value = "clickvec-demo.html")]
     output: PathBuf,
 
-    /// Keep the log and the models in this folder, to try things with. The folder must be empty or not exist.
+    /// Keep the log and the models in this folder, to experiment with. The folder must be empty or not exist yet.
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 
-    /// Pairs of a query and a clicked title to learn from.
+    /// How many pairs of a query and a clicked title to learn from.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
 
@@ -58,7 +58,7 @@ struct Report {
     /// BM25, DSSM and LSTM on all judged queries.
     systems: Vec<Evaluation>,
     tests: Vec<Comparison>,
-    /// The same for each kind of query.
+    /// Results for each kind of query.
     kinds: Vec<OfKind>,
     searches: Vec<Search>,
     /// The steps, and the seconds that each took.
@@ -69,7 +69,7 @@ struct Report {
 /// The judged queries of a kind.
 struct OfKind {
     name: &'static str,
-    /// What is difficult about them.
+    /// What makes them hard.
     about: &'static str,
     /// One of them.
     example: String,
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
-    output::note("clickvec demo: an invented search engine, what its clicks teach, and its worth\n");
+    output::note("clickvec demo: an invented search engine, and what its clicks teach\n");
     let report = steps::run(&args, folder.path());
     if let Folder::Temporary { interrupt, .. } = &folder {
         interrupt.give_way();
@@ -121,9 +121,9 @@ enum Folder {
     /// A folder that is removed when the program ends.
     Temporary {
         folder: tempfile::TempDir,
-        /// Which a signal removes.
+        /// Removes the folder on a signal.
         interrupt: Interrupt,
-        /// A lock that shows other runs that the folder is in use.
+        /// A lock that tells other runs that the folder is in use.
         _lock: Option<File>,
     },
     Kept(PathBuf),
@@ -132,7 +132,7 @@ enum Folder {
 impl Folder {
     fn new(keep: Option<&Path>) -> Result<Folder> {
         let Some(path) = keep else {
-            // Remove what killed demos left behind.
+            // Remove what earlier demos left behind when they were killed.
             files::remove_abandoned(&std::env::temp_dir().join("demo"));
             let prefix = format!("{}demo-", files::TEMPORARY_PREFIX);
             let folder = tempfile::Builder::new().prefix(&prefix).suffix(files::TEMPORARY_SUFFIX).tempdir();

@@ -24,7 +24,10 @@ impl Next {
                 "is it better than BM25? columns query, title, grade (0 to 4)",
                 "evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors",
             ),
-            ("search: columns id and title", "search --model shop.safetensors --titles titles.tsv \"angle bracket\""),
+            (
+                "search your titles: columns id and title",
+                "search --model shop.safetensors --titles titles.tsv \"angle bracket\"",
+            ),
             ("no log yet? simulate one for your titles", "simulate --titles titles.tsv --output log"),
         ];
         let mut next = Next { own: Vec::new(), kept: Vec::new(), program };
@@ -32,7 +35,7 @@ impl Next {
         match kept {
             Some(folder) => next.kept = next.with_kept(folder, report),
             None => next.own.push((
-                "or keep the log and the models of this demo, to try things with",
+                "or keep the log and the models of this demo, to experiment with",
                 format!("{} demo --keep demo", next.program),
             )),
         }
@@ -60,7 +63,7 @@ impl Next {
     }
 }
 
-/// How to start this program again: by its name if it was found by its name, otherwise by the path that was typed.
+/// How to start this program again: by its name if it was started by its name, otherwise by the path that was typed.
 fn program() -> String {
     let typed = std::env::args_os().next().unwrap_or_default();
     match Path::new(&typed).parent() {

@@ -1,4 +1,4 @@
-//! The report as a self-contained HTML page: no script, no font, no picture.
+//! The report as a self-contained HTML page, without scripts, fonts or images.
 
 use clickvec::eval::{Comparison, Correction, Evaluation, Metric, Verdict, beaten};
 use maud::{Markup, html};
@@ -22,23 +22,23 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
     let body = html! {
         h1 { "What a search engine’s clicks can teach" }
         p.lead {
-            "clickvec made up a search engine, let invented users click for a while, and learnt from these clicks which title a \
-             query means; " (output::count(report.validation as u64)) " judged queries (validation) chose the epoch of each \
-             model. Then " (output::count(report.queries as u64)) " other queries were judged that nobody had asked before."
+            "clickvec invented a search engine with users who click, and learnt from their clicks which titles answer a query. "
+            (output::count(report.validation as u64)) " judged queries (validation) chose the best epoch of each model. Then the \
+             models were judged on " (output::count(report.queries as u64)) " other queries, which nobody had typed before."
         }
         (figures(report, &progress::duration(time)))
 
         h2 { "Three systems, judged" }
         p {
-            "NDCG says how good the first 1, 3 or 10 titles are, from 0 to 1. BM25 compares words. DSSM and LSTM are learnt from \
-             the clicks; DSSM does not see the order of words. The figures average equally many queries of six kinds, and several \
-             kinds are built so that words alone must fail: a log of real users has far fewer of those. One seed, and one \
-             training of each system."
+            "NDCG says how good the first 1, 3 or 10 titles are, from 0 to 1. BM25 matches words. DSSM and LSTM learn from the \
+             clicks; DSSM ignores the order of words. The figures average equally many queries of six kinds, and several kinds are \
+             made so that matching words must fail; real users type far fewer of those. Each system was trained once, with one \
+             seed."
         }
         (systems(&report.systems, &report.tests))
         p {
-            "A small letter names a system that this one is significantly better than: paired t-test over queries, p < 0.05, not \
-             corrected for the number of tests."
+            "A small letter names a system that this one significantly beats (paired t-test over queries, p < 0.05, not corrected \
+             for the number of tests)."
         }
         (tests(&report.tests))
 
@@ -48,32 +48,32 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
 
         h2 { "Searches among " (output::count(report.titles)) " titles" }
         p {
-            "The first judged query of four kinds, not picked by hand. Below each result: its true grade, from 0 (something \
-             else) to 4 (just what was meant), and why it was found: for the LSTM, the pairs of words whose cells share most of its \
-             score; for BM25, the words in common."
+            "The first judged query of four kinds, not picked by hand. Below each result are its true grade, from 0 (something \
+             else) to 4 (exactly what was meant), and why it was found: for the LSTM, the pairs of words that add most to its \
+             score; for BM25, what each word adds."
         }
         @for of_query in &report.searches { (search(of_query)) }
         @if !next.kept.is_empty() {
-            h2 { "With the log and the models that were kept" }
+            h2 { "Go on with the log and the models that were kept" }
             (commands(&next.kept))
         }
         h2 { "Now with your own files" }
         p {
-            "Tables are tab-separated with a header; put yours in the place of " code { "clicks.tsv" } ", " code { "judged.tsv" }
+            "Tables are tab-separated and have a header. Put yours in place of " code { "clicks.tsv" } ", " code { "judged.tsv" }
             " and " code { "titles.tsv" } "."
         }
         (commands(&next.own))
         h2 { "How long it took" }
         (page::table(&[], 1, &steps))
         footer {
-            "This world is made up and far easier than a real one: it shows what each system can do at all, not what it will do \
-             for you. clickvec " (env!("CARGO_PKG_VERSION")) "."
+            "This invented world is far easier than a real one: it shows what each system can do at all, not what it will do for \
+             you. clickvec " (env!("CARGO_PKG_VERSION")) "."
         }
     };
     page::page("clickvec demo", STYLE, &body)
 }
 
-/// The figures of the last system and of the first, and what they measure.
+/// The key figures: NDCG of the last system and of the first, pairs, and time.
 fn figures(report: &Report, time: &str) -> Markup {
     let ndcg = |system: &Evaluation| system.mean.get(Metric::Ndcg1);
     let best = report.systems.iter().map(ndcg).fold(0.0, f64::max);
@@ -155,7 +155,7 @@ fn search(search: &Search) -> Markup {
                     h4 { "BM25" }
                     @if shown == 0 { p { "nothing: no title has any of these words" } } @else { (list(&search.bm25)) }
                     @if shown > 0 && search.bm25_equals > shown {
-                        p { (output::count(search.bm25_equals as u64)) " titles have the first one’s score" }
+                        p { (output::count(search.bm25_equals as u64)) " titles share the first one’s score" }
                     }
                 }
             }

@@ -19,7 +19,7 @@ pub(super) struct Search {
     pub(super) lstm: Vec<Found>,
     /// Empty if no title contains a word of the query.
     pub(super) bm25: Vec<Found>,
-    /// The number of titles with the same BM25 score as the first. Their order means nothing.
+    /// The number of titles with the same BM25 score as the first one; their order is arbitrary.
     pub(super) bm25_equals: usize,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Found {
     pub(super) grade: u8,
 }
 
-/// The engines that are asked.
+/// The two engines to search with.
 pub(super) struct Engines<'a> {
     pub(super) model: &'a Model,
     pub(super) lstm: &'a Searcher,
@@ -42,8 +42,7 @@ pub(super) struct Engines<'a> {
 /// The number of pairs of words in an explanation.
 const PAIRS: usize = 3;
 
-/// The words through which the model connects a query and a title: the cells that two words changed most, and what
-/// these cells add to the score.
+/// The pairs of words that add most to the score of a title: what the cells that both words changed most add together.
 fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
     let found = explainer.explain(query, title);
     let pairs = found.word_pairs();
@@ -66,7 +65,7 @@ fn by_word(bm25: &dyn Ranker, query: &str, title: &str) -> String {
     format!("score {:.2}: {}", score(query), words.join(", "))
 }
 
-/// Asks both engines. `grades` has the true grades in the order of the titles.
+/// Searches with both engines. `grades` has the true grades in the order of the titles.
 pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, grades: &[u8]) -> Result<Search> {
     let grade_of: HashMap<&str, u8> = engines.titles.iter().copied().zip(grades.iter().copied()).collect();
     let explainer = Explainer::new(engines.model);

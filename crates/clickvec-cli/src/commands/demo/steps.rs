@@ -19,10 +19,10 @@ use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
 use crate::{input, output, progress, test_set};
 
-/// What is difficult about queries of each kind.
+/// What makes queries of each kind hard.
 fn about(kind: QueryKind) -> &'static str {
     match kind {
-        QueryKind::Plain => "words of the titles",
+        QueryKind::Plain => "none: words of the titles",
         QueryKind::Synonym => "no word of its titles",
         QueryKind::Sense => "a word with two senses",
         QueryKind::Order => "the order of words",
@@ -42,7 +42,8 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let mut config = TrainConfig { epochs: args.epochs, keep: Keep::Best, ..TrainConfig::default() };
     let lstm = steps.step("training the LSTM-DSSM", |bar| trained("lstm", &config, folder, bar))?;
     config.encoder = EncoderConfig::Dssm(DssmConfig::default());
-    let dssm = steps.step("training the DSSM, which sees no order", |bar| trained("dssm", &config, folder, bar))?;
+    let dssm =
+        steps.step("training the DSSM, which ignores word order", |bar| trained("dssm", &config, folder, bar))?;
 
     let searcher = steps.step("encoding all titles", |bar| {
         bar.set_length(titles.len() as u64);
@@ -77,7 +78,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
         let known = asked.iter().zip(grades);
         known
             .map(|(kind, grades)| {
-                let grades = grades.context("a judged query has no truth")?;
+                let grades = grades.context("a judged query has no true grades")?;
                 searches::search(&engines, kind.name, &kind.example, &grades)
             })
             .collect()
@@ -136,7 +137,7 @@ fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::Pro
         }
         ControlFlow::Continue(())
     })?;
-    outcome.finished().context("nobody stops the demo's training")?;
+    outcome.finished().context("the demo's training was stopped")?;
     Ok(Model::load(&output)?)
 }
 

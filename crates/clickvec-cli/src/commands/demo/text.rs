@@ -26,23 +26,23 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     text.push_str("p < 0.05, not corrected for the number of tests)\n\n");
     let _ = writeln!(text, "{}\n", tests_table(&report.systems, &report.tests));
     text.push_str("The figures are means over equally many queries of six kinds. Several kinds are\n");
-    text.push_str("made so that words alone must fail. Each system was trained once, with one seed;\n");
+    text.push_str("made so that matching words must fail. Each system was trained once; the best\n");
     let validation = output::counted(report.validation as u64, "other judged query");
-    let _ = writeln!(text, "{validation} chose its epoch. NDCG@1 of each kind:\n");
+    let _ = writeln!(text, "epoch was chosen with {validation}. NDCG@1 by kind:\n");
     let _ = writeln!(text, "{}\n", kinds_table(&report.kinds));
     let titles = output::counted(report.titles, "title");
-    let _ = writeln!(text, "Searches among all {titles}, the first judged query of four kinds, and");
-    text.push_str("the true grade of each result with why it was found: for the lstm, the pairs of\n");
-    text.push_str("words that bring most of its score; for bm25, what each word brings:\n");
+    let _ = writeln!(text, "Searches among all {titles}: the first judged query of four kinds, with");
+    text.push_str("the true grade of each result and why it was found: for the lstm, the pairs of\n");
+    text.push_str("words that add most to its score; for bm25, what each word adds.\n");
     report.searches.iter().for_each(|search| push_search(&mut text, search));
-    let _ = writeln!(text, "\nThe same with pictures: {}\n", output::path(page));
+    let _ = writeln!(text, "\nThe same with charts: {}\n", output::path(page));
     if !next.kept.is_empty() {
-        text.push_str("With the log and the models that were kept:\n");
+        text.push_str("To go on with the log and the models that were kept:\n");
         push_commands(&mut text, &next.kept);
         text.push('\n');
     }
-    text.push_str("Now with files of your own instead of clicks.tsv, judged.tsv and titles.tsv:\n");
-    text.push_str("tables with tabs and a header (docs/reference/tables.md).\n");
+    text.push_str("Now with your own files in place of clicks.tsv, judged.tsv and titles.tsv.\n");
+    text.push_str("Tables are tab-separated and have a header (docs/reference/tables.md).\n");
     push_commands(&mut text, &next.own);
     text
 }
@@ -97,7 +97,7 @@ fn push_search(text: &mut String, search: &Search) {
     if search.bm25_equals > search.bm25.len() {
         let _ = writeln!(
             text,
-            "          ({} titles have the first one's score)",
+            "          ({} titles share the first one's score)",
             output::count(search.bm25_equals as u64)
         );
     }

@@ -13,10 +13,10 @@ use super::{Form, OneModel, SideFlag, page};
 use crate::answer::Answer;
 use crate::{output, table};
 
-/// Compare a word's features in different contexts, for a CLSM: is `office` software or a room?
+/// Compare a word in different contexts, for a CLSM: is `office` a room or software?
 ///
-/// The features of the window around the word in the first text are compared with those in every other text, most
-/// similar first.
+/// Compares the window features of the word in the first text with those in every other text, and shows the most
+/// similar texts first.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -26,15 +26,15 @@ pub(super) struct Args {
     #[arg(value_name = "WORD")]
     word: String,
 
-    /// Texts with the word; the first is what the others are compared with.
+    /// Texts that contain the word; the first one is compared with all others.
     #[arg(value_name = "CONTEXT", required_unless_present = "file")]
     contexts: Vec<String>,
 
-    /// More texts, one a line, of which those with the word are taken; `-` for standard input.
+    /// More texts, one a line; those without the word are left out; `-` for standard input.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Which half of the model reads them.
+    /// Whether the model reads them as queries or as titles.
     #[arg(long, value_enum, default_value_t = SideFlag::Query)]
     side: SideFlag,
 
@@ -54,7 +54,7 @@ struct Line<'a> {
     cosine: f32,
 }
 
-/// Shows the contexts; no, if there is only one.
+/// Shows the contexts. The answer is no if there is only one.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.file))?;
     let word = &super::one_word(&args.word)?;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let texts = super::texts(&args.contexts, args.file.as_deref())?;
     let Some(mut found) = contexts(&Explainer::new(&model.model), args.side.side(), word, &texts) else {
         bail!(
-            "expected a clsm, which reads windows of words, found a {}; train one with `--encoder clsm`",
+            "expected a clsm, because only a clsm has windows of words, found a {}; train one with `--encoder clsm`",
             model.model.encoder_config().kind()
         );
     };
@@ -77,7 +77,10 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         }
     } else {
         let mut rows = table::plain();
-        rows.set_header(["cosine".to_owned(), format!("with *{word}* in: {}", output::printable(&found[0].text))]);
+        rows.set_header([
+            "cosine".to_owned(),
+            format!("compared with *{word}* in: {}", output::printable(&found[0].text)),
+        ]);
         for context in &found[1..] {
             rows.add_row([format!("{:.3}", context.cosine), marked(context)]);
         }
@@ -89,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(if found.len() > 1 { Answer::Done } else { Answer::No })
 }
 
-/// The words of a context, the word that is looked at between asterisks.
+/// The words of a context, with the compared word between asterisks.
 fn marked(context: &Context) -> String {
     let mark = |(place, word): (usize, String)| if place == context.place { format!("*{word}*") } else { word };
     words(&context.text).into_iter().enumerate().map(mark).collect::<Vec<_>>().join(" ")
@@ -98,7 +101,7 @@ fn marked(context: &Context) -> String {
 fn page_of(word: &str, found: &[Context]) -> String {
     let largest = found.iter().fold(0.0f64, |largest, context| largest.max(f64::from(context.cosine).abs()));
     let body = html! {
-        p { "The features of the window around " b { (word) } " in " i.text { (found[0].text) } ", compared with those in:" }
+        p { "The window features of " b { (word) } " in " i.text { (found[0].text) } " compared with those in:" }
         div.wide {
             table {
                 tr { th.n { "cosine" } th {} th { "context" } }

@@ -1,7 +1,7 @@
 //! Heat maps as SVG: units from top to bottom, words from left to right.
 //!
-//! Colours go from dark to light with the value, so that the picture says the same in black and white and to a
-//! colour-blind reader (the scale is cividis). Where a text has ended there is nothing.
+//! Larger values are lighter, so that the picture reads the same in black and white and for a colour-blind reader (the
+//! scale is cividis). Columns after the end of a text stay empty.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,17 +14,17 @@ const LEVELS: usize = 17;
 const WORD: usize = 24;
 /// Characters of a word above its column.
 const LABEL: usize = 14;
-/// Room for words above the columns, for the numbers of cells at the left, for the last word's letters at the right.
+/// Margins: for words above the columns, for cell numbers on the left, for the end of the last word on the right.
 const HEAD: usize = 84;
 const LEFT: usize = 32;
 const RIGHT: usize = 44;
-/// Columns that a shorter text's picture has too, empty after its end, if the other text has so many words.
+/// A short text's picture gets as many columns as the longest text has, but at most this many.
 pub(super) const COLUMNS: usize = 10;
 
 /// What one heat map shows.
 pub(super) struct Heat<'a> {
     pub(super) words: &'a [&'a str],
-    /// Columns, of which those beyond the words stay empty.
+    /// The number of columns; those after the last word stay empty.
     pub(super) columns: usize,
     /// The number of each row's unit, from 1.
     pub(super) units: Vec<usize>,
@@ -44,7 +44,7 @@ impl Heat<'_> {
         })
     }
 
-    /// The picture, once in the common range and once in its own; the page's switch shows one of them.
+    /// The picture, drawn in the common range and in its own; the page's switch shows one of them.
     pub(super) fn svg(&self, title: &str) -> Markup {
         let row = match self.units.len() {
             ..=24 => 14,
@@ -80,7 +80,7 @@ impl Heat<'_> {
         }
     }
 
-    /// One path for each level: squares of the same colour.
+    /// One path for each colour, which draws all its squares.
     fn paths(&self, range: (f32, f32)) -> String {
         let mut paths: BTreeMap<usize, String> = BTreeMap::new();
         for row in 0..self.units.len() {
@@ -95,7 +95,8 @@ impl Heat<'_> {
         })
     }
 
-    /// The values for the page's script: row by row, two digits each of base 64, from the smallest value to the largest.
+    /// The values for the page's script, row by row: two base-64 digits each, scaled from the smallest value to the
+    /// largest.
     fn values(&self, (low, high): (f32, f32)) -> String {
         const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         const MOST: f32 = 4095.0;

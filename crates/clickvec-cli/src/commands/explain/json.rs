@@ -1,4 +1,4 @@
-//! What programs read.
+//! The JSON output.
 
 use clickvec::encoder::Direction;
 use clickvec::explain::{
@@ -24,7 +24,7 @@ pub(super) struct JsonWord<'a> {
 pub(super) struct JsonText<'a> {
     text: &'a str,
     words: Vec<JsonWord<'a>>,
-    /// Words beyond those that the model reads.
+    /// Number of further words, which the model does not read.
     cut: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cells: Vec<JsonCounts<'a>>,
@@ -34,7 +34,7 @@ pub(super) struct JsonText<'a> {
     states: Vec<JsonPanel<'a>>,
 }
 
-/// Cells that each word changed, of the most active ones.
+/// Which of the most active cells each word changed.
 #[derive(Serialize)]
 struct JsonCounts<'a> {
     direction: &'static str,
@@ -53,7 +53,7 @@ struct JsonWinner {
 struct JsonPanel<'a> {
     state: String,
     direction: &'static str,
-    /// For each word, all units.
+    /// For each word, the values of all units.
     values: Vec<&'a [f32]>,
 }
 
@@ -74,12 +74,12 @@ pub(super) struct JsonMatch<'a> {
     score: f32,
     query: JsonText<'a>,
     title: JsonText<'a>,
-    /// What each number of the vectors brings.
+    /// What each dimension of the vectors adds to the score.
     units: &'a [f64],
     shared: Vec<JsonUnit>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     maximum: Vec<JsonUnit>,
-    /// The pairs of words through which the texts match; they sum to the score.
+    /// The pairs of words that make the texts match; their shares sum to the score.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pairs: Vec<JsonPairOfWords>,
 }
@@ -98,7 +98,7 @@ pub(super) fn direction(direction: Direction) -> &'static str {
     }
 }
 
-/// A text; `shares` of a match, states if they are wanted.
+/// A text, with its `shares` if it is part of a match, and with its states if they are wanted.
 pub(super) fn text<'a>(
     text: &'a TextView,
     keywords: Option<&'a Keywords>,

@@ -25,7 +25,7 @@ use crate::answer::Answer;
 use crate::{input, output};
 use models::{Models, Named, OneModel};
 
-/// Show what a model sees: why a title matches a query, which words are keywords, what a cell stands for.
+/// Show what a model sees: why a title matches a query, which words are keywords, what a cell represents.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -43,35 +43,35 @@ enum What {
     Errors(errors::Args),
 }
 
-/// What a keyword is.
+/// The definition of a keyword.
 #[derive(clap::Args)]
 struct KeywordFlags {
-    /// How many of the most active cells are looked at, in each direction.
+    /// How many of the most active cells to consider, in each direction.
     #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().cells, value_parser = at_least_one)]
     cells: usize,
 
-    /// A word has a cell if it changes the cell's activation by more than this part of the cells' mean activation.
+    /// A word changes a cell if the cell's activation moves by more than this fraction of the cells' mean activation.
     #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = threshold)]
     threshold: f32,
 
-    /// A keyword has at least so many cells in each direction that counts it.
+    /// How many of these cells a keyword must change, in each direction that counts it.
     #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().at_least, value_parser = at_least_one)]
     at_least: usize,
 }
 
-/// In which form results are written.
+/// The form of the output.
 #[derive(clap::Args)]
 struct Form {
     /// Print JSON, one object a line.
     #[arg(long)]
     json: bool,
 
-    /// Write a page too: one file that needs no network, and can be read without its script.
+    /// Also write an HTML page: one file that needs no network and can be read without JavaScript.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
-/// Runs what was asked for.
+/// Runs the subcommand.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     match args.what {
         What::Match(args) => matches::run(&args),
@@ -96,7 +96,7 @@ impl KeywordFlags {
 }
 
 impl Form {
-    /// That a page can be written, before any work; and not over what is read.
+    /// Checks before any work that the page can be written and does not overwrite an input.
     fn check<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
         let Some(html) = &self.html else { return Ok(()) };
         input::refuse_overwriting(html, read)?;
@@ -104,7 +104,7 @@ impl Form {
         Ok(())
     }
 
-    /// Writes the page, if one is wanted; it is made only then.
+    /// Writes the page if one is wanted; otherwise it is not built.
     fn write_page(&self, page: impl FnOnce() -> String) -> Result<()> {
         let Some(html) = &self.html else { return Ok(()) };
         files::write_bytes_atomically(html, page().as_bytes())?;
@@ -113,7 +113,7 @@ impl Form {
     }
 }
 
-/// The side of a model that reads a text.
+/// The side of the model that reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum SideFlag {
     /// As a query.
@@ -131,7 +131,7 @@ impl SideFlag {
     }
 }
 
-/// The one word of an argument.
+/// An argument that must be a single word.
 fn one_word(text: &str) -> Result<String> {
     match &words(text)[..] {
         [word] => Ok(word.clone()),
@@ -148,7 +148,7 @@ fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// All lines of a file that are not empty, `-` for standard input.
+/// All lines of a file that are not empty; `-` is standard input.
 fn lines(path: &Path) -> Result<Vec<String>> {
     let mut lines = input::Lines::open(path)?;
     let (mut batch, mut all) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The models that look, and how they are named.
+//! The models to explain, and their names.
 
 use std::path::{Path, PathBuf};
 
@@ -8,45 +8,45 @@ use clickvec::model::Model;
 /// The model's file in an index.
 const MODEL_OF_INDEX: &str = "model.safetensors";
 
-/// Which models look.
+/// The models to explain.
 #[derive(clap::Args)]
 pub(super) struct Models {
-    /// The model that `clickvec train` wrote; several are shown side by side.
+    /// A model that `clickvec train` wrote; several models are shown side by side.
     #[arg(long, value_name = "MODEL", required_unless_present = "index")]
     pub(super) model: Vec<PathBuf>,
 
-    /// The model of an index that `clickvec index` wrote.
+    /// An index that `clickvec index` wrote, instead of a model.
     #[arg(long, value_name = "INDEX", conflicts_with = "model")]
     pub(super) index: Option<PathBuf>,
 }
 
-/// One model that looks.
+/// The one model to explain.
 #[derive(clap::Args)]
 pub(super) struct OneModel {
     /// The model that `clickvec train` wrote.
     #[arg(long, value_name = "MODEL", required_unless_present = "index")]
     pub(super) model: Option<PathBuf>,
 
-    /// The model of an index that `clickvec index` wrote.
+    /// An index that `clickvec index` wrote, instead of a model.
     #[arg(long, value_name = "INDEX", conflicts_with = "model")]
     pub(super) index: Option<PathBuf>,
 }
 
-/// A model and what it is called.
+/// A model and its name.
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) model: Model,
 }
 
 impl Named {
-    /// Reads `lstm (lstm, 96 cells)`.
+    /// The name with the encoder: `lstm (lstm, 96 cells)`.
     pub(super) fn title(&self) -> String {
         format!("{} ({})", self.name, self.model.encoder_config())
     }
 }
 
 impl Models {
-    /// All of them. Two of the same name are told apart by their paths.
+    /// Loads all of them. Models whose files have the same name are called by their paths.
     pub(super) fn load(&self) -> Result<Vec<Named>> {
         let mut models = match &self.index {
             Some(index) => vec![load_of_index(index)?],
@@ -83,13 +83,13 @@ impl OneModel {
 fn load(path: &Path) -> Result<Named> {
     ensure!(
         !path.is_dir(),
-        "{}: expected a model's file, found a folder; for an index there is `--index`",
+        "{}: expected a model file, found a folder; if it is an index, use `--index`",
         path.display()
     );
     Ok(Named { name: name_of(path), model: Model::load(path)? })
 }
 
-/// A file's name without its ending.
+/// A file's name without its extension.
 pub(super) fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
@@ -97,7 +97,7 @@ pub(super) fn name_of(path: &Path) -> String {
 fn load_of_index(index: &Path) -> Result<Named> {
     ensure!(
         index.is_dir(),
-        "{}: expected the folder of an index, which `clickvec index` writes; for a model's file there is `--model`",
+        "{}: expected the folder of an index, which `clickvec index` writes; for a model file, use `--model`",
         index.display()
     );
     Ok(Named { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })

@@ -20,11 +20,11 @@ use crate::{input, output, table};
 /// The titles' file in an index.
 const TITLES_OF_INDEX: &str = "titles.tsv";
 
-/// Show the words most similar to a word: in the input layer (what its spelling means) and in the embedding (what it
-/// means as a text of its own).
+/// Show the words most similar to a word: by the input layer, which knows spelling, and by the embedding, which knows
+/// what was clicked.
 ///
-/// A model knows letter trigrams and no list of words, so the words come from a file, or from the titles of an index. A
-/// ranker that `evaluate --save-rankers` wrote is asked for its own vectors of its own words, if it has some: doc2vec
+/// A model knows letter trigrams and has no list of words, so the words to compare come from a file or from the titles
+/// of an index. `--model` also takes a ranker that `evaluate --save-rankers` wrote, if it has vectors of words: doc2vec
 /// (`dm=1`), lsa, vectors, skip-thought.
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -35,11 +35,12 @@ pub(super) struct Args {
     #[arg(value_name = "WORD")]
     word: String,
 
-    /// Texts whose words are compared, one a line; `-` for standard input [default: an index's titles, a ranker's words].
+    /// Texts with the words to compare, one a line; `-` for standard input [default: titles of the index, words of the
+    /// ranker].
     #[arg(long, value_name = "FILE")]
     words: Option<PathBuf>,
 
-    /// Which half of the model reads them.
+    /// Whether the model reads them as queries or as titles.
     #[arg(long, value_enum, default_value_t = SideFlag::Query)]
     side: SideFlag,
 
@@ -66,10 +67,10 @@ struct JsonNeighbour<'a> {
 
 const SPACES: [(&str, Space); 2] = [("input layer", Space::Input), ("embedding", Space::Embedding)];
 
-/// A name, and the words that are near in it.
+/// The name of a space, and the nearest words in it.
 type Near = (String, Vec<Neighbour>);
 
-/// Shows the neighbours; no, if there are none.
+/// Shows the neighbours. The answer is no if there are none.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.words))?;
     let word = &super::one_word(&args.word)?;
@@ -107,8 +108,8 @@ fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
             titles.into_iter().map(|title| title.title).collect()
         }
         (None, None) => bail!(
-            "expected `--words FILE`: a model knows letter trigrams and no list of words, so the words to compare come from \
-             a file of texts"
+            "expected `--words FILE`: a model knows letter trigrams and has no list of words, so the words to compare come \
+             from a file of texts"
         ),
     };
     let model = args.model.load()?;
@@ -120,7 +121,7 @@ fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
     for (name, space) in SPACES {
         let near = Neighbours::new(&explainer, args.side.side(), space, vocabulary.clone());
         let Some(nearest) = near.nearest(word, args.top) else {
-            bail!("expected a word of which the model knows a letter trigram, found `{}`", output::printable(word));
+            bail!("expected a word with a letter trigram that the model knows, found `{}`", output::printable(word));
         };
         spaces.push((name.to_owned(), nearest));
     }
@@ -158,7 +159,7 @@ fn json_neighbour(neighbour: &Neighbour) -> JsonNeighbour<'_> {
 fn page_of(word: &str, spaces: &[Near]) -> String {
     let body = html! {
         @if spaces.len() > 1 {
-            p.note { "The input layer knows spelling; the embedding knows what was clicked." }
+            p.note { "The input layer knows the spelling of words; the embedding knows what was clicked." }
         }
         div.sides {
             @for (space, neighbours) in spaces {

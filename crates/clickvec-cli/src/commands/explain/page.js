@@ -1,4 +1,4 @@
-// What the mouse or a finger points at; the page says all the rest without it.
+// Shows the value under the pointer. Without this script the page still has everything else.
 "use strict";
 const tip = document.body.appendChild(document.createElement("div"));
 tip.id = "tip";
@@ -27,7 +27,7 @@ const pick = event => {
 };
 document.addEventListener("pointermove", pick);
 document.addEventListener("pointerdown", pick);
-// Rows of a table with what is typed above it; a word under the mouse is marked wherever it is.
+// Filters a table by what is typed above it, and marks the word under the pointer wherever it occurs.
 for (const input of document.querySelectorAll("input.filter")) {
   input.hidden = false;
   input.addEventListener("input", () => {

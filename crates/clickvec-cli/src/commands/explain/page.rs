@@ -1,18 +1,18 @@
-//! What the pages of explanations have besides the frame of all pages: heat maps with their switch, bars for shares, and
-//! a small script that says what the mouse points at. Without the script they can be read all the same.
+//! The parts that only pages of explanations have: the switch of the heat maps, bars for shares, and a small script
+//! that shows the value under the pointer. The pages can be read without the script.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::page;
 
-/// What these pages add to the look of all, with the colours of heat maps.
+/// The styles that these pages add to those of all pages, with the colours of heat maps.
 pub(super) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// A page around its contents. `has_heat` says whether there are heat maps, which have a switch.
+/// A page with these contents. `has_heat` says whether there are heat maps, which need a switch.
 pub(super) fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
     let body = html! {
-        @if has_heat { input #own type="checkbox" aria-label="each heat map in its own range of colours"; }
+        @if has_heat { input #own type="checkbox" aria-label="give each heat map its own colour range"; }
         main {
             h1 { (title) }
             (contents)
@@ -22,12 +22,12 @@ pub(super) fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
     page::page(title, STYLE, &body)
 }
 
-/// What gives each heat map its own range of colours, or all of them one.
+/// The switch that gives each heat map its own colour range instead of a common one.
 pub(super) fn switch() -> Markup {
-    html! { label.switch for="own" { "each heat map in its own range of colours" } }
+    html! { label.switch for="own" { "give each heat map its own colour range" } }
 }
 
-/// A share as a number and a bar: filled above zero, an outline below.
+/// A share as a number and a bar: filled if positive, hollow if negative.
 pub(super) fn share(value: f64, largest: f64) -> Markup {
     let width = if largest > 0.0 { (value.abs() / largest * 4.0 * 100.0).round() / 100.0 } else { 0.0 };
     html! {
@@ -46,8 +46,8 @@ mod tests {
         for outside in ["http:", "https:", "src=", "@import", "url(", "<Why>"] {
             assert!(!page.contains(outside), "{outside}");
         }
-        assert_eq!(page.matches("</script>").count(), 1, "what a text says ends no script");
+        assert_eq!(page.matches("</script>").count(), 1, "a text cannot end the script");
         let (before, _) = page.split_once("<script>").expect("a script");
-        assert!(before.contains("<main>") && before.ends_with("</main>"), "all is there before the script");
+        assert!(before.contains("<main>") && before.ends_with("</main>"), "the page is complete before the script");
     }
 }

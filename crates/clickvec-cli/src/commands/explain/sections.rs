@@ -1,4 +1,4 @@
-//! The parts of pages that several explanations have: a text with its keywords, its heat maps, its cells over time.
+//! Parts of pages that several commands use: a text with its keywords, its heat maps, its cells over time.
 
 use clickvec::encoder::{Direction, Quantity, State};
 use clickvec::explain::{Evidence, Keywords, Panel, TextView};
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::heat::{COLUMNS, Heat, legend};
 use super::page;
 
-/// A text of a page, with its keywords if it has any, and what the page calls it.
+/// A text on a page, with its label and, if it has any, its keywords.
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub(super) name: &'a str,
@@ -15,14 +15,14 @@ pub(super) struct Shown<'a> {
     pub(super) keywords: Option<&'a Keywords>,
 }
 
-/// The range of colours that panels share: as far below zero as above.
+/// The range of values that panels share; symmetric around zero.
 fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> (f32, f32) {
     let values = panels.flat_map(|panel| &panel.values);
     let largest = values.fold(0.0f32, |largest, value| largest.max(value.abs()));
     (-largest, largest)
 }
 
-/// Whether there is a picture of a text's words.
+/// Whether a text has states to draw word by word.
 pub(super) fn has_heat(text: &TextView) -> bool {
     text.panels.iter().any(|panel| panel.units > 0)
 }
@@ -37,12 +37,12 @@ pub(super) fn text(text: &TextView, keywords: Option<&Keywords>) -> Markup {
                 @else { s title="unknown to the model" { (word.text) } }
                 " "
             }
-            @if text.cut > 0 { span.soft { "(and " (text.cut) " more words, which the model leaves out)" } }
+            @if text.cut > 0 { span.soft { "(and " (text.cut) " more words, which the model does not read)" } }
         }
     }
 }
 
-/// Reads `input gate, read from the end`.
+/// A panel's name: `input gate`, or `input gate, read from the end`.
 fn name(quantity: Quantity) -> String {
     match quantity.direction {
         Direction::Forward => quantity.state.to_string(),
@@ -50,8 +50,8 @@ fn name(quantity: Quantity) -> String {
     }
 }
 
-/// Everything inside, word by word: the most active cells over the words (LSTM paper, fig. 6, 11, 12), then all states
-/// (fig. 4, 5, 8–10), each state of all texts next to each other and in one range of colours.
+/// All states, word by word: first the most active cells (LSTM paper, fig. 6, 11, 12), then every state (fig. 4, 5,
+/// 8–10). All texts are side by side and share one colour range.
 pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
     if !texts.iter().any(|text| has_heat(text.view)) {
         return html! {};
@@ -69,11 +69,11 @@ pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
     let columns = |view: &TextView| view.words.len().max(most.min(COLUMNS));
     let has_cells = texts.iter().any(|text| matches!(text.keywords.map(|k| &k.evidence), Some(Evidence::Changes(_))));
     html! {
-        h3 { "Inside, word by word" }
-        p.note { "A row is a cell, a column a word; light is high, dark is low, and nothing is drawn after a text’s end." }
+        h3 { "Inside the model, word by word" }
+        p.note { "Each row is a cell and each column a word. Light means high, dark means low; columns after the end of a text stay empty." }
         p { (page::switch()) }
         @if has_cells {
-            h4 { "The most active cells after the last word: their activation at each word" }
+            h4 { "Activation at each word of the cells that are most active after the last word" }
             (legend(active))
             div.maps { @for text in texts { (active_cells(text, columns(text.view), active)) } }
         }
@@ -130,8 +130,9 @@ fn active_cells(text: &Shown<'_>, columns: usize, common: (f32, f32)) -> Markup 
     }
 }
 
-/// The table of the papers: cells that each word changed, or units that it won; words in columns, rows named after
-/// `head`. Counts of `at_least` are bold, as in the paper, those of keywords underlined too.
+/// The table of the papers: how many cells each word changed, or how many units it won. Words are in columns; the rows'
+/// names start with `head`. Counts of `at_least` or more are bold, as in the paper; those of keywords are also
+/// underlined.
 pub(super) fn counts_rows(head: &str, text: &TextView, keywords: &Keywords, at_least: usize) -> Markup {
     let named = |row: &str| if head.is_empty() { row.to_owned() } else { format!("{head}: {row}") };
     html! {
@@ -168,7 +169,7 @@ pub(super) fn counts_rows(head: &str, text: &TextView, keywords: &Keywords, at_l
     }
 }
 
-/// The words of a text over columns.
+/// A header row with the words of a text.
 pub(super) fn words_row(text: &TextView) -> Markup {
     html! { tr { th {} @for word in &text.words { th.n { (word.text) } } } }
 }

@@ -1,4 +1,4 @@
-//! `clickvec explain errors`: a model's worst queries against BM25, by what is hard about them.
+//! `clickvec explain errors`: the queries on which a model is worse than BM25, grouped by what makes them hard.
 
 mod page;
 mod text;
@@ -20,14 +20,14 @@ use crate::answer::Answer;
 use crate::commands::evaluate::probability;
 use crate::{input, output};
 
-/// The metric by which a query is good or bad.
+/// The metric by which the model and BM25 are compared.
 const METRIC: Metric = Metric::Ndcg10;
 
-/// Show in which queries a model is behind BM25, grouped by what makes them hard, with examples.
+/// Show the queries on which a model is worse than BM25, grouped by what makes them hard, with examples.
 ///
-/// A query may belong to several groups: unseen word (in no title and no click), misspelt (one letter from a known word),
-/// long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (the bad title on top shares a word with
-/// a good one), other.
+/// A query may belong to several groups: unseen word (in no title and no click), misspelt (one edit away from a known
+/// word), long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (a word of the query is both in
+/// a good title and in the bad title that the model ranks first), other.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -37,11 +37,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     judged: PathBuf,
 
-    /// The collection, for BM25 and for the words that are known [default: the judged titles].
+    /// The whole collection: BM25 takes its statistics from it, and its words are known [default: the judged titles].
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
-    /// The click log, whose words are known too.
+    /// The click log; its words are known too.
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 
@@ -65,12 +65,12 @@ impl Group<'_> {
         self.outcomes.iter().filter(|outcome| outcome.model < outcome.other).count()
     }
 
-    /// Those in which the model is behind, worst first.
+    /// Those on which the model is worse, worst first.
     fn worst(&self, most: usize) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().copied().filter(|outcome| outcome.model < outcome.other).take(most)
     }
 
-    /// The p-value of a paired t-test over the group's queries; nothing where too few differ to test.
+    /// The p-value of a paired t-test over the group's queries; empty if too few of them differ.
     fn p(&self) -> String {
         let values =
             |value: fn(&Outcome) -> f64| self.outcomes.iter().map(|outcome| value(outcome)).collect::<Vec<_>>();
@@ -177,26 +177,26 @@ fn json<'a>(outcome: &'a Outcome, judgments: &'a Judgments) -> Line<'a> {
     }
 }
 
-/// What could help with such queries.
+/// What may help with such queries.
 fn advice(difficulty: Difficulty) -> &'static str {
     match difficulty {
         Difficulty::UnseenWord => {
-            "no text taught the model these words: a longer log, or `train --titles` with the whole catalogue"
+            "the model never saw these words: train on a longer log, or with `train --titles` on the whole catalogue"
         }
         Difficulty::Misspelt => "`train --titles` learns from misspelt words too",
-        Difficulty::Long => "BM25 counts every word: fuse both (`evaluate --fusion`), or try more cells",
-        Difficulty::Number => "BM25 tells 3/8 from 1/2, letter trigrams hardly do: fuse both (`evaluate --fusion`)",
-        Difficulty::Sense => "only clicks tell the senses apart: look at both titles with `explain match`",
+        Difficulty::Long => "BM25 counts every word: fuse the two (`evaluate --fusion`), or try more cells",
+        Difficulty::Number => "letter trigrams hardly tell 3/8 from 1/2, BM25 does: fuse the two (`evaluate --fusion`)",
+        Difficulty::Sense => "only clicks can teach the senses: compare the two titles with `explain match`",
         Difficulty::Other => "look at the examples with `explain match` and `explain rank`",
     }
 }
 
-/// What is hard about a query in this group, in its own words; nothing where the group says it all.
+/// The words or numbers that put a query into its group; empty if there is nothing to add.
 fn detail(difficulty: Difficulty, outcome: &Outcome, query: &JudgedQuery) -> String {
     match difficulty {
         Difficulty::UnseenWord => outcome.unseen.join(", "),
         Difficulty::Misspelt => {
-            let pair = |(word, known): &(String, String)| format!("{word} for {known}?");
+            let pair = |(word, known): &(String, String)| format!("{word} (did you mean {known}?)");
             outcome.misspelt.iter().map(pair).collect::<Vec<_>>().join(", ")
         }
         Difficulty::Number => {
@@ -207,7 +207,7 @@ fn detail(difficulty: Difficulty, outcome: &Outcome, query: &JudgedQuery) -> Str
             if asked.is_empty() {
                 String::new()
             } else {
-                format!("asks {asked}; first has {}; best has {}", said(first), said(best))
+                format!("query: {asked}; first title: {}; best title: {}", said(first), said(best))
             }
         }
         Difficulty::Long | Difficulty::Sense | Difficulty::Other => String::new(),

@@ -1,4 +1,4 @@
-//! A model's worst queries as a page.
+//! The queries on which a model is worse than BM25, as a page.
 
 use clickvec::eval::Judgments;
 use maud::html;
@@ -12,8 +12,8 @@ pub(super) fn page(name: &str, groups: &[Group<'_>], judgments: &Judgments, exam
         div.wide {
             table {
                 tr {
-                    th { "queries with" } th.n { "number" } th.n { (name) } th.n { "bm25" } th.n { "difference" } th.n { "p" }
-                    th.n { "behind bm25" }
+                    th { "group" } th.n { "queries" } th.n { (name) } th.n { "bm25" } th.n { "difference" } th.n { "p" }
+                    th.n { "worse than bm25" }
                 }
                 @for group in groups {
                     @let (model, other) = (group.mean(|outcome| outcome.model), group.mean(|outcome| outcome.other));
@@ -30,11 +30,13 @@ pub(super) fn page(name: &str, groups: &[Group<'_>], judgments: &Judgments, exam
             }
         }
         p.note {
-            "Mean " (METRIC.name().to_uppercase()) "; a query may be in several groups; p: paired t-test over a group’s queries, not corrected."
+            "Mean " (METRIC.name().to_uppercase()) " of each group; a query may be in several groups. p: paired t-test over the queries of a "
+            "group, not corrected for the number of groups. Below: the title that the model ranks first, and the title with the best grade, "
+            "each with its grade."
         }
         @for group in groups {
             h2 id=(group.difficulty.name().replace(' ', "-")) { (group.difficulty.name()) }
-            @if group.behind() == 0 { p.soft { "The model is behind BM25 in none of them." } }
+            @if group.behind() == 0 { p.soft { "The model is not worse than BM25 on any of these queries." } }
             @else { p.note { (advice(group.difficulty)) } }
             @for outcome in group.worst(examples) {
                 @let query = &judgments.queries[outcome.query];
@@ -50,5 +52,5 @@ pub(super) fn page(name: &str, groups: &[Group<'_>], judgments: &Judgments, exam
             }
         }
     };
-    frame::page(&format!("Where {name} is behind BM25"), false, &body)
+    frame::page(&format!("Where {name} is worse than BM25"), false, &body)
 }

@@ -1,4 +1,4 @@
-//! A model's worst queries for a terminal.
+//! The queries on which a model is worse than BM25, for a terminal.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{output, table};
 /// The groups, then the worst examples of each.
 pub(super) fn text(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> String {
     let mut rows = table::plain();
-    rows.set_header(["queries with", "number", name, "bm25", "difference", "p", "behind bm25"]);
+    rows.set_header(["group", "queries", name, "bm25", "difference", "p", "worse than bm25"]);
     for group in groups {
         let (model, other) = (group.mean(|outcome| outcome.model), group.mean(|outcome| outcome.other));
         rows.add_row([
@@ -25,7 +25,9 @@ pub(super) fn text(name: &str, groups: &[Group<'_>], judgments: &Judgments, exam
     }
     table::align_right(&mut rows, 1..7);
     let mut text = format!(
-        "{}\n\nMean {}; a query may be in several groups; p: paired t-test over a group's queries, not corrected\n",
+        "{}\n\nMean {} of each group; a query may be in several groups\n\
+         p: paired t-test over the queries of a group, not corrected for the number of groups\n\
+         first: the title that the model ranks first; best: the title with the best grade\n",
         table::show(&mut rows),
         METRIC.name().to_uppercase()
     );

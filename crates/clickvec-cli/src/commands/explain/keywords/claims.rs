@@ -1,4 +1,4 @@
-//! What the LSTM paper says of keywords, tested on one's own texts.
+//! Tests of what the LSTM paper says about keywords, on one's own texts.
 
 use std::io::Write as _;
 
@@ -31,13 +31,16 @@ struct JsonContrast {
     p: f64,
 }
 
-/// Tests the claims; no, if no model has texts to test them on.
+/// Tests the claims. The answer is no if no model has texts to test them on.
 pub(super) fn run(args: &Args, models: &[Named], texts: &[String], options: &KeywordOptions) -> Result<Answer> {
     let mut out = output::stdout();
     let mut any = false;
     for (number, model) in models.iter().enumerate() {
         let Some(claims) = Explainer::new(&model.model).keyword_claims(args.side.side(), texts, options) else {
-            output::note(format_args!("{}: no two texts with a keyword and another word", model.title()));
+            output::note(format_args!(
+                "{}: nothing to test; expected at least two texts with a keyword and another word",
+                model.title()
+            ));
             continue;
         };
         any = true;
@@ -74,13 +77,15 @@ fn shown(model: &Named, texts: usize, claims: &KeywordClaims) -> String {
         let difference = format!("{:+.3}", keywords - others);
         rows.add_row([name.to_owned(), format!("{keywords:.3}"), format!("{others:.3}"), difference, probability(p)]);
     };
-    add("the vector turns without it (1 - cosine)", claims.removal);
+    add("change of the vector without it (1 - cosine)", claims.removal);
     if let Some(gate) = claims.input_gate {
         add("mean input gate", gate);
     }
     table::align_right(&mut rows, 1..5);
     format!(
-        "{}\n{} of {} have a keyword and another word; {} and {} in all\n\n{}\n\np: paired t-test over these texts\n",
+        "{}\n{} of {} have a keyword and another word and are compared; {} and {} in all texts\n\n{}\n\n\
+         p: paired t-test over the compared texts. Part of the first difference is by construction: keywords are the words\n\
+         that activate the most active cells.\n",
         model.title(),
         output::count(claims.texts as u64),
         output::counted(texts as u64, "text"),

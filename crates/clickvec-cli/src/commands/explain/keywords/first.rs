@@ -17,7 +17,7 @@ use crate::commands::explain::json::{self, JsonText};
 use crate::commands::explain::{page, sections};
 use crate::{input, output, table};
 
-/// A query with the title that comes first.
+/// A query with the title that is ranked first.
 struct Row {
     query: Seen,
     /// `None` if nothing was found.
@@ -46,7 +46,7 @@ struct JsonFirst<'a> {
     title: JsonText<'a>,
 }
 
-/// Shows the queries and their titles; no, if none was found.
+/// Shows the queries and their titles. The answer is no if no title was found.
 pub(super) fn run(args: &Args, models: &[Named], queries: &[String], options: &KeywordOptions) -> Result<Answer> {
     let titles: Vec<Title> = match &args.titles {
         Some(path) => input::titles(path, TITLE)?,
@@ -117,10 +117,10 @@ fn marked(seen: &Seen) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Why a search finds nothing.
+/// Why a search found nothing.
 fn nothing(query: &Seen) -> &'static str {
     if query.view.words.is_empty() {
-        "nothing: the query has no word"
+        "nothing: the query has no words"
     } else {
         "nothing: the model knows no word of the query"
     }
@@ -128,7 +128,7 @@ fn nothing(query: &Seen) -> &'static str {
 
 fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
     let mut lines = table::plain();
-    lines.set_header(["query", "score", "the title that a search ranks first"]);
+    lines.set_header(["query", "score", "title ranked first"]);
     for row in rows {
         let (score, title) = match &row.first {
             Some(first) => (format!("{:.3}", first.score), marked(&first.title)),
@@ -146,7 +146,7 @@ fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
             options.at_least, options.cells, options.threshold
         );
     } else if config.kind() == "clsm" {
-        let _ = writeln!(text, "\n*keyword*: wins one of the {} most active units of the maximum", options.units);
+        let _ = writeln!(text, "\n*keyword*: wins at least one of the {} most active max-pooling units", options.units);
     } else {
         let _ = writeln!(text, "\n{}", super::NO_STATES);
     }
@@ -160,7 +160,7 @@ fn page_of(models: &[Named], all: &[Vec<Row>], options: &KeywordOptions) -> Stri
             h2 { (model.title()) }
             div.wide {
                 table {
-                    thead { tr { th { "query" } th.n { "score" } th { "the title that a search ranks first" } } }
+                    thead { tr { th { "query" } th.n { "score" } th { "title ranked first" } } }
                     tbody {
                         @for row in rows {
                             tr {
@@ -179,5 +179,5 @@ fn page_of(models: &[Named], all: &[Vec<Row>], options: &KeywordOptions) -> Stri
             }
         }
     };
-    page::page("Queries and the titles that come first", false, &body)
+    page::page("Queries and the titles ranked first", false, &body)
 }

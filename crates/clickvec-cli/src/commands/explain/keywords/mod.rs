@@ -1,5 +1,5 @@
-//! `clickvec explain keywords`: which words of a text a model keeps (LSTM paper, tables I, II, IX, X; CLSM paper, tables 3
-//! and 8).
+//! `clickvec explain keywords`: which words of a text a model keeps (LSTM paper, tables I, II, IX, X; CLSM paper,
+//! tables 3 and 8).
 
 mod claims;
 mod first;
@@ -20,20 +20,20 @@ use super::{Form, KeywordFlags, Models, Named, SideFlag, page};
 use crate::answer::Answer;
 use crate::{output, table};
 
-/// Show which words of a text a model keeps.
+/// Show the keywords of a text: the words that a model keeps.
 ///
-/// For an LSTM or RNN: of the 10 most active cells, how many each word changes by more than the threshold; a word with 4
-/// or more, in each direction that counts it, is a keyword. The word that is read first changes all of them and shows
-/// `-`. For a CLSM: the words that win the five most active units of the maximum.
+/// For an LSTM or RNN, the table counts how many of the 10 most active cells each word changes by more than the
+/// threshold. A word that changes 4 or more, in each direction that counts it, is a keyword. The word that is read
+/// first changes all cells, so it has no count (`-`). For a CLSM, keywords are the words that win the five most active
+/// max-pooling units.
 ///
-/// With `--search` each text is a query, and the title that a search ranks first is shown next to it, with the keywords
-/// of both.
+/// With `--search`, each text is a query, shown next to the title that a search ranks first, with the keywords of both.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     models: Models,
 
-    /// Texts to look at.
+    /// The texts.
     #[arg(value_name = "TEXT", required_unless_present = "file")]
     texts: Vec<String>,
 
@@ -41,20 +41,20 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Which half of the model reads them.
+    /// Whether the model reads them as queries or as titles.
     #[arg(long, value_enum, default_value_t = SideFlag::Query)]
     side: SideFlag,
 
-    /// Show next to each query the title that a search ranks first, with the keywords of both (CLSM paper, table 8).
+    /// Show each query with the title that a search ranks first, and the keywords of both (CLSM paper, table 8).
     #[arg(long, conflicts_with = "side")]
     search: bool,
 
-    /// Without an index: the titles to search, a table with the columns id and title.
+    /// The titles to search if there is no index: a table with the columns id and title.
     #[arg(long, value_name = "FILE", requires = "search", conflicts_with = "index")]
     titles: Option<PathBuf>,
 
-    /// Test over all texts what the LSTM paper says of keywords: that leaving one out turns the vector further than leaving
-    /// out another word, and that input gates close for the others.
+    /// Test over all texts what the LSTM paper says about keywords: that removing one changes the vector more than
+    /// removing another word (partly true by construction), and that input gates close at the other words.
     #[arg(long, conflicts_with_all = ["search", "html"])]
     claims: bool,
 
@@ -81,12 +81,12 @@ struct Line<'a> {
     text: JsonText<'a>,
 }
 
-/// Shows the keywords; no, if no text has a word that a model with states at words could keep.
+/// Shows the keywords. The answer is no if no text has words, or if no model has states word by word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.models.files().chain(&args.file).chain(&args.titles))?;
     ensure!(
         !args.search || args.titles.is_some() || args.models.index.is_some(),
-        "`--search` needs titles: expected `--index INDEX`, or `--titles FILE` for the models"
+        "`--search` needs titles: expected `--index INDEX`, or `--titles FILE` together with `--model`"
     );
     let models = args.models.load()?;
     let texts = super::texts(&args.texts, args.file.as_deref())?;
@@ -123,7 +123,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(if any { Answer::Done } else { Answer::No })
 }
 
-/// What a row of counts is called.
+/// The name of a row of counts.
 pub(super) fn row_name(counts: &DirectionCounts) -> String {
     match counts.direction {
         Direction::Forward => format!("cells of {}, left to right", counts.cells.len()),
@@ -132,12 +132,12 @@ pub(super) fn row_name(counts: &DirectionCounts) -> String {
 }
 
 /// Why there are no keywords.
-pub(super) const NO_STATES: &str = "no keywords: this model reads a bag of words and has no state at a word";
+pub(super) const NO_STATES: &str = "no keywords: this model reads a bag of words, so it has no states word by word";
 
-/// What is said of a text without words.
-pub(super) const NO_WORDS: &str = "no keywords: the text has no word";
+/// The message for a text without words.
+pub(super) const NO_WORDS: &str = "no keywords: the text has no words";
 
-/// Cells of the tables for one text: words in columns.
+/// The table of one text, with words in columns.
 fn shown(seen: &Seen, options: &KeywordOptions) -> String {
     if seen.view.words.is_empty() {
         return format!("{NO_WORDS}\n");
@@ -173,12 +173,12 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
     if matches!(keywords.evidence, Evidence::Changes(_)) {
         let _ = write!(
             text,
-            "\n*{}: at least {} cells, changed by more than {} of their mean activation; *keyword*: in each direction that counts it",
-            options.at_least, options.at_least, options.threshold
+            "\n*: at least {} cells changed by more than {} of their mean activation\n*word*: a keyword, which has a * in each direction that counts it",
+            options.at_least, options.threshold
         );
     }
     if seen.view.cut > 0 {
-        let _ = write!(text, "\nand {} more words, which the model leaves out", output::count(seen.view.cut as u64));
+        let _ = write!(text, "\nand {} more words, which the model does not read", output::count(seen.view.cut as u64));
     }
     let unknown: Vec<&str> = seen.view.words.iter().filter(|word| !word.known).map(|word| word.text.as_str()).collect();
     if !unknown.is_empty() {
@@ -203,7 +203,7 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> St
                     p.pair { (sections::text(&seen.view, Some(keywords))) }
                     div.wide { table { (sections::words_row(&seen.view)) (sections::counts_rows("", &seen.view, keywords, options.at_least)) } }
                     details {
-                        summary { "word by word" }
+                        summary { "inside the model, word by word" }
                         (sections::inside(&[Shown { name: "", view: &seen.view, keywords: Some(keywords) }]))
                     }
                 } @else {
@@ -215,19 +215,19 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> St
     page::page("Keywords", heat, &body)
 }
 
-/// What makes a word a keyword, for the kinds of models that there are.
+/// What makes a word a keyword, for each kind of model on the page.
 fn what_is_counted(models: &[Named], options: &KeywordOptions) -> Markup {
     let remembers = |named: &Named| named.model.encoder_config().is_recurrent();
     html! {
         @if models.iter().any(remembers) {
             p.note {
-                "Of the " (options.cells) " most active cells after the last word, how many each word changes by more than "
-                (options.threshold) " of their mean activation. A word with at least " (options.at_least)
-                " in each direction that counts it is a keyword, and underlined. The word that is read first changes all of them: -."
+                "Counts: of the " (options.cells) " cells that are most active after the last word, how many each word changes by more than "
+                (options.threshold) " of their mean activation. A word with a count of at least " (options.at_least)
+                " in each direction that counts it is a keyword and underlined. The word that is read first changes all cells, so it has no count (-)."
             }
         }
         @if models.iter().any(|named| named.model.encoder_config().kind() == "clsm") {
-            p.note { "Of a CLSM, the words that win one of the " (options.units) " most active units of the maximum are keywords." }
+            p.note { "For a CLSM, keywords are the words that win at least one of the " (options.units) " most active max-pooling units." }
         }
     }
 }

@@ -17,13 +17,13 @@ use super::{Form, KeywordFlags, Models, Named};
 use crate::answer::Answer;
 use crate::{input, output};
 
-/// Show why a title matches a query: what each word and each cell brings to the score, and the keywords of both.
+/// Show why a title matches a query: what each word and each cell adds to the score, and the keywords of both texts.
 ///
-/// Several models are shown next to each other, with the grade that a person gave.
+/// Several models are shown side by side, next to a human grade if there is one.
 ///
-/// The score is the cosine of the two vectors. Cells share it out exactly. A word's share has two definitions: `along` is
-/// how far the vector moves towards the other text while the word is read (sums to the score, depends on the order);
-/// `without` is how much the score falls when the word is left out (does not sum to the score).
+/// The score is the cosine of the two vectors, and the shares of the cells sum to it. A word has two shares. `along` is
+/// how far the vector moves towards the other text while the word is read: these sum to the score and depend on the
+/// order of the words. `without` is how much the score falls when the word is removed: these do not sum to the score.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec explain match --model MODEL [OPTIONS] QUERY TITLE\n       \
     clickvec explain match --model MODEL [OPTIONS] --judged FILE\n       \
@@ -40,15 +40,15 @@ pub(super) struct Args {
     #[arg(value_name = "TITLE")]
     title: Option<String>,
 
-    /// Explain every pair of a test set, a table with the columns query, title and grade.
+    /// Explain the pairs of a table of judged titles, with the columns query, title and grade.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "pairs"])]
     judged: Option<PathBuf>,
 
-    /// Explain every pair of a table with the columns query and title.
+    /// Explain the pairs of a table with the columns query and title.
     #[arg(long, value_name = "FILE", conflicts_with = "query")]
     pairs: Option<PathBuf>,
 
-    /// What a person says of the pair, 0 to 4, to stand beside the scores; `--judged` has it.
+    /// A human grade of the pair, 0 to 4, to show next to the scores; with `--judged` it comes from the file.
     #[arg(long, value_name = "GRADE", requires = "query", value_parser = clap::value_parser!(u8).range(0..=4))]
     grade: Option<u8>,
 
@@ -56,11 +56,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
 
-    /// How many cells to show, those that bring most.
+    /// How many cells to show, those with the largest shares.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = super::at_least_one)]
     top: usize,
 
-    /// JSON only: the states of every word as well.
+    /// With `--json`: also print the states at every word.
     #[arg(long, requires = "json")]
     states: bool,
 
@@ -71,14 +71,14 @@ pub(super) struct Args {
     form: Form,
 }
 
-/// A query and a title, and perhaps what a person says of them.
+/// A query and a title, with a human grade if there is one.
 struct Pair {
     query: String,
     title: String,
     grade: Option<u8>,
 }
 
-/// A pair as a model sees it.
+/// A pair as one model sees it.
 struct Seen {
     found: Match,
     keywords: [Option<Keywords>; 2],
@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 impl Args {
-    /// What to explain.
+    /// The pairs to explain.
     fn pairs(&self) -> Result<Vec<Pair>> {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let pairs: Vec<Pair> = match (&self.query, &self.title, &self.judged, &self.pairs) {
@@ -189,18 +189,18 @@ impl Args {
 }
 
 impl Seen {
-    /// The units that both texts activate and that bring something, most first: of a CLSM those of its maximum.
+    /// The units with a positive product, largest first; for a CLSM, its max-pooling units.
     fn shared(&self, top: usize) -> Vec<&SharedUnit> {
         let units = if self.found.maximum.is_empty() { &self.found.shared } else { &self.found.maximum };
         units.iter().filter(|unit| unit.product > 0.0).take(top).collect()
     }
 
-    /// Whether these units are those of a maximum.
+    /// Whether [`Seen::shared`] gives max-pooling units.
     fn is_maximum(&self) -> bool {
         !self.found.maximum.is_empty()
     }
 
-    /// The query and the title, each with what is known of its words.
+    /// The query and the title, each with its shares and keywords.
     fn sides(&self) -> [Half<'_>; 2] {
         let [query, title] = &self.keywords;
         [
@@ -229,7 +229,7 @@ impl Half<'_> {
         self.keywords.is_some_and(|keywords| !keywords.input_gate.is_empty())
     }
 
-    /// `7`, of a bidirectional model `7/-`; nothing for bags of words.
+    /// The count of a word: `7`, or `7/-` for a bidirectional model; empty for bags of words.
     fn cells(&self, place: usize) -> String {
         match self.keywords.map(|keywords| &keywords.evidence) {
             Some(Evidence::Changes(directions)) => {
@@ -259,33 +259,33 @@ impl Half<'_> {
     }
 }
 
-/// Why there is nothing to share out.
+/// Why the shares mean nothing, if that is so.
 fn nothing(found: &Match) -> Option<String> {
     [("query", &found.query), ("title", &found.title)].into_iter().find_map(|(side, view)| {
         if view.words.is_empty() {
-            Some(format!("the {side} has no word: its vector is zero, and so is the score"))
+            Some(format!("the {side} has no words, so its vector and the score are zero"))
         } else if view.words.iter().all(|word| !word.known) {
-            Some(format!("the model knows none of the {side}'s words: the score says nothing"))
+            Some(format!("the model knows none of the {side}'s words, so the score means nothing"))
         } else {
             None
         }
     })
 }
 
-/// Words beyond those that the model reads, of each text that has some.
+/// A note for each text that is longer than the model reads.
 fn cut(found: &Match) -> impl Iterator<Item = String> {
     let views = [("query", &found.query), ("title", &found.title)].into_iter().filter(|(_, view)| view.cut > 0);
     views.map(|(side, view)| {
         format!(
-            "the model reads the first {} words of the {side}; {} are left out",
+            "the model reads only the first {} words of the {side}; it ignores {} more",
             output::count(view.words.len() as u64),
             output::count(view.cut as u64)
         )
     })
 }
 
-/// The pairs of words through which the texts match: `chicago 0.42, hotels ↔ rooms 0.12`; the same words at other places
-/// are added up.
+/// The pairs of words that add most to the score: `chicago 0.42, hotels ↔ rooms 0.12`. Shares of the same two words at
+/// different positions are added up.
 fn through(found: &Match, most: usize) -> String {
     let mut shares: Vec<(&str, &str, f64)> = Vec::new();
     for pair in found.word_pairs() {

@@ -7,7 +7,7 @@ use super::super::sections::{self, Shown};
 use super::super::{page as frame, sections::words_row};
 use super::{Half, Named, Pair, Seen, cut, nothing, through, word_at};
 
-/// Pairs of words that are named next to the score.
+/// How many pairs of words are named next to the score.
 const PAIRS: usize = 3;
 
 /// All pairs as all models see them.
@@ -23,8 +23,8 @@ pub(super) fn page(
         p.note {
             "Underlined words are keywords. A word’s share " i { "along" } " is how far the vector moves towards the other text "
             "while the word is read: these shares sum to the score and depend on the order of the words. Its share "
-            i { "without" } " is how much the score falls when the word is left out: these do not sum to the score. "
-            "Bars below zero are hollow."
+            i { "without" } " is how much the score falls when the word is removed: these do not sum to the score. "
+            "Bars of negative shares are hollow."
         }
         @for (pair, seen) in pairs.iter().zip(explained) {
             section {
@@ -39,7 +39,7 @@ pub(super) fn page(
     frame::page("Why these texts match", heat.into_iter().any(sections::has_heat), &body)
 }
 
-/// Tables V–VIII of the LSTM paper: the models' scores next to the grade, then a row of cells for each model.
+/// Tables V–VIII of the LSTM paper: the models' scores next to the grade, then a row of counts for each model.
 fn side_by_side(pair: &Pair, models: &[Named], seen: &[Seen], options: &KeywordOptions) -> Markup {
     html! {
         div.wide {
@@ -83,7 +83,7 @@ fn of_model(model: &Named, seen: &Seen, top: usize) -> Markup {
         sides.iter().map(|half| Shown { name: half.name, view: half.view, keywords: half.keywords }).collect();
     html! {
         h3 { (model.title()) }
-        p { span.score { (format!("{:.3}", found.score)) } @if !through.is_empty() { " through " span.text { (through) } } }
+        p { span.score { (format!("{:.3}", found.score)) } @if !through.is_empty() { " mostly through " span.text { (through) } } }
         @for line in nothing(found).into_iter().chain(cut(found)) { p { (line) } }
         div.sides {
             @for half in sides { div { (words_table(&half, largest)) } }
@@ -130,11 +130,11 @@ fn units(seen: &Seen, top: usize) -> Markup {
     let largest = shared.iter().fold(0.0f64, |largest, unit| largest.max(unit.product));
     let words = shared.iter().any(|unit| unit.query_word.is_some());
     html! {
-        h3 { @if seen.is_maximum() { "Units of the maximum that both texts activate" } @else { "Cells that both texts share" } }
+        h3 { @if seen.is_maximum() { "Max-pooling units that both texts activate" } @else { "Cells that add most to the score" } }
         p.note {
-            @if seen.is_maximum() { "The product of both texts’ activation, and the words that win the unit. These do not sum to the score." }
+            @if seen.is_maximum() { "The product of the unit’s values in the two texts, and the words that win the unit. These products do not sum to the score." }
             @else {
-                "What each of the vectors’ " (seen.found.units.len()) " numbers brings to the score; all of them sum to it, and these bring most. "
+                "The score is the sum of " (seen.found.units.len()) " products, one for each dimension of the two vectors. These are the largest. "
                 @if words { "The words are those that moved the cell most." }
             }
         }

@@ -7,12 +7,12 @@ use clickvec::explain::{KeywordOptions, SharedUnit};
 use super::{Half, Named, Pair, Seen, cut, nothing, through, word_at};
 use crate::{output, table};
 
-/// What a table says of the word at a place of one side.
+/// The text of a table's cell for a word of one side.
 type WordCell<'a> = &'a dyn Fn(&Half<'_>, usize) -> String;
 
-/// Pairs of words that are named next to the score.
+/// How many pairs of words are named next to the score.
 const PAIRS: usize = 3;
-/// Characters of the longest bar.
+/// Length of the longest bar in characters.
 const BAR: f64 = 12.0;
 
 /// A pair as all models see it.
@@ -34,16 +34,16 @@ fn push_one(text: &mut String, model: &Named, seen: &Seen, top: usize) {
     let through = through(&seen.found, PAIRS);
     let _ = writeln!(text, "model  {}", model.title());
     let _ = write!(text, "score  {:.3}", seen.found.score);
-    let _ = if through.is_empty() { writeln!(text) } else { writeln!(text, "  through {through}") };
+    let _ = if through.is_empty() { writeln!(text) } else { writeln!(text, "  mostly through {through}") };
     push_warnings(text, "", seen);
     let _ = writeln!(text, "\n{}", words_of_one(seen));
     push_units(text, seen, top);
 }
 
-/// Tables V–VIII of the LSTM paper: the models from left to right, here with the shares of the words too.
+/// Tables V–VIII of the LSTM paper: one column for each model; here also with the shares of the words.
 fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) {
     let mut scores = table::plain();
-    scores.set_header(["model", "score", "through", "encoder"]);
+    scores.set_header(["model", "score", "mostly through", "encoder"]);
     for (model, seen) in models.iter().zip(seen) {
         scores.add_row([
             model.name.clone(),
@@ -98,7 +98,7 @@ fn push_warnings(text: &mut String, name: &str, seen: &Seen) {
     }
 }
 
-/// The words of both texts as one model sees them; no column that this model has nothing for.
+/// The words of both texts as one model sees them; columns for which this model has no values are left out.
 fn words_of_one(seen: &Seen) -> String {
     let sides = seen.sides();
     let has_states = sides.iter().any(|half| half.keywords.is_some());
@@ -136,7 +136,7 @@ fn words_of_one(seen: &Seen) -> String {
     table::show(&mut words)
 }
 
-/// A share as a bar: full above zero, light below.
+/// A share as a bar: dark if positive, light if negative.
 fn bar(share: f64, largest: f64) -> String {
     let length = if largest > 0.0 { (share.abs() / largest * BAR).round() as usize } else { 0 };
     if share < 0.0 { "░" } else { "█" }.repeat(length)
@@ -156,15 +156,15 @@ fn push_units(text: &mut String, seen: &Seen, top: usize) {
             largest.iter().map(|unit| format!("{} {:+.3}", unit.unit + 1, unit.product)).collect();
         let _ = writeln!(
             text,
-            "These products do not sum to the score; what the {} numbers of the vectors bring does: {sum:.3}, most {}.",
+            "These products do not sum to the score. The shares of the vectors' {} dimensions do ({sum:.3}); largest: {}.",
             found.units.len(),
-            if largest.is_empty() { "0".to_owned() } else { largest.join(", ") }
+            if largest.is_empty() { "none".to_owned() } else { largest.join(", ") }
         );
     } else if !shared.is_empty() {
         let shown: f64 = shared.iter().map(|unit| unit.product).sum();
         let _ = writeln!(
             text,
-            "{} of {} numbers of the vectors, together {shown:.3}; all sum to {sum:.3}.",
+            "These {} of {} dimensions add up to {shown:.3}; all of them add up to the score, {sum:.3}.",
             shared.len(),
             found.units.len()
         );
@@ -173,7 +173,7 @@ fn push_units(text: &mut String, seen: &Seen, top: usize) {
 
 fn units_table(seen: &Seen, shared: &[&SharedUnit]) -> String {
     let mut units = table::plain();
-    let (unit, product) = if seen.is_maximum() { ("unit of the maximum", "product") } else { ("cell", "share") };
+    let (unit, product) = if seen.is_maximum() { ("max-pooling unit", "product") } else { ("cell", "share") };
     let words = shared.iter().any(|unit| unit.query_word.is_some());
     let mut header = vec![unit, product, "query", "title"];
     if words {
@@ -199,30 +199,30 @@ fn units_table(seen: &Seen, shared: &[&SharedUnit]) -> String {
 /// What the columns mean, once for all pairs.
 pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
     let mut text = String::from(
-        "along: how far the vector moves towards the other text at the word; sums to the score\n\
-         without: how much the score falls without the word; does not sum to it\n",
+        "along: how far the vector moves towards the other text while the word is read; these sum to the score\n\
+         without: how much the score falls when the word is removed; these do not sum to it\n",
     );
     let has = |kinds: &[&str]| models.iter().any(|named| kinds.contains(&named.model.encoder_config().kind()));
     if models.iter().any(|named| named.model.encoder_config().is_recurrent()) {
         let _ = writeln!(
             text,
-            "*: a keyword, changes at least {} of the {} most active cells by more than {} of their mean activation;\n   \
-             the word that is read first changes them all and has no count (-)",
+            "*: a keyword: it changes at least {} of the {} most active cells by more than {} of their mean activation;\n   \
+             the word that is read first changes all of them, so it has no count (-)",
             options.at_least, options.cells, options.threshold
         );
     }
     if has(&["clsm"]) {
         let _ = writeln!(
             text,
-            "*: of a clsm, a word that wins one of the {} most active units of the maximum",
+            "*: a keyword of a clsm: it wins at least one of the {} most active max-pooling units",
             options.units
         );
     }
     if has(&["rnn"]) {
-        text.push_str("An rnn has no gates: there is no input gate to show.\n");
+        text.push_str("An rnn has no gates, so there is no input gate to show.\n");
     }
     if has(&["dssm"]) {
-        text.push_str("A dssm reads a bag of words: it has no cells, and no state at a word.\n");
+        text.push_str("A dssm reads a bag of words, so it has no cells and no states word by word.\n");
     }
     text
 }

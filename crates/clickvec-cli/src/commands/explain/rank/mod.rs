@@ -1,4 +1,4 @@
-//! `clickvec explain rank`: why one title stands above another, by words and by vectors.
+//! `clickvec explain rank`: why one title ranks above another, by words and by vectors.
 
 mod page;
 mod place;
@@ -17,17 +17,18 @@ use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::output;
 
-/// Show why one title stands above another: what each word of the query brings to BM25 and to the vectors' cosine, and
-/// what both bring to their sum.
+/// Show why one title ranks above another: what each word of the query adds to BM25 and to the cosine of the vectors,
+/// and what these two add to their sum.
 ///
-/// The sum is the fusion `z-score` with equal weights: each score less its mean over all titles, divided by its standard
-/// deviation. An index's vectors are read; without one, all titles are encoded first.
+/// The sum is the fusion `z-score` with equal weights: half the z-score of BM25 plus half the z-score of the cosine. A
+/// z-score is the score minus its mean over all titles, divided by its standard deviation. With `--index`, vectors are
+/// read from the index; otherwise all titles are encoded first.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     model: OneModel,
 
-    /// Without an index: the titles, a table with the columns id and title.
+    /// The titles if there is no index: a table with the columns id and title.
     #[arg(long, value_name = "FILE", required_unless_present = "index", conflicts_with = "index")]
     titles: Option<PathBuf>,
 
@@ -39,7 +40,7 @@ pub(super) struct Args {
     #[arg(long, short = 'k', value_name = "N", default_value_t = 5, value_parser = super::at_least_one)]
     top: usize,
 
-    /// Compare these titles instead of the best ones, by their ids, separated by commas.
+    /// Compare the titles with these ids, separated by commas, instead of the best ones.
     #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "top")]
     ids: Vec<String>,
 
@@ -47,15 +48,15 @@ pub(super) struct Args {
     form: Form,
 }
 
-/// A title with what its place is made of.
+/// A title with its rank and what its sum is made of.
 struct Placed {
-    /// Its place by the sum, from 1.
+    /// Its rank by the sum, from 1.
     rank: usize,
     title: Title,
-    /// What words and vectors bring to the sum.
+    /// What words and vectors add to the sum.
     parts: [f64; 2],
     bm25: f64,
-    /// What each word of the query brings to BM25.
+    /// What each word of the query adds to BM25.
     lexical: Vec<f64>,
     found: Match,
 }
@@ -77,13 +78,13 @@ impl Placed {
         self.parts.iter().sum()
     }
 
-    /// What each word of the query brings to the cosine; a word that the model leaves out brings nothing.
+    /// What each word of the query adds to the cosine; a word that the model does not read adds nothing.
     fn along(&self, place: usize) -> f64 {
         self.found.query_words.along.get(place).copied().unwrap_or(0.0)
     }
 }
 
-/// Why a title stands above the next one: each difference as it is in the sum.
+/// Why a title ranks above the next one: the differences of their sums' parts.
 struct Gap<'a> {
     above: &'a Placed,
     below: &'a Placed,
@@ -143,7 +144,7 @@ struct JsonWord<'a> {
     without: f64,
 }
 
-/// Shows the titles; no, if the query has no word.
+/// Shows the titles. The answer is no if the query has no words.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.titles))?;
     if words(&args.query).is_empty() {

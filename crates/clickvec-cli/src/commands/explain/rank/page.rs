@@ -1,4 +1,4 @@
-//! The order of titles as a page.
+//! The ranking of titles as a page.
 
 use maud::{Markup, html};
 
@@ -16,8 +16,9 @@ pub(super) fn page(ranked: &Ranked) -> String {
         p.pair { span.soft { "query" } b.text { (ranked.query) } }
         p.soft { (ranked.model) "; " (output::counted(ranked.of as u64, "title")) }
         p.note {
-            "The sum has two parts of equal weight, words (BM25) and vectors (the cosine): each less its mean over all titles, divided by "
-            "its standard deviation. What a word brings to the cosine is its share " i { "along" } " the query. Bars below zero are hollow."
+            "The sum has two parts: words, half the z-score of BM25, and vectors, half the z-score of the cosine. A z-score is the score "
+            "minus its mean over all titles, divided by its standard deviation. What a word adds to the cosine is its share " i { "along" }
+            ": how far the query’s vector moves towards the title while the word is read. Bars of negative parts are hollow."
         }
         @for (place, placed) in titles.iter().enumerate() {
             h2.text { (placed.rank) ". " (placed.title.title) }
@@ -40,7 +41,7 @@ fn by_word(placed: &Placed, words: &[String]) -> Markup {
     html! {
         div.wide {
             table {
-                tr { th { "word of the query" } @for word in words { th.n { (word) } } th.n { "together" } }
+                tr { th { "word of the query" } @for word in words { th.n { (word) } } th.n { "total" } }
                 tr {
                     td { "BM25" }
                     @for part in &placed.lexical { td.n { (format!("{part:.2}")) } }

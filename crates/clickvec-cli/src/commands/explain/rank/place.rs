@@ -1,4 +1,4 @@
-//! The places of titles by the sum of words and vectors.
+//! The ranks of titles by the sum of words and vectors.
 
 use anyhow::{Result, ensure};
 use clickvec::explain::Explainer;
@@ -25,7 +25,7 @@ pub(super) fn place(args: &Args) -> Result<Ranked> {
     };
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
     if cosines.iter().all(|&cosine| cosine == 0.0) {
-        output::note("the model knows no word of the query: only BM25 says anything");
+        output::note("the model knows no word of the query, so the order comes from BM25 alone");
     }
     let mut corpus = Corpus::default();
     titles.iter().for_each(|title| corpus.add_title(&title.title));
@@ -42,7 +42,7 @@ pub(super) fn place(args: &Args) -> Result<Ranked> {
     for id in &args.ids {
         ensure!(
             wanted.iter().any(|&(_, title)| titles[title].id == *id),
-            "expected ids of titles, found none for `{}`",
+            "expected ids of titles, found no title with the id `{}`",
             output::printable(id)
         );
     }
@@ -72,7 +72,7 @@ fn is_wanted(args: &Args, rank: usize, title: &Title) -> bool {
     if args.ids.is_empty() { rank <= args.top } else { args.ids.contains(&title.id) }
 }
 
-/// The titles of an index with the cosines of its vectors.
+/// The titles of an index, with the cosines of its vectors.
 fn of_index(searcher: &Searcher, query: &str) -> Result<(Vec<Title>, Vec<f64>)> {
     let title = |position: usize| searcher.title(position as u32);
     let titles: Vec<Title> = (0..searcher.len())
@@ -88,7 +88,7 @@ fn of_index(searcher: &Searcher, query: &str) -> Result<(Vec<Title>, Vec<f64>)> 
     Ok((titles, cosines))
 }
 
-/// The titles of a table with the cosines of the vectors that the model gives them.
+/// The titles of a table, encoded by the model, with their cosines.
 fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec<f64>)> {
     let path = args.titles.as_ref().expect("required without an index");
     let titles = input::titles(path, TITLE)?;
@@ -98,7 +98,7 @@ fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec
     Ok((titles, scores.into_iter().map(f64::from).collect()))
 }
 
-/// What one point of a score adds to the sum: the parts are the scores less their mean, times this.
+/// What one point of a score adds to the sum: a part is (score − mean) times this.
 fn scale(scores: &[f64], parts: &[f64]) -> f64 {
     let extreme = |best: fn(f64, f64) -> bool| {
         (0..scores.len()).reduce(|a, b| if best(scores[b], scores[a]) { b } else { a }).unwrap_or(0)

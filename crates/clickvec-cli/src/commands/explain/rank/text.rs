@@ -1,14 +1,14 @@
-//! The order of titles for a terminal.
+//! The ranking of titles for a terminal.
 
 use std::fmt::Write as _;
 
 use super::{Gap, Placed, Ranked};
 use crate::{output, table};
 
-/// What a table says of a word of the query for one title.
+/// The text of a table's cell for a word of the query and one title.
 type WordCell<'a> = &'a dyn Fn(&Placed, usize) -> String;
 
-/// The titles, what each word brings, and why each stands above the next.
+/// The titles, what each word adds, and why each title ranks above the next.
 pub(super) fn text(ranked: &Ranked) -> String {
     let mut rows = table::plain();
     rows.set_header(["", "sum", "words", "vectors", "bm25", "cosine", "title"]);
@@ -36,7 +36,7 @@ pub(super) fn text(ranked: &Ranked) -> String {
         ("to the cosine", &|placed, place| format!("{:+.3}", placed.along(place))),
     ];
     for (name, value) in parts {
-        let _ = writeln!(text, "\nWhat each word of the query brings {name}\n");
+        let _ = writeln!(text, "\nWhat each word of the query adds {name}\n");
         let mut by_word = table::plain();
         let words = ranked.words.iter().map(|word| output::printable(word).into_owned());
         by_word.set_header(std::iter::once(String::new()).chain(words));
@@ -49,14 +49,14 @@ pub(super) fn text(ranked: &Ranked) -> String {
     }
     let gaps = ranked.gaps();
     if !gaps.is_empty() {
-        text.push_str("\nWhy each stands above the next, as differences of the sum\n\n");
+        text.push_str("\nWhy each title ranks above the next: differences in the sum\n\n");
     }
     for gap in &gaps {
         let _ = writeln!(text, "{}", why(ranked, gap));
     }
     text.push_str(
-        "\nsum: of words (BM25) and vectors (cosine), each less its mean over all titles, divided by its standard\n\
-         deviation, times a half\n",
+        "\nsum: words + vectors; words: half the z-score of BM25; vectors: half the z-score of the cosine\n\
+         z-score: the score minus its mean over all titles, divided by its standard deviation\n",
     );
     text
 }

@@ -1,4 +1,4 @@
-//! `clickvec explain topics`: what each cell stands for (LSTM paper, table III).
+//! `clickvec explain topics`: what each cell represents (LSTM paper, table III).
 
 mod page;
 
@@ -16,13 +16,13 @@ use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::{output, table};
 
-/// Show what each cell stands for: the keywords that it collects over many queries.
+/// Show what each cell represents: the keywords that it collects over many queries.
 ///
-/// For each query, its most active cells collect the words that change them by more than the threshold (of a CLSM: the
-/// words that win them); the word that is read first is left out. A cell's purity is the mean of its words' pointwise
-/// mutual information with it, in bits: 0 if it collects words as they come.
+/// In each query, the most active cells collect the words that change them by more than the threshold (for a CLSM: the
+/// words that win them). The word that is read first is left out. A cell's purity is the mean pointwise mutual
+/// information of the cell and its words, in bits: 0 if it collects words in proportion to their frequency.
 ///
-/// `--table` shows queries in rows and cells in columns instead, as table III of the LSTM paper does.
+/// `--table` instead shows queries in rows and cells in columns, like table III of the LSTM paper.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -32,11 +32,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
 
-    /// How many of a query's most active cells collect its words, in each direction.
+    /// How many of the most active cells of a query collect its words, in each direction.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = super::at_least_one)]
     active: usize,
 
-    /// A cell collects a word that changes it by more than this part of the cells' mean activation.
+    /// A cell collects a word that changes it by more than this fraction of the cells' mean activation.
     #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = super::threshold)]
     threshold: f32,
 
@@ -44,11 +44,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = super::at_least_one)]
     words: usize,
 
-    /// Show the paper's table: a row for each query, a column for each cell, and the words that the cell collects.
+    /// Show table III of the LSTM paper: a row for each query, a column for each cell, and the words that the cell
+    /// collects.
     #[arg(long)]
     table: bool,
 
-    /// How many queries that table shows, here and on the page [default: 20, on the page 200].
+    /// How many queries this table shows [default: 20 on the terminal, 200 on the page].
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     rows: Option<usize>,
 
@@ -86,11 +87,11 @@ struct JsonCollected<'a> {
     words: &'a [String],
 }
 
-/// Rows of the paper's table, and columns that stand next to each other.
+/// Rows of the paper's table, and the most columns side by side.
 const ROWS: usize = 20;
 const COLUMNS: usize = 6;
 
-/// Shows the cells; no, if none collects a word.
+/// Shows the cells. The answer is no if none collects a word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain([&args.queries]))?;
     let model = args.model.load()?;
@@ -151,7 +152,7 @@ fn words_of(cell: &CellTopic, most: usize) -> String {
 
 fn shown(topics: &Topics, args: &Args) -> String {
     let mut cells = table::plain();
-    cells.set_header(["cell", "queries", "share", "purity", "words, most telling first, and how often"]);
+    cells.set_header(["cell", "queries", "share", "purity", "words and counts, most informative first"]);
     for cell in &topics.cells {
         cells.add_row([
             (cell.cell + 1).to_string(),
@@ -165,8 +166,8 @@ fn shown(topics: &Topics, args: &Args) -> String {
     let mut text = table::show(&mut cells);
     let _ = writeln!(
         text,
-        "\n\n{}; of each, the {} most active cells; threshold {}\nshare: of the queries in which the cell collects a word\n\
-         purity: mean information of its words about it, in bits",
+        "\n\n{}; the {} most active cells of each; threshold {}\nshare: fraction of the queries in which the cell collects a word\n\
+         purity: mean pointwise mutual information of the cell and its words, in bits",
         output::counted(topics.queries as u64, "query"),
         args.active,
         args.threshold
@@ -185,12 +186,12 @@ fn columns(rows: &[QueryTopics]) -> Vec<usize> {
     collecting.map(|&(cell, _)| cell).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What a cell collects of a query.
+/// The words of a query that a cell collects.
 fn collects(row: &QueryTopics, cell: usize) -> &[String] {
     row.cells.iter().find(|(each, _)| *each == cell).map_or(&[], |(_, words)| words)
 }
 
-/// Queries × cells, some columns at a time, as the paper prints it; a part has no row that would be empty.
+/// The paper's table of queries × cells, in parts of a few columns. A part leaves out rows that would be empty.
 fn paper_table(rows: &[QueryTopics], all: usize) -> String {
     let mut text = String::new();
     for cells in columns(rows).chunks(COLUMNS) {

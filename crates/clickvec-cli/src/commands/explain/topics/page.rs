@@ -1,4 +1,4 @@
-//! Cells, words and queries on a page, to browse.
+//! A page to browse cells, words and queries.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use super::super::{Named, page as frame};
 use super::{Args, collects, columns, share};
 use crate::output;
 
-/// Queries that the page shows as the paper's table does, if nobody says how many.
+/// Queries in the page's copy of the paper's table, by default.
 const ROWS: usize = 200;
-/// Words that are listed with their cells, and queries that are listed with a cell.
+/// Words listed with their cells, and queries listed with each cell.
 const WORDS: usize = 500;
 const EXAMPLES: usize = 8;
 
@@ -22,18 +22,18 @@ pub(super) fn page(model: &Named, topics: &Topics, args: &Args) -> String {
     let body = html! {
         p { (model.title()) ", " (output::counted(topics.queries as u64, "query")) "." }
         p.note {
-            "Of each query, its " (args.active) " most active cells collect the words that change them by more than "
-            (args.threshold) " of their mean activation (of a CLSM: the words that win them); the word that is read first is left out. "
-            "A cell’s share is that of the queries in which it collects a word. Its purity is the mean pointwise mutual information of "
-            "its words and the cell, in bits: 0 if it collects words as they come. Its name are the words that say most about it: "
-            "read it as “among others”."
+            "In each query, the " (args.active) " most active cells collect the words that change them by more than "
+            (args.threshold) " of their mean activation (for a CLSM: the words that win them). The word that is read first is left out. "
+            "A cell’s share is the fraction of the queries in which it collects a word. Its purity is the mean pointwise mutual "
+            "information of the cell and its words, in bits: 0 if it collects words in proportion to their frequency. Its name is made of "
+            "its most informative words: read it as “these, among others”."
         }
         p.note { a href="#cells" { "Cells" } " · " a href="#words" { "Words" } " · " a href="#queries" { "Queries" } }
         h2 #cells { "Cells" }
-        (filter("#cells-table tbody tr", "a word, a cell"))
+        (filter("#cells-table tbody tr", "filter by word or cell"))
         div.wide {
             table #cells-table {
-                thead { tr { th.n { "cell" } th { "name" } th.n { "queries" } th.n { "share" } th.n { "purity" } th { "words, and how often" } } }
+                thead { tr { th.n { "cell" } th { "name" } th.n { "queries" } th.n { "share" } th.n { "purity" } th { "words and counts" } } }
                 tbody {
                     @for cell in &topics.cells {
                         tr id={ "cell" (cell.cell + 1) } {
@@ -50,8 +50,8 @@ pub(super) fn page(model: &Named, topics: &Topics, args: &Args) -> String {
         }
         (words_section(topics))
         h2 #queries { "Queries" }
-        p.note { "Table III of the LSTM paper: what each cell (in columns) collects of each query." }
-        (filter("#queries-table tbody tr", "a word of a query"))
+        p.note { "Like table III of the LSTM paper: the words of each query (rows) that each cell (columns) collects." }
+        (filter("#queries-table tbody tr", "filter by word"))
         div.wide {
             table.matrix #queries-table {
                 @let cells = columns(rows);
@@ -72,10 +72,10 @@ pub(super) fn page(model: &Named, topics: &Topics, args: &Args) -> String {
             p.note { "The first " (rows.len()) " of " (output::counted(topics.table.len() as u64, "query")) "." }
         }
     };
-    frame::page("What the cells stand for", false, &body)
+    frame::page("What the cells represent", false, &body)
 }
 
-/// A field that leaves only some rows; only the script shows it.
+/// A field that filters rows. It is hidden unless the script runs.
 fn filter(rows: &str, what: &str) -> Markup {
     html! { input.filter type="search" data-rows=(rows) placeholder=(what) aria-label=(what) hidden; }
 }
@@ -95,7 +95,7 @@ fn queries_of(queries: Option<&Vec<&str>>) -> Markup {
     }
 }
 
-/// Some queries of which each cell collects a word.
+/// For each cell, some queries of which it collects a word.
 fn examples(topics: &Topics) -> BTreeMap<usize, Vec<&str>> {
     let mut examples = BTreeMap::<usize, Vec<&str>>::new();
     for query in &topics.table {
@@ -123,11 +123,11 @@ fn words_section(topics: &Topics) -> Markup {
     words.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then(a.0.cmp(b.0)));
     html! {
         h2 #words { "Words" }
-        p.note { "How often each word is collected, and by which cells." }
-        (filter("#words-table tbody tr", "a word"))
+        p.note { "How often cells collect each word, and which cells do." }
+        (filter("#words-table tbody tr", "filter by word"))
         div.wide {
             table #words-table {
-                thead { tr { th { "word" } th.n { "collected" } th { "cells, and how often" } } }
+                thead { tr { th { "word" } th.n { "collected" } th { "cells and counts" } } }
                 tbody {
                     @for (word, cells) in words.iter().take(WORDS) {
                         tr {
