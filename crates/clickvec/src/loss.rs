@@ -1,5 +1,6 @@
 //! The loss of Palangi et al. 2015, eq. (3)–(5): for a pair r and its negatives j,
-//! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r. A teacher has a share in it.
+//! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r. A teacher can
+//! replace a share of it.
 
 mod divergence;
 
@@ -26,7 +27,7 @@ pub struct Pairs {
     pub weight: Vec<f32>,
     /// The negatives.
     pub negatives: NegativeRows,
-    /// What a teacher says of them, if there is one; only with [`NegativeRows::AllBut`].
+    /// The teacher's cosines, if there is a teacher; only with [`NegativeRows::AllBut`].
     pub targets: Option<Targets>,
 }
 

@@ -61,18 +61,19 @@ pub struct TrainConfig {
     /// How titles are learnt; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<TitleConfig>,
-    /// How a teacher counts; `None` if there is none.
+    /// How the model learns from a teacher; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<TeacherConfig>,
 }
 
-/// How a model learns from the similarities that a teacher sees.
+/// How a model learns a teacher's similarities.
 ///
-/// Of a text that the teacher knows, the loss is (1 − share) times its own and share times the divergence
-/// KL(teacher ‖ model) of the softmax of γ times the cosines with the minibatch's titles. Of any other it is its own.
+/// For a text that the teacher has a vector for, the loss is (1 − share) · its usual loss + share · KL(teacher ‖ model),
+/// where both distributions are the softmax of γ times the cosines with the minibatch's titles. For any other text the
+/// loss is the usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TeacherConfig {
-    /// What multiplies cosines, the teacher's and the model's.
+    /// γ: the factor that multiplies the teacher's and the model's cosines before the softmax.
     pub gamma: f32,
     /// The teacher's share of the loss of a title.
     pub titles: f32,
@@ -186,7 +187,7 @@ pub struct TrainingRecord {
     /// The fingerprint of the initial model, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<String>,
-    /// Of the teacher's vectors of the log's texts, in hexadecimal, if there was a teacher.
+    /// The fingerprint of the teacher's vectors for the log's texts, in hexadecimal, if there was a teacher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<String>,
 }
@@ -423,7 +424,7 @@ pub enum SettingFault {
         kind: &'static str,
     },
     /// A probability is not between 0 and 1.
-    #[error("expected a chance between 0 and 1 for `{name}`, found {value}")]
+    #[error("expected a probability between 0 and 1 for `{name}`, found {value}")]
     Chance {
         /// The change.
         name: &'static str,
@@ -438,11 +439,11 @@ pub enum SettingFault {
         /// Its value.
         value: f32,
     },
-    /// A teacher beside sampled negatives.
-    #[error("expected all titles of the minibatch as negatives with a teacher, which compares them all, found samples")]
+    /// A teacher together with sampled negatives.
+    #[error("expected all titles of the minibatch as negatives, because a teacher compares them all, found samples")]
     TaughtSamples,
     /// A teacher without settings for it, or settings without a teacher.
-    #[error("expected settings for a teacher if there is one, and none if not; found {teachers} teachers")]
+    #[error("expected both a teacher and settings for it, or neither; found {teachers} teachers")]
     Teacher {
         /// How many there are.
         teachers: usize,

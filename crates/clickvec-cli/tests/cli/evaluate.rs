@@ -160,7 +160,7 @@ fn what_cannot_be_judged_is_told() {
     let folder = Folder::with_data();
     let judged = ["evaluate", "--judged", "judged.tsv"];
     let cases: [(&[&str], &str); 7] = [
-        (&[], "expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`"),
+        (&[], "expected a system to evaluate, found none; add `--model MODEL` or `--ranker bm25`"),
         (&["--ranker", "bm26"], "`bm26`: expected one of bm25, ulm"),
         (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, found `k`"),
         (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),

@@ -142,8 +142,10 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
         "--judged=with-ids.tsv",
     ];
     let arguments: Vec<&str> = THREE.iter().copied().filter(|of| !of.starts_with("--judged=")).chain(more).collect();
-    let run =
-        folder.run(&arguments).code(0).says("48 of 144 judgments are of titles that the collection lacks by their ids");
+    let run = folder
+        .run(&arguments)
+        .code(0)
+        .says("48 of 144 judgments are of titles that are not in the collection, matched by their ids");
     let report = report(&run);
     assert_eq!((&report["queries"], &report["titles"], &report["depth"]), (&48.into(), &144.into(), &1000.into()));
     assert_eq!((&report["judged"], &report["judged_not_in_titles"]), (&144.into(), &48.into()));
@@ -199,7 +201,7 @@ fn titles_without_ids_are_known_by_their_texts() {
     let again: String = titles.lines().skip(1).map(|line| format!("again-{line}\n")).collect();
     folder.write("titles.tsv", titles.clone() + &again);
     let twice =
-        report(&folder.run(&THREE).code(0).says("left out 144 titles of the collection with the text of another"));
+        report(&folder.run(&THREE).code(0).says("left out 144 titles of the collection with the same text as another"));
     assert_eq!(twice["titles"], 144);
     assert_same(row(&twice, "model"), row(&by_text, "model"));
 }
@@ -286,7 +288,7 @@ fn what_cannot_be_searched_is_said() {
         let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25"];
         folder.run(&[&base[..], arguments].concat()).code(2).says(message).prints_nothing();
     };
-    refused(&["--full"], "expected the titles that are searched, found none; add `--titles FILE`");
+    refused(&["--full"], "expected titles to search, found none; add `--titles FILE`");
     refused(&["--full", "--titles=titles.tsv", "--measures=ndcg@5,f1"], "found `f1`");
     refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each measure once, found `map` again");
     refused(
@@ -295,7 +297,7 @@ fn what_cannot_be_searched_is_said() {
     );
     refused(&["--depth=50"], "--full");
     folder.write("others.tsv", "id\ttitle\n1\tnothing of it\n");
-    refused(&["--full", "--titles=others.tsv"], "found none of them; are these its titles?");
+    refused(&["--full", "--titles=others.tsv"], "found none; is this the collection that was judged?");
     folder.write("r.run", "q0000000 Q0 nobody 1 2.5 x\n");
     refused(
         &["--full", "--titles=titles.tsv", "--run=r.run"],

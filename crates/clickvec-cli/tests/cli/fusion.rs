@@ -108,7 +108,7 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
     let with = |more: &[&str]| folder.run(&[&base[..], more].concat()).code(0);
     for (file, heavier, expected) in [("words.tsv", 0, 1.0), ("letters.tsv", 1, 0.0)] {
         let run = with(&["--fusion-judged", file])
-            .says(&format!("{file}: weights are fitted without 1 query that --judged has too"))
+            .says(&format!("{file}: left out 1 query that --judged has too"))
             .says("distinct titles in --judged and --fusion-judged");
         let fusion = row(&run, "fusion:min-max");
         let weights = weights(&fusion);
@@ -230,7 +230,7 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     folder
         .run(&[&THREE[..5], &["--ranker=bm25", "--model=kept/bm25.safetensors", "--save-rankers=kept"]].concat())
         .code(2)
-        .says("expected outputs in `kept` that are not inputs, found `bm25.safetensors`; name another folder");
+        .says("expected outputs in `kept` that are not also inputs, found `bm25.safetensors`; name another folder");
     // Two members with the same file name.
     std::fs::create_dir(folder.path("old")).unwrap();
     std::fs::copy(folder.path("model.safetensors"), folder.path("old/a b.safetensors")).unwrap();

@@ -81,9 +81,7 @@ fn without_checkpoints_the_last_epoch_is_left() {
     running.signal("-INT");
     let (code, said) = running.end();
     assert_eq!(code, Some(130), "{said}");
-    assert!(
-        said.contains("m: stopped, nothing was written to it; the model of the last epoch to be kept is in m.partial")
-    );
+    assert!(said.contains("m: stopped, nothing was written to it; the last model that was kept is in m.partial"));
     assert!(!folder.path("m").exists() && !folder.path("m.checkpoint").exists());
     folder.run(&["inspect", "m.partial"]).code(0);
 }

@@ -145,7 +145,7 @@ fn skip_thought_reads_a_published_encoder_or_running_text() {
     // Without other systems there is nothing to judge; with others, these are judged.
     let needs = "left out skip-thought: expected running text to learn from, or a trained \
                  encoder, found none; name it with --contiguous FILE or --load FOLDER";
-    let alone = with(&[]).code(1).says("no system is left to judge");
+    let alone = with(&[]).code(1).says("no system is left to evaluate");
     assert!(systems(&alone.json_lines()).is_empty(), "{}", alone.stdout());
     let run = with(&["--ranker=bm25"]).code(1).says(needs);
     assert_eq!(systems(&run.json_lines()).len(), 1);

@@ -101,13 +101,15 @@ fn what_it_lacks_is_counted_once() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let folder = Folder::with_data();
-    train(&folder, "m", &["--teacher-share", "0.5"]).code(2).says("`--teacher-share` needs `--teacher FILE`");
+    train(&folder, "m", &["--teacher-share", "0.5"])
+        .code(2)
+        .says("`--teacher-share` is about learning from a teacher; add `--teacher FILE`");
     train(&folder, "m", &["--teacher", "none.npy"]).code(2).says("none.npy");
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[1,2]}\n{\"text\":\"b\",\"vector\":[1]}\n");
     let with = |more: &[&str]| train(&folder, "m", &[&["--teacher", "t.jsonl"], more].concat());
     with(&[]).code(2).says("teacher: t.jsonl:2: expected a vector of 2 numbers, as the others have, found 1");
     folder.write("t.jsonl", "{\"text\":\"zebra\",\"vector\":[1,2]}\n");
-    with(&[]).code(2).says("teacher: expected vectors of the texts that are learnt, found none of them among 1");
+    with(&[]).code(2).says("teacher: expected vectors of texts in the training data, found none among the 1 given");
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[0,0]}\n");
     with(&[]).code(2).says("t.jsonl:1: expected a number other than 0 in the vector of `red hammer`");
     with(&["--teacher-share", "2"]).code(2).says("--teacher-share and --teacher-title-share set them");

@@ -316,7 +316,8 @@ impl ClickLog {
         &self.skipped_titles
     }
 
-    /// Reads what `teachers` know of the log's texts, in which words beyond `max_words` were cut; kept in `storage`.
+    /// Reads the vectors of the log's texts from `teachers` and keeps them in `storage`. As in the log, words after the
+    /// first `max_words` of a text are ignored.
     ///
     /// # Errors
     /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
@@ -332,12 +333,12 @@ impl ClickLog {
         Ok(coverage)
     }
 
-    /// What its teacher knows, if it has one.
+    /// The vectors of the log's teacher, if it has one.
     pub(crate) fn taught(&self) -> Option<&Taught> {
         self.taught.as_ref()
     }
 
-    /// Of everything that training can see of the log, but for its teacher.
+    /// The fingerprint of everything in the log that affects training, except for its teacher.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

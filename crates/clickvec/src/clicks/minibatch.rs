@@ -58,7 +58,7 @@ pub struct MinibatchConfig {
     pub seed: u64,
     /// The number of members, each of which learns from its own minibatches.
     pub members: usize,
-    /// How much the log's teacher counts, if it has one.
+    /// The influence of the log's teacher, if it has one.
     pub distillation: Option<Distillation>,
 }
 
@@ -264,7 +264,7 @@ impl<'a> Minibatches<'a> {
         self.pack(views.texts(), title_texts, &views.words(log), queries, titles);
     }
 
-    /// Fills what the teacher says of the pairs of these numbers and of titles, given by their hashes.
+    /// Fills in the teacher's cosines of the pairs with these numbers and of the titles with these hashes.
     fn ask_teacher(&self, numbers: &[u64], titles: &[u64], pairs: &mut Pairs) {
         let (Some(taught), Some(how)) = (self.log.taught(), self.config.distillation) else {
             pairs.targets = None;

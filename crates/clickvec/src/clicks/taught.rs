@@ -1,4 +1,4 @@
-//! What a teacher knows of a log: the vectors of its texts, found by the texts' hashes.
+//! The teacher's vectors for the texts of a log, looked up by the texts' hashes.
 
 use std::collections::HashMap;
 
@@ -14,35 +14,35 @@ use crate::math::matrix::transpose;
 use crate::math::vector::scale_to_unit;
 use crate::text::WordBuffer;
 
-/// How much a teacher counts.
+/// The influence of a teacher on the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distillation {
-    /// What multiplies cosines before the softmax.
+    /// The factor that multiplies cosines before the softmax.
     pub gamma: f32,
     /// The teacher's share of the loss of a clicked pair.
     pub clicks: f32,
-    /// Its share of the loss of a title that is its own query.
+    /// The teacher's share of the loss of a title that is its own query.
     pub titles: f32,
 }
 
-/// What of a log a teacher knows.
+/// Coverage of a log by a teacher's vectors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TeacherCoverage {
     /// Distinct queries of the log.
     pub queries: u64,
-    /// Those of them that the teacher has a vector of.
+    /// The queries that the teacher has a vector for.
     pub known_queries: u64,
     /// Distinct titles of the log, clicked or not.
     pub titles: u64,
-    /// Those of them that the teacher has a vector of.
+    /// The titles that the teacher has a vector for.
     pub known_titles: u64,
-    /// Numbers of a vector.
+    /// The dimension of the vectors.
     pub dimension: usize,
     /// Vectors that were read.
     pub vectors: u64,
 }
 
-/// A teacher's vectors of the texts of a log, at length 1. What the log lacks is not kept.
+/// A teacher's vectors for the texts of a log, scaled to length 1. Vectors of other texts are not kept.
 #[derive(Debug)]
 pub(crate) struct Taught {
     dimension: usize,
@@ -53,11 +53,12 @@ pub(crate) struct Taught {
     fingerprint: u64,
 }
 
-/// The row of a text that no vector was found of.
+/// The row of a text without a vector.
 const NONE: u32 = u32::MAX;
 
 impl Taught {
-    /// Reads what `teachers` know of the texts of `log`, in which words beyond `max_words` were cut.
+    /// Reads the vectors of the texts of `log` from `teachers`. As in the log, words after the first `max_words` of a text
+    /// are ignored.
     pub(super) fn read(
         log: &ClickLog,
         teachers: Vec<Teacher<'_>>,
@@ -127,19 +128,19 @@ impl Taught {
         }
     }
 
-    /// Of all vectors, from their bits: runs of equal fingerprints learn from equal teachers.
+    /// The fingerprint of all vectors, down to their bits. Runs with the same fingerprint have the same teacher.
     pub(crate) fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// The vector of the text of this hash, if the teacher has one.
+    /// The vector of the text with this hash, if the teacher has one.
     pub(crate) fn vector(&self, hash: u64) -> Option<&[f32]> {
         let &row = self.rows.get(&hash)?;
         Some(&self.vectors[row as usize * self.dimension..][..self.dimension])
     }
 
-    /// Replaces `targets` by what the teacher says of pairs, each by the hash of its text and the teacher's share in it, and
-    /// of titles, given by their hashes.
+    /// Fills `targets` with the teacher's cosines of pairs and titles. A pair is given as the hash of its text and the
+    /// teacher's share of its loss, a title as its hash.
     pub(super) fn fill(
         &self,
         gamma: f32,
@@ -162,7 +163,7 @@ impl Taught {
         known.clear();
         shares.clear();
         known.extend(titles.iter().map(|&hash| gather(hash, title_vectors)));
-        // Of one title there is nothing to say.
+        // With fewer than two titles there is nothing to compare.
         let has_titles = known.iter().filter(|known| **known).count() > 1;
         shares.extend(pairs.map(|(hash, share)| if gather(hash, pair_vectors) && has_titles { share } else { 0.0 }));
         let (n, m) = (shares.len(), known.len());

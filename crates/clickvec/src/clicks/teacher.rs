@@ -1,16 +1,16 @@
-//! Where a teacher's vectors come from: a file, any iterator.
+//! The sources of a teacher's vectors: a file or any iterator.
 
 use std::path::Path;
 
 use crate::error::{Error, LearnFault, Result, VectorFileFault, VectorPlace, shortened};
 use crate::vector_file::{self, Entries, Stop};
 
-/// How messages call it.
+/// The name of the teacher in messages.
 pub(super) const NAME: &str = "teacher";
 
-/// Vectors of texts that another program made: a transformer, say, whose similarities a model is to learn.
+/// Vectors of texts from another program, such as a transformer, whose similarities a model learns to imitate.
 ///
-/// The vectors need not have the model's dimension, only one dimension. What counts is the cosine of two of them.
+/// All vectors must have the same dimension, but it need not be the model's. Only their cosines are used.
 ///
 /// ```
 /// use clickvec::train::Teacher;
@@ -25,20 +25,20 @@ enum Kind<'a> {
     Vectors(EachVector<'a>),
 }
 
-/// Hands over every text with its vector.
+/// A function that passes on every text with its vector.
 type EachVector<'a> = Box<dyn FnOnce(&mut OnVector<'_>) -> Result<()> + 'a>;
 
-/// Takes a text, its vector, and its number, counted from 1.
+/// A function that takes a text, its vector, and the number of the entry, counted from 1.
 type OnVector<'f> = dyn FnMut(&str, &[f32], u64) -> Result<()> + 'f;
 
 impl<'a> Teacher<'a> {
-    /// The vectors of a file: `.npy` with a `.txt` next to it that has the texts, one a line, JSON lines of `text` and
-    /// `vector`, or word2vec's forms (docs/reference/formats.md).
+    /// The vectors in a file: `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
+    /// `text` and `vector`; or word2vec's formats (docs/reference/formats.md).
     pub fn file(path: &'a Path) -> Teacher<'a> {
         Teacher(Kind::File(path))
     }
 
-    /// Texts and their vectors. Where a text stands twice, the first counts.
+    /// Texts and their vectors from any iterator. If a text occurs twice, its first vector is used.
     pub fn vectors<T: AsRef<str>, V: AsRef<[f32]>>(vectors: impl IntoIterator<Item = (T, V)> + 'a) -> Teacher<'a> {
         Teacher(Kind::Vectors(Box::new(move |on_vector| {
             (1..)
@@ -47,7 +47,7 @@ impl<'a> Teacher<'a> {
         })))
     }
 
-    /// [`Teacher::vectors`] where an entry may not be had: the first error ends the reading.
+    /// Like [`Teacher::vectors`], for entries that can fail. The first error ends the training.
     pub fn results<T: AsRef<str>, V: AsRef<[f32]>, E>(
         vectors: impl IntoIterator<Item = Result<(T, V), E>> + 'a,
     ) -> Teacher<'a>
@@ -62,7 +62,8 @@ impl<'a> Teacher<'a> {
         })))
     }
 
-    /// Hands over all vectors: finite, not zero, and all of one dimension.
+    /// Passes every vector to `take`, after checking that it is finite, not zero, and of the same dimension as the
+    /// others.
     pub(super) fn read(self, take: &mut dyn FnMut(&str, &[f32]) -> Result<()>) -> Result<()> {
         match self.0 {
             Kind::File(path) => {
@@ -109,7 +110,7 @@ impl std::fmt::Debug for Teacher<'_> {
     }
 }
 
-/// Why a vector is none that has a direction.
+/// Why a vector has no direction, if it has none.
 fn fault(text: &str, vector: &[f32]) -> Option<VectorFileFault> {
     let word = || shortened(text);
     if !vector.iter().all(|number| number.is_finite()) {
@@ -118,11 +119,11 @@ fn fault(text: &str, vector: &[f32]) -> Option<VectorFileFault> {
     vector.iter().all(|&number| number == 0.0).then(|| VectorFileFault::Zero { word: word() })
 }
 
-/// Checks the vectors of a file.
+/// A check of the vectors in a file, on their way to `take`.
 struct Checked<'t> {
     take: &'t mut dyn FnMut(&str, &[f32]) -> Result<()>,
     dimension: usize,
-    /// What stopped the taking.
+    /// The error of `take`, if there was one.
     failed: Option<Error>,
 }
 

@@ -253,7 +253,7 @@ pub enum ResumeFault {
     /// The initial model is another one.
     #[error("cannot resume with another initial model than the interrupted run's; start anew instead of resuming")]
     Init,
-    /// The teacher changed.
+    /// The teacher's vectors changed.
     #[error("cannot resume with another teacher than the interrupted run's; start the training anew")]
     Teacher,
     /// The validation set has changed.

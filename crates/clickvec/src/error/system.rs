@@ -212,18 +212,20 @@ pub enum LearnFault {
         /// What is wrong.
         fault: super::VectorFileFault,
     },
-    /// Files of vectors that were to be compared with each other differ in dimension.
-    #[error("expected vectors of {expected} numbers, as the first file has, found {found}; take all from one program")]
+    /// Files of vectors for the same texts differ in dimension.
+    #[error(
+        "expected vectors of {expected} numbers, as the first file has, found {found}; make them all with one program"
+    )]
     Dimensions {
-        /// Numbers of the first vector.
+        /// The dimension of the first vector.
         expected: usize,
-        /// Numbers of this one.
+        /// The dimension of this vector.
         found: usize,
     },
-    /// None of the vectors is of a text that is learnt.
-    #[error("expected vectors of the texts that are learnt, found none of them among {found}")]
+    /// None of the vectors belongs to a text of the training data.
+    #[error("expected vectors of texts in the training data, found none among the {found} given")]
     UnknownTexts {
-        /// How many vectors there are.
+        /// The number of vectors.
         found: u64,
     },
     /// A number became NaN or infinite during training.

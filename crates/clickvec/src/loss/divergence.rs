@@ -1,19 +1,19 @@
-//! What a teacher adds to the loss: for a pair r, share · weight · KL(p ‖ q), where p and q are the softmax over the titles
-//! of γ times the teacher's and the model's cosines.
+//! The teacher's part of the loss: for a pair r, share · weight · KL(p ‖ q), where p and q are the softmax over the titles
+//! of γ times the teacher's and of γ times the model's cosines.
 
 use crate::math::Buffer;
 use crate::math::activation::exp_slice;
 
-/// What a teacher says of a minibatch.
+/// The teacher's cosines for a minibatch, which the model learns to imitate.
 #[derive(Debug, Default, Clone)]
 pub struct Targets {
-    /// What multiplies cosines, the teacher's and the model's, before the softmax.
+    /// The factor that multiplies the teacher's and the model's cosines before the softmax.
     pub gamma: f32,
-    /// Of each pair, the share of its loss that is the teacher's; 0 where the teacher does not know its text.
+    /// The teacher's share of the loss of each pair; 0 if the teacher has no vector of its text.
     pub shares: Vec<f32>,
-    /// For each title, whether the teacher knows it.
+    /// For each title, whether the teacher has a vector of it.
     pub known: Vec<bool>,
-    /// [pairs, titles]: how alike each pair's text and each title are to the teacher.
+    /// [pairs, titles]: the teacher's cosine of each pair's text and each title.
     pub cosines: Vec<f32>,
     /// Working memory: the teacher's vectors of the pairs' texts and of the titles.
     pub(crate) pair_vectors: Vec<f32>,
@@ -30,14 +30,14 @@ pub(super) struct Divergence {
 }
 
 impl Targets {
-    /// The teacher's cosines of a pair's text.
+    /// The teacher's cosines of a pair's text with all titles.
     fn of(&self, pair: usize) -> &[f32] {
         &self.cosines[pair * self.known.len()..][..self.known.len()]
     }
 }
 
 impl Divergence {
-    /// Fills the gradient of `weight` · KL, and returns KL, for a pair whose model has these `cosines`.
+    /// Computes the gradient of `weight` · KL for a pair with these `cosines` of the model, and returns KL.
     pub(super) fn compute(&mut self, weight: f32, cosines: &[f32], targets: &Targets, pair: usize) -> f64 {
         let Targets { gamma, known, .. } = targets;
         let teachers = targets.of(pair);
@@ -54,8 +54,8 @@ impl Divergence {
     }
 }
 
-/// Fills `out` with the softmax of γ · `cosines` over the known titles, 0 for the others; returns the logarithm of the sum.
-/// NaN survives.
+/// Fills `out` with the softmax of γ · `cosines` over the known titles, and 0 for the others. Returns the logarithm of the
+/// sum. A NaN stays a NaN.
 fn softmax(gamma: f32, cosines: &[f32], known: &[bool], out: &mut Vec<f32>) -> f64 {
     let mut largest = f32::NEG_INFINITY;
     for (&x, &known) in cosines.iter().zip(known) {
@@ -64,7 +64,7 @@ fn softmax(gamma: f32, cosines: &[f32], known: &[bool], out: &mut Vec<f32>) -> f
         }
     }
     out.clear();
-    // An unknown title's exponential is some finite number, and then 0.
+    // An unknown title gets a finite exponential here, which is set to 0 below.
     out.extend(cosines.iter().zip(known).map(|(&x, &known)| if known { gamma * (x - largest) } else { 0.0 }));
     exp_slice(out);
     let mut lanes = [0.0f64; 8];

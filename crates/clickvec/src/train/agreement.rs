@@ -1,4 +1,4 @@
-//! How a model's similarities agree with its teacher's.
+//! How closely a model's similarities follow its teacher's.
 
 use std::cmp::Ordering;
 
@@ -8,38 +8,39 @@ use crate::model::{Model, Side};
 use crate::rng::Permutation;
 use rayon::prelude::*;
 
-/// The most queries that are looked at, and the most titles that each is compared with.
+/// The largest number of queries in the sample, and of titles that each is compared with.
 const QUERIES: usize = 200;
 const TITLES: usize = 1000;
-/// The best titles that are looked at.
+/// The number of best titles whose overlap is measured.
 const BEST: usize = 10;
 
-/// How a model's similarities agree with its teacher's, over random pairs of a query and a title: means over the queries.
+/// Agreement of a model's similarities with its teacher's, averaged over a random sample of queries, each compared with
+/// a random sample of titles.
 ///
-/// Where there are no clicks, titles take the place of queries. Hardly any two of these texts were ever in one minibatch, so
-/// it is pairs that were not learnt which are compared.
+/// Without clicks, titles take the place of queries. Hardly any of these pairs ever met in a minibatch, so the figures
+/// show how well the model generalises to pairs that it did not train on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
     /// Spearman's rank correlation of the cosines, from −1 to 1.
     pub spearman: f64,
     /// The share of the teacher's ten best titles that are among the model's.
     pub overlap: f64,
-    /// Queries that were looked at.
+    /// The number of queries in the sample.
     pub queries: usize,
-    /// Titles that each was compared with.
+    /// The number of titles that each query was compared with.
     pub titles: usize,
 }
 
-/// Texts to compare model and teacher by.
+/// The sample of texts on which model and teacher are compared.
 pub(super) struct Probe {
     queries: Vec<String>,
     titles: Vec<String>,
-    /// The teacher's cosines, query by query.
+    /// The teacher's cosines with all titles, one list for each query.
     cosines: Vec<Vec<f32>>,
 }
 
 impl Probe {
-    /// Texts of `log` that the teacher knows, drawn by `seed`.
+    /// A sample of the texts of `log` that the teacher has vectors for, drawn with `seed`.
     pub(super) fn new(log: &ClickLog, taught: &Taught, seed: u64) -> Probe {
         let all = log.section(Section::Clicks).end.max(log.section(Section::Titles).end);
         let from = if log.is_empty() { Section::Titles } else { Section::Clicks };
@@ -47,7 +48,7 @@ impl Probe {
             let order = Permutation::new(from.end - from.start, seed, name, 0);
             (0..from.end - from.start).map(move |place| from.start + order.at(place))
         };
-        // Each text once, on one side: a title is not compared with itself.
+        // Take each text only once, so that no title is compared with itself.
         let mut seen = std::collections::HashSet::new();
         let mut drawn = |numbers: &mut dyn Iterator<Item = u64>, is_title: bool, most: usize| {
             let (mut texts, mut vectors) = (Vec::new(), Vec::new());
@@ -76,7 +77,7 @@ impl Probe {
         Probe { queries, titles, cosines }
     }
 
-    /// How the cosines of `model` agree with the teacher's.
+    /// The agreement of the cosines of `model` with the teacher's.
     pub(super) fn agreement(&self, model: &Model) -> Agreement {
         let Probe { queries, titles, cosines } = self;
         let dimension = model.dimension();
@@ -95,7 +96,8 @@ impl Probe {
     }
 }
 
-/// Pearson's correlation of the ranks; tied numbers share the mean of theirs. 0 where one side is all ties.
+/// Pearson's correlation of the ranks. Tied numbers get the mean of their ranks. If all numbers of a side are tied, the
+/// result is 0.
 fn spearman(a: &[f32], b: &[f32]) -> f64 {
     let (a, b) = (ranks(a), ranks(b));
     let mean = (a.len() as f64 - 1.0) / 2.0;
@@ -109,7 +111,7 @@ fn spearman(a: &[f32], b: &[f32]) -> f64 {
     if aa * bb > 0.0 { ab / (aa * bb).sqrt() } else { 0.0 }
 }
 
-/// The rank of each number, from 0 for the smallest.
+/// The rank of each number; the smallest has rank 0.
 fn ranks(numbers: &[f32]) -> Vec<f64> {
     let order = sorted(numbers);
     let mut ranks = vec![0.0; numbers.len()];
@@ -124,7 +126,7 @@ fn ranks(numbers: &[f32]) -> Vec<f64> {
     ranks
 }
 
-/// The share of the ten largest numbers of `b` whose places are among those of the ten largest of `a`.
+/// The share of the ten best places of `b` that are also among the ten best of `a`.
 fn overlap(a: &[f32], b: &[f32]) -> f64 {
     let best = |numbers: &[f32]| {
         let order = sorted(numbers);
@@ -134,7 +136,7 @@ fn overlap(a: &[f32], b: &[f32]) -> f64 {
     b.iter().filter(|place| a.contains(place)).count() as f64 / b.len().max(1) as f64
 }
 
-/// The places of the numbers, the smallest first.
+/// The places of the numbers, in ascending order of the numbers.
 fn sorted(numbers: &[f32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].partial_cmp(&numbers[b]).unwrap_or(Ordering::Equal));

@@ -64,7 +64,7 @@ pub enum Event {
         epoch: u32,
         /// The best epoch.
         best: u32,
-        /// Whether the end of the schedule, with low momentum, was not reached.
+        /// Whether the run ended before the last part of the schedule, in which momentum is low.
         schedule_cut: bool,
     },
 }
@@ -89,7 +89,7 @@ pub struct EpochReport {
     pub without_negatives: u64,
     /// The score of the validation.
     pub validation: Option<Score>,
-    /// How the model's similarities agree with the teacher's, if there is one.
+    /// How closely the model's similarities follow the teacher's, if there is one.
     pub agreement: Option<Agreement>,
     /// Whether this epoch's model is the one to keep so far.
     pub kept: bool,

@@ -1,5 +1,5 @@
-//! Training of an encoder with several members. Each member has its own weights, minibatches and optimiser, and knows
-//! nothing of the others.
+//! Training of an encoder with several members. Each member has its own weights, minibatches and optimiser, independent
+//! of the others.
 
 use super::device::{Device, Learner, OptimizerState, Plan, TowerState};
 use super::stage::Stage;
@@ -10,8 +10,7 @@ use crate::loss::LossSum;
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A learner at the beginning of a stage, with the given weights. An encoder with members gets a learner for each
-/// member.
+/// A learner that starts a stage from the given weights. An encoder with several members gets one learner for each.
 pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Result<Box<dyn Learner>> {
     let (config, optimizer) = (stage.config.clone(), stage.optimizer());
     let EncoderConfig::Members(members) = config.encoder else {

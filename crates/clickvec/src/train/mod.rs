@@ -62,11 +62,11 @@ pub struct Output<'a> {
 pub struct TrainOptions<'a> {
     /// Files of titles, clicked or not, to learn from before the clicks; see [`TrainConfig::titles`].
     pub titles: &'a [PathBuf],
-    /// A model to start from, which must have the same encoder. If the log adds trigrams to its dictionary, its
-    /// weights stay.
+    /// A model to start from, which must have the same encoder. Trigrams of the log that the model lacks are added to
+    /// its dictionary.
     pub init: Option<&'a Model>,
-    /// Vectors of the same texts by another program, all comparable with each other, to learn similarities from;
-    /// [`TrainConfig::teacher`] says how.
+    /// Vectors of the same texts from another program, all from one vector space. The model learns to imitate their
+    /// similarities, as [`TrainConfig::teacher`] sets out.
     pub teachers: Vec<Teacher<'a>>,
     /// Scores the model after every epoch.
     pub validation: Option<Validation<'a>>,

@@ -19,7 +19,7 @@ use crate::model::{Model, prefixes};
 use crate::optimizer::OptimizerKind;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
-/// Reads the pairs that are learnt from, and the teachers, and reports what was found.
+/// Reads the training pairs and the teachers, and reports what they contain.
 pub(super) fn read(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -87,7 +87,7 @@ pub(super) struct Run<'a, 'v> {
     progress: Progress,
     record: TrainingRecord,
     validation: Option<Validation<'v>>,
-    /// What the model is compared with, if it has a teacher.
+    /// The sample on which the model is compared with its teacher, if it has one.
     probe: Option<Probe>,
     output: Option<&'a Output<'a>>,
     /// The model to keep so far, if there is no output.

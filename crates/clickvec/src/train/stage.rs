@@ -6,13 +6,13 @@ use crate::optimizer::{MomentumSchedule, OptimizerConfig};
 use crate::settings::TrainConfig;
 use crate::views::Views;
 
-/// A number of epochs over one section of the log.
+/// A part of a run: some epochs over one section of the log.
 pub(super) struct Stage<'a> {
     pub(super) section: Section,
-    /// The settings of the run, changed to those of this section where they differ.
+    /// The settings of the run, with the values that this section overrides.
     pub(super) config: TrainConfig,
     pub(super) minibatches: Minibatches<'a>,
-    /// The epochs of all earlier stages.
+    /// The number of epochs in all earlier stages.
     pub(super) before: u32,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
     Ok(stages)
 }
 
-/// The stage of the epoch that follows after `epochs` epochs; the last stage if all are done.
+/// The stage that the next epoch belongs to after `epochs` finished epochs, or the last stage if all are finished.
 pub(super) fn stage_after(stages: &[Stage<'_>], epochs: u32) -> usize {
     stages.iter().rposition(|stage| stage.before <= epochs).unwrap_or(0)
 }

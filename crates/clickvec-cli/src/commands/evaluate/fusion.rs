@@ -1,4 +1,4 @@
-//! Fusions of all systems of a command line, one for each method.
+//! Fusions of all systems on the command line, one for each method.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -18,15 +18,15 @@ use super::systems::{Entry, Scorer, file_of};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
-/// How scores are made comparable before they are added.
+/// How scores are normalised before they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MethodFlag {
-    /// Scores from 0 to 1.
+    /// Scores scaled to the range from 0 to 1.
     #[value(alias = "sum")]
     MinMax,
-    /// Scores in standard deviations from their mean.
+    /// Scores as standard deviations from their mean.
     ZScore,
-    /// 1 / (60 + rank).
+    /// Reciprocal ranks: 1 / (60 + rank).
     #[value(alias = "rrf")]
     ReciprocalRank,
 }
@@ -54,7 +54,7 @@ impl MethodFlag {
 pub(super) enum Weights {
     Equal,
     Given(Vec<f64>),
-    /// The weights that are best on queries other than the judged ones.
+    /// Weights fitted on other queries than the judged ones.
     Fitted {
         others: Judgments,
         /// Whether their titles have ids of their own.
@@ -63,7 +63,7 @@ pub(super) enum Weights {
 }
 
 impl Weights {
-    /// Checks, before anything is trained, that the systems can be fused as it is asked for.
+    /// The weights that `args` ask for. Checks, before anything is trained, that the systems can be fused this way.
     pub(super) fn of(args: &Args, entries: &[Entry], judgments: &Judgments) -> Result<Weights> {
         let members: Vec<&Entry> = entries.iter().filter(|entry| !entry.is_fusion()).collect();
         if !args.fusion.is_empty() && members.len() < 2 {
@@ -77,7 +77,7 @@ impl Weights {
         })
     }
 
-    /// The queries that they are fitted on, if they are.
+    /// The queries that the weights are fitted on, if they are fitted.
     pub(super) fn fitted_on(&self) -> Option<&Judgments> {
         match self {
             Weights::Fitted { others, .. } => Some(others),
@@ -93,11 +93,11 @@ struct Member {
     file: String,
     /// Scores for the judged queries.
     scores: Scores,
-    /// Scores for the queries that weights are fitted on.
+    /// Scores for the queries that the weights are fitted on.
     fitting: Scores,
 }
 
-/// A fusion, for the report.
+/// A fusion as the report shows it.
 pub(super) struct Fused {
     pub(super) name: String,
     /// The method as on the command line.
@@ -127,12 +127,12 @@ impl<'a> Fusions<'a> {
         Ok(Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None })
     }
 
-    /// The queries that weights are fitted on, if they are.
+    /// The queries that the weights are fitted on, if they are fitted.
     pub(super) fn fitted_on(&self) -> Option<&Judgments> {
         self.weights.fitted_on()
     }
 
-    /// Adds the scores of a system for all queries, and copies the system next to the fusions if these are saved.
+    /// Adds a member with its scores for all queries. If fusions are saved, copies the member to their folder.
     pub(super) fn add(&mut self, system: &Entry, scorer: &Scorer, scores: Scores) -> Result<()> {
         if self.methods.is_empty() || system.is_fusion() {
             return Ok(());
@@ -146,12 +146,12 @@ impl<'a> Fusions<'a> {
         Ok(())
     }
 
-    /// Notes that a system could not be trained.
+    /// Records that a system could not be trained, so that no fusion can be made.
     pub(super) fn lacks(&mut self, system: &Entry) {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
-    /// The fusions that are left out because a member is missing, with the reason.
+    /// A message for each fusion that is left out because a member is missing.
     pub(super) fn left_out(&self) -> Vec<String> {
         let Some(missing) = &self.missing else { return Vec::new() };
         let why =
@@ -159,7 +159,7 @@ impl<'a> Fusions<'a> {
         self.methods.iter().map(why).collect()
     }
 
-    /// Judges every fusion, saves it if requested, and passes on its scores.
+    /// Evaluates every fusion, saves it if asked to, and passes its scores to `scored`.
     pub(super) fn judged(
         &self,
         judgments: &Judgments,
@@ -202,7 +202,7 @@ impl<'a> Fusions<'a> {
     }
 }
 
-/// The weights of the command line, scaled to sum to 1 like all others.
+/// The weights given on the command line, scaled so that their sum is 1.
 fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.len() != members.len() {
         let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
@@ -221,7 +221,7 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     Ok(weights.iter().map(|weight| weight / largest / sum).collect())
 }
 
-/// The queries to fit weights on, without those that are judged.
+/// The queries to fit weights on, without those that the systems are evaluated on.
 fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
     let files = TestSetFiles { judged: path, topics, titles, field: &args.field };
@@ -237,7 +237,7 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     }
     if others.queries.len() < before {
         let left_out = output::counted((before - others.queries.len()) as u64, "query");
-        output::note(format_args!("{}: weights are fitted without {left_out} that --judged has too", path.display()));
+        output::note(format_args!("{}: left out {left_out} that --judged has too", path.display()));
     }
     Ok(Weights::Fitted { others, title_ids })
 }

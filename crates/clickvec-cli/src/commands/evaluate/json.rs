@@ -1,4 +1,5 @@
-//! The report of an evaluation as JSON, which is part of the interface; see `docs/reference/json.md`.
+//! The report of an evaluation as JSON. Other programs read it, so its form is part of the interface, described in
+//! `docs/reference/json.md`.
 
 use std::io::Write;
 
@@ -24,7 +25,7 @@ struct System<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: ByKey<'a>,
-    /// The members, if this system is a fusion of the others.
+    /// The fusion's members and weights, if this system is a fusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     fusion: Option<Fusion<'a>>,
 }
@@ -43,7 +44,7 @@ struct Member<'a> {
     weight: f64,
 }
 
-/// What the system called `name` is made of, if it is a fusion.
+/// The members and weights of the system `name`, if it is a fusion.
 pub(super) fn fusion_of<'a>(fused: &'a [Fused], name: &str) -> Option<Fusion<'a>> {
     let fused = fused.iter().find(|fused| fused.name == name)?;
     let members = fused.members.iter().map(|(name, weight)| Member { name, weight: *weight }).collect();

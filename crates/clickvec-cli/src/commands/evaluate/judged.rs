@@ -12,7 +12,7 @@ use super::systems::Entry;
 use super::{Args, Results, systems, trec};
 use crate::{advice, input, output, progress, test_set};
 
-/// Loads or trains every system, evaluates it, and writes the requested files on the way.
+/// Loads or trains each system in turn, evaluates it, and writes the requested files.
 pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results> {
     let entries = systems::entries(args)?;
     let learns = entries.iter().any(Entry::learns);
@@ -50,7 +50,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = 0;
     for system in &entries {
-        // One system at a time, because a model with a large dictionary is large.
+        // Hold one system at a time: a model with a large dictionary takes much memory.
         match system.load(&resources, args.save_rankers.as_deref(), &judgments) {
             Ok(scorer) => {
                 let scores = scorer(&judgments);
@@ -73,7 +73,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     }
     bar.finish_and_clear();
     if evaluations.is_empty() {
-        output::note("no system is left to judge");
+        output::note("no system is left to evaluate");
     }
     for why in fusions.left_out() {
         left_out += 1;

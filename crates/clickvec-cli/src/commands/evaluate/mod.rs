@@ -1,4 +1,4 @@
-//! `clickvec evaluate`: how well systems rank judged titles, and whether they differ.
+//! `clickvec evaluate`: how well systems rank judged titles, and whether the differences are significant.
 
 mod full;
 mod fusion;
@@ -22,10 +22,10 @@ pub(crate) use self::report::{difference, probability, systems_table, tests_tabl
 use crate::answer::Answer;
 use crate::{input, output};
 
-/// Judge rankings of titles: NDCG@1/3/10 of each system, with paired t-tests between all of them.
+/// Measure how well systems rank judged titles: NDCG@1/3/10 of each, and paired t-tests between all of them.
 ///
 /// A system is a model (`--model`), a ranker (`--ranker`), or a TREC run of another program (`--run`). With `--qrels`,
-/// only runs are judged. docs/explanation/evaluation.md explains the figures.
+/// only runs are evaluated. docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {
@@ -43,12 +43,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL", conflicts_with = "qrels")]
     model: Vec<PathBuf>,
 
-    /// A ranker with its parameters, such as `bm25` or `bm25:k1=0.9,b=0.4`, which is trained first. May be repeated.
-    /// `--rankers` lists all.
+    /// A ranker with its parameters, such as `bm25` or `bm25:k1=0.9,b=0.4`. It is trained first. May be repeated.
+    /// `--rankers` lists them all.
     #[arg(long, value_name = "RANKER", conflicts_with = "qrels")]
     ranker: Vec<String>,
 
-    /// A click log, for rankers that learn from clicks. Without `--titles` it is also the collection.
+    /// A click log, for rankers that learn from clicks. Without `--titles`, its titles are also the collection.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     clicks: Option<PathBuf>,
 
@@ -57,11 +57,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
 
-    /// The column to judge and learn from instead of the title, in all tables, such as `body`; `title+text` joins two.
+    /// Column to use in place of the title in all tables, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
     field: String,
 
-    /// Running text, a sentence a line, for the ranker `skip-thought`.
+    /// Running text, one sentence per line, for the ranker `skip-thought`.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     contiguous: Option<PathBuf>,
 
@@ -73,14 +73,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     vectors: Option<PathBuf>,
 
-    /// Add one more system that adds up the scores of all other systems, made comparable with this method. May be
-    /// repeated.
+    /// Add a fusion: one more system that adds up the scores of all others, normalised with this method. May be repeated.
     ///
-    /// All systems have the same weight, unless one of the next two flags is given.
+    /// All systems have the same weight unless you give `--fusion-judged` or `--fusion-weights`.
     #[arg(long, value_name = "METHOD", value_enum, conflicts_with = "qrels")]
     fusion: Vec<MethodFlag>,
 
-    /// Other judged titles, to fit the fusion's weights on. Queries that `--judged` has too are left out.
+    /// Other judged titles to fit the fusion's weights on. Queries that are also in `--judged` are left out.
     #[arg(long, value_name = "FILE", requires = "fusion")]
     fusion_judged: Option<PathBuf>,
 
@@ -88,30 +87,30 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "fusion", conflicts_with = "fusion_judged")]
     fusion_weights: Vec<f64>,
 
-    /// Save each trained ranker in this folder, and each fusion with all its members. `--model` reads them again.
+    /// Save each trained ranker and each fusion, with all its members, in this folder. `--model` reads them back.
     #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     save_rankers: Option<PathBuf>,
 
-    /// Search all titles with every system, instead of ranking the judged ones: what is found of the judged titles, and
-    /// where.
+    /// Search the whole collection with every system, instead of ranking only the judged titles, and measure where the
+    /// judged titles turn up.
     ///
-    /// The titles are those of `--titles` or of a BEIR corpus. A title that was not judged counts as not relevant. Judged
-    /// titles are known by their ids, or, where they have none, by their texts.
+    /// The collection is `--titles` or a BEIR corpus. A title without a judgment counts as not relevant. Judged titles are
+    /// matched by id or, if they have no ids, by text.
     #[arg(long, requires = "judged")]
     full: bool,
 
-    /// With `--full`: an index that `clickvec index` wrote, searched with its own model. Without `--titles` its titles are
-    /// those that all systems search. May be repeated.
+    /// With `--full`: an index written by `clickvec index`, searched with its own model. Without `--titles`, all systems
+    /// search its titles. May be repeated.
     #[arg(long, value_name = "INDEX", requires = "full")]
     index: Vec<PathBuf>,
 
-    /// With `--full`: how many titles each system finds for a query, at most.
+    /// With `--full`: the largest number of titles that a system returns for a query.
     #[arg(long, value_name = "N", requires = "full", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     depth: u32,
 
-    /// With `--full`: what is measured: `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `map`, `bpref`, `judged@K` (the
-    /// share of the first K that was judged) and `condensed_ndcg@K` (without titles that were not judged), with commas
-    /// between [default: ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
+    /// With `--full`: the measures, separated by commas: `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `map`, `bpref`,
+    /// `judged@K` (the share of the first K titles that has judgments) and `condensed_ndcg@K` (NDCG without the titles
+    /// that have none) [default: ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
     #[arg(long, value_name = "MEASURES", requires = "full", value_delimiter = ',')]
     measures: Vec<Measure>,
 
@@ -127,8 +126,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "run")]
     qrels: Option<PathBuf>,
 
-    /// A TREC run of another program. It is judged by `--qrels`, or together with models and rankers on the titles of
-    /// `--judged`, whose ids it has. May be repeated.
+    /// A TREC run from another program, evaluated with `--qrels`, or together with models and rankers on `--judged`,
+    /// whose ids it must use. May be repeated.
     #[arg(long, value_name = "FILE")]
     run: Vec<PathBuf>,
 
@@ -136,11 +135,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     qrels_out: Option<PathBuf>,
 
-    /// Write each system's ranking as a TREC run into this folder, as NAME.run.
+    /// Write each system's ranking to this folder as a TREC run, NAME.run.
     #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     run_out: Option<PathBuf>,
 
-    /// Write every query's figures as a table.
+    /// Write the figures of every query to this file, as a table.
     #[arg(long, value_name = "FILE")]
     per_query: Option<PathBuf>,
 
@@ -148,24 +147,24 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// List the rankers with their parameters, and do nothing else.
+    /// List the rankers and their parameters, and exit.
     #[arg(long, exclusive = true)]
     rankers: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TiesFlag {
-    /// The mean over all their orders.
+    /// Average over all orders of the tied titles.
     Expected,
-    /// By id, descending, as trec_eval does.
+    /// Sort tied titles by id, descending, as trec_eval does.
     Trec,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GainFlag {
-    /// 2^grade − 1, as the papers do.
+    /// 2^grade − 1, as in the papers.
     Exponential,
-    /// The grade, as trec_eval does.
+    /// The grade itself, as in trec_eval.
     Linear,
 }
 

@@ -1,4 +1,4 @@
-//! The report of an evaluation: for people, as JSON, and query by query.
+//! The report of an evaluation: as text, and query by query.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use super::fusion::Fused;
 use crate::superscripts::{letter, marks};
 use crate::{metrics, output, table};
 
-/// The largest number of systems whose tests are listed pair by pair: 28 pairs.
+/// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
 pub(super) const LISTED_SYSTEMS: usize = 8;
 /// The headings of the table.
 const COLUMNS: [(Metric, &str); 6] = [
@@ -27,7 +27,7 @@ const COLUMNS: [(Metric, &str); 6] = [
     (Metric::Precision10, "P@10"),
 ];
 
-/// Every ranker with its parameters.
+/// The list of all rankers and their parameters.
 pub(super) fn rankers() -> String {
     let mut text = String::new();
     for system in SYSTEMS {
@@ -40,7 +40,7 @@ pub(super) fn rankers() -> String {
     text
 }
 
-/// The whole report for people.
+/// The whole report as text.
 pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOptions) -> String {
     let systems = &results.evaluations;
     let mut text = format!("{}\n", systems_table(systems, tests));
@@ -67,12 +67,12 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     if systems.len() > 2 {
         let _ = writeln!(
             text,
-            "p is not corrected for the number of tests, {}; `--json` has corrected values",
+            "p is not corrected for the number of tests, which is {}; `--json` has corrected values",
             tests.len()
         );
     }
     if systems.len() > LISTED_SYSTEMS {
-        let _ = writeln!(text, "all {} tests between pairs of systems: `--json`", tests.len());
+        let _ = writeln!(text, "`--json` has all {} tests between pairs of systems", tests.len());
         return text;
     }
     let _ = writeln!(text, "\n{}", tests_table(systems, tests));
@@ -112,7 +112,7 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> Str
 }
 
 /// One row for each pair of systems, with the difference and its p-value for each metric. The difference is the later
-/// system minus the earlier one, as in `table`: a system comes after what it is compared with, and a gain is positive.
+/// system minus the earlier one, as in `table`. Baselines come first, so an improvement is positive.
 pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let mut table = table::plain();
     table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);

@@ -1,5 +1,5 @@
-//! A TREC run as a system that scores judged titles: for each query the titles of the run in their order, followed by
-//! those that it lacks.
+//! A TREC run as a system. For each query, the titles of the run come first, in its order, and the judged titles that
+//! it lacks come last.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::output;
 pub(super) struct Run(HashMap<String, HashMap<String, f64>>);
 
 impl Run {
-    /// Reads a run.
+    /// Reads a run from a file.
     pub(super) fn read(path: &Path) -> Result<Run> {
         let mut run: HashMap<String, HashMap<String, f64>> = HashMap::new();
         for line in read_run(files::open(path)?, path)? {
@@ -36,9 +36,9 @@ impl Run {
         judgments.queries.iter().map(of_query).collect()
     }
 
-    /// What it found for each query among `titles`, at most `depth` titles, best first; equal scores in their order.
+    /// The titles that the run has for each query, best first and at most `depth`; ties are in the order of `titles`.
     ///
-    /// Refuses a title that is not among them, and a run that has none of the queries.
+    /// An error if the run has a title that is not in `titles`, or none of the queries.
     pub(super) fn lists(
         &self,
         path: &Path,
@@ -82,7 +82,7 @@ impl Run {
         Ok(lists)
     }
 
-    /// Reports what the run lacks. Refuses a run without any judged title, which would score like chance.
+    /// Reports what the run lacks. An error if it has no judged title at all: its score would be that of a random order.
     pub(super) fn say_coverage(&self, path: &Path, judgments: &Judgments) -> Result<()> {
         let path = path.display();
         let scores = self.scores(judgments);

@@ -1,4 +1,4 @@
-//! From names on the command line to systems that rank.
+//! The systems named on the command line, checked and then loaded or trained.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,15 +20,15 @@ pub(super) struct Entry {
     source: Source,
 }
 
-/// Where scores come from.
+/// The source of a system's scores.
 enum Source {
     /// A ranker to be trained first.
     Ranker { system: &'static System, values: Values },
     /// A model, ranker or fusion in a file.
     File { path: PathBuf, is_fusion: bool },
-    /// A run of another program.
+    /// A run from another program.
     Run(PathBuf),
-    /// Titles with their vectors and the model.
+    /// An index: titles, their vectors and the model.
     Index(PathBuf),
 }
 
@@ -39,15 +39,15 @@ pub(super) enum Loaded {
     Index(Box<Searcher>),
 }
 
-/// A function that scores the judged titles of every query.
+/// A function that scores all judged titles.
 pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
 
-/// The requested rows, checked before anything is read. Rankers come first, as the systems that models are compared
-/// with.
+/// The systems that are asked for, checked before anything is read. Rankers come first, because they are the baselines
+/// of the models.
 pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     let Args { ranker: rankers, model: models, run: runs, index: indexes, .. } = args;
     if rankers.is_empty() && models.is_empty() && runs.is_empty() && indexes.is_empty() {
-        bail!("expected a system to judge, found none; add `--model MODEL` or `--ranker bm25`");
+        bail!("expected a system to evaluate, found none; add `--model MODEL` or `--ranker bm25`");
     }
     let mut entries = Vec::with_capacity(rankers.len() + models.len() + runs.len());
     for text in rankers {
@@ -74,10 +74,10 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
             bail!(again(&entry.name, &first.name));
         }
     }
-    // Queries without ids are numbered, and a run's ids may number other queries.
+    // Queries without ids are numbered, and the same numbers in a run may mean other queries.
     ensure!(
         runs.is_empty() || args.fusion_judged.is_none(),
-        "expected rankers and models to fit weights of, found a run, which knows the queries of `--judged` only; give \
+        "expected rankers and models to fit the weights of, found a run, which has only the queries of `--judged`; give \
          `--fusion-weights`, or leave `--run` out"
     );
     ensure!(
@@ -131,7 +131,7 @@ impl Entry {
         }
     }
 
-    /// What scores judged titles; what a run lacks of `judgments` is said.
+    /// Loads or trains the system for scoring judged titles. Reports which of `judgments` a run lacks.
     pub(super) fn load(
         &self,
         resources: &Resources<'_>,
@@ -149,7 +149,7 @@ impl Entry {
         })
     }
 
-    /// The file that it is read from, for messages; its name if there is none.
+    /// The file that the system is read from, or its name if there is none, for messages.
     pub(super) fn file_name(&self) -> PathBuf {
         match &self.source {
             Source::File { path, .. } | Source::Run(path) | Source::Index(path) => path.clone(),
@@ -157,7 +157,7 @@ impl Entry {
         }
     }
 
-    /// Trains a ranker, which is saved in `folder` if there is one, or reads what is there.
+    /// Loads the system from its file, or trains the ranker and saves it in `folder` if there is one.
     pub(super) fn ranker(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Loaded> {
         match &self.source {
             Source::Ranker { system, values } => {
@@ -184,8 +184,7 @@ pub(super) fn file_of(name: &str) -> String {
     format!("{}.safetensors", trec::file_name(name))
 }
 
-/// The files of `--save-rankers`, one for each row and fusion that is saved. Refuses to write the same file twice, or
-/// over a model that is read.
+/// The files that `--save-rankers` writes. An error if two have the same name or one would replace a model that is read.
 pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFlag]) -> Result<Vec<PathBuf>> {
     let kept = entries.iter().filter(|entry| entry.is_kept(!fusions.is_empty()));
     let saved = kept.map(|entry| (entry.name.clone(), entry.file()));
@@ -197,14 +196,14 @@ pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFla
         let read = entries.iter().filter_map(Entry::file).find(|&read| input::same_file(read, &path));
         if read.is_some() && read != from {
             bail!(
-                "expected outputs in `{}` that are not inputs, found `{file}`; name another folder",
+                "expected outputs in `{}` that are not also inputs, found `{file}`; name another folder",
                 folder.display()
             );
         }
         if !distinct.insert(file.clone()) {
             bail!("expected a file for each system, found `{file}` for two; rename a model's file");
         }
-        // A file copied onto itself is not written.
+        // A model that is already in the folder is not copied.
         if read.is_none() {
             files.push(path);
         }
@@ -212,7 +211,7 @@ pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFla
     Ok(files)
 }
 
-/// The names of files in the report: the file name without extension, or the path if that name is taken or not unique.
+/// The names of files in the report: the file name without extension, or the path if that name is not unique.
 pub(super) fn names_of(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
     let stem = |path: &PathBuf| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let stems: Vec<String> = paths.iter().map(stem).collect();
@@ -231,7 +230,7 @@ pub(super) fn refuse_repeated<'n>(names: impl IntoIterator<Item = &'n str>) -> R
     }
 }
 
-/// The error that one system was given twice, in two ways.
+/// The error for a system that was given twice in different ways.
 pub(super) fn again(name: &str, first: &str) -> String {
     let [name, first] = [name, first].map(output::printable);
     format!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out")

@@ -37,7 +37,7 @@ pub(super) struct RunFolder<'a> {
     judgments: &'a Judgments,
 }
 
-/// The files of `--run-out`, one for each name.
+/// The files that `--run-out` writes, one for each name.
 pub(super) fn run_files(folder: &Path, names: impl Iterator<Item = String>) -> Result<Vec<PathBuf>> {
     let mut distinct = HashSet::new();
     let mut files = Vec::new();
@@ -57,8 +57,8 @@ impl<'a> RunFolder<'a> {
         RunFolder { folder: folder.to_owned(), judgments }
     }
 
-    /// Writes the ranking of a system for every query, with equal scores in the order of trec_eval. Titles that it did
-    /// not retrieve are left out.
+    /// Writes a system's ranking for every query. Ties are in the order of trec_eval. Titles that the system did not
+    /// retrieve are left out.
     pub(super) fn write(&mut self, system: &str, scores: &Scores) -> Result<()> {
         let tag = file_name(system);
         let mut lines = Vec::new();
@@ -79,7 +79,7 @@ impl<'a> RunFolder<'a> {
     }
 }
 
-/// A run that is written as its queries come, and is there once all are.
+/// A run that is written query by query. The file appears once it is complete.
 pub(super) struct RunWriter {
     path: PathBuf,
     tag: String,
@@ -88,14 +88,14 @@ pub(super) struct RunWriter {
 }
 
 impl RunWriter {
-    /// A run of the system `name` in a folder, which is there.
+    /// Starts a run of the system `name` in `folder`, which must exist.
     pub(super) fn new(folder: &Path, name: &str) -> Result<RunWriter> {
         let tag = file_name(name);
         let path = folder.join(format!("{tag}.run"));
         Ok(RunWriter { pending: files::Pending::new(&path)?, path, tag, lines: 0 })
     }
 
-    /// Adds what was found for queries; equal scores in the order of trec_eval.
+    /// Adds the titles found for these queries, with ties in the order of trec_eval.
     pub(super) fn add(&mut self, queries: &[FullQuery], lists: &[Vec<Hit>], titles: &[Title]) -> Result<()> {
         for (query, hits) in queries.iter().zip(lists) {
             let id = |hit: &Hit| titles[hit.position as usize].id.as_str();
@@ -126,8 +126,8 @@ pub(super) fn file_name(name: &str) -> String {
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// Judges runs by qrels, like trec_eval with `-c`: a query that a run lacks scores 0, and a title without a judgment
-/// has grade 0.
+/// Evaluates runs with qrels, like `trec_eval -c`: a query that a run lacks scores 0, and a title without a judgment has
+/// grade 0.
 pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOptions) -> Result<Results> {
     let judged = judged_by_query(read_qrels(files::open(qrels)?, qrels)?);
     if judged.is_empty() {
@@ -197,7 +197,7 @@ fn evaluate_run(
     }
     if !by_query.is_empty() {
         let unknown = output::counted(by_query.len() as u64, "query");
-        output::note(format_args!("{path}: has {unknown} without judgments, left out"));
+        output::note(format_args!("{path}: left out {unknown} without judgments"));
     }
     let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
     Evaluation { name, queries, mean, queries_without_relevant }

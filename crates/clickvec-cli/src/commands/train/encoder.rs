@@ -14,38 +14,38 @@ pub(super) struct EncoderFlags {
     #[arg(long, value_enum, default_value_t = EncoderFlag::Lstm)]
     pub(super) encoder: EncoderFlag,
 
-    /// lstm, bilstm (in each direction), gru: cells [default: 96].
+    /// lstm, gru: number of cells; bilstm: number of cells in each direction [default: 96].
     #[arg(long, value_name = "N")]
     cells: Option<usize>,
 
-    /// lstm: the number of LSTMs in one model. Each is trained on its own from its own seed, and a text's vector
-    /// consists of theirs, one after the other [default: 1; with --titles: 3; with --init: the model's].
+    /// lstm: number of LSTMs in one model. Each is trained on its own, with its own seed, and their vectors are joined
+    /// end to end [default: 1; with --titles: 3; with --init: the model's].
     #[arg(long, value_name = "N")]
     members: Option<usize>,
 
-    /// rnn: units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each layer
-    /// [default: 288,96].
+    /// rnn: number of units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each
+    /// layer [default: 288,96].
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     hidden: Option<Vec<usize>>,
 
-    /// dssm: the number of layers; with one number in `--hidden`, all layers have that size [default: as many as
+    /// dssm: number of layers. If `--hidden` has a single number, all layers have that size [default: as many as
     /// `--hidden` has].
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
 
-    /// clsm: words in a window, an odd number [default: 3].
+    /// clsm: number of words in a window, which must be odd [default: 3].
     #[arg(long, value_name = "WORDS")]
     window: Option<usize>,
 
-    /// clsm: leave biases out, as in its paper.
+    /// clsm: use no biases, as in its paper.
     #[arg(long)]
     no_bias: bool,
 
-    /// lstm, bilstm: use a forget gate; without it f = 1, as in the paper's experiments.
+    /// lstm, bilstm: use a forget gate. Without it f is 1, as in the paper's experiments.
     #[arg(long)]
     forget_gate: bool,
 
-    /// lstm, bilstm: connections from the cells to the gates [default: none].
+    /// lstm, bilstm: peephole connections, from the cells to the gates [default: none].
     #[arg(long, value_enum, value_name = "FORM")]
     peephole: Option<PeepholeFlag>,
 }
@@ -55,7 +55,7 @@ pub(super) struct EncoderFlags {
 pub(super) enum EncoderFlag {
     /// Long short-term memory.
     Lstm,
-    /// Two LSTMs, one of which reads from the end.
+    /// Two LSTMs, one that reads forwards and one that reads backwards.
     Bilstm,
     /// Gated recurrent units.
     Gru,
@@ -142,7 +142,7 @@ impl EncoderFlags {
             EncoderFlag::Rnn => match self.hidden.as_deref() {
                 None => EncoderConfig::Rnn(RnnConfig::default()),
                 Some(&[hidden]) => EncoderConfig::Rnn(RnnConfig { hidden }),
-                Some(several) => bail!("expected one number in `--hidden` of an rnn, found {}", several.len()),
+                Some(several) => bail!("expected one number in `--hidden` for an rnn, found {}", several.len()),
             },
             EncoderFlag::Clsm => EncoderConfig::Clsm(self.clsm()?),
             EncoderFlag::Dssm => EncoderConfig::Dssm(DssmConfig { layers: self.dssm_layers()? }),
@@ -170,7 +170,7 @@ impl EncoderFlags {
             None => {}
             Some(&[convolution, semantic]) => (config.convolution, config.semantic) = (convolution, semantic),
             Some(other) => bail!(
-                "expected two numbers in `--hidden` of a clsm (convolution and vector, as 288,96), found {}",
+                "expected two numbers in `--hidden` for a clsm (convolution and vector, such as 288,96), found {}",
                 other.len()
             ),
         }
@@ -182,7 +182,7 @@ impl EncoderFlags {
         let hidden = self.hidden.as_deref().unwrap_or(&default);
         match (hidden, self.layers) {
             (_, None) => Ok(hidden.to_vec()),
-            // Limits the number of layers before they are allocated.
+            // Check the number of layers before they are allocated.
             (&[units], Some(layers)) if layers <= 1024 => Ok(vec![units; layers]),
             (_, Some(layers)) => {
                 ensure!(

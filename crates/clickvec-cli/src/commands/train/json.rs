@@ -1,4 +1,5 @@
-//! The events of training as JSON, one object a line. They are part of the interface.
+//! The events of training as JSON, one object per line. Other programs read them, so their form is part of the
+//! interface.
 
 use std::path::Path;
 
@@ -60,7 +61,7 @@ pub(super) enum JsonEvent<'a> {
     Cancelled,
 }
 
-/// How a model agrees with its teacher.
+/// The agreement of a model with its teacher.
 #[derive(Serialize)]
 pub(super) struct Agreed {
     spearman: f64,

@@ -26,7 +26,7 @@ use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::{input, test_set};
 
-/// The arguments without a command before them.
+/// The arguments of `train` on their own, to parse them from other text than the command line.
 #[derive(Parser)]
 #[command(name = "train")]
 struct Line {
@@ -34,7 +34,7 @@ struct Line {
     args: Args,
 }
 
-/// The training that these options describe. The log, the field and the output are up to the command that calls this.
+/// The training that these options describe. The calling command sets the log, the field and the output.
 pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     let args = parse(arguments)?;
     let label = arguments.join(" ");
@@ -42,7 +42,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         [("--resume", args.resume), ("--checkpoint-every", args.checkpoint_every.is_some()), ("--json", args.json)];
     if let Some((option, _)) = idle.iter().find(|(_, given)| *given) {
         bail!(
-            "`train {label}`: expected settings of a training, found `{option}`, which the table sets itself; leave it out"
+            "`train {label}`: expected training settings, found `{option}`, which the table sets itself; leave it out"
         );
     }
     if let Some(option) = [
@@ -54,7 +54,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     .find(|(_, given)| *given)
     {
         bail!(
-            "`train {label}`: expected settings of a training on clicks, found `{}`; train that model first and name it with `model`",
+            "`train {label}`: expected settings for training on clicks, found `{}`; train that model first and name it with `model`",
             option.0
         );
     }
@@ -69,7 +69,7 @@ fn parse(arguments: &[String]) -> Result<Args> {
     let data = ["train", "--clicks", "clicks", "--output", "model", "--field", "title"];
     let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
     let line = line.map_err(|error| {
-        // Only the first paragraph: the rest shows the usage of a command that the user did not call.
+        // Keep only the first paragraph: the rest shows the usage of a command that the user did not call.
         let text = error.to_string();
         let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         anyhow!("`train {}`: {first}", arguments.join(" "))
@@ -79,9 +79,10 @@ fn parse(arguments: &[String]) -> Result<Args> {
 
 /// Learn a model from a click log, from titles, or from both.
 ///
-/// Titles need no clicks: the model learns to find each by parts of itself, misspelt now and then. With both, titles
-/// come first and clicks after. The log is a table with the columns query and title, one clicked pair a line, and
-/// optionally weight or count; also as .gz or .zst. Broken lines are skipped and counted.
+/// A click log is a table with the columns query and title, one clicked pair per line, and optionally weight or count;
+/// it may be compressed (.gz or .zst). Broken lines are skipped and counted. Titles alone are enough to train on: the
+/// model learns to find each title from some of its words, a few of them misspelt. Given both, it learns from the
+/// titles first and then from the clicks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The click log.
@@ -92,15 +93,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     titles: Vec<PathBuf>,
 
-    /// Start from the weights of this model, such as yesterday's, instead of random ones. It must have the encoder
-    /// that is trained. Trigrams that it lacks are added.
+    /// Start from the weights of this model, such as yesterday's, instead of random ones. It must have the same
+    /// encoder. Trigrams that it lacks are added.
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
 
-    /// Vectors of the same texts by another program, as a transformer's, whose similarities are learnt: `.npy` with a `.txt`
-    /// next to it that has the texts, one a line, JSON lines of text and vector, or Parquet with these columns (in a program
-    /// built with `--features parquet`). May be given several times, as for
-    /// queries and for titles.
+    /// A teacher: vectors of the same texts from another program, such as a transformer. The model learns to imitate
+    /// their similarities. Takes `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
+    /// text and vector; or Parquet with the columns text and vector (in a program built with `--features parquet`). May
+    /// be repeated, for example for queries and for titles.
     #[arg(long, value_name = "VECTORS")]
     teacher: Vec<PathBuf>,
 
@@ -108,8 +109,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
 
-    /// Judge the model on these titles after every epoch: a table with the columns query, title and grade, or any
-    /// other form that `evaluate --judged` reads.
+    /// Evaluate the model on these judged titles after every epoch: a table with the columns query, title and grade, or
+    /// any other form that `evaluate --judged` reads.
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
 
@@ -125,12 +126,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MINIBATCHES", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: Option<u64>,
 
-    /// Continue from the checkpoint next to the model, or start anew if there is none. Refused if the settings or the
-    /// data differ from the interrupted run.
+    /// Continue from the checkpoint next to the model, or start afresh if there is none. The settings and the data must
+    /// be those of the interrupted run.
     #[arg(long)]
     resume: bool,
 
-    /// Print events as JSON, one object a line.
+    /// Print events as JSON, one object per line.
     #[arg(long)]
     json: bool,
 
@@ -206,14 +207,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// A fault, and, where the log lacks what a click log has, the command that makes one.
+/// The message for a fault. If the file is not a click log, it also names the command that makes one.
 fn told_of_log(fault: Error, clicks: Option<&Path>) -> anyhow::Error {
     let lacks_a_column = matches!(
         &fault,
         Error::Table { path, fault: TableFault::MissingColumn { .. }, .. } if clicks == Some(path.as_path())
     );
     match lacks_a_column {
-        true => anyhow!("{fault}; `clickvec prepare` makes a click log of a raw one"),
+        true => anyhow!("{fault}; `clickvec prepare` makes a click log from a raw one"),
         false => fault.into(),
     }
 }

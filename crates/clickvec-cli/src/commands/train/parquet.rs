@@ -10,10 +10,10 @@ use arrow_array::{
     RecordBatch, StringArray, StringViewArray,
 };
 
-/// Rows that are in memory at once.
+/// The number of rows in memory at once.
 const ROWS: usize = 1024;
 
-/// The texts of a file and their vectors, row by row.
+/// An iterator over the texts of a file and their vectors.
 pub(super) struct Rows {
     path: PathBuf,
     batches: ParquetRecordBatchReader,
@@ -22,7 +22,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Reads the footer.
+    /// Opens a file and reads its footer.
     pub(super) fn open(path: &Path) -> Result<Rows> {
         let told = || path.display().to_string();
         let file = File::open(path).with_context(told)?;
@@ -54,7 +54,7 @@ impl Iterator for Rows {
     }
 }
 
-/// The rows of a batch, before which there were so many.
+/// The rows of a batch. `before` is the number of rows before it, for error messages.
 fn rows(batch: &RecordBatch, before: usize) -> Result<Vec<(String, Vec<f32>)>> {
     let column = |name: &str| {
         batch.column_by_name(name).ok_or_else(|| anyhow!("expected the columns text and vector, found no `{name}`"))

@@ -24,7 +24,7 @@ pub(super) struct Reporter {
     titles: Vec<PathBuf>,
     /// The epochs of all sections.
     epochs: u32,
-    /// Whether there is a best epoch to mark.
+    /// Whether the best epoch is kept, so that its line is marked.
     keeps_best: bool,
     json: bool,
     watched: bool,
@@ -111,8 +111,8 @@ impl Reporter {
         }
         let [_, partial, checkpoint] = written_paths(model);
         let left = match (checkpoint.exists(), partial.exists()) {
-            (true, _) => format!("; `--resume` goes on from {}", checkpoint.display()),
-            (false, true) => format!("; the model of the last epoch to be kept is in {}", partial.display()),
+            (true, _) => format!("; `--resume` continues from {}", checkpoint.display()),
+            (false, true) => format!("; the last model that was kept is in {}", partial.display()),
             (false, false) => String::new(),
         };
         output::note(format_args!("{}: stopped, nothing was written to it{left}", model.display()));
@@ -173,7 +173,9 @@ impl Reporter {
                     self.epochs
                 ));
                 if *schedule_cut {
-                    output::note("the last 2 % of the momentum schedule were not reached");
+                    output::note(
+                        "the run stopped before the last 2 % of the momentum schedule, in which momentum is low",
+                    );
                 }
             }
             _ => {}
@@ -203,7 +205,7 @@ impl Reporter {
         }
         if log.cut > 0 {
             let cut = output::counted(log.cut, "text");
-            output::note(format_args!("{clicks}: cut {cut} at --max-words"));
+            output::note(format_args!("{clicks}: cut {cut} to --max-words words"));
         }
     }
 
@@ -224,12 +226,16 @@ impl Reporter {
             let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}{best}");
         }
         if let Some(Agreement { spearman, overlap, .. }) = report.agreement {
-            let _ = write!(line, "  teacher: rank correlation {spearman:.3}, of its ten best {:.0} %", 100.0 * overlap);
+            let _ = write!(
+                line,
+                "  teacher: rank correlation {spearman:.3}, {:.0} % of its ten best titles",
+                100.0 * overlap
+            );
         }
         output::note(line);
         if report.epoch == 1 && report.without_negatives > 0 {
             let alone = output::counted(report.without_negatives, "pair");
-            output::note(format_args!("{alone} found no negative title in the epoch and added no loss"));
+            output::note(format_args!("{alone} had no negative title in this epoch and added nothing to the loss"));
         }
     }
 
@@ -243,7 +249,7 @@ impl Reporter {
     }
 }
 
-/// What of the log the teacher knows; what it lacks is learnt without it.
+/// Says how much of the log the teacher covers. Texts that it lacks are learnt without it.
 fn say_teacher(coverage: &TeacherCoverage) {
     let &TeacherCoverage { queries, known_queries, titles, known_titles, dimension, .. } = coverage;
     let known = [(known_queries, queries, "query"), (known_titles, titles, "title")];

@@ -1,4 +1,4 @@
-//! Flags for the training settings. Settings without a flag have the default, or the value of `--preset`.
+//! Flags for the training settings. A setting whose flag is not given has its default, or the value of `--preset`.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,8 +18,8 @@ use super::encoder::{EncoderFlags, refuse_unless};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(super) struct Settings {
-    /// Set everything below as in the papers: Nesterov momentum with its schedule, and 4 negatives from the minibatch.
-    /// Other flags override it.
+    /// Use the papers' settings as defaults for everything below: Nesterov momentum with its schedule, and 4 negatives
+    /// from the minibatch. Other flags override them.
     #[arg(long, value_enum)]
     preset: Option<Preset>,
 
@@ -32,19 +32,19 @@ pub(super) struct Settings {
     #[arg(long, value_enum, help = help("Where negatives come from", |c| shown_source(c.negative_source)))]
     negative_source: Option<NegativeSourceFlag>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, which sharpens the softmax over cosines", |c| c.gamma))]
+    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, the sharpness of the softmax over cosines", |c| c.gamma))]
     gamma: Option<f32>,
 
     #[arg(long, value_enum, help = help("The optimiser", |c| shown_optimizer(c.optimizer)))]
     optimizer: Option<OptimizerFlag>,
 
-    #[arg(long, value_name = "RATE", value_parser = positive, help = help("ε, the size of a step", |c| c.learning_rate))]
+    #[arg(long, value_name = "RATE", value_parser = positive, help = help("ε, the step size", |c| c.learning_rate))]
     learning_rate: Option<f32>,
 
-    #[arg(long, value_name = "NORM|none", help = help("Scale a tower's gradient down to this norm if it is longer", |c| shown_clip(c.clip_norm)))]
+    #[arg(long, value_name = "NORM|none", help = help("Scale a tower's gradient down to this norm if its norm is larger", |c| shown_clip(c.clip_norm)))]
     clip_norm: Option<ClipFlag>,
 
-    #[arg(long, value_enum, help = help("Error signals that an LSTM propagates back in time", |c| shown_signals(c.bptt.signals)))]
+    #[arg(long, value_enum, help = help("Which error signals an LSTM propagates back in time", |c| shown_signals(c.bptt.signals)))]
     bptt: Option<BpttFlag>,
 
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Propagate errors back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
@@ -56,7 +56,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "COLUMN", help = help("Column to learn from and judge instead of the title, such as `body`; `title+text` joins two", |c| c.field.clone()))]
     field: Option<String>,
 
-    #[arg(long, value_enum, help = help("How the column count of the log weights a pair", |c| shown_weighting(c.weighting)))]
+    #[arg(long, value_enum, help = help("How the column count of the log becomes the weight of a pair", |c| shown_weighting(c.weighting)))]
     weighting: Option<WeightingFlag>,
 
     #[arg(long, value_name = "N", help = help("Passes over the log", |c| c.epochs))]
@@ -66,26 +66,26 @@ pub(super) struct Settings {
     #[arg(long, value_enum)]
     keep: Option<KeepFlag>,
 
-    /// Stop after N epochs without a better validation [default: never].
+    /// Stop when validation has not improved for N epochs [default: never].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     patience: Option<u32>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words of a text that are read; the rest is cut", |c| c.max_words))]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words read of each text; the rest is cut off", |c| c.max_words))]
     max_words: Option<usize>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary, the most frequent ones", |c| c.max_trigrams))]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary; the most frequent ones are kept", |c| c.max_trigrams))]
     max_trigrams: Option<usize>,
 
-    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = help("One tower for queries and titles instead of one each", |c| c.shared_towers))]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = help("Use one tower for queries and titles, instead of one for each", |c| c.shared_towers))]
     shared_towers: Option<bool>,
 
-    #[arg(long, value_name = "N", help = help("Same seed, log and program: same model", |c| c.seed))]
+    #[arg(long, value_name = "N", help = help("Seed of all random numbers: the same seed, log and program give the same model", |c| c.seed))]
     seed: Option<u64>,
 
-    #[arg(long, value_name = "CHANGES|none", help = help("How queries are changed when learning from clicks, as chances: few: 2 to 4 words kept; drop: a word left out; swap: neighbours swapped; misspell: a typing error in a word; as `drop=0.1,misspell=0.1`", |c| ViewsFlag(c.augment)))]
+    #[arg(long, value_name = "CHANGES|none", help = help("Random changes to queries when learning from clicks, each with its probability, such as `drop=0.1,misspell=0.1`: few: keep only 2 to 4 words; drop: leave a word out; swap: swap two neighbouring words; misspell: make a typing error in a word", |c| ViewsFlag(c.augment)))]
     augment: Option<ViewsFlag>,
 
-    #[arg(long, value_name = "CHANGES|none", help = title_help("What a title is paired with: itself, changed as in --augment", |t| ViewsFlag(t.views)))]
+    #[arg(long, value_name = "CHANGES|none", help = title_help("Random changes to the copy of itself that a title is paired with; see --augment", |t| ViewsFlag(t.views)))]
     title_views: Option<ViewsFlag>,
 
     #[arg(long, value_name = "N", help = title_help("Passes over the titles, before the clicks", |t| t.epochs))]
@@ -100,19 +100,19 @@ pub(super) struct Settings {
     #[arg(long, value_name = "RATE", value_parser = positive, help = title_help("ε for titles", |t| t.learning_rate))]
     title_learning_rate: Option<f32>,
 
-    #[arg(long, value_name = "R", help = title_help("Titles to mix into each epoch of clicks, per clicked pair", |t| t.among_clicks))]
+    #[arg(long, value_name = "R", help = title_help("Titles mixed into each epoch of clicks, as a number per clicked pair", |t| t.among_clicks))]
     titles_among_clicks: Option<f32>,
 
-    #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of a clicked pair's loss, from 0 to 1; the click has the rest", |t| t.clicks))]
+    #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of the loss of a clicked pair, from 0 to 1; the rest comes from the click", |t| t.clicks))]
     teacher_share: Option<f32>,
 
-    #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of a title's loss", |t| t.titles))]
+    #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of the loss of a title, from 0 to 1", |t| t.titles))]
     teacher_title_share: Option<f32>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ for the teacher's similarities and for the model's that are to be like them", |t| t.gamma))]
+    #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities, and over the model's that imitate them", |t| t.gamma))]
     teacher_gamma: Option<f32>,
 
-    #[arg(long, value_enum, help = help("What the factors of recurrent products are rounded to; sums and weights are f32. bf16 needs a processor with AMX, is for lstm, bilstm and rnn, takes up to a fifth less time", |c| shown_precision(c.precision)))]
+    #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for lstm, bilstm and rnn, and needs a processor with AMX", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
 }
 
@@ -142,7 +142,7 @@ enum NegativeSourceFlag {
 enum OptimizerFlag {
     /// Nesterov momentum, as in the papers.
     Nesterov,
-    /// A step size of its own for every weight.
+    /// Adam, which has a step size for every weight.
     Adam,
     /// Plain gradient descent.
     Sgd,
@@ -152,7 +152,7 @@ enum OptimizerFlag {
 enum BpttFlag {
     /// The exact gradient.
     Exact,
-    /// As printed in the paper: only the path through each gate itself.
+    /// The paper's formulas as printed: only the path through each gate itself.
     PerGate,
 }
 
@@ -168,9 +168,9 @@ enum WeightingFlag {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum KeepFlag {
-    /// The one with the best validation.
+    /// The epoch with the best validation.
     Best,
-    /// The last.
+    /// The last epoch.
     Last,
 }
 
@@ -234,8 +234,9 @@ impl FromStr for ViewsFlag {
     fn from_str(text: &str) -> Result<ViewsFlag, String> {
         let mut views = Views::NONE;
         for part in text.split(',').filter(|_| text != "none") {
-            let expected =
-                || format!("expected few, drop, swap or misspell with a chance, such as misspell=0.1, found `{part}`");
+            let expected = || {
+                format!("expected few, drop, swap or misspell with a probability, such as misspell=0.1, found `{part}`")
+            };
             let (name, chance) = part.split_once('=').ok_or_else(expected)?;
             let place = match name.trim() {
                 "few" => &mut views.few,
@@ -248,7 +249,7 @@ impl FromStr for ViewsFlag {
         }
         match views.fault() {
             None => Ok(ViewsFlag(views)),
-            Some((name, chance)) => Err(format!("expected a chance between 0 and 1 for {name}, found {chance}")),
+            Some((name, chance)) => Err(format!("expected a probability between 0 and 1 for {name}, found {chance}")),
         }
     }
 }
@@ -273,7 +274,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
 }
 
-/// A help text with the current default, and the value with titles or the preset if that differs.
+/// A help text with the default, and the values with titles and with the preset where they differ.
 fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
     let own = value(&TrainConfig::default()).to_string();
     let others = [("with --titles", TrainConfig::with_titles()), ("paper", TrainConfig::paper())];
@@ -282,12 +283,12 @@ fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
     format!("{text} [default: {own}{}]", others.collect::<String>())
 }
 
-/// A help text with the current default for training on titles.
+/// A help text with the default for training on titles.
 fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) -> T) -> String {
     format!("{text} [default: {}]", value(&TitleConfig::default()))
 }
 
-/// A help text with the live default, for training with a teacher.
+/// A help text with the default for training with a teacher.
 fn teacher_help<T: Display>(text: &str, value: impl Fn(&TeacherConfig) -> T) -> String {
     format!("{text} [default: {}]", value(&TeacherConfig::default()))
 }
@@ -348,8 +349,8 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 }
 
 impl Settings {
-    /// The whole configuration: the defaults or the preset, overridden by the flags given. `members` is the number in
-    /// the initial model.
+    /// The whole configuration: the defaults or the preset, overridden by the flags given. `members` is the number of
+    /// members in the initial model, if there is one.
     pub(super) fn config(
         &self,
         encoder: &EncoderFlags,
@@ -368,10 +369,10 @@ impl Settings {
         refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_cells)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
         if !validation && self.keep == Some(KeepFlag::Best) {
-            bail!("`--keep best` needs `--validation FILE`, which says what is best");
+            bail!("`--keep best` needs judged titles to tell which epoch is best; add `--validation FILE`");
         }
         if !validation && self.patience.is_some() {
-            bail!("`--patience` needs `--validation FILE`, which says what is better");
+            bail!("`--patience` needs judged titles to tell whether an epoch is better; add `--validation FILE`");
         }
         if self.precision == Some(PrecisionFlag::Bf16) {
             refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
@@ -449,12 +450,12 @@ impl Settings {
             ("--teacher-gamma", self.teacher_gamma.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
-            Some((flag, _)) => bail!("`{flag}` needs `--teacher FILE`, which it is about"),
+            Some((flag, _)) => bail!("`{flag}` is about learning from a teacher; add `--teacher FILE`"),
             None => Ok(None),
         }
     }
 
-    /// Sets the settings that are one of a few values.
+    /// Sets the settings that are a choice between a few values.
     fn set_kinds(&self, config: &mut TrainConfig) {
         let source = self.negative_source.map(|flag| match flag {
             NegativeSourceFlag::Minibatch => NegativeSource::Minibatch,

@@ -1,4 +1,4 @@
-//! A teacher's vectors, in any form.
+//! A teacher's vectors, in any of the supported forms.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::train::Teacher;
 
-/// The teacher of a file: Parquet is read here, every other form by the library.
+/// The teacher in a file. Parquet is read here, all other forms by the library.
 pub(super) fn open(path: &Path) -> Result<Teacher<'_>> {
     if !is_parquet(path) {
         return Ok(Teacher::file(path));
@@ -20,7 +20,8 @@ pub(super) fn open(path: &Path) -> Result<Teacher<'_>> {
     )
 }
 
-/// Whether a file begins as Parquet does. A pipe is not looked into: Parquet has to be read from its end.
+/// Whether a file begins with Parquet's magic bytes. Always false for a pipe: Parquet is read from its end, which a pipe
+/// does not allow.
 fn is_parquet(path: &Path) -> bool {
     if !path.is_file() {
         return false;

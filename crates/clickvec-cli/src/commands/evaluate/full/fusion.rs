@@ -1,4 +1,4 @@
-//! Fusions of what the systems of one command line found.
+//! Fusions of the lists that all systems on the command line found.
 
 use std::path::Path;
 
@@ -14,22 +14,22 @@ use super::super::{Args, trec};
 use super::{Lists, Search};
 use crate::output;
 
-/// Queries whose lists are fused at once.
+/// The number of queries whose lists are fused at once.
 const QUERIES_AT_ONCE: usize = 256;
 
-/// A system that is fused.
+/// A member of the fusions.
 struct Member {
     name: String,
-    /// What the folder of `--save-rankers` calls it.
+    /// Its file in the folder of `--save-rankers`.
     file: String,
     lists: Lists,
 }
 
-/// The fusions that are asked for, and their members as they come.
+/// The requested fusions. Members are added as they become ready.
 pub(super) struct Fusions<'a> {
     methods: &'a [MethodFlag],
     weights: Weights,
-    /// Where all are saved.
+    /// The folder in which all fusions are saved.
     folder: Option<&'a Path>,
     members: Vec<Member>,
     /// The first member that could not be trained.
@@ -42,12 +42,12 @@ impl<'a> Fusions<'a> {
         Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None }
     }
 
-    /// Whether what a system finds has to be kept.
+    /// Whether the fusions need the lists of this system.
     pub(super) fn wants(&self, system: &Entry) -> bool {
         !self.methods.is_empty() && !system.is_fusion()
     }
 
-    /// Takes over what a system found, and keeps it next to the fusions if these are kept.
+    /// Adds a member with the lists that it found. If fusions are saved, copies the member to their folder.
     pub(super) fn add(&mut self, system: &Entry, lists: Lists) -> Result<()> {
         if self.wants(system) {
             let file = file_of(&system.name);
@@ -59,12 +59,12 @@ impl<'a> Fusions<'a> {
         Ok(())
     }
 
-    /// Takes note of a system that could not be trained.
+    /// Records that a system could not be trained, so that no fusion can be made.
     pub(super) fn lacks(&mut self, system: &Entry) {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
-    /// The fusions there are none of, since a member is missing, with the reason.
+    /// A message for each fusion that is left out because a member is missing.
     pub(super) fn left_out(&self) -> Vec<String> {
         let Some(missing) = &self.missing else { return Vec::new() };
         let why =
@@ -72,7 +72,7 @@ impl<'a> Fusions<'a> {
         self.methods.iter().map(why).collect()
     }
 
-    /// Every fusion judged, and saved or written as a run if that is asked for.
+    /// Evaluates every fusion, and saves it or writes it as a run if asked to.
     pub(super) fn judged(&self, search: &Search<'_>, runs: Option<&Path>) -> Result<Vec<(FullEvaluation, Fused)>> {
         if self.missing.is_some() {
             return Ok(Vec::new());

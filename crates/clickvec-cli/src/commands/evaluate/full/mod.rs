@@ -1,4 +1,4 @@
-//! Systems that search the whole collection for every judged query.
+//! `evaluate --full`: every system searches the whole collection for every judged query.
 
 mod fusion;
 mod report;
@@ -25,18 +25,18 @@ use super::{Args, trec};
 use crate::answer::Answer;
 use crate::{advice, input, output, progress, test_set};
 
-/// What the report is made of.
+/// The contents of the report.
 struct Results<'a> {
     set: &'a FullTestSet,
     measures: &'a [Measure],
     options: EvaluateOptions,
     depth: usize,
     evaluations: Vec<FullEvaluation>,
-    /// Of the last evaluations, those that are fusions of the others.
+    /// The fusions, which are the last of the evaluations.
     fused: Vec<Fused>,
 }
 
-/// Searches with every system, judges what is found, and prints.
+/// Searches with every system, evaluates what it finds, and prints the report.
 pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     let measures = measures(args)?;
     let entries = systems::entries(args)?;
@@ -46,14 +46,14 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     if let Some(titles) = &collection {
         ensure!(
             !test_set::is_pipe(titles),
-            "{}: expected a file of titles, since they are read more than once, found a pipe; write them to a file first",
+            "{}: expected a file of titles, because they are read more than once, found a pipe; write them to a file first",
             titles.display()
         );
     }
     let titles = match (&collection, args.index.first()) {
         (Some(titles), _) => input::titles(titles, &args.field)?,
         (None, Some(index)) => titles_of(&Searcher::open(index)?),
-        (None, None) => bail!("expected the titles that are searched, found none; add `--titles FILE`"),
+        (None, None) => bail!("expected titles to search, found none; add `--titles FILE`"),
     };
     let (judgments, by_id) = (&set.judgments, set.title_ids);
     if let Some(out) = &args.qrels_out {
@@ -67,7 +67,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         Weights::Fitted { others, title_ids } => searched.others(others, *title_ids),
         Weights::Equal | Weights::Given(_) => Vec::new(),
     };
-    // The report is about the judged queries alone.
+    // The report covers only the judged queries, not those that weights are fitted on.
     (searched.missing, searched.judged) = (missing, judged);
     let corpus = match entries.iter().any(Entry::learns) {
         true => corpus(args, collection.as_deref(), &searched, judgments, &weights)?,
@@ -114,7 +114,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
 }
 
-/// The measures that are asked for, none of which looks further than the lists go.
+/// The measures that are asked for. An error if one of them needs longer lists than `--depth`.
 fn measures(args: &Args) -> Result<Vec<Measure>> {
     let measures = match &args.measures[..] {
         [] => Measure::USUAL.to_vec(),
@@ -138,7 +138,8 @@ fn titles_of(index: &Searcher) -> Vec<Title> {
     (0..index.len() as u32).filter_map(|position| index.title(position)).map(title).collect()
 }
 
-/// What rankers learn from; without a file of titles those of an index, if there are no clicks besides.
+/// The data that rankers learn from. Without a file of titles these are the titles of the index, and then rankers cannot
+/// also learn from clicks.
 fn corpus(
     args: &Args,
     titles: Option<&Path>,
@@ -162,41 +163,44 @@ fn corpus(
     Ok(read.corpus)
 }
 
-/// Says what cannot be found; refuses a collection that has nothing of what was judged.
+/// Says how many judged titles the collection lacks. An error if it lacks them all.
 fn say_coverage(path: &Path, set: &FullTestSet, by_id: bool) -> Result<()> {
     let by = if by_id { "ids" } else { "texts" };
     let path = path.display();
     ensure!(
         set.missing.count < set.judged,
-        "{path}: expected judged titles that are in the collection by their {by}, found none of them; are these its titles?"
+        "{path}: expected judged titles that are in the collection, matched by their {by}, found none; \
+         is this the collection that was judged?"
     );
     if set.missing.count > 0 {
         let judged = output::counted(set.judged, "judgment");
         output::note(format_args!(
-            "{path}: {} of {judged} are of titles that the collection lacks by their {by}; nothing can find them",
+            "{path}: {} of {judged} are of titles that are not in the collection, matched by their {by}; no system can \
+             find them",
             output::count(set.missing.count)
         ));
     }
     if set.repeated > 0 {
         let repeated = output::counted(set.repeated, "title");
         output::note(format_args!(
-            "left out {repeated} of the collection with the text of another: the judged titles have no ids"
+            "left out {repeated} of the collection with the same text as another: without ids, judged titles \
+             are matched by text"
         ));
     }
     Ok(())
 }
 
-/// What every system is asked.
+/// The queries that every system searches for, and how deep.
 struct Search<'a> {
     set: &'a FullTestSet,
-    /// Queries that weights of fusions are fitted on.
+    /// The queries that the weights of fusions are fitted on.
     others: &'a [FullQuery],
     measures: &'a [Measure],
     options: EvaluateOptions,
     depth: usize,
 }
 
-/// What a member of a fusion found.
+/// The lists that a system found, as a member of a fusion.
 #[derive(Default)]
 struct Lists {
     judged: Vec<Vec<Hit>>,
@@ -204,7 +208,7 @@ struct Lists {
 }
 
 impl Search<'_> {
-    /// Searches with one system; what it found is kept if a fusion needs it.
+    /// Searches with one system. Returns its lists only if `keep` says that a fusion needs them.
     fn with(&self, entry: &Entry, system: &Loaded, runs: Option<&Path>, keep: bool) -> Result<(FullEvaluation, Lists)> {
         let name = output::printable(&entry.name);
         let bar = progress::bar(
@@ -264,15 +268,15 @@ impl Search<'_> {
     }
 }
 
-/// An index whose titles are among those that are searched.
+/// An index, with the places of its titles in the collection.
 struct Places<'a> {
     index: &'a Searcher,
-    /// Where each title of the index is among all.
+    /// The place of each title of the index in the collection.
     positions: Vec<u32>,
 }
 
 impl<'a> Places<'a> {
-    /// Finds the titles by their ids, or, where titles of one text are one, by their texts.
+    /// Matches the titles by id or, if judged titles have no ids, by text.
     fn new(path: &Path, index: &'a Searcher, set: &FullTestSet) -> Result<Places<'a>> {
         let by_id: HashMap<&str, u32> = (0..).zip(&set.titles).map(|(at, title)| (title.id.as_str(), at)).collect();
         let by_text: HashMap<&str, u32> = match set.repeated {
@@ -283,7 +287,7 @@ impl<'a> Places<'a> {
         let position = |(id, text): (&str, &str)| match by_id.get(id).or_else(|| by_text.get(text)) {
             Some(&position) => Ok(position),
             None => bail!(
-                "{}: expected titles of the collection, found `{}`; make the index anew, or leave `--titles` out",
+                "{}: expected titles of the collection, found `{}`; build the index again, or leave `--titles` out",
                 path.display(),
                 output::printable(id)
             ),

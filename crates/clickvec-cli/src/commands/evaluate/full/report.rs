@@ -1,4 +1,4 @@
-//! The report of systems that searched all titles: for people, as JSON, and query by query.
+//! The report of `evaluate --full`: as text, as JSON, and query by query.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,10 +18,10 @@ use super::Results;
 use crate::superscripts::{letter, marks};
 use crate::{output, table};
 
-/// How many measures the table of tests shows: more would not fit a terminal.
+/// The number of measures in the table of tests. More would not fit on a terminal.
 const TESTED_MEASURES: usize = 3;
 
-/// Writes and prints what was asked for.
+/// Writes and prints the requested reports.
 pub(super) fn print(results: &Results<'_>, args: &Args) -> Result<()> {
     let tests = eval::compare_full(&results.evaluations, results.measures).map_err(Error::from)?;
     if let Some(path) = &args.per_query {
@@ -31,13 +31,13 @@ pub(super) fn print(results: &Results<'_>, args: &Args) -> Result<()> {
         return print_json(results, &tests);
     }
     match results.evaluations.is_empty() {
-        true => output::note("no system is left to judge"),
+        true => output::note("no system is left to evaluate"),
         false => output::print(text(results, &tests))?,
     }
     Ok(())
 }
 
-/// What a column is called.
+/// The heading of a column.
 fn head(measure: Measure) -> String {
     match measure {
         Measure::Ndcg(k) => format!("NDCG@{k}"),
@@ -51,7 +51,7 @@ fn head(measure: Measure) -> String {
     }
 }
 
-/// The whole report for people.
+/// The whole report as text.
 fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
     let systems = &results.evaluations;
     let mut table = table::plain();
@@ -76,13 +76,13 @@ fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
         Ties::Trec => "ties by id, descending",
     };
     let depth = output::count(results.depth as u64);
-    let _ = writeln!(text, "\n{queries}, each searched among all {titles}, {depth} deep; {gain}; {ties}");
-    text.push_str("what nobody judged is not relevant");
+    let _ = writeln!(text, "\n{queries}, each searched in all {titles} to a depth of {depth}; {gain}; {ties}");
+    text.push_str("titles without a judgment count as not relevant");
     if results.measures.iter().any(|of| matches!(of, Measure::CondensedNdcg(_) | Measure::Bpref)) {
-        text.push_str("; NDCG' and bpref leave it out");
+        text.push_str("; NDCG' and bpref leave them out");
     }
     if results.measures.iter().any(|of| matches!(of, Measure::Judged(_))) {
-        text.push_str("; judged: the share of the first titles that was judged");
+        text.push_str("; judged@k is the share of the first k titles that has a judgment");
     }
     text.push('\n');
     for system in systems.iter().filter(|system| system.without_titles > 0) {
@@ -96,17 +96,21 @@ fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     let compared = systems.len() * (systems.len() - 1) / 2;
     if systems.len() > 2 {
-        let _ = writeln!(text, "the tests are not corrected for their number, {}: `--json` has both", tests.len());
+        let _ = writeln!(
+            text,
+            "p is not corrected for the number of tests, which is {}; `--json` has corrected values",
+            tests.len()
+        );
     }
     if systems.len() > LISTED_SYSTEMS {
-        let _ = writeln!(text, "all tests between {compared} pairs of systems: `--json`");
+        let _ = writeln!(text, "`--json` has the tests between all {compared} pairs of systems");
         return text;
     }
     let _ = writeln!(text, "\n{}", tests_table(results, tests));
     text
 }
 
-/// The places of the systems that the one at `place` is significantly better than.
+/// The systems that the one at `place` is significantly better than, by their places.
 fn beaten(place: usize, measure: Measure, systems: &[FullEvaluation], tests: &[Comparison<Measure>]) -> Vec<usize> {
     let name = &systems[place].name;
     let loser = |test: &Comparison<Measure>| match test.verdict(Correction::None) {
@@ -119,7 +123,7 @@ fn beaten(place: usize, measure: Measure, systems: &[FullEvaluation], tests: &[C
     places
 }
 
-/// One row a pair of systems: the later less the earlier, so that a gain is above 0.
+/// One row for each pair of systems, with the difference: the later minus the earlier, so an improvement is positive.
 fn tests_table(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
     let measures: Vec<Measure> =
         results.measures.iter().copied().filter(|of| of.is_quality()).take(TESTED_MEASURES).collect();
@@ -179,7 +183,7 @@ struct System<'a> {
     #[serde(flatten)]
     mean: ByMeasure<'a>,
     queries_without_titles: usize,
-    /// What it is made of, if it is a fusion of the others.
+    /// The fusion's members and weights, if this system is a fusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     fusion: Option<super::super::json::Fusion<'a>>,
 }
