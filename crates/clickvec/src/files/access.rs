@@ -10,14 +10,20 @@ pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<()> {
     let made = new.metadata()?;
     let mut mode = old.mode() & 0o777;
     if old.gid() != made.gid() && fchown(new, None, Some(old.gid())).is_err() {
-        // If the group cannot be kept, the new group must not get the old group's rights. It gets those of others.
-        mode = mode & !0o070 | (mode & 0o007) << 3;
+        mode = for_another_group(mode);
     }
     if old.uid() != made.uid() {
         // Only root can do this. For anybody else the file now belongs to the writer, as after any replacement.
         let _ = fchown(new, Some(old.uid()), None);
     }
     new.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+/// The mode for a file whose group could not be kept: the new group must not get the old group's rights. It gets those
+/// of others.
+#[cfg(unix)]
+fn for_another_group(mode: u32) -> u32 {
+    mode & !0o070 | (mode & 0o007) << 3
 }
 
 /// Renaming loses nothing here.
@@ -32,6 +38,15 @@ mod tests {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     use super::*;
+
+    #[test]
+    fn another_group_gets_the_rights_of_others() {
+        for (mode, expected) in
+            [(0o640, 0o600), (0o644, 0o644), (0o664, 0o644), (0o755, 0o755), (0o770, 0o700), (0o601, 0o611)]
+        {
+            assert_eq!(for_another_group(mode), expected, "{mode:o}");
+        }
+    }
 
     #[test]
     fn a_file_gets_the_mode_owner_and_group_of_another() {

@@ -170,6 +170,18 @@ mod tests {
     use crate::files::tests::names;
 
     #[test]
+    fn a_folder_is_made_with_its_parents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        create_folder(&path).unwrap();
+        assert!(path.is_dir());
+        create_folder(&path).unwrap();
+        fs::write(path.join("c"), b"").unwrap();
+        let error = create_folder(&path.join("c")).unwrap_err().to_string();
+        assert!(error.contains("b/c: cannot make this folder"), "{error}");
+    }
+
+    #[test]
     fn a_published_folder_replaces_the_old_one_and_leaves_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("index");
