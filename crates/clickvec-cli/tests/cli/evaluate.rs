@@ -214,7 +214,7 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
         .code(2)
         .says("found a run or an index among its members");
     let fitted = [&fused[..], &["--fusion-judged=judged.tsv"]].concat();
-    folder.run(&fitted).code(2).says("found a run, which knows the queries of `--judged` only");
+    folder.run(&fitted).code(2).says("found a run, which has only the queries of `--judged`");
 }
 
 #[test]

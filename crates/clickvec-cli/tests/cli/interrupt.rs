@@ -64,7 +64,10 @@ fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
         running.signal(signal);
         let (code, said) = running.end();
         assert_eq!(code, Some(status), "{said}");
-        assert!(said.contains("m: stopped, nothing was written to it; `--resume` goes on from m.checkpoint"), "{said}");
+        assert!(
+            said.contains("m: stopped, nothing was written to it; `--resume` continues from m.checkpoint"),
+            "{said}"
+        );
         assert_eq!(folder.read("m"), "what was here");
         folder.run(&stopped).code(0).says("resumed in epoch");
         assert!(std::fs::read(folder.path("m")).unwrap() == std::fs::read(folder.path("alone")).unwrap());

@@ -90,7 +90,7 @@ fn a_flag_of_another_encoder_is_refused() {
         (&["--encoder", "rnn", "--bptt", "per-gate"], "`--bptt per-gate` belongs to --encoder lstm, bilstm"),
         (&["--encoder", "clsm", "--bptt-words", "2"], "`--bptt-words` belongs to --encoder lstm, bilstm, gru, rnn"),
         (&["--encoder", "rnn", "--hidden", "9,9"], "expected one number in `--hidden` for an rnn, found 2"),
-        (&["--encoder", "clsm", "--hidden", "9"], "expected two numbers in `--hidden` of a clsm"),
+        (&["--encoder", "clsm", "--hidden", "9"], "expected two numbers in `--hidden` for a clsm"),
         (&["--encoder", "clsm", "--window", "4"], "expected a window of an odd number of words"),
         (&["--encoder", "dssm", "--hidden", "9,9,9", "--layers", "2"], "`--layers` says (2), or one; found 3"),
         (&["--cells", "0"], "expected 1 to 16384 units in a layer, found 0"),

@@ -173,7 +173,7 @@ impl ClickLog {
     pub fn read(clicks: ClickSource<'_>, storage: Storage<'_>, config: LogConfig<'_>) -> Result<ClickLog> {
         match ClickLog::read_watched(clicks, storage, config, &mut |_| ControlFlow::Continue(()))? {
             ControlFlow::Continue(log) => Ok(log),
-            ControlFlow::Break(()) => unreachable!("nobody breaks off"),
+            ControlFlow::Break(()) => unreachable!("the callback never breaks"),
         }
     }
 

@@ -62,7 +62,7 @@ pub struct MinibatchConfig {
     pub distillation: Option<Distillation>,
 }
 
-/// Makes the minibatches of a log, in any order, since none depends on those before it.
+/// A maker of the minibatches of a log. It makes them in any order, because none depends on the ones before it.
 pub struct Minibatches<'a> {
     log: &'a ClickLog,
     config: MinibatchConfig,

@@ -26,7 +26,7 @@ pub use teacher::Teacher;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {
-    /// ln(1 + count), since the thousandth click says less than the first.
+    /// ln(1 + count), because the thousandth click says less than the first.
     #[default]
     Log,
     /// The count itself.

@@ -3,6 +3,7 @@
 mod file;
 mod index;
 mod json;
+mod learn_file;
 mod plan;
 pub(crate) mod shown;
 mod system;
@@ -13,6 +14,7 @@ mod vector_file;
 pub use file::{FileFault, InitFault, NotTensors, ResumeFault};
 pub use index::{BadShard, IndexFault};
 pub use json::{JsonFault, JsonProblem};
+pub use learn_file::{LearnFileFault, LearnPlace};
 pub use plan::PlanFault;
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown};

@@ -146,7 +146,7 @@ pub enum SpecFault {
 }
 
 /// Why a ranker cannot be trained on this data.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnFault {
     /// Too few titles have a word.
@@ -192,15 +192,15 @@ pub enum LearnFault {
         /// What was to name a part.
         what: &'static str,
     },
-    /// A file has nothing to learn from.
-    #[error("{}: expected {what}, found {found}", super::shown(path))]
+    /// A file to learn from, or to take weights from, is not valid.
+    #[error("{}: {fault}", super::learn_file::at(path, place))]
     BadFile {
         /// The file.
         path: std::path::PathBuf,
-        /// The expected contents.
-        what: &'static str,
-        /// The contents found.
-        found: String,
+        /// Where in it.
+        place: super::LearnPlace,
+        /// What is wrong.
+        fault: super::LearnFileFault,
     },
     /// A file of vectors is not valid.
     #[error("{}: {fault}", super::vector_file::at(path, *place))]

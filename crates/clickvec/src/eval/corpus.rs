@@ -1,4 +1,4 @@
-//! Reading what rankers learn from.
+//! Reading the titles and clicks that rankers learn from.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct CorpusFiles<'a> {
     pub field: &'a str,
 }
 
-/// A corpus, and what was left out of it.
+/// A corpus, with counts of what was left out.
 #[derive(Debug, Default)]
 pub struct ReadCorpus {
     /// The corpus.

@@ -1,4 +1,4 @@
-//! Judging a search of a whole collection, of which only a few titles were judged for each query.
+//! Evaluating a search of a whole collection, in which only a few titles have judgments for each query.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use crate::error::PairingFault;
 use crate::index::{Candidates, Hit, Query};
 use crate::tables::Title;
 
-/// Queries that are searched for at once: their lists are all that is in memory of them.
+/// The number of queries that are searched for at once. Only their lists are in memory.
 const QUERIES_AT_ONCE: usize = 256;
 
-/// A collection, and the queries that search it.
+/// A collection and the queries that search it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullTestSet {
-    /// The collection, by position.
+    /// The titles of the collection, by position.
     pub titles: Vec<Title>,
     /// The queries.
     pub queries: Vec<FullQuery>,
-    /// Titles that were left out, because they have the text of another and were judged by their texts.
+    /// The number of titles left out because they have the same text as another and judgments are matched by text.
     pub repeated: u64,
-    /// Judged titles that the collection lacks: no system can find them.
+    /// Judged titles that are not in the collection. No system can find them.
     pub missing: Ids,
     /// The number of judgments.
     pub judged: u64,
@@ -33,9 +33,9 @@ pub struct FullTestSet {
 /// A query that searches a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullQuery {
-    /// Its id.
+    /// The query's id.
     pub id: String,
-    /// Its text.
+    /// The query's text.
     pub text: String,
     /// Position and grade of each judged title that the collection has, by position.
     judged: Vec<(u32, u8)>,
@@ -44,7 +44,7 @@ pub struct FullQuery {
 }
 
 impl FullQuery {
-    /// The grade of the title at a position, if it was judged.
+    /// The grade of the title at a position, if it has one.
     pub fn grade(&self, position: u32) -> Option<u8> {
         let place = self.judged.binary_search_by_key(&position, |&(position, _)| position).ok()?;
         Some(self.judged[place].1)
@@ -57,7 +57,8 @@ impl FullQuery {
 }
 
 impl FullTestSet {
-    /// Finds the judged titles in a collection, by their ids or by their texts. By text, titles of one text are one title.
+    /// Matches the judged titles with those of a collection, by id or by text. By text, titles with the same text count as
+    /// one title.
     pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> FullTestSet {
         let before = titles.len();
         let mut positions: HashMap<String, u32> = HashMap::with_capacity(titles.len());
@@ -79,7 +80,7 @@ impl FullTestSet {
         set
     }
 
-    /// Other queries that search the same collection; what it lacks of them is counted with the rest.
+    /// Other queries that search the same collection. Judged titles that it lacks are added to the count.
     pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Vec<FullQuery> {
         let key = |title: &Title| if by_id { title.id.clone() } else { title.title.clone() };
         let positions: HashMap<String, u32> = (0..).zip(&self.titles).map(|(at, title)| (key(title), at)).collect();
@@ -122,14 +123,14 @@ pub struct FullEvaluation {
     pub name: String,
     /// For each query, in order, a value for each measure.
     pub queries: Vec<Vec<f64>>,
-    /// The mean of each measure over all queries, those for which nothing was found included.
+    /// The mean of each measure over all queries, including those for which nothing was found.
     pub mean: Vec<f64>,
     /// The number of queries for which nothing was found.
     pub without_titles: usize,
 }
 
-/// Searches with `candidates` for each query and hands over what was found, at most `depth` titles each, a few hundred
-/// queries at once, in their order.
+/// Searches with `candidates` for every query, a few hundred at a time, and passes the results to `each` in order, with at
+/// most `depth` titles per query.
 ///
 /// # Errors
 ///
@@ -147,7 +148,7 @@ pub fn search_all<E: From<crate::Error>>(
     Ok(())
 }
 
-/// Judges, query by query, what a system found.
+/// A judge of what a system found, query by query.
 #[derive(Debug)]
 pub struct FullJudge<'a> {
     titles: &'a [Title],
@@ -158,7 +159,7 @@ pub struct FullJudge<'a> {
 }
 
 impl<'a> FullJudge<'a> {
-    /// A judge of a system that searches these titles.
+    /// Creates a judge of a system that searches these titles.
     pub fn new(titles: &'a [Title], measures: &'a [Measure], options: &'a EvaluateOptions) -> FullJudge<'a> {
         FullJudge { titles, measures, options, queries: Vec::new(), without_titles: 0 }
     }
@@ -167,7 +168,7 @@ impl<'a> FullJudge<'a> {
     ///
     /// # Panics
     ///
-    /// If a hit's position is not one of the titles'.
+    /// If the position of a hit is beyond the last title.
     pub fn add(&mut self, queries: &[FullQuery], lists: &[Vec<Hit>]) {
         let values = |(query, hits): (&FullQuery, &Vec<Hit>)| -> Vec<f64> {
             let list = JudgedList::new(query, hits, self.titles, self.options);
@@ -187,12 +188,12 @@ impl<'a> FullJudge<'a> {
     }
 }
 
-/// The paired t-tests between all pairs of systems for each measure of quality, `a` before `b` in the order of
-/// `evaluations`; corrected for all tests of a measure.
+/// The paired t-tests between all pairs of systems for each measure of quality, corrected for the number of tests of the
+/// measure. `a` comes before `b` in `evaluations`.
 ///
 /// # Errors
 ///
-/// [`PairingFault`] if the systems did not search for as many queries.
+/// [`PairingFault`] if the systems did not search for the same number of queries.
 pub fn compare_full(
     evaluations: &[FullEvaluation],
     measures: &[Measure],

@@ -1,4 +1,4 @@
-//! Fusions of systems with known scores, and the weights that are best on judged queries.
+//! Fusions of systems whose scores are known, and the weights that are best on judged queries.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{EvaluateOptions, FullQuery, Judgments, Ranking, Scores, folds, judge
 use crate::index::Hit;
 use crate::ranker::{FittedWeights, FusionMethod, fit_weights, fuse};
 
-/// The k of nDCG@k and of recall@k by which a search is fitted.
+/// The cutoffs of nDCG@k and recall@k to which the weights of a search are fitted.
 const FIRST_TITLES: usize = 10;
 const MANY_TITLES: usize = 100;
 
@@ -17,7 +17,7 @@ const MANY_TITLES: usize = 100;
 ///
 /// # Panics
 ///
-/// As [`fuse`].
+/// Like [`fuse`].
 pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) -> Scores {
     let of_query = |query: usize| {
         let of: Vec<&[f64]> = scores.iter().map(|scores| &scores[query][..]).collect();
@@ -42,8 +42,8 @@ pub fn fit_fusion(
     })
 }
 
-/// The weights of the systems that found these `lists`, a list for each query, that are best for nDCG@10 and recall@100
-/// alike: the mean of both over `queries`, with what was not judged as not relevant.
+/// The weights with the best mean of nDCG@10 and recall@100 over `queries`, for the systems that found these `lists`, one
+/// for each query. Titles without a judgment count as not relevant.
 ///
 /// # Panics
 ///
@@ -62,16 +62,16 @@ pub fn fit_search_fusion(
     })
 }
 
-/// What all systems found for one query, ready to be weighted.
+/// The titles that all systems found for one query, ready to be weighted.
 struct FusedPool {
-    /// [system][title]: comparable scores, those of judged titles first.
+    /// [system][title]: normalised scores, those of judged titles first.
     scores: Vec<Vec<f32>>,
-    /// The gain and the relevance of each judged title that was found.
+    /// The gain of each judged title that was found, and whether it is relevant.
     judged: Vec<(f64, f64)>,
 }
 
 impl FusedPool {
-    /// None where no judged title is relevant: every weight is worth the same.
+    /// The pool of one query. `None` if no judged title is relevant: all weights are equally good then.
     fn new(
         lists: &[&[Vec<Hit>]],
         number: usize,
@@ -107,7 +107,7 @@ impl FusedPool {
         Some(FusedPool { scores: lists.iter().map(of_system).collect(), judged })
     }
 
-    /// The mean of nDCG@10 and recall@100, of tied titles over all their orders.
+    /// The mean of nDCG@10 and recall@100, averaged over all orders of tied titles.
     fn objective(&self, weights: &[f64]) -> f64 {
         let mut fused = vec![0f32; self.scores.first().map_or(0, Vec::len)];
         for (scores, &weight) in self.scores.iter().zip(weights) {

@@ -1,4 +1,4 @@
-//! Measures of lists of titles that were found in a whole collection, where most titles were never judged.
+//! Measures of result lists from a whole collection, in which most titles have no judgment.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -8,30 +8,31 @@ use crate::error::shortened;
 use crate::index::Hit;
 use crate::tables::Title;
 
-/// A measure of what was found for one query, from 0 to 1. A title that was not judged is not relevant, except where a
-/// measure says that it leaves such titles out.
+/// A measure of the titles found for one query, from 0 to 1. A title without a judgment counts as not relevant, unless the
+/// measure leaves such titles out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Measure {
     /// NDCG of the first k.
     Ndcg(u32),
-    /// The share of the relevant titles that is among the first k.
+    /// The share of the relevant titles that are among the first k.
     Recall(u32),
-    /// The share of the first k ranks that a relevant title holds.
+    /// The share of the first k ranks with a relevant title.
     Precision(u32),
     /// 1 / rank of the first relevant title among the first k; its mean is MRR.
     ReciprocalRank(u32),
     /// Average precision of the whole list; its mean is MAP.
     AveragePrecision,
-    /// The share of the first k titles that was judged.
+    /// The share of the first k titles that have a judgment.
     Judged(u32),
-    /// NDCG of the first k judged titles: the list without the others (Sakai, "Alternatives to bpref", 2007).
+    /// NDCG of the first k judged titles, after all others are removed from the list (Sakai, "Alternatives to bpref",
+    /// 2007).
     CondensedNdcg(u32),
-    /// How seldom a title that was judged not relevant is before a relevant one (Buckley, Voorhees, "Retrieval evaluation
-    /// with incomplete information", 2004), as trec_eval computes it.
+    /// Binary preference: how rarely a title judged not relevant comes before a relevant one (Buckley, Voorhees, "Retrieval
+    /// evaluation with incomplete information", 2004), as trec_eval computes it.
     Bpref,
 }
 
-/// A name that is no measure's.
+/// The error for an unknown name of a measure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected a measure, one of `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `judged@K`, `condensed_ndcg@K` with a K of 1 \
@@ -43,7 +44,7 @@ pub struct NoMeasure {
 }
 
 impl Measure {
-    /// Those of a report if no others are asked for.
+    /// The measures of a report by default.
     pub const USUAL: [Measure; 6] = [
         Measure::Ndcg(10),
         Measure::Recall(100),
@@ -53,7 +54,7 @@ impl Measure {
         Measure::Bpref,
     ];
 
-    /// How many titles of a list it looks at, if not at all.
+    /// The number of titles at the top of a list that the measure looks at; `None` if it looks at the whole list.
     pub fn depth(self) -> Option<u32> {
         match self {
             Measure::Ndcg(k) | Measure::Recall(k) | Measure::Precision(k) => Some(k),
@@ -62,7 +63,7 @@ impl Measure {
         }
     }
 
-    /// Whether more of it is better. What share was judged says nothing of a system.
+    /// Whether a larger value means a better system. The share of titles with a judgment says nothing about quality.
     pub fn is_quality(self) -> bool {
         !matches!(self, Measure::Judged(_))
     }
@@ -109,13 +110,13 @@ impl FromStr for Measure {
     }
 }
 
-/// A list with what was judged of it.
+/// A result list with its judgments.
 pub(super) struct JudgedList {
-    /// With grade 0 where nothing was judged.
+    /// The ranking with grade 0 for titles without a judgment.
     all: Ranking,
-    /// Without what was not judged.
+    /// The ranking of the judged titles alone.
     condensed: Ranking,
-    /// With 1 for what was judged, and 0.
+    /// The ranking with grade 1 for titles with a judgment, and 0 for the others.
     seen: Ranking,
     len: usize,
 }

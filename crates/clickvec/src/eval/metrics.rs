@@ -29,7 +29,7 @@ impl Gain {
 /// How to treat titles with equal scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ties {
-    /// The mean over all their orders.
+    /// The mean over all orders of the tied titles.
     #[default]
     Expected,
     /// The larger id first, compared byte by byte, as trec_eval does.
@@ -39,7 +39,7 @@ pub enum Ties {
 /// A title in a system's answer to a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored<'a> {
-    /// The id, by which [`Ties::Trec`] orders.
+    /// The id, by which [`Ties::Trec`] sorts.
     pub id: &'a str,
     /// The score: larger is better. NaN is worse than every number, and tied with NaN and −∞.
     pub score: f64,
@@ -164,9 +164,9 @@ impl Ranking {
         sum / total as f64
     }
 
-    /// Over all judged titles with a grade of `relevant_from` or more, the mean of 1 less the share of the others before it,
-    /// as trec_eval computes it: of R such titles and N others, 1 − min(others before it, R) / min(N, R); 0 for a title that
-    /// was not retrieved. All titles of this ranking must have been judged.
+    /// Binary preference, as trec_eval computes it. With R judged titles of a grade of `relevant_from` or more and N other
+    /// judged ones, it is the mean of 1 − min(others before it, R) / min(N, R) over the R titles. A title that was not
+    /// retrieved counts as 0. All titles of this ranking must have judgments.
     pub fn bpref(&self, relevant_from: u8) -> f64 {
         let total = self.judged_relevant(relevant_from);
         let least = total.min(self.judged.len() - total);

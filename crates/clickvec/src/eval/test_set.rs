@@ -1,4 +1,4 @@
-//! Test sets in any form: a table of judged titles; TREC qrels with topics and titles; a BEIR folder.
+//! Test sets in any form: a table of judged titles, TREC qrels with topics and titles, or a BEIR folder.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
@@ -17,7 +17,7 @@ use crate::tables::{
 const QUERIES: &str = "queries.jsonl";
 /// The judgments of a BEIR folder, with a file for each split.
 const QRELS: &str = "qrels";
-/// The split by which systems are compared.
+/// The split on which systems are compared.
 const TEST: &str = "test.tsv";
 /// The columns of BEIR judgments.
 const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
@@ -35,14 +35,14 @@ pub struct TestSetFiles<'a> {
     pub field: &'a str,
 }
 
-/// Queries with judged titles, and what was missing.
+/// A test set, with counts of what was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestSet {
     /// The test set.
     pub judgments: Judgments,
     /// The form of its files.
     pub form: Form,
-    /// Whether titles have ids of their own; otherwise they are numbered, and known by their texts.
+    /// Whether titles have ids of their own. Otherwise they are numbered and matched by text.
     pub title_ids: bool,
     /// Judged queries that were left out because they have no text.
     pub queries_without_text: Ids,
@@ -72,10 +72,10 @@ pub enum Form {
     },
 }
 
-/// A number of ids, and the first of them.
+/// The number of some ids, and the first few of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ids {
-    /// The number.
+    /// The number of ids.
     pub count: u64,
     /// The first few, shortened.
     pub first: Vec<String>,
@@ -90,7 +90,7 @@ impl Ids {
     }
 }
 
-/// The files that [`read_test_set`] will read, as far as names tell.
+/// The files that [`read_test_set`] will read, as far as their names tell.
 pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
     let folder = match files.judged.is_dir() {
         true => Some(files.judged.to_owned()),
@@ -198,7 +198,7 @@ fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Refuses topics that would not be read, since naming them must be a mistake.
+/// An error if topics are given that would not be read: naming them must be a mistake.
 fn refuse_topics(files: &TestSetFiles<'_>, found: &'static str) -> Result<()> {
     match files.topics {
         None => Ok(()),
@@ -318,7 +318,7 @@ fn read_texts(path: &Path, field: &str, texts: &mut HashMap<&str, Text>) -> Resu
     each_title(&path, reader, field, |found| {
         let FoundTitle { line, document, untitled: is_untitled } = found;
         let fault = |fault| Error::Table { path: path.clone(), line: Some(line), fault };
-        // This line could belong to any title, and a test set that silently lost one would give other results.
+        // A broken line could be that of a judged title, and a test set that silently lost one would give other results.
         let (id, text) = document.map_err(fault)?;
         if let Some(wanted) = texts.get_mut(id) {
             if wanted.text.is_some() {

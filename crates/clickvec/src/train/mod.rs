@@ -7,7 +7,7 @@
 //! let pairs = [("red shoes", "running shoes, red", 1.0), ("desk lamp", "a lamp for desks", 1.0)];
 //! let config = TrainConfig { epochs: 1, ..TrainConfig::default() };
 //! let outcome = train(&config, ClickSource::pairs(pairs), TrainOptions::default(), &mut |_| ControlFlow::Continue(()))?;
-//! let Outcome::Finished(model) = outcome else { unreachable!("nobody broke off") };
+//! let Outcome::Finished(model) = outcome else { unreachable!("nothing cancels it") };
 //! assert_eq!(model.dimension(), 96);
 //! # Ok::<(), clickvec::Error>(())
 //! ```

@@ -1,4 +1,4 @@
-//! How much a new model differs from the old one.
+//! How much the new model differs from the old one.
 
 use serde::Serialize;
 
@@ -7,43 +7,44 @@ use crate::index::Hit;
 use crate::model::{Model, Side};
 use crate::ranker::Neural;
 
-/// The most titles by which two models are aligned.
+/// The largest number of titles for aligning two models.
 const MOST_ALIGNED: usize = 5_000;
-/// The most steps towards the nearest rotation; each halves what is left, or more.
+/// The largest number of steps towards the nearest rotation. Each step at least halves the remaining error.
 const MOST_STEPS: usize = 100;
-/// A rotation this near to being one is one.
+/// The error below which a matrix counts as a rotation.
 const NEAR: f64 = 1e-10;
 
-/// What changed from the old model to the new one.
+/// The changes from the old model to the new one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drift {
-    /// The number of queries whose lists are compared.
+    /// The number of queries whose result lists are compared.
     pub queries: usize,
-    /// The share of them whose first title is another.
+    /// The share of queries with another first title.
     pub other_first: f64,
-    /// The share of them whose first ten titles are not the same ten.
+    /// The share of queries whose first ten titles are not the same ten.
     pub changed_lists: f64,
-    /// The mean share of the first ten that was not among the old ten.
+    /// The mean share of the first ten titles that were not among the old ten.
     pub new_titles: f64,
-    /// How near the titles' vectors are to the old ones; `None` if the models' vectors differ in size, or there is no title.
+    /// How close the titles' new vectors are to the old ones. `None` if the models' dimensions differ, or there are no
+    /// titles.
     pub vectors: Option<Alignment>,
 }
 
-/// Cosines of old and new vectors of titles, after the rotation that brings the new ones nearest to the old ones (orthogonal
-/// Procrustes, Schönemann 1966).
+/// Cosines of the titles' old and new vectors, after the new ones were rotated to fit the old ones as well as possible
+/// (orthogonal Procrustes problem, Schönemann 1966).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Alignment {
     /// The number of titles.
     pub titles: usize,
     /// The mean cosine.
     pub mean: f64,
-    /// The cosine that a twentieth of the titles is below.
+    /// The 5th percentile: the cosines of a twentieth of the titles are lower.
     pub fifth_percentile: f64,
-    /// The lowest.
+    /// The lowest cosine.
     pub least: f64,
 }
 
-/// Compares lists, and takes over how near the vectors are.
+/// Compares the old and the new result list of each query. `vectors` becomes part of the result.
 pub(super) fn drift_of<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>, vectors: Option<Alignment>) -> Drift {
     let (mut queries, mut first, mut changed, mut new_titles) = (0, 0u64, 0u64, 0.0);
     for (old, new) in lists {
@@ -59,7 +60,7 @@ pub(super) fn drift_of<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>, 
     Drift { queries, other_first, changed_lists, new_titles: share(new_titles), vectors }
 }
 
-/// How near the vectors of both models are, over titles that both know a word of.
+/// How close the vectors of both models are, over the titles in which both know at least one word.
 pub(super) fn alignment([old, new]: [&Neural<&Model>; 2], texts: &[&str]) -> Option<Alignment> {
     let (old, new) = (old.model(), new.model());
     let dimension = old.dimension();
@@ -75,7 +76,7 @@ pub(super) fn alignment([old, new]: [&Neural<&Model>; 2], texts: &[&str]) -> Opt
 
 /// The cosines of unit vectors [texts, dimension] after rotating `new`.
 fn aligned(old: &[f32], new: &[f32], dimension: usize) -> Option<Alignment> {
-    // newᵀ · old: the rotation nearest to it is the one that brings new to old.
+    // The rotation nearest to newᵀ · old is the one that maps new to old best.
     let mut product = vec![0.0; dimension * dimension];
     for (old, new) in old.chunks_exact(dimension).zip(new.chunks_exact(dimension)) {
         for (row, &x) in product.chunks_exact_mut(dimension).zip(new) {
@@ -97,10 +98,10 @@ fn aligned(old: &[f32], new: &[f32], dimension: usize) -> Option<Alignment> {
     Some(Alignment { titles, mean, fifth_percentile: cosines[titles / 20], least })
 }
 
-/// The orthogonal factor of a matrix [n, n], by Newton and Schulz's steps X ← X · (3 − Xᵀ·X) / 2, which bring every singular
-/// value to 1 and leave one of 0 where it is.
+/// The orthogonal matrix nearest to a matrix [n, n], by the Newton-Schulz iteration X ← X · (3 − Xᵀ·X) / 2. It moves every
+/// singular value to 1, except that a value of 0 stays 0.
 fn nearest_rotation(mut x: Vec<f64>, n: usize) -> Vec<f64> {
-    // The largest singular value is at most this.
+    // An upper bound of the largest singular value.
     let length = x.iter().map(|number| number * number).sum::<f64>().sqrt();
     if length == 0.0 {
         return x;

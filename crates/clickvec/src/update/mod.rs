@@ -1,10 +1,10 @@
-//! From yesterday's model to today's: new clicks are learnt, and the new model takes the old one's place only if it is not
-//! shown to be worse.
+//! Updating a model every day: it learns the new clicks, and the new model replaces the old one unless a test shows that
+//! it is worse.
 //!
-//! A [`Window`] is the clicks of some days. Queries are held out of it by their words, so that the same ones are held out
-//! every day and no model of such a chain has learnt from them. [`Survey`] says what is in the window, and whether its newest
-//! day looks like the days before. [`Models`] searches all titles with the old and the new model: [`Models::trial`] compares
-//! what both find, and [`Models::drift`] says how much changed.
+//! A [`Window`] is the clicks of the last days. Some queries are held out. A hash of a query's words decides which, so they
+//! are the same ones every day and no model in the chain learns from them. [`Survey`] describes the window and tells whether
+//! its newest day looks like the days before. [`Models`] searches all titles with the old and the new model:
+//! [`Models::trial`] compares what both find, and [`Models::drift`] measures how much changed.
 
 mod drift;
 mod trial;
@@ -17,14 +17,15 @@ pub use window::{DayCount, Pairs, Survey, Suspicion, Window};
 use crate::model::Model;
 use crate::settings::{Keep, TrainConfig};
 
-/// The settings of a training that goes on from `old`, or, if `fresh`, begins anew as `old` once did.
+/// The settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
 ///
-/// To go on takes fewer epochs, [`WARM_EPOCHS`] unless others are given, and learns from titles only among clicks.
+/// From the weights of `old`, fewer epochs are enough: [`WARM_EPOCHS`] unless `epochs` is given. Titles are then learnt only
+/// together with clicks, not on their own before.
 pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainConfig {
     let mut config = old.training().config.clone();
     config.keep = Keep::Last;
     config.patience = None;
-    // It knew the texts of the old log.
+    // A teacher's vectors belong to the texts of the old log.
     config.teacher = None;
     if !fresh {
         config.epochs = WARM_EPOCHS;
@@ -36,5 +37,5 @@ pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainCo
     config
 }
 
-/// Times through the window, from an old model on.
+/// The number of epochs over the window when training starts from the old model.
 pub const WARM_EPOCHS: u32 = 2;

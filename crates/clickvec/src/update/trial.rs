@@ -1,4 +1,4 @@
-//! The old and the new model compared: both search all titles.
+//! The comparison of the old and the new model: both search all titles.
 
 use serde::Serialize;
 
@@ -13,14 +13,15 @@ use crate::tables::Title;
 use super::drift::{Drift, alignment, drift_of};
 use super::window::Suspicion;
 
-/// How many titles are searched for: those that users look at.
+/// The length of result lists: the titles that users look at.
 pub(super) const SHOWN: usize = 10;
-/// The old model finds the newest clicks worse than this share of what it finds of earlier ones only if they are no users'.
+/// If the old model's nDCG@10 on the newest clicks is less than this share of its nDCG@10 on earlier clicks, the newest
+/// ones are suspected not to come from users.
 const LEAST_OF_BEFORE: f64 = 0.5;
-/// Standard errors by which the two must differ besides.
+/// The number of standard errors by which the two must also differ.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// The old and the new model over one collection.
+/// The old and the new model, searching one collection.
 pub struct Models<'a> {
     titles: &'a [Title],
     old: Box<dyn Candidates + 'a>,
@@ -29,23 +30,23 @@ pub struct Models<'a> {
     texts: &'a [&'a str],
 }
 
-/// What both models found for the same queries.
+/// The results of both models on the same queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Mean nDCG@10 of the old model.
+    /// The mean nDCG@10 of the old model.
     pub old: f64,
-    /// Of the new one.
+    /// The mean nDCG@10 of the new model.
     pub new: f64,
-    /// Query by query, new − old.
+    /// The paired test of new − old over the queries.
     pub test: PairedTest,
     /// The number of queries.
     pub queries: usize,
-    /// Of the old model, query by query.
+    /// The old model's nDCG@10 for each query.
     old_values: Vec<f64>,
     lists: [Vec<Vec<Hit>>; 2],
 }
 
-/// A trial in numbers, for reports.
+/// The numbers of a trial, as reports have them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Numbers {
     queries: usize,
@@ -65,13 +66,13 @@ impl Serialize for Trial {
 }
 
 impl Trial {
-    /// Whether the new model is shown to be worse.
+    /// Whether the new model is significantly worse.
     pub fn is_worse(&self) -> bool {
         self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
     }
 
-    /// Whether the old model finds the clicks of this trial, the newest, so much worse than those of an earlier one that
-    /// they are hardly users' clicks.
+    /// The suspicion that the clicks of this trial, the newest ones, do not come from users, because the old model does much
+    /// worse on them than on those of an `earlier` trial.
     pub fn suspicion(&self, earlier: &Trial) -> Option<Suspicion> {
         let [newest, before] = [&self.old_values, &earlier.old_values].map(|values| mean_and_error(values));
         let error = newest.1.hypot(before.1);
@@ -80,7 +81,7 @@ impl Trial {
     }
 }
 
-/// The mean, and its standard error.
+/// The mean and its standard error.
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -93,7 +94,7 @@ impl<'a> Models<'a> {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] where vectors cannot be searched.
+    /// [`crate::Error::Vectors`] if a model gives vectors that cannot be searched.
     pub fn new(
         titles: &'a [Title],
         texts: &'a [&'a str],
@@ -103,11 +104,11 @@ impl<'a> Models<'a> {
         Ok(Models { titles, old: old.candidates(texts)?, new: new.candidates(texts)?, models: [old, new], texts })
     }
 
-    /// Compares what both find for these queries.
+    /// Compares what both models find for these queries.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] where vectors cannot be searched.
+    /// [`crate::Error::Vectors`] if a model gives vectors that cannot be searched.
     pub fn trial(&self, queries: &[FullQuery]) -> Result<Trial> {
         let options = EvaluateOptions::default();
         let measures = [Measure::Ndcg(SHOWN as u32)];
@@ -128,7 +129,7 @@ impl<'a> Models<'a> {
         Ok(Trial { old, new, test, queries: queries.len(), old_values, lists: [old_lists, new_lists] })
     }
 
-    /// How much changed from the old model to the new one, for the queries of these trials.
+    /// How much changed from the old to the new model, over the queries of these trials.
     pub fn drift(&self, trials: &[&Trial]) -> Drift {
         let lists = trials.iter().flat_map(|trial| trial.lists[0].iter().zip(&trial.lists[1]));
         drift_of(lists.map(|(old, new)| (old.as_slice(), new.as_slice())), alignment(self.models, self.texts))

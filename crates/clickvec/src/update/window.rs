@@ -1,4 +1,4 @@
-//! The clicks of some days, of which some queries are held out.
+//! The clicks of the last days, of which some queries are held out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -12,37 +12,38 @@ use crate::eval::{JudgedQuery, JudgedTitle, Judgments};
 use crate::tables::Skipped;
 use crate::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
 
-/// The seed of the hash that says which queries are held out: another for each window would let a model learn what the next
-/// one is judged by.
+/// The seed of the hash that decides which queries are held out. It never changes: otherwise a model could learn from
+/// queries that the next one is tested on.
 const HELD_OUT_SEED: u64 = 0x686f_6c64_2d6f_7574;
-/// The most held-out queries of the newest day, and of all others.
+/// The largest number of held-out queries from the newest day, and from all other days.
 const MOST_HELD_OUT: usize = 2_000;
-/// A day of which fewer clicks than this are on titles of the collection is not what it should be.
+/// The smallest share of clicks on titles of the collection. A day with fewer is suspicious.
 const LEAST_KNOWN: f64 = 0.5;
 
-/// Click logs, a file for each day.
+/// Click logs, one file for each day.
 #[derive(Debug, Clone)]
 pub struct Window<'a> {
     /// The files, the oldest first.
     pub files: &'a [PathBuf],
     /// The column with the texts of titles.
     pub field: &'a str,
-    /// What the column `count` is worth.
+    /// How the column `count` becomes the weight of a pair.
     pub weighting: Weighting,
-    /// After so many days a click is worth half.
+    /// The number of days, or files, after which the weight of a click is halved.
     pub half_life: f64,
-    /// The share of queries that are held out.
+    /// The share of queries to hold out.
     pub held_out: f64,
 }
 
 impl<'a> Window<'a> {
-    /// What a click of a file is worth, compared with one of the newest.
+    /// The weight of a click in a file, relative to one in the newest file.
     pub fn weight(&self, file: usize) -> f32 {
         let age = self.files.len().saturating_sub(file + 1) as f64;
         (-age / self.half_life).exp2() as f32
     }
 
-    /// Where a query is among all, from 0 to 1; those below [`Window::held_out`] are held out. Equal words, equal place.
+    /// The hash of a query's words. Divided by its largest value it lies between 0 and 1, and queries below
+    /// [`Window::held_out`] are held out.
     fn place(query: &str) -> u64 {
         xxh3_64_with_seed(words(query).join(" ").as_bytes(), HELD_OUT_SEED)
     }
@@ -51,13 +52,13 @@ impl<'a> Window<'a> {
         (place as f64) < self.held_out * u64::MAX as f64
     }
 
-    /// The pairs to learn from, without held-out queries, each with its weight.
+    /// The pairs to learn from, with their weights and without the held-out queries.
     pub fn pairs(&self) -> Pairs<'a> {
         Pairs { window: self.clone(), next: 0, reader: None }
     }
 
-    /// Looks through all clicks once. `is_title` says whether a text is a title of the collection, and `known` is the
-    /// dictionary of the old model.
+    /// Reads all clicks once. `is_title` says whether a text is a title of the collection, and `known` is the old model's
+    /// dictionary.
     ///
     /// # Errors
     ///
@@ -103,10 +104,10 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The pairs of a window, read file by file.
+/// An iterator over the pairs of a window, which reads file by file.
 pub struct Pairs<'a> {
     window: Window<'a>,
-    /// The file after the one that is open.
+    /// The number of the file to open next.
     next: usize,
     reader: Option<ClickReader>,
 }
@@ -139,35 +140,35 @@ impl Iterator for Pairs<'_> {
     }
 }
 
-/// What is in one file.
+/// Counts of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DayCount {
     /// The file.
     pub file: PathBuf,
-    /// Its pairs.
+    /// The number of pairs.
     pub pairs: u64,
-    /// Those whose title is in the collection.
+    /// Pairs whose title is in the collection.
     pub known: u64,
-    /// Those whose query is held out.
+    /// Pairs whose query is held out.
     pub held_out: u64,
-    /// Of the newest file, those whose query is in no earlier file.
+    /// Pairs of the newest file whose query is in no earlier file; 0 for the other files.
     pub new_queries: u64,
-    /// Broken lines, which were left out.
+    /// Broken lines, which are left out.
     pub skipped: Skipped,
 }
 
-/// What is in a window.
+/// A summary of the clicks in a window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Survey {
-    /// Each file, the oldest first.
+    /// The counts of each file, the oldest first.
     pub days: Vec<DayCount>,
-    /// Held-out queries of the newest file with the titles that were clicked for them, at most 2,000.
+    /// Held-out queries of the newest file with their clicked titles, at most 2,000 queries.
     pub newest: Judgments,
-    /// Those of all earlier files.
+    /// Held-out queries of all earlier files, at most 2,000.
     pub earlier: Judgments,
-    /// Trigrams of the newest file's queries, each as often as it comes.
+    /// The number of trigrams in the newest file's queries; a trigram counts as often as it occurs.
     pub trigrams: u64,
-    /// Those of them that the old model does not know.
+    /// Those of these trigrams that the old model does not know.
     pub unseen_trigrams: u64,
 }
 
@@ -175,41 +176,41 @@ pub struct Survey {
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "suspicion", rename_all = "kebab-case")]
 pub enum Suspicion {
-    /// Clicks on other things than titles: columns are swapped, say, or the titles are another shop's.
+    /// Clicks on texts that are not titles of the collection, for example because columns are swapped.
     #[error("{known} of {pairs} clicks of the newest day are on titles of the collection; are its columns swapped?")]
     NotTitles {
-        /// Clicks on titles of the collection.
+        /// The number of clicks on titles of the collection.
         known: u64,
-        /// All clicks.
+        /// The number of clicks.
         pairs: u64,
     },
-    /// Clicks that the old model finds far worse than those before: robots click anything, users do not.
+    /// Clicks on which the old model does far worse than on earlier ones, as it would on random clicks of robots.
     #[error(
-        "the old model finds the newest day's clicks far worse than those before: nDCG@10 {newest:.3} instead of {earlier:.3}; \
-         are they users' clicks?"
+        "the old model does far worse on the newest day's clicks than on earlier ones: nDCG@10 {newest:.3} instead of {earlier:.3}; \
+         do they come from users?"
     )]
     NotLikeBefore {
-        /// nDCG@10 of the old model on held-out clicks of the newest day.
+        /// The old model's nDCG@10 on held-out clicks of the newest day.
         newest: f64,
-        /// On those of the days before.
+        /// The old model's nDCG@10 on held-out clicks of earlier days.
         earlier: f64,
     },
 }
 
 impl Survey {
-    /// The newest day.
+    /// The counts of the newest day.
     pub fn newest_day(&self) -> Option<&DayCount> {
         self.days.last()
     }
 
-    /// Whether clicks are on something else than titles.
+    /// The suspicion that too few clicks of the newest day are on titles of the collection.
     pub fn suspicion(&self) -> Option<Suspicion> {
         let &DayCount { known, pairs, .. } = self.newest_day()?;
         ((known as f64) < LEAST_KNOWN * pairs as f64).then_some(Suspicion::NotTitles { known, pairs })
     }
 }
 
-/// Held-out queries with the fewest hashes: a sample that does not depend on the order of the log.
+/// The held-out queries with the smallest hashes. This sample does not depend on the order of the log.
 #[derive(Default)]
 struct HeldOut(BTreeMap<u64, (String, HashMap<String, u64>)>);
 

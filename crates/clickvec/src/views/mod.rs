@@ -1,4 +1,4 @@
-//! Views of a text: other ways to type it. Words are left out, neighbours swapped, letters mistyped.
+//! Views of a text: variants as a user might type it, with words left out, neighbouring words swapped, or typing errors.
 
 mod typing;
 
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 /// The probabilities of changes to a text, between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Views {
-    /// That a view is a pseudo-query: 2 to 4 words of the text, in their order, instead of what `drop` leaves.
+    /// The probability that a view is a pseudo-query: 2 to 4 words of the text, in their order. `drop` does not apply then.
     pub few: f32,
-    /// That a word is left out; at least one always stays.
+    /// The probability that a word is left out. At least one word always stays.
     pub drop: f32,
-    /// That two neighbouring words are swapped, once for each pair of neighbours.
+    /// The probability that two neighbouring words are swapped, for each pair of neighbours.
     pub swap: f32,
-    /// That a word has a typing error.
+    /// The probability that a word gets a typing error.
     pub misspell: f32,
 }
 
-/// The fewest words of a pseudo-query.
+/// The smallest number of words in a pseudo-query.
 pub(crate) const FEWEST: usize = 2;
 
-/// The most words of a pseudo-query.
+/// The largest number of words in a pseudo-query.
 pub const MOST: usize = 4;
 
 impl Views {
@@ -38,7 +38,7 @@ impl Views {
         chances.into_iter().find(|(_, chance)| !(0.0..=1.0).contains(chance))
     }
 
-    /// Replaces `view` by the positions of the words that a view of a text of `words` words has, in the order of the
+    /// Draws a view of a text of `words` words. `view` becomes the positions of its words in the text, in the order of the
     /// view.
     pub(crate) fn choose(&self, words: usize, rng: &mut Xoshiro256PlusPlus, view: &mut Vec<usize>) {
         view.clear();
@@ -68,13 +68,14 @@ impl Views {
         }
     }
 
-    /// Whether the next word gets a typing error, if it can have one.
+    /// Draws whether the next word gets a typing error, if it can have one.
     pub(crate) fn misspells(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
         happens(self.misspell, rng)
     }
 }
 
-/// Draws nothing if the probability is 0, so a change that is off costs nothing.
+/// Draws whether something with this probability happens. A probability of 0 takes no random number, so a change that is
+/// off costs nothing.
 fn happens(chance: f32, rng: &mut Xoshiro256PlusPlus) -> bool {
     chance > 0.0 && rng.random::<f32>() < chance
 }

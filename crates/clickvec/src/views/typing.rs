@@ -1,10 +1,10 @@
-//! Typing errors: one slip of the finger in a word, on the keyboard of its script.
+//! Typing errors: a single slip of the finger in a word, on the keyboard of its script.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
 
-/// The fewest letters of a word that gets an error; little of a shorter word would remain.
+/// The smallest number of letters in a word that gets an error. Too little of a shorter word would remain.
 const LEAST_LETTERS: usize = 4;
 
 /// The letters of a keyboard, row by row. Each row is shifted a little to the right of the row above it.
@@ -19,10 +19,9 @@ const KEYBOARDS: [Keyboard; 5] = [
     ["ضصثقفغعهخحجد", "شسيبلاتنمك", "ئءؤرىةوزظ"],
 ];
 
-/// Writes `word` with one typing error to `out`: a letter left out, typed twice, replaced by its neighbour on the
-/// keyboard, or swapped with the next one. The first letter stays, as most people type it correctly. Returns whether
-/// there is an error: short words stay as they are, and so do words with digits, because a misspelt size is another
-/// size.
+/// Writes `word` to `out` with one typing error: a letter is left out, typed twice, replaced by its neighbour on the
+/// keyboard, or swapped with the next one. The first letter stays, because most people type it correctly. Returns whether
+/// there is an error. Short words stay as they are, and so do words with digits: a misspelt size is another size.
 pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> bool {
     out.clear();
     if word.chars().any(char::is_numeric) {
@@ -68,7 +67,7 @@ fn letters(word: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(&start, end)| &word[start..end]).collect()
 }
 
-/// A letter next to this one on its keyboard; `None` for a letter that is on none or has marks.
+/// A letter next to this one on its keyboard, or `None` if the letter is on no keyboard or has marks.
 fn neighbour(letter: &str, rng: &mut Xoshiro256PlusPlus) -> Option<char> {
     let mut chars = letter.chars();
     let (c, None) = (chars.next()?, chars.next()) else { return None };

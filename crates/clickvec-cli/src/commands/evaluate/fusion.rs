@@ -215,7 +215,7 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.iter().all(|&weight| weight == 0.0) {
         bail!("expected a weight above 0, found none");
     }
-    // Divide by the largest first, since the sum of large weights may overflow.
+    // Divide by the largest first, because the sum of large weights may overflow.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
     Ok(weights.iter().map(|weight| weight / largest / sum).collect())

@@ -65,11 +65,7 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
     text.push_str(&fusions_text(&results.fused));
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     if systems.len() > 2 {
-        let _ = writeln!(
-            text,
-            "p is not corrected for the number of tests, which is {}; `--json` has corrected values",
-            tests.len()
-        );
+        let _ = writeln!(text, "p is not corrected for the {} tests; `--json` has corrected values", tests.len());
     }
     if systems.len() > LISTED_SYSTEMS {
         let _ = writeln!(text, "`--json` has all {} tests between pairs of systems", tests.len());

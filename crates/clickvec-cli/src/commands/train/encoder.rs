@@ -19,7 +19,7 @@ pub(super) struct EncoderFlags {
     cells: Option<usize>,
 
     /// lstm: number of LSTMs in one model. Each is trained on its own, with its own seed, and their vectors are joined
-    /// end to end [default: 1; with --titles: 3; with --init: the model's].
+    /// end to end [default: 1; 3 with --titles; the model's with --init].
     #[arg(long, value_name = "N")]
     members: Option<usize>,
 

@@ -1,4 +1,5 @@
-//! `clickvec update`: yesterday's model learns new clicks, and is replaced if the new one is not worse.
+//! `clickvec update`: trains a new model on new clicks, starting from the old one, and replaces the old one unless the new
+//! one is worse.
 
 mod report;
 
@@ -21,67 +22,68 @@ use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::{input, output, progress, test_set};
 
-/// What the models are compared on.
+/// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
-const EARLIER: &str = "clicks of days before";
+const EARLIER: &str = "clicks of earlier days";
 const JUDGED: &str = "judged titles";
 
-/// With fewer queries than this nothing can be said of a model.
+/// The smallest number of queries for a useful comparison of two models.
 const LEAST_QUERIES: usize = 20;
 
-/// Learn new clicks, and replace the model if the new one is not shown to be worse.
+/// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
 ///
-/// The model learns the clicks of all files, where older days count less, and titles beside them if it has learnt from titles
-/// before. Some queries are held out, the same ones every day: the old and the new model search all titles for them, and a
-/// paired test over those of the newest day says whether the new one is worse. Then, and where the newest clicks look like no user's, the old model stays
-/// and the exit status is 1. Whenever it is stopped, the old model is whole.
+/// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
+/// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
+/// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. If it
+/// is, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
+/// Interrupting the command never damages the old model.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The model, which is replaced unless `--output` names another place.
+    /// The old model. It is replaced unless `--output` is given.
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
 
-    /// Click logs, one a day, the oldest first: tables with the columns query and title, as `clickvec prepare` writes them.
+    /// Click logs, one for each day, oldest first: tables with the columns query and title, as written by `clickvec prepare`.
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     clicks: Vec<PathBuf>,
 
-    /// The titles that are searched, clicked or not: a table with the columns id and title, or a BEIR corpus.
+    /// All titles to search, clicked or not: a table with the columns id and title, or a BEIR corpus.
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
 
-    /// Judged titles of other queries: the new model must not be worse for these either.
+    /// Judged titles of other queries. The new model must not be worse on these either.
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
-    /// Where the new model goes [default: in the place of the old one].
+    /// Where to write the new model [default: replace the old one].
     #[arg(long, short, value_name = "MODEL")]
     output: Option<PathBuf>,
 
-    /// Also replace this index by one of all titles with the new model.
+    /// Also rebuild this index of all titles with the new model.
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
 
-    /// After so many days, or files, a click is worth half.
+    /// The number of days (files) after which a click counts half.
     #[arg(long, value_name = "DAYS", default_value_t = 7.0, value_parser = above_zero)]
     half_life: f64,
 
-    /// The share of queries that are held out, from 0.01 to 0.5; keep it the same from day to day.
+    /// The share of queries to hold out, from 0.01 to 0.5. Use the same share every day.
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = held_out)]
     held_out: f64,
 
-    /// Begin with random weights, as the model once did, instead of with the model's.
+    /// Start from random weights instead of the old model's.
     #[arg(long)]
     fresh: bool,
 
-    /// Times that the clicks are gone through [default: 2, or with --fresh as many as the model did].
+    /// Passes over the clicks [default: 2; with --fresh: as many as the old model was trained for].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     epochs: Option<u32>,
 
-    /// Learn the newest clicks even if they look like no user's.
+    /// Learn from the newest clicks even if they do not look as if they came from users.
     #[arg(long)]
     trust_clicks: bool,
 
-    /// Print what came of it as one JSON object.
+    /// Print the report as one JSON object.
     #[arg(long)]
     json: bool,
 }
@@ -96,18 +98,18 @@ fn held_out(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0.01 to 0.5".to_owned())
 }
 
-/// What became of the update.
+/// The outcome of the update.
 enum Verdict {
     Promoted {
         fingerprint: String,
     },
-    /// The newest clicks look like no user's.
+    /// The newest clicks do not look as if they came from users.
     Suspicious(Suspicion),
-    /// The new model is worse, by these trials.
+    /// The new model is worse in these trials.
     Worse(Vec<&'static str>),
 }
 
-/// How long each step took.
+/// The time that each step took.
 #[derive(Default)]
 struct Seconds {
     reading: Duration,
@@ -116,27 +118,27 @@ struct Seconds {
     writing: Duration,
 }
 
-/// What there is to report.
+/// The contents of the report.
 struct Report<'a> {
     args: &'a Args,
     old: String,
     titles: usize,
     survey: Survey,
-    /// What both models found, by what it was judged on; none where nothing was learnt.
+    /// The trials of both models with their names. Empty if nothing was learnt.
     trials: Vec<(&'static str, Trial)>,
     drift: Option<Drift>,
     verdict: Verdict,
     seconds: Seconds,
 }
 
-/// What the two models are asked.
+/// The queries on which the two models are compared.
 struct Questions {
     newest: Vec<FullQuery>,
     earlier: Vec<FullQuery>,
     judged: Vec<FullQuery>,
 }
 
-/// Updates.
+/// Updates a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let started = Instant::now();
     let target = args.output.as_ref().unwrap_or(&args.model);
@@ -177,7 +179,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let (set, questions) = questions(&args, &config, &report.survey, titles)?;
     let texts = set.texts();
-    // The old model alone, before anything is learnt from clicks that are not to be trusted.
+    // Test the old model alone first, so that nothing is learnt from clicks that cannot be trusted.
     let clock = Instant::now();
     let old_ranker = Neural::new("old".to_owned(), &old);
     if !args.trust_clicks {
@@ -207,7 +209,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let of_clicks = report.trials.iter().filter(|(name, _)| *name != JUDGED).map(|(_, trial)| trial);
     report.drift = Some(models.drift(&of_clicks.collect::<Vec<_>>()));
     report.seconds.testing += clock.elapsed();
-    // Not the days before: a first model that `train` made has learnt their held-out clicks too.
+    // Earlier days do not decide: a first model made by `train` has learnt their held-out clicks too.
     let decides = |name: &str| name != EARLIER;
     let worse: Vec<&'static str> =
         report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();
@@ -224,7 +226,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     finish(&report)
 }
 
-/// That what is written can be, and is nothing that is read.
+/// Checks that the outputs can be written and are not inputs too.
 fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     let read = || args.clicks.iter().chain([&args.titles]).chain(&args.judged);
     input::refuse_overwriting(target, read())?;
@@ -235,13 +237,13 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
             read()
                 .chain([target, &args.model])
                 .all(|file| !file.canonicalize().is_ok_and(|file| file.starts_with(index))),
-            "{}: expected an index that nothing is read from, found files of this command in it; name another",
+            "{}: expected an index without inputs of this command in its folder, found one there; name another index",
             index.display()
         );
     }
     for file in read() {
         let is_pipe = test_set::is_pipe(file);
-        ensure!(!is_pipe, "{}: expected a file, since it is read twice, found a pipe", file.display());
+        ensure!(!is_pipe, "{}: expected a file, because it is read twice, found a pipe", file.display());
     }
     for (place, file) in args.clicks.iter().enumerate() {
         ensure!(
@@ -253,7 +255,7 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// The queries that decide; refuses too few of them.
+/// The collection and the queries of the comparison. An error if there are too few queries.
 fn questions(
     args: &Args,
     config: &TrainConfig,
@@ -267,7 +269,7 @@ fn questions(
             Some(test_set::read(&files)?)
         }
     };
-    // By text, and so with titles of one text as one: the ids of a repeated title would be lost.
+    // Match by text, so that titles with the same text count as one.
     let mut set = FullTestSet::new(&survey.newest, false, titles);
     let mut questions = Questions {
         newest: std::mem::take(&mut set.queries),
@@ -278,23 +280,19 @@ fn questions(
         let before = (set.missing.count, set.judged);
         questions.judged = set.others(&judgments, false);
         let (missing, judged) = (set.missing.count - before.0, set.judged - before.1);
-        ensure!(
-            missing < judged,
-            "{}: expected judged titles that are among those of --titles by their texts, found none of them",
-            path.display()
-        );
+        ensure!(missing < judged, "{}: expected judged titles whose texts are in --titles, found none", path.display());
     }
     let held_out = questions.newest.len();
     ensure!(
         held_out >= LEAST_QUERIES || questions.judged.len() >= LEAST_QUERIES,
-        "expected {LEAST_QUERIES} queries or more to compare the models on, found {held_out} held-out queries of the newest \
-         day with clicked titles of {}; give more clicks, a larger `--held-out`, or `--judged FILE`",
+        "expected at least {LEAST_QUERIES} queries to compare the models on, found {held_out} held-out queries of the newest \
+         day with clicked titles in {}; give more clicks, a larger `--held-out`, or `--judged FILE`",
         args.titles.display()
     );
     Ok((set, questions))
 }
 
-/// Trains the new model in memory; none if somebody asked to stop.
+/// Trains the new model in memory. `None` if the user interrupted it.
 fn learn(
     args: &Args,
     config: &TrainConfig,
@@ -308,7 +306,7 @@ fn learn(
     let init = (!args.fresh).then_some(old);
     let options = TrainOptions { titles, init, scratch: Some(&folder), ..TrainOptions::default() };
     if !args.json {
-        let begin = if args.fresh { "from the beginning" } else { "from the old model on" };
+        let begin = if args.fresh { "from random weights" } else { "from the weights of the old model" };
         output::note(format_args!("training: {}, {begin}", config.encoder));
     }
     let bar = progress::bar_with_message(0, "training", "pairs");
@@ -333,15 +331,16 @@ fn learn(
     })
 }
 
-/// Puts the new model, and the index if there is one, in their places; false if somebody asked to stop before.
+/// Writes the new model, and the index if there is one. Returns false if the user interrupted it before anything was
+/// replaced.
 ///
-/// The index first: it has a copy of its model. Killed between the two, it answers with the new model, and the next update
-/// begins with the old one, as if this one had not been.
+/// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
+/// already use the new model, and the next update starts from the old one.
 fn write(args: &Args, new: &Model, target: &Path, interrupt: &Interrupt) -> Result<bool> {
     if let Some(index) = &args.index {
         let mut builder = IndexBuilder::new(new, index)?;
         let bar = progress::counter("encoding", "titles");
-        // Read again: the models were compared without titles that have the text of another.
+        // Read the titles again: for the comparison, titles with the same text were merged.
         for_each_title(&args.titles, &new.training().config.field, |title| {
             bar.inc(1);
             if interrupt.status().is_none() { builder.add(title) } else { Ok(()) }
@@ -358,7 +357,7 @@ fn write(args: &Args, new: &Model, target: &Path, interrupt: &Interrupt) -> Resu
 }
 
 fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {
-    output::note(format_args!("{}: stopped, the old model stays", args.model.display()));
+    output::note(format_args!("{}: stopped, the old model was kept", args.model.display()));
     Ok(Answer::Stopped(interrupt.status().unwrap_or(2)))
 }
 

@@ -1,4 +1,4 @@
-//! The report of an update: for people, and as JSON.
+//! The report of an update: as text and as JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Report, Verdict};
 use crate::{output, progress, table};
 
-/// Prints it.
+/// Prints the report.
 pub(super) fn print(report: &Report<'_>) -> Result<()> {
     match report.args.json {
         true => json(report),
@@ -29,14 +29,17 @@ fn text(report: &Report<'_>) -> String {
         let share = |part: u64, all: u64| format!("{:.1} %", 100.0 * part as f64 / all.max(1) as f64);
         let _ = writeln!(
             text,
-            "newest day    {}; {} by queries that no day before has, {} on titles of the collection",
+            "newest day    {}; {} with queries that are on no earlier day, {} on titles of the collection",
             output::counted(day.pairs, "pair"),
             share(day.new_queries, day.pairs),
             share(day.known, day.pairs)
         );
         let (unseen, all) = (report.survey.unseen_trigrams, report.survey.trigrams);
-        let _ =
-            writeln!(text, "new trigrams  {} of those that were typed are new to the old model", share(unseen, all));
+        let _ = writeln!(
+            text,
+            "new trigrams  {} of the newest day's trigrams are new to the old model",
+            share(unseen, all)
+        );
     }
     if !report.trials.is_empty() {
         text.push('\n');
@@ -46,7 +49,7 @@ fn text(report: &Report<'_>) -> String {
         let Drift { other_first, changed_lists, new_titles, vectors, .. } = drift;
         let _ = writeln!(
             text,
-            "\nchanged       {:.1} % of the first titles, {:.1} % of the first tens, {:.1} % of the titles in them",
+            "\nchanged       first title for {:.1} % of queries, first ten for {:.1} %, {:.1} % of the titles in the first ten",
             100.0 * other_first,
             100.0 * changed_lists,
             100.0 * new_titles
@@ -54,8 +57,8 @@ fn text(report: &Report<'_>) -> String {
         if let Some(Alignment { mean, fifth_percentile, least, .. }) = vectors {
             let _ = writeln!(
                 text,
-                "vectors       cosine of a title's new vector and its old one, rotated to fit: {mean:.3}; a twentieth are below \
-                 {fifth_percentile:.3}, the lowest is {least:.3}"
+                "vectors       cosine of a title's old and new vector, rotated to fit: mean {mean:.3}, 5th percentile \
+                 {fifth_percentile:.3}, lowest {least:.3}"
             );
         }
     }
@@ -67,17 +70,17 @@ fn text(report: &Report<'_>) -> String {
     let model = report.args.output.as_ref().unwrap_or(&report.args.model).display();
     let _ = match &report.verdict {
         Verdict::Promoted { fingerprint } => {
-            writeln!(text, "\n{model}: replaced, fingerprint {fingerprint}: the new model is not shown to be worse")
+            writeln!(text, "\n{model}: replaced, fingerprint {fingerprint}: the new model is not significantly worse")
         }
         Verdict::Worse(on) => writeln!(text, "\n{model}: kept: the new model is worse on {}", on.join(" and ")),
         Verdict::Suspicious(suspicion) => {
-            writeln!(text, "\n{model}: kept: {suspicion}\n`--trust-clicks` learns them all the same")
+            writeln!(text, "\n{model}: kept: {suspicion}\n`--trust-clicks` learns from them anyway")
         }
     };
     text
 }
 
-/// One row a trial.
+/// A table with one row for each trial.
 fn trials(trials: &[(&str, Trial)]) -> String {
     let mut table = table::plain();
     table.set_header(["searching all titles", "queries", "nDCG@10 old", "new", "difference", "p"]);
@@ -101,10 +104,10 @@ struct Json<'a> {
     #[serde(serialize_with = "output::json_path")]
     model: &'a Path,
     promoted: bool,
-    /// Of the model that is there now.
+    /// The fingerprint of the model that is there now.
     fingerprint: &'a str,
     old: &'a str,
-    /// The trials by which the new model is worse.
+    /// The trials in which the new model is worse.
     worse_on: &'a [&'static str],
     suspicion: Option<&'a Suspicion>,
     titles: usize,

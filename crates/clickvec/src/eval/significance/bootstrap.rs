@@ -25,7 +25,7 @@ pub struct Interval {
 /// The confidence interval of the mean of `values`, at a level such as 0.95, by the bias-corrected and accelerated
 /// bootstrap (BCa).
 ///
-/// The values are resampled with replacement, as many as there are, as often as `resampling` says. The ends of the
+/// Each sample draws as many values as there are, with replacement; `resampling` says how many samples to draw. The ends of the
 /// interval are quantiles of the means of these samples. They are shifted according to how far the median of the means
 /// is from the mean (z₀), and how skewed the values are (the acceleration a = Σ d³ / 6 (Σ d²)^1.5 of the deviations
 /// d): α ↦ Φ(z₀ + (z₀ + z) / (1 − a (z₀ + z))) with z = Φ⁻¹(α). Without values all three numbers are 0; with one

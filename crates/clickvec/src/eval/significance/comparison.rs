@@ -1,5 +1,5 @@
-//! The rule by which systems are called better or worse: which tests are made between several systems, how they are
-//! corrected for their number, and the verdict.
+//! The rule for calling a system better or worse: which tests are made between several systems, how they are corrected for
+//! their number, and the verdict.
 
 use super::{
     Interval, PairedTest, RandomizationTest, Resampling, SIGNIFICANT, bootstrap_difference, bootstrap_mean, holm,
@@ -72,8 +72,8 @@ pub struct BaselineComparison {
     pub interval: Interval,
     /// The randomisation test of the same difference.
     pub randomization: RandomizationTest,
-    /// The smallest true difference that such queries show in four of five cases, after the correction.
-    /// [`minimum_detectable_difference`] says when there is none.
+    /// The smallest true difference that a test on such queries detects in four of five cases, after the correction; `None`
+    /// as [`minimum_detectable_difference`] says.
     pub minimum_detectable: Option<f64>,
 }
 

@@ -24,8 +24,8 @@ pub use crate::error::PairingFault;
 
 /// The p-value below which a difference is called significant.
 pub const SIGNIFICANT: f64 = 0.05;
-/// The relative difference up to which two values count as equal. Means over tied titles are rounded, and rounding is
-/// not a difference.
+/// The relative difference up to which two values count as equal. Means over tied titles carry rounding errors, which are
+/// not differences.
 const ROUNDING: f64 = 1e-9;
 
 /// The number and the seed of random draws.

@@ -10,8 +10,8 @@ use zip::result::ZipError;
 
 use super::gru::Gru;
 use super::numpy::{self, Fault};
-use super::{PARTS, Part, SYSTEM, SkipThought, fault};
-use crate::error::{Error, LearnFault, Result};
+use super::{LARGEST, PARTS, Part, SYSTEM, SkipThought, large};
+use crate::error::{Error, LearnFault, LearnFileFault, LearnPlace, Result};
 use crate::files::open_plain;
 use crate::math::Matrix;
 use crate::memory::room_for_numbers;
@@ -56,17 +56,16 @@ impl Dictionary {
         let (mut vocabulary, mut line_of, mut unknown) = (Interner::default(), Vec::new(), None);
         let mut others: Vec<(usize, String)> = Vec::new();
         for number in 0.. {
-            let bad = |found: String| bad(path, "words, one a line, in UTF-8", found);
+            let bad = |fault| bad(path, LearnPlace::Line(number as u64 + 1), fault);
             match lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? {
                 FoundLine::Whole => {}
-                FoundLine::TooLong => return Err(bad(format!("a line of more than {MOST_LINE_BYTES} bytes"))),
+                FoundLine::TooLong => return Err(bad(LearnFileFault::LineTooLong { most: MOST_LINE_BYTES })),
                 FoundLine::End => {
                     line_of.push(number);
                     break;
                 }
             }
-            let text =
-                std::str::from_utf8(&line).map_err(|_| bad(format!("line {} in another encoding", number + 1)))?;
+            let text = std::str::from_utf8(&line).map_err(|_| bad(LearnFileFault::NotUtf8))?;
             let text = text.trim();
             let (mut count, mut only) = (0, String::new());
             for_each_word(text, &mut buffer, |word| {
@@ -93,7 +92,8 @@ impl Dictionary {
                 line_of.push(number);
             }
         }
-        let unknown = unknown.ok_or_else(|| bad(path, "a line `UNK`, the unknown word", format!("{lines} others")))?;
+        let no_unknown = LearnFileFault::NoUnknownWord { expected: UNKNOWN, lines };
+        let unknown = unknown.ok_or_else(|| bad(path, LearnPlace::File, no_unknown))?;
         let mut dictionary = Dictionary { vocabulary, lines: vec![NOT_KEPT; lines] };
         for (word, line) in (0..).zip(line_of.into_iter().chain([unknown])) {
             dictionary.lines[line] = word;
@@ -104,14 +104,14 @@ impl Dictionary {
     /// The vectors of the words and of the unknown word.
     fn table(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
-        let failed = |fault| unread(path, "an array of little-endian `f4` or `f8`", "", fault);
+        let failed = |fault| unread(path, LearnPlace::File, fault);
         let mut npy = numpy::open(reader, bytes).map_err(failed)?;
         let columns = match *npy.shape() {
-            [lines, columns] if lines == self.lines.len() && columns > 0 && npy.is_by_rows() => columns,
-            _ => {
-                let order = if npy.is_by_rows() { "" } else { " in Fortran order" };
-                let found = format!("an array of shape {:?}{order} for {} words", npy.shape(), self.lines.len());
-                return Err(bad(path, "a row for each line of dictionary.txt", found));
+            _ if !npy.is_by_rows() => return Err(bad(path, LearnPlace::File, LearnFileFault::NpyOrder)),
+            [lines, columns] if lines == self.lines.len() && columns > 0 => columns,
+            ref shape => {
+                let fault = LearnFileFault::Rows { lines: self.lines.len(), found: shape.to_vec() };
+                return Err(bad(path, LearnPlace::File, fault));
             }
         };
         room_for_numbers::<f32>("vectors of words", &[&[self.vocabulary.len() + 1, columns]])?;
@@ -123,8 +123,8 @@ impl Dictionary {
                 table.row_mut(word as usize).copy_from_slice(&row);
             }
         }
-        match fault(table.data(), 1) {
-            Some(found) => Err(bad(path, "numbers between −1e6 and 1e6", found)),
+        match large(table.data()) {
+            Some(found) => Err(bad(path, LearnPlace::File, LearnFileFault::Number { most: LARGEST, found })),
             None => Ok(table),
         }
     }
@@ -132,21 +132,22 @@ impl Dictionary {
 
 /// Reads encoders whose word vectors have `inputs` numbers.
 fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>> {
-    let mut archive = ZipArchive::new(open(path)?.0).map_err(|error| zipped(path, "", error))?;
+    let mut archive = ZipArchive::new(open(path)?.0).map_err(|error| zipped(path, LearnPlace::File, error))?;
     let mut array = |name: String, expected: &[Option<usize>]| {
-        let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, &name, error))?;
+        let place = || LearnPlace::Array(name.clone());
+        let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, place(), error))?;
         let size = member.size();
-        let failed = |fault| unread(path, "arrays of little-endian `f4` or `f8`", &name, fault);
+        let failed = |fault| unread(path, place(), fault);
         let npy = numpy::open(member, size).map_err(failed)?;
         let fits = npy.shape().len() == expected.len()
             && npy.shape().iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
         if !fits || npy.shape().contains(&0) {
-            let found = format!("`{name}` of shape {:?} with word vectors of {inputs} numbers", npy.shape());
-            return Err(bad(path, "weights of fitting shapes", found));
+            let fault = LearnFileFault::NpyShape { expected: expected.to_vec(), found: npy.shape().to_vec() };
+            return Err(bad(path, place(), fault));
         }
         let matrix = numpy::matrix(npy).map_err(failed)?;
-        match fault(matrix.data(), 1) {
-            Some(found) => Err(bad(path, "numbers between −1e6 and 1e6", format!("`{name}`: {found}"))),
+        match large(matrix.data()) {
+            Some(found) => Err(bad(path, place(), LearnFileFault::Number { most: LARGEST, found })),
             None => Ok(matrix),
         }
     };
@@ -155,8 +156,9 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
         let candidate = array("Ux", &[None, None])?;
         let units = candidate.rows();
         if candidate.columns() != units {
-            let found = format!("`{prefix}_Ux` of shape [{units}, {}]", candidate.columns());
-            return Err(bad(path, "weights of fitting shapes", found));
+            let found = vec![units, candidate.columns()];
+            let fault = LearnFileFault::NpyShape { expected: vec![Some(units); 2], found };
+            return Err(bad(path, LearnPlace::Array(format!("{prefix}_Ux")), fault));
         }
         // r comes first, then z.
         let gates = 2 * units;
@@ -184,22 +186,21 @@ fn open(path: &Path) -> Result<(BufReader<File>, u64)> {
     Ok((BufReader::with_capacity(1 << 18, file), bytes))
 }
 
-fn bad(path: &Path, what: &'static str, found: String) -> Error {
-    Error::Learn { ranker: SYSTEM.name, fault: LearnFault::BadFile { path: path.to_owned(), what, found } }
+fn bad(path: &Path, place: LearnPlace, fault: LearnFileFault) -> Error {
+    Error::Learn { ranker: SYSTEM.name, fault: LearnFault::BadFile { path: path.to_owned(), place, fault } }
 }
 
-fn unread(path: &Path, what: &'static str, name: &str, fault: Fault) -> Error {
+fn unread(path: &Path, place: LearnPlace, fault: Fault) -> Error {
     match fault {
         Fault::Io(source) => Error::io(path, "read", source),
-        Fault::Content(found) if name.is_empty() => bad(path, what, found),
-        Fault::Content(found) => bad(path, what, format!("`{name}`: {found}")),
+        Fault::Content(fault) => bad(path, place, fault),
     }
 }
 
-fn zipped(path: &Path, name: &str, error: ZipError) -> Error {
+fn zipped(path: &Path, place: LearnPlace, error: ZipError) -> Error {
     match error {
         ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => Error::io(path, "read", source),
-        ZipError::FileNotFound => bad(path, "the weights of an encoder", format!("no array `{name}`")),
-        error => bad(path, "a .npz file", error.to_string()),
+        ZipError::FileNotFound => bad(path, place, LearnFileFault::NoArray),
+        error => bad(path, place, LearnFileFault::NotNpz { reason: error.to_string() }),
     }
 }

@@ -253,9 +253,13 @@ fn fault(numbers: &[f32], least: usize) -> Option<String> {
     if least == 0 {
         return Some("no numbers".to_owned());
     }
+    large(numbers).map(|number| format!("a weight of {number:e}"))
+}
+
+/// The first number that is NaN or too large for a weight.
+fn large(numbers: &[f32]) -> Option<f32> {
     // NaN compares as false.
-    let bad = numbers.iter().find(|number| number.is_nan() || number.abs() > LARGEST)?;
-    Some(format!("a weight of {bad:e}"))
+    numbers.iter().copied().find(|number| number.is_nan() || number.abs() > LARGEST)
 }
 
 impl Ranker for SkipThought {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use crate::error::LearnFileFault;
 use crate::math::Matrix;
 use crate::npy::{self, Reader};
 
@@ -12,24 +13,23 @@ const PART: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) enum Fault {
     Io(io::Error),
-    /// What was found instead.
-    Content(String),
+    Content(LearnFileFault),
 }
 
 /// Reads the header of an array that takes `bytes` bytes in all.
 pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
     let array = Reader::open(source).map_err(|fault| match fault {
         npy::Fault::Io(error) => failed(error),
-        npy::Fault::NotNpy => content("no .npy array"),
-        npy::Fault::Version(version) => content(format!("version {version}")),
-        npy::Fault::HeaderLength(length) => content(format!("a header of {length} bytes")),
-        npy::Fault::Header(text) => content(format!("the header {text}")),
-        npy::Fault::Type(kind) if kind == "|O" => content("Python objects"),
-        npy::Fault::Type(kind) => content(format!("numbers of type `{kind}`")),
-        npy::Fault::Cut => content("an array that ends too soon"),
+        npy::Fault::NotNpy => Fault::Content(LearnFileFault::NotNpy),
+        npy::Fault::Version(found) => Fault::Content(LearnFileFault::NpyVersion { found }),
+        npy::Fault::HeaderLength(found) => Fault::Content(LearnFileFault::NpyHeaderLength { found }),
+        npy::Fault::Header(found) => Fault::Content(LearnFileFault::NpyHeader { found }),
+        npy::Fault::Type(found) => Fault::Content(LearnFileFault::NpyType { found }),
+        npy::Fault::Cut => Fault::Content(LearnFileFault::Cut),
     })?;
     if array.file_bytes().map(|bytes| bytes as u64) != Some(bytes) {
-        return Err(content(format!("{bytes} bytes for an array of shape {:?}", array.shape())));
+        let shape = array.shape().to_vec();
+        return Err(Fault::Content(LearnFileFault::NpyBytes { shape, found: bytes }));
     }
     Ok(array)
 }
@@ -38,7 +38,7 @@ pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
 pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Result<(), Fault> {
     match array.read(numbers).map_err(failed)? {
         found if found == numbers.len() * array.width() => Ok(()),
-        _ => Err(content("an array that ends too soon")),
+        _ => Err(Fault::Content(LearnFileFault::Cut)),
     }
 }
 
@@ -47,7 +47,10 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
     let (rows, columns) = match *array.shape() {
         [columns] => (1, columns),
         [rows, columns] => (rows, columns),
-        ref shape => return Err(content(format!("an array of shape {shape:?}"))),
+        ref shape => {
+            let (expected, found) = (vec![None, None], shape.to_vec());
+            return Err(Fault::Content(LearnFileFault::NpyShape { expected, found }));
+        }
     };
     let count = rows * columns;
     // Grows with what is read, because the size that a compressed file claims proves nothing.
@@ -65,15 +68,13 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
     Ok(Matrix::from_vec(rows, columns, numbers))
 }
 
-fn content(found: impl Into<String>) -> Fault {
-    Fault::Content(found.into())
-}
-
 fn failed(error: io::Error) -> Fault {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => content("an array that ends too soon"),
+        io::ErrorKind::UnexpectedEof => Fault::Content(LearnFileFault::Cut),
         // A compressed member is damaged.
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => content(error.to_string()),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            Fault::Content(LearnFileFault::Damaged { reason: error.to_string() })
+        }
         _ => Fault::Io(error),
     }
 }
@@ -114,23 +115,26 @@ mod tests {
     fn other_arrays_are_refused_with_what_they_are() {
         let good = npy("<f4", "False", "(2, 3)", 1, &[0; 24]);
         let cases: [(Vec<u8>, &str); 13] = [
-            (Vec::new(), "ends too soon"),
-            (b"PK\x03\x04 a zip file".to_vec(), "no .npy array"),
-            (good[..good.len() - 1].to_vec(), "151 bytes for an array of shape [2, 3]"),
-            (good[..20].to_vec(), "ends too soon"),
-            ([&good[..], &[0]].concat(), "bytes for an array"),
-            ([MAGIC, &[4, 0, 0, 0]].concat(), "version 4"),
-            ([MAGIC, &[2, 0, 255, 255, 255, 255]].concat(), "a header of 4294967295 bytes"),
+            (Vec::new(), "cut short"),
+            (b"PK\x03\x04 a zip file".to_vec(), "in NumPy's .npy format, found another file"),
+            (good[..good.len() - 1].to_vec(), "array of shape [2, 3], found 151 bytes"),
+            (good[..20].to_vec(), "cut short"),
+            ([&good[..], &[0]].concat(), "found 153 bytes"),
+            ([MAGIC, &[4, 0, 0, 0]].concat(), "found 4"),
+            ([MAGIC, &[2, 0, 255, 255, 255, 255]].concat(), "found one of 4294967295 bytes"),
             (npy("|O", "False", "(2, 3)", 1, &[0; 24]), "Python objects"),
-            (npy(">f4", "False", "(2, 3)", 1, &[0; 24]), "type `>f4`"),
-            (npy("<i4", "False", "(2, 3)", 1, &[0; 24]), "type `<i4`"),
-            (npy("<f4", "Maybe", "(2, 3)", 1, &[0; 24]), "the header {"),
-            (npy("<f4", "False", "(-2, 3)", 1, &[0; 24]), "the header {"),
-            (npy("<f4", "False", "(4294967296, 4294967296, 4)", 1, &[0; 24]), "152 bytes for an array"),
+            (npy(">f4", "False", "(2, 3)", 1, &[0; 24]), "found `>f4`"),
+            (npy("<i4", "False", "(2, 3)", 1, &[0; 24]), "found `<i4`"),
+            (npy("<f4", "Maybe", "(2, 3)", 1, &[0; 24]), "header, found {"),
+            (npy("<f4", "False", "(-2, 3)", 1, &[0; 24]), "header, found {"),
+            (npy("<f4", "False", "(4294967296, 4294967296, 4)", 1, &[0; 24]), "found 152 bytes"),
         ];
         for (bytes, expected) in cases {
             match whole(&bytes) {
-                Err(Fault::Content(found)) => assert!(found.contains(expected), "{found}, expected {expected}"),
+                Err(Fault::Content(fault)) => {
+                    let found = fault.to_string();
+                    assert!(found.contains(expected), "{found}, expected {expected}");
+                }
                 other => panic!("{other:?}, expected {expected}"),
             }
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::model::Tuple;
-use crate::error::{Error, LearnFault, Result};
+use crate::error::{Error, LearnFault, LearnFileFault, LearnPlace, Result};
 use crate::files;
 use crate::ranker::corpus::WordLists;
 use crate::tables::{FoundLine, Lines, MAX_LINE_BYTES};
@@ -33,6 +33,10 @@ impl Sentences {
     /// Reads a file with one sentence a line and an empty line between documents. At most `most` words get numbers.
     pub(super) fn read(path: &Path, most: usize, ranker: &'static str) -> Result<Sentences> {
         let failed = |source| Error::io(path, "read", source);
+        let bad = |place, fault| {
+            let fault = LearnFault::BadFile { path: path.to_owned(), place, fault };
+            Error::Learn { ranker, fault }
+        };
         let mut lines = Lines::new(files::open(path)?, MAX_LINE_BYTES);
         let (mut all, mut counts) = (Interner::default(), Vec::new());
         let (mut raw, mut follows, mut inside) = (WordLists::default(), Vec::new(), false);
@@ -42,10 +46,8 @@ impl Sentences {
                 FoundLine::Whole => {}
                 FoundLine::End => break,
                 FoundLine::TooLong => {
-                    let what = "sentences, one a line";
-                    let found = format!("more than {MAX_LINE_BYTES} bytes in line {}", lines.number());
-                    let fault = LearnFault::BadFile { path: path.to_owned(), what, found };
-                    return Err(Error::Learn { ranker, fault });
+                    let fault = LearnFileFault::LineTooLong { most: MAX_LINE_BYTES };
+                    return Err(bad(LearnPlace::Line(lines.number()), fault));
                 }
             }
             words.clear();
@@ -65,9 +67,7 @@ impl Sentences {
         let follows_next = |i: usize| follows.get(i + 1).copied().unwrap_or(false);
         let usable: Vec<u32> = (0..raw.len()).filter(|&i| follows[i] || follows_next(i)).map(|i| i as u32).collect();
         if usable.is_empty() {
-            let found = format!("{} lines with words, no two of them in succession", raw.len());
-            let fault = LearnFault::BadFile { path: path.to_owned(), what: "sentences one after the other", found };
-            return Err(Error::Learn { ranker, fault });
+            return Err(bad(LearnPlace::File, LearnFileFault::NoNeighbours { sentences: raw.len() }));
         }
         Ok(Sentences::number(&all, &counts, &raw, follows, usable, most))
     }

@@ -414,21 +414,21 @@ fn a_published_folder_that_is_not_right_is_told() {
         changed(&move |p: &Published| std::fs::write(p.path(name), bytes).unwrap())
     };
     let cases = [
-        (write("dictionary.txt", b"red\n"), "/dictionary.txt: expected a line `UNK`, the unknown word, found 1 others"),
-        (write("dictionary.txt", b"red\n\xff\n"), "found line 2 in another encoding"),
+        (
+            write("dictionary.txt", b"red\n"),
+            "/dictionary.txt: expected a line `UNK` for unknown words, found 1 other lines",
+        ),
+        (write("dictionary.txt", b"red\n\xff\n"), "/dictionary.txt:2: expected UTF-8, found other bytes"),
         (
             write("dictionary.txt", b"UNK\nred\n"),
-            "/utable.npy: expected a row for each line of dictionary.txt, found an array of shape [7, 3] for 2 words",
+            "/utable.npy: expected 2 rows, one for each line of dictionary.txt, found an array of shape [7, 3]",
         ),
-        (
-            write("utable.npy", b"nothing"),
-            "/utable.npy: expected an array of little-endian `f4` or `f8`, found no .npy array",
-        ),
+        (write("utable.npy", b"nothing"), "/utable.npy: expected an array in NumPy's .npy format, found another file"),
         (write("uni_skip.npz", b"nothing"), "/uni_skip.npz: expected a .npz file, found"),
         (write("uni_skip.npz", b""), "/uni_skip.npz: expected a .npz file, found"),
         (
             changed(&|p: &Published| p.zip("bi", CompressionMethod::Stored, |name| !name.ends_with("_r_Ux"))),
-            "/bi_skip.npz: expected the weights of an encoder, found no array `encoder_r_Ux`",
+            "/bi_skip.npz, array `encoder_r_Ux`: expected this array, found none of that name",
         ),
     ];
     for (found, expected) in cases {
@@ -438,11 +438,19 @@ fn a_published_folder_that_is_not_right_is_told() {
     let place = published.arrays.iter().position(|(name, ..)| name == "uni/encoder_W").unwrap();
     published.arrays[place].1 = vec![4, 6];
     published.zip("uni", CompressionMethod::Stored, |_| true);
-    assert!(published.message().contains("found `encoder_W` of shape [4, 6]"), "{}", published.message());
+    assert!(
+        published.message().contains("array `encoder_W`: expected an array of shape [3, 8], found [4, 6]"),
+        "{}",
+        published.message()
+    );
     published.arrays[place].1 = vec![3, 8];
     published.arrays[place].2[5] = f32::INFINITY;
     published.zip("uni", CompressionMethod::Deflated, |_| true);
-    assert!(published.message().contains("found `encoder_W`: a weight of inf"), "{}", published.message());
+    assert!(
+        published.message().contains("array `encoder_W`: expected numbers between −1e6 and 1e6, found inf"),
+        "{}",
+        published.message()
+    );
 }
 
 #[test]

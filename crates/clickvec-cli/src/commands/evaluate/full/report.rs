@@ -82,7 +82,7 @@ fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
         text.push_str("; NDCG' and bpref leave them out");
     }
     if results.measures.iter().any(|of| matches!(of, Measure::Judged(_))) {
-        text.push_str("; judged@k is the share of the first k titles that has a judgment");
+        text.push_str("\njudged@k is the share of the first k titles that has a judgment");
     }
     text.push('\n');
     for system in systems.iter().filter(|system| system.without_titles > 0) {
@@ -96,11 +96,7 @@ fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     let compared = systems.len() * (systems.len() - 1) / 2;
     if systems.len() > 2 {
-        let _ = writeln!(
-            text,
-            "p is not corrected for the number of tests, which is {}; `--json` has corrected values",
-            tests.len()
-        );
+        let _ = writeln!(text, "p is not corrected for the {} tests; `--json` has corrected values", tests.len());
     }
     if systems.len() > LISTED_SYSTEMS {
         let _ = writeln!(text, "`--json` has the tests between all {compared} pairs of systems");

@@ -1,0 +1,145 @@
+//! What can be wrong with a file that a ranker learns from or takes its weights from.
+
+use std::path::Path;
+
+use super::shown;
+
+/// The place of a fault in such a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LearnPlace {
+    /// The file as a whole.
+    File,
+    /// A line, counted from 1.
+    Line(u64),
+    /// An array of an archive, by name.
+    Array(String),
+}
+
+/// What can be wrong with a file that a ranker learns from or takes its weights from.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnFileFault {
+    /// A line is too long.
+    #[error("expected a line of at most {most} bytes, found a longer one")]
+    LineTooLong {
+        /// The limit.
+        most: usize,
+    },
+    /// A line is not UTF-8.
+    #[error("expected UTF-8, found other bytes; save the file as UTF-8")]
+    NotUtf8,
+    /// No sentence has a neighbour to learn from.
+    #[error(
+        "expected sentences that follow each other, one per line, found {sentences} sentences, no two of them in succession"
+    )]
+    NoNeighbours {
+        /// The number of sentences with a word.
+        sentences: usize,
+    },
+    /// The dictionary has no line for unknown words.
+    #[error("expected a line `{expected}` for unknown words, found {lines} other lines")]
+    NoUnknownWord {
+        /// The line.
+        expected: &'static str,
+        /// The number of lines.
+        lines: usize,
+    },
+    /// The file is not a ZIP archive, or is damaged.
+    #[error("expected a .npz file, found another or a damaged one: {reason}")]
+    NotNpz {
+        /// What the reader of archives found wrong.
+        reason: String,
+    },
+    /// An array of an archive is missing.
+    #[error("expected this array, found none of that name")]
+    NoArray,
+    /// The file does not begin like an array.
+    #[error("expected an array in NumPy's .npy format, found another file")]
+    NotNpy,
+    /// The version of the .npy format is unknown.
+    #[error("expected version 1, 2 or 3 of the .npy format, found {found}")]
+    NpyVersion {
+        /// The version.
+        found: u8,
+    },
+    /// The header of an array is too long.
+    #[error("expected a short .npy header, found one of {found} bytes")]
+    NpyHeaderLength {
+        /// The length of the header.
+        found: usize,
+    },
+    /// The header of an array is not valid.
+    #[error("expected a valid .npy header, found {found}")]
+    NpyHeader {
+        /// The header, shortened.
+        found: String,
+    },
+    /// The numbers of an array have an unsupported type.
+    #[error("expected numbers of type <f4 or <f8, found {}", npy_type(found))]
+    NpyType {
+        /// NumPy's name of the type, shortened.
+        found: String,
+    },
+    /// An array is stored column by column.
+    #[error("expected the array row by row (C order), found Fortran order")]
+    NpyOrder,
+    /// An array has another shape than expected.
+    #[error("expected an array of shape {}, found {found:?}", shape(expected))]
+    NpyShape {
+        /// The expected sizes; `None` allows any size but 0.
+        expected: Vec<Option<usize>>,
+        /// The sizes found.
+        found: Vec<usize>,
+    },
+    /// An array of word vectors has no row for each line of the dictionary.
+    #[error("expected {lines} rows, one for each line of dictionary.txt, found an array of shape {found:?}")]
+    Rows {
+        /// The number of lines.
+        lines: usize,
+        /// The sizes found.
+        found: Vec<usize>,
+    },
+    /// An array takes more or fewer bytes than its shape needs.
+    #[error("expected the bytes of an array of shape {shape:?}, found {found} bytes")]
+    NpyBytes {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The number of bytes, header included.
+        found: u64,
+    },
+    /// An array ends too soon.
+    #[error("expected the rest of the array, found the end of the file; it was cut short, fetch it again")]
+    Cut,
+    /// An array is damaged.
+    #[error("expected an array that is whole, found a damaged one: {reason}; fetch it again")]
+    Damaged {
+        /// What the reader found wrong.
+        reason: String,
+    },
+    /// A number is NaN or so large that sums of it may overflow.
+    #[error("expected numbers between −{most:e} and {most:e}, found {found:e}")]
+    Number {
+        /// The largest absolute value.
+        most: f32,
+        /// The number.
+        found: f32,
+    },
+}
+
+fn npy_type(found: &str) -> String {
+    if found == "|O" { "Python objects".to_owned() } else { format!("`{found}`") }
+}
+
+fn shape(sizes: &[Option<usize>]) -> String {
+    let size = |size: &Option<usize>| size.map_or("any".to_owned(), |size| size.to_string());
+    format!("[{}]", sizes.iter().map(size).collect::<Vec<_>>().join(", "))
+}
+
+/// The place in a file, for the beginning of a message.
+pub(super) fn at(path: &Path, place: &LearnPlace) -> String {
+    match place {
+        LearnPlace::File => shown(path),
+        LearnPlace::Line(line) => format!("{}:{line}", shown(path)),
+        LearnPlace::Array(name) => format!("{}, array `{name}`", shown(path)),
+    }
+}
