@@ -98,7 +98,7 @@ fn a_flag_of_another_encoder_is_refused() {
             &["--encoder", "clsm", "--precision", "bf16"],
             "`--precision bf16` belongs to --encoder lstm, bilstm, gru, rnn",
         ),
-        (&["--keep", "best"], "`--keep best` needs `--validation FILE`"),
+        (&["--keep", "best"], "`--keep best` needs judged titles to tell which epoch is best; add `--validation FILE`"),
     ];
     for (flags, message) in cases {
         let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors"];

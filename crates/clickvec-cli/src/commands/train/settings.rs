@@ -82,7 +82,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("Seed of all random numbers: the same seed, log and program give the same model", |c| c.seed))]
     seed: Option<u64>,
 
-    #[arg(long, value_name = "CHANGES|none", help = help("Random changes to queries when learning from clicks, each with its probability, such as `drop=0.1,misspell=0.1`: few: keep only 2 to 4 words; drop: leave a word out; swap: swap two neighbouring words; misspell: make a typing error in a word", |c| ViewsFlag(c.augment)))]
+    #[arg(long, value_name = "CHANGES|none", help = help("Random changes to queries when learning from clicks, each with its probability, such as `drop=0.1,misspell=0.1`: few: keep only 2 to 4 words; drop: leave a word out; swap: swap two neighbours; misspell: mistype a word", |c| ViewsFlag(c.augment)))]
     augment: Option<ViewsFlag>,
 
     #[arg(long, value_name = "CHANGES|none", help = title_help("Random changes to the copy of itself that a title is paired with; see --augment", |t| ViewsFlag(t.views)))]
