@@ -171,7 +171,7 @@ mod tests {
         }
         gzip.finish().unwrap();
         let error = Sentences::read(&path, 10, "skip-thought").unwrap_err().to_string();
-        assert!(error.contains("found more than 67108864 bytes in line 3"), "{error}");
+        assert!(error.contains("text.gz:3: expected a line of at most 67108864 bytes, found a longer one"), "{error}");
     }
 
     #[test]
