@@ -56,7 +56,7 @@ def poll(process, peak):
 
 def clickvec(program, options, log, threads, folder, epochs):
     """Training: pairs a second of the loop (the last epoch) and with reading (the first), peak memory in MiB, trigrams, loss."""
-    command = [program, "train", "--clicks", log, *options, "--epochs", epochs, "--threads", threads]
+    command = [program, "train", "--clicks", log, "--keep", "last", *options, "--epochs", epochs, "--threads", threads]
     began = time.perf_counter()
     process = subprocess.Popen([*map(str, command), "--json", "--output", folder / "model"], stdout=subprocess.PIPE, text=True)
     peak = [0.0]

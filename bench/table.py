@@ -111,7 +111,7 @@ def main():
             models, seconds, parameters = [], [], None
             for seed in range(1, arguments.seeds + 1):
                 models.append(folder / f"seed-{seed}.safetensors")
-                train = [arguments.program, "train", "--clicks", data / "clicks.tsv", "--output", models[-1]]
+                train = [arguments.program, "train", "--clicks", data / "clicks.tsv", "--keep", "last", "--output", models[-1]]
                 train += ["--seed", seed, "--threads", arguments.threads, "--json", *shlex.split(options)]
                 start = time.monotonic()
                 events = [json.loads(line) for line in run(train).splitlines()]

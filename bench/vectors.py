@@ -1,32 +1,39 @@
 #!/usr/bin/env python3
-"""Measures variants of `clickvec train` on judged titles and on the whole collection.
+"""Measures trainings on development queries, on unseen queries, and among all titles, over several seeds.
 
-    vectors.py DATA --seeds 1,2 "name=options of clickvec train" ...
+    vectors.py DATA --seeds 1,2,3,4,5 "name=options of clickvec train" ...
 
 DATA is a folder with clicks.tsv, titles.tsv and judged.tsv (see bench/table.py). In the options, @T stands for
-`--titles DATA/titles.tsv` and @C for `--clicks DATA/clicks.tsv`. Printed for each variant: the means over the seeds of
-NDCG@1/3/10 of the judged titles, of nDCG@10 and recall@100 of a search over all titles (what was not judged counts as
-bad, a title of grade 2 or more as relevant), the processor seconds of a training, and BM25 on the same.
-Needs Python 3.9 or later and NumPy.
+`--titles DATA/titles.tsv` and @C for `--clicks DATA/clicks.tsv`. A name without options is a ranker that needs no
+training, such as `bm25`. A hash of each judged query says whether it is a development query or an unseen one: settings
+may be chosen on the former only.
+
+With `--models FOLDER`, models are kept there as NAME-SEED.safetensors and not trained again. With `--other FOLDER`, which
+has a titles.tsv and a judged.tsv too, models named OTHER-SEED (see `--other-name`) are judged on those; `@O` stands for
+`--titles OTHER/titles.tsv`.
+
+Printed: NDCG@1 and @3 of judged titles, nDCG@10 and recall@100 of a search over all titles (what was not judged counts
+as bad, a grade of 2 or more as relevant), the processor seconds of a training; the same for the fusion of each model
+with BM25 and letter trigrams, whose weights are fitted on the development queries; and paired tests of the per-query
+means over the seeds. Needs Python 3.9 or later, and nothing else.
 """
 
 import argparse
 import collections
 import csv
+import hashlib
 import json
 import math
 import pathlib
-import re
 import resource
 import shlex
 import statistics
 import subprocess
+import sys
 import tempfile
-import unicodedata
-
-import numpy
 
 DEPTH = 100
+BASELINES = ["bm25", "trigram"]
 
 
 def rows(path):
@@ -34,123 +41,229 @@ def rows(path):
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def words(text):
-    """Nearly the words of the program."""
-    text = unicodedata.normalize("NFKC", text).lower().replace("'", "").replace("\u2019", "")
-    return re.findall(r"[^\W_]+", text)
+def is_unseen(query):
+    return hashlib.sha256(query.encode()).digest()[0] % 2 == 1
 
 
-class Collection:
-    """All titles, and the queries with their judgments."""
-
-    def __init__(self, data):
-        self.titles = [row["title"] for row in rows(data / "titles.tsv")]
-        number_of = {title: number for number, title in enumerate(self.titles)}
-        self.judged = collections.OrderedDict()
-        for row in rows(data / "judged.tsv"):
-            self.judged.setdefault(row["query"], {})[number_of[row["title"]]] = int(row["grade"])
-
-    def measure(self, best):
-        """(nDCG@10, recall@100) of the numbers of the best titles of each query."""
-        ndcg, recall = [], []
-        for grades, found in zip(self.judged.values(), best):
-            gains = sorted((2**grade - 1 for grade in grades.values()), reverse=True)
-            ideal = sum(gain / math.log2(rank + 2) for rank, gain in enumerate(gains[:10]))
-            if ideal == 0:
-                continue
-            own = sum((2 ** grades.get(int(title), 0) - 1) / math.log2(rank + 2) for rank, title in enumerate(found[:10]))
-            ndcg.append(own / ideal)
-            relevant = {title for title, grade in grades.items() if grade >= 2}
-            if relevant:
-                recall.append(len(relevant & {int(title) for title in found}) / len(relevant))
-        return statistics.fmean(ndcg), statistics.fmean(recall)
+def split(judged, folder):
+    """Writes the two halves of the judged queries."""
+    paths = folder / "development.tsv", folder / "unseen.tsv"
+    lines = judged.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = lines[0].rstrip("\n").split("\t").index("query")
+    for path, unseen in zip(paths, (False, True)):
+        path.write_text(
+            "".join([lines[0], *(line for line in lines[1:] if is_unseen(line.split("\t")[place]) == unseen)]),
+            encoding="utf-8",
+        )
+    return paths
 
 
-def best_of(scores):
-    """The numbers of the best titles, row by row."""
-    part = numpy.argpartition(-scores, DEPTH, axis=1)[:, :DEPTH]
-    order = numpy.take_along_axis(scores, part, 1).argsort(axis=1, kind="stable")[:, ::-1]
-    return numpy.take_along_axis(part, order, 1)
+def run(program, *arguments):
+    command = [str(part) for part in [program, *arguments]]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(command)}: {done.stderr}")
+    return done.stdout
 
 
-def bm25(collection, k1=0.9, b=0.4):
-    texts = [words(title) for title in collection.titles]
-    lengths = numpy.array([len(text) for text in texts], numpy.float32)
-    postings = collections.defaultdict(list)
-    for number, text in enumerate(texts):
-        for word, count in collections.Counter(text).items():
-            postings[word].append((number, count))
-    weights = {}
-    for word, found in postings.items():
-        numbers, counts = numpy.array(found).T
-        idf = math.log(1 + (len(texts) - len(found) + 0.5) / (len(found) + 0.5))
-        weights[word] = numbers, idf * counts * (k1 + 1) / (counts + k1 * (1 - b + b * lengths[numbers] / lengths.mean()))
-    best = []
-    for query in collection.judged:
-        scores = numpy.zeros((1, len(texts)))
-        for word in words(query):
-            if word in weights:
-                numbers, weight = weights[word]
-                scores[0, numbers] += weight
-        best.append(best_of(scores)[0])
-    return best
+def judged(program, path, systems, *more):
+    """For each system, in order, NDCG@1 and @3 of each query."""
+    with tempfile.TemporaryDirectory() as folder:
+        figures = pathlib.Path(folder) / "figures.tsv"
+        run(program, "evaluate", "--judged", path, "--json", "--per-query", figures, *systems, *more)
+        found = collections.OrderedDict()
+        for row in rows(figures):
+            found.setdefault(row["system"], []).append((float(row["ndcg@1"]), float(row["ndcg@3"])))
+    return list(found.values())
 
 
-def embedded(program, model, side, texts, folder, threads):
-    lines, output = folder / f"{side}.txt", folder / f"{side}.npy"
-    lines.write_text("".join(text + "\n" for text in texts), encoding="utf-8")
-    command = [program, "embed", "--model", model, "--side", side, "--format", "npy", "--threads", threads]
-    subprocess.run([str(part) for part in [*command, "-o", output, lines]], check=True, stderr=subprocess.DEVNULL)
-    vectors = numpy.load(output)
-    lengths = numpy.linalg.norm(vectors, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
-    return vectors / lengths
-
-
-def measured(program, data, collection, options, seed, threads):
-    """NDCG@1, @3, @10 of the judged titles, nDCG@10 and recall@100 of all, processor seconds of the training."""
+def searched(program, path, titles, systems, *more):
+    """For each system, nDCG@10 and recall@100 of each query with a relevant title."""
+    grades = collections.OrderedDict()
+    for row in rows(path):
+        grades.setdefault(row["query"], {})[row["title"]] = int(row["grade"])
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        model = folder / "model.safetensors"
-        options = options.replace("@T", f"--titles {shlex.quote(str(data / 'titles.tsv'))}")
-        options = options.replace("@C", f"--clicks {shlex.quote(str(data / 'clicks.tsv'))}")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [program, "train", "--output", model, "--seed", seed, "--threads", threads, *shlex.split(options)]
-        subprocess.run([str(part) for part in command], check=True, stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [program, "evaluate", "--judged", data / "judged.tsv", "--model", model, "--json"]
-        found = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
-        system = json.loads(found)["systems"][0]
-        queries = embedded(program, model, "query", collection.judged, folder, threads)
-        titles = embedded(program, model, "title", collection.titles, folder, threads)
-        best = [best_of(queries[first : first + 256] @ titles.T) for first in range(0, len(queries), 256)]
-        retrieved = collection.measure(numpy.concatenate(best))
-        seconds = after.ru_utime - before.ru_utime
-        return [system["ndcg@1"], system["ndcg@3"], system["ndcg@10"], *retrieved, seconds]
+        titles_of = {row["id"]: row["title"] for row in rows(titles)}
+        arguments = ["--full", "--measures", "ndcg@10", "--run-out", folder / "runs"]
+        names = [
+            system["name"]
+            for system in json.loads(
+                run(program, "evaluate", "--judged", path, "--json", *arguments, *systems, *more)
+            )["systems"]
+        ]
+        # As the program numbers the queries of a table.
+        numbers = {f"q{number:07}": query for number, query in enumerate(grades)}
+        found = []
+        for name in names:
+            lists = collections.defaultdict(list)
+            for line in (folder / "runs" / f"{name.replace(':', '_')}.run").read_text(encoding="utf-8").splitlines():
+                query, _, title, *_ = line.split()
+                if len(lists[query]) < DEPTH:
+                    lists[query].append(titles_of[title])
+            found.append([figures(grades[query], lists[number]) for number, query in numbers.items()])
+    return found
+
+
+def figures(grades, found):
+    gain = lambda grade, rank: (2**grade - 1) / math.log2(rank + 2)
+    best = sorted(grades.values(), reverse=True)
+    ideal = sum(gain(grade, rank) for rank, grade in enumerate(best[:10]))
+    own = sum(gain(grades.get(title, 0), rank) for rank, title in enumerate(found[:10]))
+    relevant = {title for title, grade in grades.items() if grade >= 2}
+    recall = len(relevant & set(found)) / len(relevant) if relevant else math.nan
+    return own / ideal if ideal else math.nan, recall
+
+
+def mean(values):
+    return statistics.fmean(value for value in values if not math.isnan(value))
+
+
+def difference(a, b):
+    """The mean of a − b and its p, paired; with hundreds of queries the normal distribution is t's."""
+    each = [x - y for x, y in zip(a, b) if not math.isnan(x + y)]
+    spread = statistics.stdev(each) / math.sqrt(len(each))
+    return statistics.fmean(each), math.erfc(abs(statistics.fmean(each)) / spread / math.sqrt(2)) if spread else 1.0
+
+
+def over_seeds(runs):
+    """The mean of each query's figures over the seeds, and the standard deviation of the seeds' means."""
+    columns = range(len(runs[0][0]))
+    means = [tuple(statistics.fmean(run[query][column] for run in runs) for column in columns) for query in range(len(runs[0]))]
+    spread = [statistics.stdev(mean(q[column] for q in run) for run in runs) if len(runs) > 1 else 0.0 for column in columns]
+    return means, spread
+
+
+def trained(program, arguments, name, options, seed):
+    """The model of a seed, and the processor seconds of its training if it was trained now."""
+    model = arguments.models / f"{name}-{seed}.safetensors"
+    if model.exists():
+        return model, None
+    for sign, flag, path in [
+        ("@T", "--titles", arguments.data / "titles.tsv"),
+        ("@C", "--clicks", arguments.data / "clicks.tsv"),
+        ("@O", "--titles", arguments.other / "titles.tsv" if arguments.other else None),
+    ]:
+        if path is not None:
+            options = options.replace(sign, f"{flag} {shlex.quote(str(path))}")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(program, "train", "--output", model, "--seed", seed, "--threads", arguments.threads, *shlex.split(options))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return model, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def shown(figures, spread=None, digits=3):
+    """Means of two columns, with the seeds' standard deviations."""
+    texts = []
+    for column in range(len(figures[0])):
+        text = f"{mean(figure[column] for figure in figures):.{digits}f}"
+        texts.append(text if spread is None else f"{text} ± {spread[column]:.{digits}f}")
+    return " / ".join(texts)
+
+
+class Table:
+    def __init__(self, heads):
+        self.heads, self.found = heads, collections.OrderedDict()
+        print("| system | " + " | ".join(heads) + " | CPU s |")
+        print("| --- | " + " ---: |" * (len(heads) + 1), flush=True)
+
+    def add(self, name, columns, seconds=None):
+        """`columns`: for each head None, or a list of runs, one for each seed."""
+        cells = []
+        for head, runs in zip(self.heads, columns):
+            if runs is None:
+                cells.append("")
+                continue
+            means, spread = over_seeds(runs)
+            self.found[name, head] = means
+            cells.append(shown(means, spread if len(runs) > 1 else None))
+        print(f"| {name} | " + " | ".join(cells) + f" | {'' if seconds is None else f'{seconds:.0f}'} |", flush=True)
+
+    def tests(self, baselines):
+        names = list(dict.fromkeys(name for name, _ in self.found))
+        print("\n| difference | " + " | ".join(self.heads) + " |\n| --- |" + " --- |" * len(self.heads))
+        for name in (name for name in names if name not in baselines):
+            for other in baselines:
+                cells = []
+                for head in self.heads:
+                    a, b = self.found.get((name, head)), self.found.get((other, head))
+                    if a is None or b is None:
+                        cells.append("")
+                        continue
+                    each = [difference([q[c] for q in a], [q[c] for q in b]) for c in range(len(a[0]))]
+                    cells.append(" / ".join(f"{by:+.3f} (p {p:.2g})" for by, p in each))
+                print(f"| {name} − {other} | " + " | ".join(cells) + " |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("variants", nargs="+", help="name=options of clickvec train")
+    parser.add_argument("variants", nargs="*", help="name=options of clickvec train")
     parser.add_argument("--program", default="clickvec")
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--models", type=pathlib.Path)
+    parser.add_argument("--other", type=pathlib.Path)
+    parser.add_argument("--other-name", default="other")
+    parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
     arguments = parser.parse_args()
-    seeds = [int(seed) for seed in arguments.seeds.split(",")]
-    collection = Collection(arguments.data)
-    print("| variant | seeds | NDCG@1 | NDCG@3 | NDCG@10 | all titles: nDCG@10 | recall@100 | CPU s |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    ndcg, recall = collection.measure(bm25(collection))
-    print(f"| BM25 | | | | | {ndcg:.3f} | {recall:.3f} | |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        arguments.models = arguments.models or folder
+        arguments.models.mkdir(parents=True, exist_ok=True)
+        measure(arguments, folder)
+
+
+def measure(arguments, folder):
+    program, seeds = arguments.program, [int(seed) for seed in arguments.seeds.split(",")]
+    development, unseen = split(arguments.data / "judged.tsv", folder)
+    titles = arguments.data / "titles.tsv"
+    heads = ["development, judged titles: NDCG@1/@3", "development, all titles: nDCG@10/recall@100"]
+    if not arguments.development:
+        heads += ["unseen, judged titles: NDCG@1/@3", "unseen, all titles: nDCG@10/recall@100"]
+    heads += ["other shop, judged titles: NDCG@1/@3"] if arguments.other else []
+    table = Table(heads)
+
+    def columns(systems, *more):
+        """The columns of each system."""
+        more = ["--titles", titles, *more]
+        halves = [development] if arguments.development else [development, unseen]
+        found = [each for half in halves for each in (
+            judged(program, half, systems, *more), searched(program, half, titles, systems, *more))]
+        return [[column[place] for column in found] for place in range(len(found[0]))]
+
+    of_rankers = [part for name in BASELINES for part in ("--ranker", name)]
+    of_other = [None] * len(BASELINES)
+    if arguments.other:
+        other_titles = ["--titles", arguments.other / "titles.tsv"]
+        of_other = judged(program, arguments.other / "judged.tsv", of_rankers, *other_titles)
+    for name, found, other in zip(BASELINES, columns(of_rankers), of_other):
+        table.add(name, [[each] for each in found] + ([[other]] if arguments.other else []))
     for variant in arguments.variants:
         name, options = variant.split("=", 1)
-        runs = [
-            measured(arguments.program, arguments.data, collection, options, seed, arguments.threads) for seed in seeds
-        ]
-        *means, seconds = [statistics.fmean(column) for column in zip(*runs)]
-        figures = " | ".join(f"{mean:.3f}" for mean in means)
-        print(f"| {name} | {len(seeds)} | {figures} | {seconds:.0f} |", flush=True)
+        models, seconds = zip(*(trained(program, arguments, name, options, seed) for seed in seeds))
+        runs = [columns(["--model", model])[0] for model in models]
+        by_column = [list(each) for each in zip(*runs)]
+        if arguments.other:
+            others = [arguments.models / f"{arguments.other_name}-{seed}.safetensors" for seed in seeds]
+            others = [model for model in others if model.exists()]
+            by_column.append(
+                [judged(program, arguments.other / "judged.tsv", ["--model", model])[0] for model in others] or None
+            )
+        seconds = None if None in seconds else statistics.fmean(seconds)
+        table.add(name, by_column, seconds)
+        if arguments.development:
+            continue
+        fused = []
+        for model in models:
+            systems = [*of_rankers, "--model", model, "--titles", titles, "--fusion-judged", development]
+            of_judged = judged(program, unseen, systems, "--fusion", "min-max")[-1]
+            of_all = searched(program, unseen, titles, systems, "--fusion", "min-max")[-1]
+            fused.append([of_judged, of_all])
+        columns_of_fused = [list(each) for each in zip(*fused)]
+        rest = [None] if arguments.other else []
+        table.add(f"{name}, fused with {' and '.join(BASELINES)}", [None, None, *columns_of_fused, *rest])
+    table.tests(BASELINES)
 
 
 if __name__ == "__main__":

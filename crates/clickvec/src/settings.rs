@@ -61,6 +61,10 @@ pub struct TrainConfig {
     /// How titles are learnt; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<TitleConfig>,
+    /// The share of clicked queries that are not learnt but judge the model: at most 1,000, none if that is fewer than 100.
+    /// Needs a validation, which gets them from [`crate::train::Event::HeldOut`]. Omitted if it is 0.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub held_out: f32,
     /// How the model learns from a teacher; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<TeacherConfig>,
@@ -157,7 +161,7 @@ fn chances(views: &Views) -> Option<SettingFault> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The epoch with the best validation NDCG@1 + NDCG@3.
+    /// The epoch with the best score of the validation.
     Best,
     /// The last epoch.
     Last,
@@ -200,6 +204,10 @@ fn are_as_they_are(views: &Views) -> bool {
     *views == Views::NONE
 }
 
+fn is_nothing(share: &f32) -> bool {
+    *share == 0.0
+}
+
 fn title() -> String {
     tables::TITLE.to_owned()
 }
@@ -234,6 +242,7 @@ impl Default for TrainConfig {
             precision: Precision::F32,
             augment: Views::NONE,
             titles: None,
+            held_out: 0.0,
             teacher: None,
         }
     }
@@ -304,6 +313,10 @@ impl TrainConfig {
             .or_else(|| at_least_one("patience", self.patience.unwrap_or(1) as usize))
             .or_else(|| chances(&self.augment))
             .or_else(|| self.titles.as_ref().and_then(TitleConfig::fault))
+            .or_else(|| {
+                let fault = SettingFault::HeldOut { found: self.held_out };
+                (!(0.0..=0.5).contains(&self.held_out)).then_some(fault)
+            })
             .or_else(|| self.teacher.as_ref().and_then(TeacherConfig::fault))
             .or_else(|| {
                 let sampled = self.teacher.is_some() && self.negatives != Negatives::All;
@@ -344,6 +357,7 @@ impl TrainConfig {
             map.insert("field".to_owned(), serde_json::json!(config.field));
             map.insert("augment".to_owned(), serde_json::json!(config.augment));
             map.insert("titles".to_owned(), serde_json::json!(config.titles));
+            map.insert("held_out".to_owned(), serde_json::json!(config.held_out));
             map.insert("teacher".to_owned(), serde_json::json!(config.teacher));
             map
         };
@@ -474,6 +488,12 @@ pub enum SettingFault {
     NoAmx {
         /// What the processor has instead.
         found: &'static str,
+    },
+    /// More queries would be held out than learnt.
+    #[error("expected a share of held-out queries between 0 and 0.5, found {found}")]
+    HeldOut {
+        /// The share.
+        found: f32,
     },
     /// There is no validation set to choose the best epoch or to stop early.
     #[error("expected a validation set to {purpose}, found none; name one or keep the last epoch")]

@@ -79,7 +79,7 @@ fn a_finished_run_resumes_to_the_same_model() {
 #[test]
 fn a_flag_of_another_encoder_is_refused() {
     let folder = Folder::with_data();
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
         (
             &["--encoder", "dssm", "--cells", "9"],
@@ -98,7 +98,10 @@ fn a_flag_of_another_encoder_is_refused() {
             &["--encoder", "clsm", "--precision", "bf16"],
             "`--precision bf16` belongs to --encoder lstm, bilstm, gru, rnn",
         ),
-        (&["--keep", "best"], "`--keep best` needs judged titles to tell which epoch is best; add `--validation FILE`"),
+        (&["--keep", "best", "--held-out", "0"], "`--keep best` needs something to tell which epoch is best"),
+        (&["--patience", "2", "--held-out", "0"], "`--patience` needs something to tell"),
+        (&["--held-out", "0.1", "--validation", "judged.tsv"], "`--held-out` and `--validation` both say"),
+        (&["--held-out", "0.6"], "expected a number from 0 to 0.5"),
     ];
     for (flags, message) in cases {
         let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors"];
@@ -202,4 +205,61 @@ fn an_output_replaces_nothing_but_a_model() {
         let _listening = std::os::unix::net::UnixListener::bind(folder.path("socket")).unwrap();
         folder.train("socket", &[]).code(2).says("expected an ordinary file or none");
     }
+}
+
+/// A log of so many queries for numbered things, in three colours.
+fn many_queries(queries: usize) -> String {
+    let things = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
+    let row = |i: usize| format!("{} {}\t{} no {}\n", things[i % 8], i, things[i % 8], i % 700);
+    format!("query\ttitle\n{}", (0..queries).map(row).collect::<String>())
+}
+
+#[test]
+fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
+    let folder = Folder::with_data();
+    folder.write("clicks.tsv", many_queries(1400));
+    let said = folder.train("m.safetensors", &[]).code(0).stderr();
+    for line in [
+        "held out: 140 of 1,400 queries with 140 pairs, to judge the model by; `--held-out 0` learns all clicks",
+        "  held out: NDCG@10 ",
+        "140 queries, each searched among all 1,400 titles; a clicked title is relevant, any other is not",
+        "model − BM25: NDCG@10 +0.",
+        "model − letter trigrams: NDCG@10 +0.",
+        "the model finds what users click better than BM25 and than letter trigrams, which need no training",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let worse =
+        "training does not pay here by itself: the model is worse than BM25 and than letter trigrams; learn from";
+    folder.train("worse.safetensors", &["--learning-rate", "1e-9"]).code(0).says(worse);
+    let events = folder.train("m.safetensors", &["--json"]).code(0).json_lines();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
+    assert_eq!((&named("held_out")[0]["queries"], &named("held_out")[0]["of_titles"]), (&140.into(), &1400.into()));
+    assert!(named("epoch").iter().all(|epoch| epoch["held_out"]["ndcg@10"].is_f64() && epoch["validation"].is_null()));
+    let judged = named("judged")[0];
+    assert_eq!((&judged["systems"][1]["name"], judged["tests"].as_array().unwrap().len()), (&"BM25".into(), 2));
+    let kept = &judged["systems"][0]["ndcg@10"];
+    assert!(named("epoch").iter().any(|epoch| &epoch["held_out"]["ndcg@10"] == kept), "{judged}");
+    assert_eq!(events.last().unwrap()["event"], "done");
+    // Finished before, and judged again.
+    let again = folder.train("m.safetensors", &["--resume", "--json"]).code(0).json_lines();
+    assert_eq!(again.iter().find(|event| event["event"] == "judged"), Some(judged));
+}
+
+#[test]
+fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
+    let folder = Folder::with_data();
+    folder.train("few.safetensors", &[]).code(0).says("held out: nothing, since 48 queries are too few to judge by");
+    folder.write("clicks.tsv", many_queries(1400));
+    let events = |more: &[&str]| folder.train("m.safetensors", &[more, &["--json"]].concat()).code(0).json_lines();
+    let off: [&[&str]; 4] =
+        [&["--held-out", "0"], &["--keep", "last"], &["--preset", "paper"], &["--validation", "judged.tsv"]];
+    for more in off {
+        let events = events(more);
+        assert!(events.iter().all(|event| event["event"] != "held_out"), "{more:?}");
+        assert_eq!(events[0]["pairs"], 1400, "{more:?}");
+    }
+    let spec = "[data]\njudged = \"judged.tsv\"\n[[system]]\nname = \"a\"\ntrain = \"--held-out 0.1\"\n";
+    folder.write("spec.toml", spec);
+    folder.run(&["table", "spec.toml"]).code(2).says("found `--held-out`");
 }

@@ -60,6 +60,9 @@ impl Default for LogConfig<'_> {
 pub struct LogStatistics {
     /// Pairs to train on.
     pub pairs: u64,
+    /// Pairs of queries that are held out, to judge by. Omitted if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_out: u64,
     /// Lines that are not a valid pair: broken, or with a bad weight.
     pub skipped: u64,
     /// Pairs that were left out because the query or the title has no word.
@@ -96,6 +99,10 @@ pub struct TitleStatistics {
     pub trigrams: u64,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl TitleStatistics {
     fn is_empty(&self) -> bool {
         *self == TitleStatistics::default()
@@ -115,7 +122,7 @@ pub enum Section {
 /// A click log, ready for training.
 #[derive(Debug)]
 pub struct ClickLog {
-    records: Spooled<Record>,
+    pub(super) records: Spooled<Record>,
     words: Spooled<WordId>,
     /// The letters of all words, and the start of each word.
     letters: Spooled<u8>,
@@ -123,9 +130,9 @@ pub struct ClickLog {
     feature_start: Spooled<u64>,
     features: Spooled<Feature>,
     /// The hashes (query, title) of all pairs, ascending and distinct.
-    clicked: Spooled<[u64; 2]>,
+    pub(super) clicked: Spooled<[u64; 2]>,
     dictionary: Dictionary,
-    statistics: LogStatistics,
+    pub(super) statistics: LogStatistics,
     skipped: Skipped,
     skipped_titles: Vec<Skipped>,
     fingerprint: u64,
@@ -134,16 +141,16 @@ pub struct ClickLog {
 
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Record {
+pub(super) struct Record {
     /// The start of the query's words. The title's words follow, unless they are the same.
     start: u64,
-    query: u64,
+    pub(super) query: u64,
     title: u64,
     query_words: u32,
     title_words: u32,
     weight: f32,
     /// 1 for a title that is its own query, otherwise 0.
-    is_title: u32,
+    pub(super) is_title: u32,
     /// The start of the query's pairs in `clicked`.
     clicked: u64,
 }

@@ -1,6 +1,7 @@
 //! Clicked pairs for training: their source, the log (read once, and stored in mapped files or in memory), and its
 //! minibatches.
 
+pub(crate) mod held_out;
 mod log;
 mod minibatch;
 mod reader;
@@ -12,6 +13,7 @@ mod viewed;
 
 use serde::{Deserialize, Serialize};
 
+pub use held_out::{HeldOut, HeldOutQuery};
 pub use log::{ClickLog, LogConfig, LogStatistics, Section};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::ClickReader;

@@ -106,6 +106,21 @@ impl<T: Pod> Spooled<T> {
         Ok(())
     }
 
+    /// Keeps the items for which `keep` is true, in their order.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) -> Result<()> {
+        let mut kept = 0;
+        self.change(|items| {
+            for i in 0..items.len() {
+                if keep(&items[i]) {
+                    items[kept] = items[i];
+                    kept += 1;
+                }
+            }
+        })?;
+        self.len = kept;
+        Ok(())
+    }
+
     /// Keeps the first of consecutive items with equal keys.
     pub(crate) fn dedup_by_key<K: PartialEq>(mut self, key: impl Fn(&T) -> K) -> Result<Spooled<T>> {
         let mut kept = 0;
@@ -162,7 +177,9 @@ mod tests {
             assert_eq!(list[..], [5, 3, 5, 1]);
             list.change(|items| items.sort_unstable()).expect("changed");
             assert_eq!(list[..], [1, 3, 5, 5]);
-            assert_eq!(list.dedup_by_key(|&x| x).expect("thinned")[..], [1, 3, 5]);
+            list.retain(|&x| x != 3).expect("thinned");
+            assert_eq!(list[..], [1, 5, 5]);
+            assert_eq!(list.dedup_by_key(|&x| x).expect("thinned")[..], [1, 5]);
         });
     }
 

@@ -25,7 +25,8 @@ pub use self::agreement::Agreement;
 use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
 pub use crate::clicks::{
-    ClickSource, LogStatistics, NegativeSource, Negatives, Section, Teacher, TeacherCoverage, Weighting,
+    ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, Section, Teacher, TeacherCoverage,
+    Weighting,
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::math::Precision;
@@ -68,7 +69,8 @@ pub struct TrainOptions<'a> {
     /// Vectors of the same texts from another program, all from one vector space. The model learns to imitate their
     /// similarities, as [`TrainConfig::teacher`] sets out.
     pub teachers: Vec<Teacher<'a>>,
-    /// Scores the model after every epoch.
+    /// Scores the model after every epoch. If queries are to be held out and the log has too few of them, it is not used,
+    /// and the last epoch is kept.
     pub validation: Option<Validation<'a>>,
     /// The folder for the log's temporary files, which keep memory from growing with the log. The default is the
     /// folder of the output; without an output the log is kept in memory.
@@ -257,6 +259,7 @@ fn init_fault(config: &TrainConfig, init: &Model) -> Option<InitFault> {
 fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<SettingFault> {
     let purpose = match (&options.validation, config.keep, config.patience) {
         (Some(_), ..) => return None,
+        _ if config.held_out > 0.0 => "judge by held-out queries",
         (None, Keep::Best, _) => "keep the best epoch",
         (None, Keep::Last, Some(_)) => "stop early",
         (None, Keep::Last, None) => return None,

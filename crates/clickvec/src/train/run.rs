@@ -48,12 +48,26 @@ pub(super) fn read(
         trigrams,
         parameters: config.encoder.parameters(trigrams).unwrap_or(u64::MAX).saturating_mul(towers),
     });
-    if flow.is_break() || options.teachers.is_empty() {
-        return Ok(flow.map_continue(|()| log));
+    if flow.is_break() {
+        return Ok(ControlFlow::Break(()));
     }
-    let teachers = std::mem::take(&mut options.teachers);
-    let coverage = log.teach(teachers, config.max_words, storage)?;
-    Ok(on_event(&Event::Teacher(coverage)).map_continue(|()| log))
+    if !options.teachers.is_empty() {
+        let teachers = std::mem::take(&mut options.teachers);
+        let coverage = log.teach(teachers, config.max_words, storage)?;
+        if on_event(&Event::Teacher(coverage)).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    if config.held_out > 0.0 && !log.is_empty() {
+        let held_out = log.hold_out(config.held_out, storage)?;
+        if held_out.queries.is_empty() {
+            options.validation = None;
+        }
+        if on_event(&Event::HeldOut(held_out)).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(log))
 }
 
 /// What every model of this run records, except for its epoch.
@@ -372,14 +386,16 @@ fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) ->
         ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
     // Both towers read titles without a click. If there are no clicks, these titles are all there is.
     let alone = &statistics.titles;
-    let of = |words: u64, trigrams: u64, texts: u64| match statistics.pairs {
+    // The other figures include held-out pairs.
+    let pairs = statistics.pairs + statistics.held_out;
+    let of = |words: u64, trigrams: u64, texts: u64| match pairs {
         0 => of(alone.words, alone.trigrams, alone.titles),
         _ => of(words, trigrams, texts),
     };
     let sides = if config.shared_towers {
-        vec![of(queries.0 + titles.0, queries.1 + titles.1, 2 * statistics.pairs)]
+        vec![of(queries.0 + titles.0, queries.1 + titles.1, 2 * pairs)]
     } else {
-        vec![of(queries.0, queries.1, statistics.pairs), of(titles.0, titles.1, statistics.pairs)]
+        vec![of(queries.0, queries.1, pairs), of(titles.0, titles.1, pairs)]
     };
     let tower = |(number, (prefix, statistics)): (usize, (&str, TextStatistics))| {
         let mut encoder = config.encoder.build(log.dictionary().len());

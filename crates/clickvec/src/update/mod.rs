@@ -25,6 +25,7 @@ pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainCo
     let mut config = old.training().config.clone();
     config.keep = Keep::Last;
     config.patience = None;
+    config.held_out = 0.0;
     // A teacher's vectors belong to the texts of the old log.
     config.teacher = None;
     if !fresh {

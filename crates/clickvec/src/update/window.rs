@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde::Serialize;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::Result;
+use crate::clicks::held_out::place;
 use crate::clicks::{ClickReader, Weighting};
 use crate::eval::{JudgedQuery, JudgedTitle, Judgments};
 use crate::tables::Skipped;
 use crate::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
 
-/// The seed of the hash that decides which queries are held out. It never changes: otherwise a model could learn from
-/// queries that the next one is tested on.
-const HELD_OUT_SEED: u64 = 0x686f_6c64_2d6f_7574;
 /// The largest number of held-out queries from the newest day, and from all other days.
 const MOST_HELD_OUT: usize = 2_000;
 /// The smallest share of clicks on titles of the collection. A day with fewer is suspicious.
@@ -45,7 +42,7 @@ impl<'a> Window<'a> {
     /// The hash of a query's words. Divided by its largest value it lies between 0 and 1, and queries below
     /// [`Window::held_out`] are held out.
     fn place(query: &str) -> u64 {
-        xxh3_64_with_seed(words(query).join(" ").as_bytes(), HELD_OUT_SEED)
+        place(&words(query).join(" "))
     }
 
     fn holds_out(&self, place: u64) -> bool {

@@ -7,6 +7,7 @@ mod embedding;
 mod explanations;
 mod files;
 mod gradients;
+mod holding_out;
 mod indexes;
 mod optimizers;
 mod searching;

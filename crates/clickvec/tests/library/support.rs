@@ -5,7 +5,7 @@ use clickvec::Result;
 use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
 };
-use clickvec::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, evaluate};
+use clickvec::eval::{EvaluateOptions, HeldOutTest, JudgedQuery, JudgedTitle, Judgments, evaluate};
 use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::internals::optimizer::Optimizer;
@@ -21,6 +21,7 @@ use clickvec::train::{
     train_to_file,
 };
 use rand::RngExt as _;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -339,17 +340,32 @@ impl Place {
         let init = self.init().exists().then(|| Model::load(&self.init()).expect("a model to begin with"));
         let output = Output { path: &path, checkpoint_every: how.checkpoint_every, resume: how.resume };
         let mut judge = how.validation.map(judged_by);
-        let validation = how
+        let mut validation = how
             .validation
             .zip(judge.as_mut())
             .map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
+        let test: RefCell<Option<HeldOutTest>> = RefCell::default();
+        let mut by_held_out = |model: &Model| {
+            let test = test.borrow();
+            let evaluation = test.as_ref().expect("queries").model(model).expect("judged");
+            Score { value: HeldOutTest::value(&evaluation), metrics: None }
+        };
+        if validation.is_none() && config.held_out > 0.0 {
+            validation = Some(Validation { fingerprint: 0, judge: &mut by_held_out });
+        }
+        let mut on_event = |event: &Event| {
+            if let Event::HeldOut(held_out) = event {
+                *test.borrow_mut() = Some(HeldOutTest::new(held_out.clone()));
+            }
+            on_event(event)
+        };
         let teacher = self.teacher();
         let teachers = if teacher.exists() { vec![Teacher::file(&teacher)] } else { Vec::new() };
         let options =
             TrainOptions { validation, titles: &titles, init: init.as_ref(), teachers, ..TrainOptions::default() };
         let no_clicks = !clicks.exists() && !titles.is_empty();
         let clicks = if no_clicks { ClickSource::none() } else { ClickSource::file(&clicks) };
-        train_to_file(config, clicks, &output, options, on_event)
+        train_to_file(config, clicks, &output, options, &mut on_event)
     }
 
     /// The names in the folder, sorted.

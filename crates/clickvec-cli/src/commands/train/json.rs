@@ -6,6 +6,7 @@ use std::path::Path;
 use clickvec::train::{Agreement, EpochReport, Event, Section, TeacherCoverage, Written};
 use serde::Serialize;
 
+use super::held_out::{Counts, Means};
 use crate::metrics::ByKey;
 
 /// An event as JSON.
@@ -30,6 +31,8 @@ pub(super) enum JsonEvent<'a> {
         titles: u64,
         known_titles: u64,
     },
+    #[serde(rename = "held_out")]
+    HeldOut(Counts),
     Resumed {
         section: Section,
         epoch: u32,
@@ -44,6 +47,8 @@ pub(super) enum JsonEvent<'a> {
         without_negatives: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         validation: Option<ByKey<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        held_out: Option<Means>,
         #[serde(skip_serializing_if = "Option::is_none")]
         teacher: Option<Agreed>,
     },
@@ -78,8 +83,8 @@ impl From<Agreement> for Agreed {
 }
 
 impl JsonEvent<'_> {
-    /// An event as JSON; `None` for progress within an epoch.
-    pub(super) fn of(event: &Event) -> Option<JsonEvent<'_>> {
+    /// An event as JSON; `None` for progress within an epoch. `held_out` is what was last measured on held-out queries.
+    pub(super) fn of(event: &Event, held_out: Option<Means>) -> Option<JsonEvent<'_>> {
         Some(match event {
             Event::Log { statistics, trigrams, parameters, .. } => JsonEvent::Log {
                 pairs: statistics.pairs,
@@ -110,8 +115,10 @@ impl JsonEvent<'_> {
                 seconds: *seconds,
                 without_negatives: *without_negatives,
                 validation: validation.as_ref().and_then(|score| score.metrics.as_ref()).map(ByKey),
+                held_out,
                 teacher: agreement.map(Agreed::from),
             },
+            Event::HeldOut(held_out) => JsonEvent::HeldOut(Counts::of(held_out)),
             &Event::Teacher(TeacherCoverage { queries, known_queries, titles, known_titles, dimension, vectors }) => {
                 JsonEvent::Teacher { vectors, dimension, queries, known_queries, titles, known_titles }
             }

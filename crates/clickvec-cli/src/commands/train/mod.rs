@@ -1,6 +1,7 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
 mod encoder;
+mod held_out;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -22,6 +23,8 @@ use clickvec::tables::{TITLE, TableFault};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, Outcome, Output, TrainOptions, train_to_file};
 
+use self::held_out::Judge;
+use self::settings::Given;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::{input, test_set};
@@ -49,6 +52,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         ("--titles", !args.titles.is_empty()),
         ("--init", args.init.is_some()),
         ("--teacher", !args.teacher.is_empty()),
+        ("--held-out", args.settings.held_out.is_some()),
     ]
     .iter()
     .find(|(_, given)| *given)
@@ -58,7 +62,8 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             option.0
         );
     }
-    let config = args.settings.config(&args.encoder, args.validation.is_some(), false, false, None);
+    let given = Given { validation: args.validation.is_some(), ..Given::default() };
+    let config = args.settings.config(&args.encoder, given);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
     let (topics, titles) = (args.validation_topics, args.validation_titles);
     let validation = args.validation.map(|judged| Validation { judged, topics, titles });
@@ -156,9 +161,14 @@ impl Args {
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let init = args.init.as_deref().map(Model::load).transpose()?;
-    let members = init.as_ref().map(|init| init.encoder_config().members());
-    let (titles, teacher) = (!args.titles.is_empty(), !args.teacher.is_empty());
-    let config = args.settings.config(&args.encoder, args.validation.is_some(), titles, teacher, members)?;
+    let given = Given {
+        validation: args.validation.is_some(),
+        clicks: args.clicks.is_some(),
+        titles: !args.titles.is_empty(),
+        teacher: !args.teacher.is_empty(),
+        members: init.as_ref().map(|init| init.encoder_config().members()),
+    };
+    let config = args.settings.config(&args.encoder, given)?;
     let validation = args.validation_files();
     for beside in clickvec::train::written_paths(&args.output) {
         input::refuse_overwriting(
@@ -170,6 +180,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
     let validation =
         judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
+    let by_held_out = Judge::default();
+    let mut score = |model: &Model| by_held_out.score(model);
+    let validation = match config.held_out > 0.0 {
+        true => Some(Judge::validation(&mut score)),
+        false => validation,
+    };
     let options = TrainOptions {
         validation,
         titles: &args.titles,
@@ -186,7 +202,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         if matches!(event, Event::Log { .. }) {
             interrupt = Some(Interrupt::watch());
         }
-        reporter.event(event);
+        if let Event::HeldOut(held_out) = event {
+            by_held_out.begin(held_out);
+        }
+        reporter.event(event, by_held_out.last());
         match &interrupt {
             Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
             Some(_) => ControlFlow::Break(()),
@@ -195,7 +214,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     });
     reporter.close();
     match outcome.map_err(|fault| told_of_log(fault, args.clicks.as_deref()))? {
-        Outcome::Finished(written) => reporter.done(&args.output, &written),
+        Outcome::Finished(written) => {
+            let judged = by_held_out.finish(|| Model::load(&args.output))?;
+            reporter.done(&args.output, &written, judged.as_ref());
+        }
         Outcome::Cancelled => {
             let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
             reporter.cancelled(&args.output);

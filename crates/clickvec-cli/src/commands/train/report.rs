@@ -14,6 +14,7 @@ use clickvec::train::{
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use super::held_out::{Counts, Judged, Means};
 use super::json::JsonEvent;
 use crate::{input, output, progress};
 
@@ -56,8 +57,8 @@ impl Reporter {
         }
     }
 
-    /// Reports an event.
-    pub(super) fn event(&mut self, event: &Event) {
+    /// Reports an event. `held_out` is what was last measured on held-out queries.
+    pub(super) fn event(&mut self, event: &Event, held_out: Option<Means>) {
         match event {
             Event::Reading { pairs } => self.reading(*pairs),
             Event::Minibatch { .. } => {
@@ -74,8 +75,8 @@ impl Reporter {
                     }
                 }
                 if !self.json {
-                    self.say(other);
-                } else if let Some(line) = JsonEvent::of(other) {
+                    self.say(other, held_out.as_ref());
+                } else if let Some(line) = JsonEvent::of(other, held_out) {
                     self.print(&line);
                 }
             }
@@ -90,9 +91,12 @@ impl Reporter {
         self.loss = (0, 0.0);
     }
 
-    /// Reports that the model was written.
-    pub(super) fn done(&mut self, model: &Path, written: &Written) {
+    /// Reports that the model was written, and what held-out queries say of it.
+    pub(super) fn done(&mut self, model: &Path, written: &Written, judged: Option<&Judged>) {
         if self.json {
+            if let Some(judged) = judged {
+                self.print(&judged.json());
+            }
             return self.print(&JsonEvent::done(model, written));
         }
         let Written { fingerprint, epoch, already } = written;
@@ -102,6 +106,9 @@ impl Reporter {
         };
         let model = model.display();
         output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
+        if let Some(judged) = judged {
+            output::note(judged.text());
+        }
     }
 
     /// Reports that the run was stopped, and what it left.
@@ -158,7 +165,7 @@ impl Reporter {
         }
     }
 
-    fn say(&self, event: &Event) {
+    fn say(&self, event: &Event, held_out: Option<&Means>) {
         match event {
             Event::Log { statistics, trigrams, parameters, .. } => self.say_log(statistics, *trigrams, *parameters),
             &Event::Resumed { section, epoch, minibatch } => {
@@ -166,7 +173,8 @@ impl Reporter {
                 output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
             }
             Event::Teacher(coverage) => say_teacher(coverage),
-            Event::Epoch(report) => self.say_epoch(report),
+            Event::HeldOut(held_out) => Counts::of(held_out).say(),
+            Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
                 output::note(format_args!(
                     "stopped after epoch {epoch} of {}: validation got no better after epoch {best}",
@@ -209,7 +217,7 @@ impl Reporter {
         }
     }
 
-    fn say_epoch(&self, report: &EpochReport) {
+    fn say_epoch(&self, report: &EpochReport, held_out: Option<&Means>) {
         let width = report.epochs.to_string().len();
         let mut line = format!(
             "{}epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
@@ -222,8 +230,11 @@ impl Reporter {
         );
         if let Some(metrics) = report.validation.as_ref().and_then(|score| score.metrics.as_ref()) {
             let [one, three, ten] = Metric::NDCG.map(|metric| metrics.get(metric));
-            let best = if self.keeps_best && report.kept { "  best" } else { "" };
-            let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}{best}");
+            let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}");
+        }
+        line.push_str(&held_out.map(Means::line).unwrap_or_default());
+        if self.keeps_best && report.kept && report.validation.is_some() {
+            line.push_str("  best");
         }
         if let Some(Agreement { spearman, overlap, .. }) = report.agreement {
             let _ = write!(

@@ -62,7 +62,13 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("Passes over the log", |c| c.epochs))]
     epochs: Option<u32>,
 
-    /// Which epoch's weights become the model [default: best with --validation, otherwise last].
+    /// The share of clicked queries that are not learnt but judge the model after every epoch and at the end, compared with
+    /// BM25 and letter trigrams: at most 1,000 queries, and none if that is fewer than 100. 0 learns all clicks [default:
+    /// 0.1; with --validation, --keep last or --preset: 0].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(super) held_out: Option<f32>,
+
+    /// Which epoch's weights become the model [default: best with --validation or held-out queries, otherwise last].
     #[arg(long, value_enum)]
     keep: Option<KeepFlag>,
 
@@ -270,8 +276,29 @@ fn positive(text: &str) -> Result<f32, String> {
     number.ok_or_else(|| "expected a number above 0".to_owned())
 }
 
+fn share(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=0.5).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 0.5".to_owned())
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
+}
+
+/// The share of clicked queries that judge a model if nothing else does.
+const HELD_OUT: f32 = 0.1;
+
+/// What a model is learnt from and judged by.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Given {
+    /// Judged titles for validation.
+    pub(super) validation: bool,
+    /// Clicks of which queries may be held out.
+    pub(super) clicks: bool,
+    pub(super) titles: bool,
+    pub(super) teacher: bool,
+    /// The number of members of the initial model.
+    pub(super) members: Option<usize>,
 }
 
 /// A help text with the default, and the values with titles and with the preset where they differ.
@@ -349,16 +376,11 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 }
 
 impl Settings {
-    /// The whole configuration: the defaults or the preset, overridden by the flags given. `members` is the number of
-    /// members in the initial model, if there is one.
-    pub(super) fn config(
-        &self,
-        encoder: &EncoderFlags,
-        validation: bool,
-        titles: bool,
-        teacher: bool,
-        members: Option<usize>,
-    ) -> Result<TrainConfig> {
+    /// The whole configuration: the defaults or the preset, overridden by the flags given.
+    pub(super) fn config(&self, encoder: &EncoderFlags, given: Given) -> Result<TrainConfig> {
+        let Given { titles, teacher, members, .. } = given;
+        let held_out = self.held_out_share(given)?;
+        let validation = given.validation || held_out > 0.0;
         let defaults = match self.preset {
             Some(Preset::Paper) => TrainConfig::paper(),
             None if titles => TrainConfig::with_titles(),
@@ -369,10 +391,14 @@ impl Settings {
         refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_cells)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
         if !validation && self.keep == Some(KeepFlag::Best) {
-            bail!("`--keep best` needs judged titles to tell which epoch is best; add `--validation FILE`");
+            bail!(
+                "`--keep best` needs something to tell which epoch is best; add `--validation FILE` or `--held-out SHARE`"
+            );
         }
         if !validation && self.patience.is_some() {
-            bail!("`--patience` needs judged titles to tell whether an epoch is better; add `--validation FILE`");
+            bail!(
+                "`--patience` needs something to tell whether an epoch is better; add `--validation FILE` or `--held-out SHARE`"
+            );
         }
         if self.precision == Some(PrecisionFlag::Bf16) {
             refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
@@ -389,6 +415,7 @@ impl Settings {
             None => Keep::Last,
         };
         config.patience = self.patience;
+        config.held_out = held_out;
         set(&mut config.shared_towers, self.shared_towers);
         set(&mut config.minibatch, self.minibatch);
         set(&mut config.negatives, self.negatives.map(|flag| flag.0));
@@ -407,6 +434,23 @@ impl Settings {
         config.teacher = self.teacher_config(teacher)?;
         self.set_kinds(&mut config);
         Ok(config)
+    }
+
+    /// The share of clicked queries to hold out.
+    fn held_out_share(&self, given: Given) -> Result<f32> {
+        let share = match self.held_out {
+            Some(share) => share,
+            None if given.validation || self.preset.is_some() || self.keep == Some(KeepFlag::Last) => 0.0,
+            None if given.clicks => HELD_OUT,
+            None => 0.0,
+        };
+        if share > 0.0 && given.validation {
+            bail!("`--held-out` and `--validation` both say what judges the model; leave one of the two out");
+        }
+        if share > 0.0 && !given.clicks {
+            bail!("`--held-out` is about queries of a click log; add `--clicks FILE`");
+        }
+        Ok(share)
     }
 
     /// The settings for titles, if there are any.

@@ -209,7 +209,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let of_clicks = report.trials.iter().filter(|(name, _)| *name != JUDGED).map(|(_, trial)| trial);
     report.drift = Some(models.drift(&of_clicks.collect::<Vec<_>>()));
     report.seconds.testing += clock.elapsed();
-    // Earlier days do not decide: a first model made by `train` has learnt their held-out clicks too.
+    // Earlier days do not decide: a first model made by `train` may have learnt some of their held-out clicks.
     let decides = |name: &str| name != EARLIER;
     let worse: Vec<&'static str> =
         report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();

@@ -1,0 +1,270 @@
+//! Judging by held-out queries while a model is trained, and the report at the end.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use clickvec::Error;
+use clickvec::eval::{Comparison, Correction, FullEvaluation, HeldOutReport, HeldOutTest, Measure, Verdict};
+use clickvec::model::Model;
+use clickvec::train::{HeldOut, Score, Validation};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+
+use crate::commands::evaluate::{difference, probability};
+use crate::{output, table};
+
+/// What every judge of this kind is called in a model, so that a run is only resumed by the same.
+const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
+
+/// Judges models by the queries that training holds out.
+#[derive(Default)]
+pub(super) struct Judge(RefCell<State>);
+
+#[derive(Default)]
+struct State {
+    test: Option<HeldOutTest>,
+    counts: Counts,
+    /// What was measured last.
+    last: Option<Means>,
+    failed: Option<Error>,
+}
+
+/// How many of what the queries are held out.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct Counts {
+    queries: u64,
+    of_queries: u64,
+    pairs: u64,
+    titles: u64,
+    of_titles: u64,
+}
+
+/// The mean of each measure.
+#[derive(Debug, Clone)]
+pub(super) struct Means(Vec<f64>);
+
+/// A report with what it is about.
+pub(super) struct Judged {
+    counts: Counts,
+    report: HeldOutReport,
+}
+
+impl Judge {
+    /// Takes the queries that are held out.
+    pub(super) fn begin(&self, held_out: &HeldOut) {
+        let mut state = self.0.borrow_mut();
+        if !held_out.queries.is_empty() {
+            state.counts = Counts::of(held_out);
+            state.test = Some(HeldOutTest::new(held_out.clone()));
+        }
+    }
+
+    /// The score of a model. What fails is kept for [`Judge::finish`].
+    pub(super) fn score(&self, model: &Model) -> Score {
+        let mut state = self.0.borrow_mut();
+        let value = match state.test.as_ref().map(|test| test.model(model)) {
+            None => f64::NAN,
+            Some(Ok(evaluation)) => {
+                state.last = Some(Means::from(&evaluation));
+                HeldOutTest::value(&evaluation)
+            }
+            Some(Err(error)) => {
+                state.failed.get_or_insert(error);
+                f64::NAN
+            }
+        };
+        Score { value, metrics: None }
+    }
+
+    /// The validation of a training run, scored by `judge`.
+    pub(super) fn validation(judge: &mut dyn FnMut(&Model) -> Score) -> Validation<'_> {
+        Validation { fingerprint: FINGERPRINT, judge }
+    }
+
+    /// What was measured last.
+    pub(super) fn last(&self) -> Option<Means> {
+        self.0.borrow().last.clone()
+    }
+
+    /// The model compared with rankers that need no training, if queries were held out.
+    pub(super) fn finish(self, model: impl FnOnce() -> clickvec::Result<Model>) -> Result<Option<Judged>> {
+        let State { test, counts, failed, .. } = self.0.into_inner();
+        if let Some(failed) = failed {
+            return Err(failed.into());
+        }
+        let report = test.map(|test| test.report(&model()?)).transpose()?;
+        Ok(report.map(|report| Judged { counts, report }))
+    }
+}
+
+impl Counts {
+    pub(super) fn of(held_out: &HeldOut) -> Counts {
+        Counts {
+            queries: held_out.queries.len() as u64,
+            of_queries: held_out.of_queries,
+            pairs: held_out.pairs,
+            titles: held_out.titles.len() as u64,
+            of_titles: held_out.of_titles,
+        }
+    }
+
+    /// Says which queries are held out, or that all are learnt.
+    pub(super) fn say(&self) {
+        let of_queries = output::counted(self.of_queries, "query");
+        if self.queries == 0 {
+            output::note(format_args!(
+                "held out: nothing, since {of_queries} are too few to judge by; all clicks are learnt, and the last epoch is \
+                 kept"
+            ));
+            return;
+        }
+        let (queries, pairs) = (output::count(self.queries), output::counted(self.pairs, "pair"));
+        output::note(format_args!(
+            "held out: {queries} of {of_queries} with {pairs}, to judge the model by; `--held-out 0` learns all clicks"
+        ));
+    }
+}
+
+impl From<&FullEvaluation> for Means {
+    fn from(evaluation: &FullEvaluation) -> Means {
+        Means(evaluation.mean.clone())
+    }
+}
+
+impl Means {
+    /// The end of an epoch's line.
+    pub(super) fn line(&self) -> String {
+        let shown = HeldOutTest::MEASURES.iter().zip(&self.0);
+        let shown = shown.filter(|(measure, _)| matches!(measure, Measure::Ndcg(10) | Measure::Recall(_)));
+        shown.fold("  held out:".to_owned(), |line, (&measure, mean)| format!("{line} {} {mean:.3}", head(measure)))
+    }
+}
+
+impl Serialize for Means {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (measure, mean) in HeldOutTest::MEASURES.iter().zip(&self.0) {
+            map.serialize_entry(&measure.to_string(), mean)?;
+        }
+        map.end()
+    }
+}
+
+/// What a column is called.
+fn head(measure: Measure) -> String {
+    match measure {
+        Measure::Ndcg(k) => format!("NDCG@{k}"),
+        Measure::Recall(k) => format!("R@{k}"),
+        other => other.to_string(),
+    }
+}
+
+impl Judged {
+    /// The report for people.
+    pub(super) fn text(&self) -> String {
+        let Judged { counts, report } = self;
+        let mut rows = table::plain();
+        rows.set_header(std::iter::once("held-out queries".to_owned()).chain(HeldOutTest::MEASURES.map(head)));
+        for system in &report.systems {
+            let means = system.mean.iter().map(|mean| format!("{mean:.3}"));
+            rows.add_row(std::iter::once(system.name.clone()).chain(means));
+        }
+        table::align_right(&mut rows, 1..1 + HeldOutTest::MEASURES.len());
+        let mut text = format!("\n{}\n\n", table::show(&mut rows));
+        let titles = match counts.titles == counts.of_titles {
+            true => format!("all {}", output::counted(counts.titles, "title")),
+            false => format!("{} of {}", output::count(counts.titles), output::counted(counts.of_titles, "title")),
+        };
+        let _ = writeln!(
+            text,
+            "{}, each searched among {titles}; a clicked title is relevant, any other is not",
+            output::counted(counts.queries, "query")
+        );
+        for test in &report.tests {
+            let Comparison { a, b, test: found, holm, .. } = test;
+            let _ = writeln!(
+                text,
+                "{a} − {b}: {} {}, p {} (paired t-test, corrected for {} tests)",
+                head(HeldOutTest::DECIDES),
+                difference(found.difference),
+                probability(*holm),
+                report.tests.len()
+            );
+        }
+        text.push_str(&self.verdict());
+        text
+    }
+
+    /// What the tests say, in words.
+    fn verdict(&self) -> String {
+        let of = |wanted: Verdict| -> String {
+            let tests = self.report.tests.iter().filter(|test| test.verdict(Correction::Holm) == wanted);
+            tests.map(|test| test.b.as_str()).collect::<Vec<_>>().join(" nor than ")
+        };
+        let (better, worse, not_shown) = (of(Verdict::Better), of(Verdict::Worse), of(Verdict::NotShown));
+        if worse.is_empty() && not_shown.is_empty() {
+            let both = better.replace(" nor than ", " and than ");
+            return format!("the model finds what users click better than {both}, which need no training");
+        }
+        let mut said = Vec::new();
+        if !worse.is_empty() {
+            said.push(format!("the model is worse than {}", worse.replace(" nor than ", " and than ")));
+        }
+        if !not_shown.is_empty() {
+            said.push(format!("the model is not shown to be better than {not_shown}"));
+        }
+        format!(
+            "training does not pay here by itself: {}; learn from all titles too (`--titles`), or search with both \
+             (`evaluate --full --fusion`)",
+            said.join(", and ")
+        )
+    }
+
+    /// The report as JSON.
+    pub(super) fn json(&self) -> JudgedJson<'_> {
+        let system =
+            |system: &FullEvaluation| SystemJson { name: system.name.clone(), means: Means(system.mean.clone()) };
+        JudgedJson {
+            event: "judged",
+            counts: self.counts,
+            systems: self.report.systems.iter().map(system).collect(),
+            tests: self.report.tests.iter().map(TestJson::from).collect(),
+        }
+    }
+}
+
+/// The report as JSON.
+#[derive(Serialize)]
+pub(super) struct JudgedJson<'a> {
+    event: &'static str,
+    #[serde(flatten)]
+    counts: Counts,
+    systems: Vec<SystemJson>,
+    tests: Vec<TestJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct SystemJson {
+    name: String,
+    #[serde(flatten)]
+    means: Means,
+}
+
+/// A test between two systems, as `evaluate --json` has it.
+#[derive(Serialize)]
+struct TestJson<'a> {
+    a: &'a str,
+    b: &'a str,
+    metric: String,
+    difference: f64,
+    t: f64,
+    p: f64,
+    holm: f64,
+}
+
+impl<'a> From<&'a Comparison<Measure>> for TestJson<'a> {
+    fn from(Comparison { a, b, metric, test, holm }: &'a Comparison<Measure>) -> TestJson<'a> {
+        TestJson { a, b, metric: metric.to_string(), difference: test.difference, t: test.t, p: test.p, holm: *holm }
+    }
+}

@@ -1,0 +1,204 @@
+//! Clicked queries that are not learnt, so that a model can be judged by them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::log::ClickLog;
+use super::{Section, Storage};
+use crate::error::Result;
+use crate::rng::Permutation;
+
+/// The seed of the hash that says which queries are held out. It is the same for every run: another for each would let a
+/// model learn what the next one is judged by.
+const SEED: u64 = 0x686f_6c64_2d6f_7574;
+/// With fewer queries than the least, hardly any difference can be shown. More than the most cost time and show little more.
+const LEAST: usize = 100;
+const MOST: usize = 1000;
+/// The most titles that queries are judged on, so that neither time nor memory grow with the log.
+const TITLES: usize = 100_000;
+
+/// The place of a query among all queries, from its words with spaces between them: those with the lowest places are held
+/// out first.
+pub(crate) fn place(words: &str) -> u64 {
+    xxh3_64_with_seed(words.as_bytes(), SEED)
+}
+
+/// Clicked queries that are not learnt, and the titles of the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeldOut {
+    /// The queries; none if the log has too few to say anything.
+    pub queries: Vec<HeldOutQuery>,
+    /// The texts of the titles to search: all distinct titles of the log, clicked or not, or, of more than 100,000, those
+    /// that were clicked for a held-out query and others at random. Each consists of its words with spaces between them.
+    pub titles: Vec<String>,
+    /// The number of clicked pairs that are not learnt.
+    pub pairs: u64,
+    /// The number of distinct clicked queries in the log, including these.
+    pub of_queries: u64,
+    /// The number of distinct titles in the log.
+    pub of_titles: u64,
+}
+
+/// A query that is not learnt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldOutQuery {
+    /// Its words, with spaces between them.
+    pub text: String,
+    /// The positions of the titles that were clicked for it.
+    pub clicked: Vec<u32>,
+}
+
+impl ClickLog {
+    /// Takes a share of the clicked queries, at most 1,000, out of the log, with all their pairs. The words of the queries
+    /// decide which. None are taken if that would be fewer than 100.
+    pub(crate) fn hold_out(&mut self, share: f32, storage: Storage<'_>) -> Result<HeldOut> {
+        // A title without a click is in `clicked` as its own query.
+        let is_query = |of: &&[[u64; 2]]| of.len() > 1 || of[0][0] != of[0][1];
+        let of_queries = self.clicked.chunk_by(|a, b| a[0] == b[0]).filter(is_query).count();
+        let mut held = HeldOut { of_queries: of_queries as u64, ..HeldOut::default() };
+        let wanted = ((of_queries as f64 * f64::from(share)) as usize).min(MOST);
+        if wanted < LEAST {
+            return Ok(held);
+        }
+        let clicks = self.section(Section::Clicks);
+        let mut lowest: BTreeMap<u64, u64> = BTreeMap::new();
+        for number in clicks.clone() {
+            let pair = self.pair(number as usize);
+            if pair.weight > 0.0 {
+                lowest.insert(place(&self.text(pair.query_words)), pair.query);
+                if lowest.len() > wanted + 1 {
+                    lowest.pop_last();
+                }
+            }
+        }
+        // Clicks that weigh something must be left to learn from.
+        if lowest.len() <= wanted {
+            return Ok(held);
+        }
+        lowest.pop_last();
+        let drawn: HashSet<u64> = lowest.into_values().collect();
+        let (mut queries, mut positions) = (HashMap::new(), HashMap::new());
+        for number in clicks {
+            let pair = self.pair(number as usize);
+            if !drawn.contains(&pair.query) {
+                continue;
+            }
+            held.pairs += 1;
+            if pair.weight == 0.0 {
+                continue;
+            }
+            let query = *queries.entry(pair.query).or_insert_with(|| {
+                held.queries.push(HeldOutQuery { text: self.text(pair.query_words), clicked: Vec::new() });
+                held.queries.len() - 1
+            });
+            let title = *positions.entry(pair.title).or_insert_with(|| {
+                held.titles.push(self.text(pair.title_words));
+                held.titles.len() as u32 - 1
+            });
+            let clicked = &mut held.queries[query].clicked;
+            if !clicked.contains(&title) {
+                clicked.push(title);
+            }
+        }
+        let distinct = self.distinct_titles(storage)?;
+        held.of_titles = distinct.len() as u64;
+        let order = Permutation::new(held.of_titles, SEED, "titles for held-out queries", 0);
+        for number in 0..held.of_titles {
+            if held.titles.len() >= TITLES {
+                break;
+            }
+            let [title, pair] = distinct[order.at(number) as usize];
+            if !positions.contains_key(&title) {
+                held.titles.push(self.text(self.pair(pair as usize).title_words));
+            }
+        }
+        self.records.retain(|record| record.is_title == 1 || !drawn.contains(&record.query))?;
+        self.statistics.pairs -= held.pairs;
+        self.statistics.held_out = held.pairs;
+        Ok(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clicks::{ClickSource, LogConfig};
+
+    /// Each query has two titles, which it shares with its neighbours.
+    fn log(queries: usize, storage: Storage<'_>) -> ClickLog {
+        let pairs = (0..2 * queries).map(|i| (format!("query {}", i / 2), format!("Title {}", i / 2 + i % 2), 1.0));
+        ClickLog::read(ClickSource::pairs(pairs), storage, LogConfig::default()).expect("a log")
+    }
+
+    fn texts(held: &HeldOut) -> HashSet<&str> {
+        held.queries.iter().map(|query| query.text.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_held_out_is_not_learnt_and_nothing_else_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for storage in [Storage::Memory, Storage::Folder(folder.path())] {
+            let mut log = log(1500, storage);
+            let held = log.hold_out(0.1, storage).expect("held out");
+            let counts = (held.queries.len(), held.pairs, held.of_queries, held.titles.len(), held.of_titles);
+            assert_eq!(counts, (150, 300, 1500, 1501, 1501));
+            assert_eq!((log.len(), log.statistics().held_out), (2700, 300));
+            let learnt = log.section(Section::Clicks).map(|number| log.pair(number as usize));
+            let learnt: HashSet<String> = learnt.map(|pair| log.text(pair.query_words)).collect();
+            assert_eq!(learnt.len(), 1350);
+            assert!(held.titles.iter().collect::<HashSet<_>>().len() == 1501, "each title once");
+            for query in &held.queries {
+                assert!(!learnt.contains(&query.text));
+                let number: usize = query.text.trim_start_matches("query ").parse().expect("a number");
+                let clicked: Vec<&str> =
+                    query.clicked.iter().map(|&title| held.titles[title as usize].as_str()).collect();
+                assert_eq!(clicked, [format!("title {number}"), format!("title {}", number + 1)]);
+            }
+        }
+    }
+
+    #[test]
+    fn words_alone_decide_which() {
+        let held = |queries| log(queries, Storage::Memory).hold_out(0.1, Storage::Memory).expect("held out");
+        let (few, more) = (held(2000), held(2400));
+        assert_eq!(few, held(2000));
+        // Of more queries, about as many of the same ones are held out.
+        let still = texts(&few).intersection(&texts(&more)).count();
+        assert!(still > 180, "{still} of 200");
+    }
+
+    #[test]
+    fn a_small_log_is_learnt_whole_and_a_large_one_has_bounds() {
+        let mut small = log(999, Storage::Memory);
+        let held = small.hold_out(0.1, Storage::Memory).expect("nothing");
+        assert_eq!((held.queries.len(), held.of_queries, small.len(), small.statistics().held_out), (0, 999, 1998, 0));
+        let held = log(120_000, Storage::Memory).hold_out(0.1, Storage::Memory).expect("held out");
+        assert_eq!((held.queries.len(), held.titles.len(), held.of_titles), (MOST, TITLES, 120_001));
+    }
+
+    #[test]
+    fn something_is_left_to_learn_from() {
+        let pairs = (0..5000).map(|i| (format!("query {i}"), format!("title {i}"), f32::from(u8::from(i < 500))));
+        let mut log = ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, LogConfig::default()).expect("a log");
+        let held = log.hold_out(0.1, Storage::Memory).expect("nothing");
+        assert_eq!((held.queries.len(), log.len()), (0, 5000));
+    }
+
+    #[test]
+    fn titles_without_a_click_are_no_queries_and_a_click_of_weight_0_is_not_relevant() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("titles.tsv");
+        let titles: String = (0..5000).map(|i| format!("t{i}\tsomething else {i}\n")).collect();
+        std::fs::write(&path, format!("id\ttitle\n{titles}")).expect("written");
+        let config = LogConfig { titles: &[path], ..LogConfig::default() };
+        let pairs = (0..4000).map(|i| (format!("query {}", i / 2), format!("title {i}"), (i % 2) as f32));
+        let mut log = ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, config).expect("a log");
+        let held = log.hold_out(0.1, Storage::Memory).expect("held out");
+        assert_eq!((held.queries.len(), held.of_queries, held.pairs, held.titles.len()), (200, 2000, 400, 9000));
+        assert!(held.queries.iter().all(|query| query.clicked.len() == 1));
+        assert_eq!(log.section(Section::Titles), 3600..8600);
+        let titles = log.section(Section::Titles).map(|number| log.text(log.pair(number as usize).title_words));
+        assert!(titles.eq((0..5000).map(|i| format!("something else {i}"))));
+    }
+}

@@ -1,0 +1,111 @@
+//! Judging a model by clicked queries that it has not learnt, compared with rankers that need no training.
+
+use super::significance::{correct, paired_t_test};
+use super::{
+    Comparison, EvaluateOptions, FullEvaluation, FullJudge, FullTestSet, JudgedQuery, JudgedTitle, Judgments, Measure,
+    search_all,
+};
+use crate::clicks::HeldOut;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::ranker::{self, Corpus, Neural, Ranker};
+use crate::tables::Title;
+
+/// A search for held-out queries among all titles. A clicked title is relevant, every other is not.
+///
+/// So each clicked title is among the best candidates of every system that is compared, its own and the others', and none
+/// has an advantage because candidates were chosen by another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldOutTest {
+    set: FullTestSet,
+}
+
+/// A model compared with rankers that need no training, on held-out queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOutReport {
+    /// The model, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::MEASURES`].
+    pub systems: Vec<FullEvaluation>,
+    /// The paired t-tests of [`HeldOutTest::DECIDES`] between the model, `a`, and each of the others, corrected for both.
+    pub tests: Vec<Comparison<Measure>>,
+}
+
+impl HeldOutTest {
+    /// What is measured.
+    pub const MEASURES: [Measure; 4] =
+        [Measure::Ndcg(1), Measure::Ndcg(3), Self::DECIDES, Measure::Recall(Self::DEPTH as u32)];
+    /// The measure that chooses the best epoch and is tested.
+    pub const DECIDES: Measure = Measure::Ndcg(10);
+    /// The name of the model in a report.
+    pub const MODEL: &str = "model";
+    /// The rankers that a model is compared with, as [`ranker::train`] knows them, and their names in a report.
+    pub const BASELINES: [(&str, &str); 2] = [("bm25", "BM25"), ("trigram", "letter trigrams")];
+    /// The number of titles found for each query.
+    pub const DEPTH: usize = 100;
+
+    /// The test of these queries.
+    pub fn new(held_out: HeldOut) -> HeldOutTest {
+        let judged = |&title: &u32| {
+            let text = held_out.titles[title as usize].clone();
+            JudgedTitle { id: text.clone(), text, grade: 1 }
+        };
+        let queries = held_out.queries.iter().map(|query| JudgedQuery {
+            id: query.text.clone(),
+            text: query.text.clone(),
+            titles: query.clicked.iter().map(judged).collect(),
+        });
+        let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
+        let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
+        HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect()) }
+    }
+
+    /// The evaluation of a model.
+    ///
+    /// # Errors
+    /// [`Error::Vectors`] if the model's vectors cannot be searched.
+    pub fn model(&self, model: &Model) -> Result<FullEvaluation> {
+        self.judge(Self::MODEL, &Neural::new(Self::MODEL.to_owned(), model))
+    }
+
+    /// The value by which the best epoch is chosen.
+    pub fn value(evaluation: &FullEvaluation) -> f64 {
+        evaluation.mean[Self::decides()]
+    }
+
+    /// The model compared with rankers that need no training.
+    ///
+    /// # Errors
+    /// Those of [`HeldOutTest::model`]; [`Error::Learn`] if the titles are not enough for a ranker.
+    pub fn report(&self, model: &Model) -> Result<HeldOutReport> {
+        let corpus = Corpus::from_iter(self.set.texts());
+        let mut systems = vec![self.model(model)?];
+        for (spec, name) in Self::BASELINES {
+            systems.push(self.judge(name, &*ranker::train(spec, &corpus)?)?);
+        }
+        let values = |of: &FullEvaluation| of.queries.iter().map(|of| of[Self::decides()]).collect::<Vec<f64>>();
+        let of_model = values(&systems[0]);
+        let mut tests = Vec::with_capacity(Self::BASELINES.len());
+        for other in &systems[1..] {
+            let test = paired_t_test(&of_model, &values(other)).map_err(Error::from)?;
+            let (a, b) = (systems[0].name.clone(), other.name.clone());
+            tests.push(Comparison { a, b, metric: Self::DECIDES, holm: test.evidence(), test });
+        }
+        correct(tests.iter_mut());
+        Ok(HeldOutReport { systems, tests })
+    }
+
+    /// The place of [`HeldOutTest::DECIDES`] among [`HeldOutTest::MEASURES`].
+    fn decides() -> usize {
+        Self::MEASURES.iter().position(|&measure| measure == Self::DECIDES).unwrap_or_default()
+    }
+
+    fn judge(&self, name: &str, ranker: &dyn Ranker) -> Result<FullEvaluation> {
+        let (options, texts) = (EvaluateOptions::default(), self.set.texts());
+        let candidates = ranker.candidates(&texts)?;
+        let mut judge = FullJudge::new(&self.set.titles, &Self::MEASURES, &options);
+        search_all(&*candidates, &self.set.queries, Self::DEPTH, |queries, lists| -> Result<()> {
+            judge.add(queries, &lists);
+            Ok(())
+        })?;
+        Ok(judge.finish(name))
+    }
+}
