@@ -47,3 +47,13 @@ impl<'a> From<&'a Comparison> for PairJson<'a> {
         PairJson { a, b, metric: key(*metric), difference: test.difference, t: test.t, p: test.p, holm: *holm }
     }
 }
+
+/// A difference with its sign; 0 has none.
+pub(crate) fn difference(difference: f64) -> String {
+    if difference == 0.0 { "0.000".to_owned() } else { format!("{difference:+.3}") }
+}
+
+/// A p-value; small ones as `<0.0001`.
+pub(crate) fn probability(p: f64) -> String {
+    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
+}

@@ -1,4 +1,4 @@
-//! Judging a model by clicked queries that it has not learnt, compared with rankers that need no training.
+//! Judging a ranker by clicked queries that it has not learnt, compared with rankers that need no training.
 
 use super::significance::{correct, paired_t_test};
 use super::{
@@ -7,8 +7,7 @@ use super::{
 };
 use crate::clicks::HeldOut;
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::ranker::{self, Corpus, Neural, Ranker};
+use crate::ranker::{self, Corpus, Ranker};
 use crate::tables::Title;
 
 /// A search for held-out queries among all titles. A clicked title is relevant, every other is not.
@@ -20,12 +19,12 @@ pub struct HeldOutTest {
     set: FullTestSet,
 }
 
-/// A model compared with rankers that need no training, on held-out queries.
+/// A ranker compared with rankers that need no training, on held-out queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldOutReport {
-    /// The model, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::MEASURES`].
+    /// The ranker, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::MEASURES`].
     pub systems: Vec<FullEvaluation>,
-    /// The paired t-tests of [`HeldOutTest::DECIDES`] between the model, `a`, and each of the others, corrected for both.
+    /// The paired t-tests of [`HeldOutTest::DECIDES`] between the ranker, `a`, and each of the others, corrected for both.
     pub tests: Vec<Comparison<Measure>>,
 }
 
@@ -35,9 +34,7 @@ impl HeldOutTest {
         [Measure::Ndcg(1), Measure::Ndcg(3), Self::DECIDES, Measure::Recall(Self::DEPTH as u32)];
     /// The measure that chooses the best epoch and is tested.
     pub const DECIDES: Measure = Measure::Ndcg(10);
-    /// The name of the model in a report.
-    pub const MODEL: &str = "model";
-    /// The rankers that a model is compared with, as [`ranker::train`] knows them, and their names in a report.
+    /// The rankers that it is compared with, as [`ranker::train`] knows them, and their names in a report.
     pub const BASELINES: [(&str, &str); 2] = [("bm25", "BM25"), ("trigram", "letter trigrams")];
     /// The number of titles found for each query.
     pub const DEPTH: usize = 100;
@@ -58,12 +55,12 @@ impl HeldOutTest {
         HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect()) }
     }
 
-    /// The evaluation of a model.
+    /// The evaluation of a ranker.
     ///
     /// # Errors
-    /// [`Error::Vectors`] if the model's vectors cannot be searched.
-    pub fn model(&self, model: &Model) -> Result<FullEvaluation> {
-        self.judge(Self::MODEL, &Neural::new(Self::MODEL.to_owned(), model))
+    /// Those of [`Ranker::candidates`].
+    pub fn judge(&self, ranker: &dyn Ranker) -> Result<FullEvaluation> {
+        self.judge_as(ranker.name(), ranker)
     }
 
     /// The value by which the best epoch is chosen.
@@ -71,21 +68,21 @@ impl HeldOutTest {
         evaluation.mean[Self::decides()]
     }
 
-    /// The model compared with rankers that need no training.
+    /// A ranker compared with rankers that need no training.
     ///
     /// # Errors
-    /// Those of [`HeldOutTest::model`]; [`Error::Learn`] if the titles are not enough for a ranker.
-    pub fn report(&self, model: &Model) -> Result<HeldOutReport> {
+    /// Those of [`HeldOutTest::judge`]; [`Error::Learn`] if the titles are not enough for a ranker.
+    pub fn report(&self, ranker: &dyn Ranker) -> Result<HeldOutReport> {
         let corpus = Corpus::from_iter(self.set.texts());
-        let mut systems = vec![self.model(model)?];
+        let mut systems = vec![self.judge(ranker)?];
         for (spec, name) in Self::BASELINES {
-            systems.push(self.judge(name, &*ranker::train(spec, &corpus)?)?);
+            systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);
         }
         let values = |of: &FullEvaluation| of.queries.iter().map(|of| of[Self::decides()]).collect::<Vec<f64>>();
-        let of_model = values(&systems[0]);
+        let own = values(&systems[0]);
         let mut tests = Vec::with_capacity(Self::BASELINES.len());
         for other in &systems[1..] {
-            let test = paired_t_test(&of_model, &values(other)).map_err(Error::from)?;
+            let test = paired_t_test(&own, &values(other)).map_err(Error::from)?;
             let (a, b) = (systems[0].name.clone(), other.name.clone());
             tests.push(Comparison { a, b, metric: Self::DECIDES, holm: test.evidence(), test });
         }
@@ -98,7 +95,7 @@ impl HeldOutTest {
         Self::MEASURES.iter().position(|&measure| measure == Self::DECIDES).unwrap_or_default()
     }
 
-    fn judge(&self, name: &str, ranker: &dyn Ranker) -> Result<FullEvaluation> {
+    fn judge_as(&self, name: &str, ranker: &dyn Ranker) -> Result<FullEvaluation> {
         let (options, texts) = (EvaluateOptions::default(), self.set.texts());
         let candidates = ranker.candidates(&texts)?;
         let mut judge = FullJudge::new(&self.set.titles, &Self::MEASURES, &options);

@@ -6,6 +6,7 @@ use clickvec::error::ResumeFault;
 use clickvec::eval::{HeldOutReport, HeldOutTest};
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
+use clickvec::ranker::Neural;
 use clickvec::train::{Event, HeldOut, Keep, OptimizerKind, SettingFault, TrainConfig};
 use rand::RngExt as _;
 
@@ -44,7 +45,7 @@ fn values(events: &[Event]) -> Vec<f64> {
 
 fn report(place: &Place, events: &[Event]) -> HeldOutReport {
     let model = Model::load(&place.output()).expect("a model");
-    HeldOutTest::new(held_out(events)).report(&model).expect("a report")
+    HeldOutTest::new(held_out(events)).report(&Neural::new("model".to_owned(), model)).expect("a report")
 }
 
 #[test]

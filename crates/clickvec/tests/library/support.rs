@@ -347,7 +347,8 @@ impl Place {
         let test: RefCell<Option<HeldOutTest>> = RefCell::default();
         let mut by_held_out = |model: &Model| {
             let test = test.borrow();
-            let evaluation = test.as_ref().expect("queries").model(model).expect("judged");
+            let evaluation =
+                test.as_ref().expect("queries").judge(&Neural::new("model".to_owned(), model)).expect("judged");
             Score { value: HeldOutTest::value(&evaluation), metrics: None }
         };
         if validation.is_none() && config.held_out > 0.0 {

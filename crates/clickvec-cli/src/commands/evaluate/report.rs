@@ -12,6 +12,7 @@ use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 
 use super::Results;
 use super::fusion::Fused;
+pub(crate) use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{metrics, output, table};
 
@@ -128,15 +129,6 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
     }
     table::align_right(&mut table, 1..7);
     table::show(&mut table)
-}
-
-/// A difference with its sign; 0 has none.
-pub(crate) fn difference(difference: f64) -> String {
-    if difference == 0.0 { "0.000".to_owned() } else { format!("{difference:+.3}") }
-}
-
-pub(crate) fn probability(p: f64) -> String {
-    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 /// Writes one row for each system and query.

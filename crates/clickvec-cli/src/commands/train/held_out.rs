@@ -7,11 +7,12 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::{Comparison, Correction, FullEvaluation, HeldOutReport, HeldOutTest, Measure, Verdict};
 use clickvec::model::Model;
+use clickvec::ranker::Neural;
 use clickvec::train::{HeldOut, Score, Validation};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
-use crate::commands::evaluate::{difference, probability};
+use crate::metrics::{difference, probability};
 use crate::{output, table};
 
 /// What every judge of this kind is called in a model, so that a run is only resumed by the same.
@@ -63,7 +64,7 @@ impl Judge {
     /// The score of a model. What fails is kept for [`Judge::finish`].
     pub(super) fn score(&self, model: &Model) -> Score {
         let mut state = self.0.borrow_mut();
-        let value = match state.test.as_ref().map(|test| test.model(model)) {
+        let value = match state.test.as_ref().map(|test| test.judge(&named(model))) {
             None => f64::NAN,
             Some(Ok(evaluation)) => {
                 state.last = Some(Means::from(&evaluation));
@@ -93,9 +94,14 @@ impl Judge {
         if let Some(failed) = failed {
             return Err(failed.into());
         }
-        let report = test.map(|test| test.report(&model()?)).transpose()?;
+        let report = test.map(|test| test.report(&named(&model()?))).transpose()?;
         Ok(report.map(|report| Judged { counts, report }))
     }
+}
+
+/// A model with the name that it has in reports.
+fn named(model: &Model) -> Neural<&Model> {
+    Neural::new("model".to_owned(), model)
 }
 
 impl Counts {
