@@ -84,6 +84,13 @@ mod tests {
     use crate::files::tests::pipe;
 
     #[test]
+    fn a_bare_name_is_in_the_current_folder() {
+        for (path, folder) in [("m", "."), ("a/m", "a"), ("/m", "/"), ("/", "."), ("", ".")] {
+            assert_eq!(folder_of(Path::new(path)), Path::new(folder), "{path}");
+        }
+    }
+
+    #[test]
     fn a_plain_file_is_told_from_what_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");

@@ -103,12 +103,15 @@ mod tests {
     #[test]
     fn the_first_line_stays_to_be_read() {
         let long = "x".repeat(PEEKED_BYTES + 5);
+        // Blank lines count towards the bound.
+        let late = format!("\n\n{long}");
         for (text, expected) in [
             ("", ""),
             ("\n \r\n", ""),
             ("a\tb", "a\tb"),
             ("\u{feff}\r\n\n a\t\r\nb\n", " a"),
             (&long, &long[..PEEKED_BYTES]),
+            (&late, &long[..PEEKED_BYTES - 2]),
         ] {
             let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(text.to_owned()));
             let (first, mut reader) = first_line(reader, Path::new("f")).unwrap();

@@ -348,6 +348,13 @@ mod tests {
                 assert_eq!((mode(&path) & 0o777, fs::read(&path).unwrap()), (private, b"old".to_vec()));
             }
         }
+        // A file on its way to another place is as private as what it will replace there.
+        let partial = folder.path().join("model.partial");
+        for _ in 0..2 {
+            write_for(&partial, &path, |_| Ok(())).unwrap();
+            assert_eq!(mode(&partial) & 0o777, 0o400);
+            fs::set_permissions(&partial, fs::Permissions::from_mode(0o644)).unwrap();
+        }
         let written = folder.path().join("written");
         fs::write(&written, b"new").unwrap();
         publish(&written, &path).unwrap();
