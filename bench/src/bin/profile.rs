@@ -61,6 +61,7 @@ fn main() -> Result<()> {
         field: &config.field,
         weighting: config.weighting,
         max_words: config.max_words,
+        tail: config.tail,
         max_trigrams: config.max_trigrams,
         titles: &[],
         dictionary: None,

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 
 use clickvec::internals::clicks::{ClickLog, ClickReader, LogConfig, Storage};
 use clickvec::tables::TITLE;
-use clickvec::train::{ClickSource, Weighting};
+use clickvec::train::{ClickSource, Tail, Weighting};
 use clickvec_bench::{median, seconds};
 
 const CONFIG: LogConfig<'_> = LogConfig {
     field: TITLE,
     weighting: Weighting::Log,
     max_words: 64,
+    tail: Tail::Cut,
     max_trigrams: 1 << 20,
     titles: &[],
     dictionary: None,

@@ -5,6 +5,7 @@ use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, MembersConfig};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
+use crate::text::{Tail, WordLimit};
 use crate::views::Views;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,9 @@ pub struct TrainConfig {
     pub patience: Option<u32>,
     /// The number of words of a text that are read.
     pub max_words: usize,
+    /// What becomes of a text's other words. Omitted if they are cut.
+    #[serde(default, skip_serializing_if = "Tail::is_cut")]
+    pub tail: Tail,
     /// The largest number of trigrams in the dictionary.
     pub max_trigrams: usize,
     /// The random seed of weights, order and negatives.
@@ -237,6 +241,7 @@ impl Default for TrainConfig {
             keep: Keep::Last,
             patience: None,
             max_words: 64,
+            tail: Tail::Cut,
             max_trigrams: 200_000,
             seed: 1,
             precision: Precision::F32,
@@ -275,6 +280,11 @@ impl TrainConfig {
             epochs: 20,
             ..TrainConfig::default()
         }
+    }
+
+    /// How much of a text is read.
+    pub(crate) fn limit(&self) -> WordLimit {
+        WordLimit { words: self.max_words, tail: self.tail }
     }
 
     /// The settings for training on a section of the log: its own where it has any, otherwise these.
@@ -354,6 +364,7 @@ impl TrainConfig {
             let mut map: serde_json::Map<_, _> = json.unwrap_or_default();
             // Settings that are omitted if they have the default.
             map.insert("precision".to_owned(), serde_json::json!(config.precision));
+            map.insert("tail".to_owned(), serde_json::json!(config.tail));
             map.insert("field".to_owned(), serde_json::json!(config.field));
             map.insert("augment".to_owned(), serde_json::json!(config.augment));
             map.insert("titles".to_owned(), serde_json::json!(config.titles));
@@ -521,6 +532,10 @@ mod tests {
         let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
         assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
         assert_eq!(body.differences(&exact), ["field body instead of title"]);
+        let merged = TrainConfig { tail: Tail::Merge, ..exact.clone() };
+        assert!(!json(&exact).contains("tail") && json(&merged).contains("\"tail\":\"merge\""), "{}", json(&merged));
+        assert_eq!(serde_json::from_str::<TrainConfig>(&json(&merged)).expect("a config"), merged);
+        assert_eq!(merged.differences(&exact), ["tail merge instead of cut"]);
         let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
         let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
         assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));

@@ -96,6 +96,50 @@ fn models_stand_side_by_side_with_the_grade() {
 }
 
 #[test]
+fn a_merged_tail_is_shown_as_one_word() {
+    let folder = Folder::with_data();
+    folder.train("tail.safetensors", &["--max-words", "3", "--tail", "merge"]).code(0);
+    folder.train("cut.safetensors", &["--max-words", "2"]).code(0);
+    let texts = ["red hammer in the blue shed", "hammer in red, 10 in."];
+    let explain = |what: &str, model: &[&str], more: &[&str]| {
+        let arguments = [&["explain", what][..], model, more].concat();
+        folder.run(&arguments).code(0)
+    };
+    let tail = ["--model", "tail.safetensors"];
+    let text = explain("match", &tail, &texts).stdout();
+    for part in [
+        "… (4 words)",
+        "… (3 words)",
+        "the model reads the last 4 words of the query as one word",
+        "the model reads the last 3 words of the title as one word",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    let [line] = explain("match", &tail, &[&texts[..], &["--json"]].concat()).json_lines().try_into().unwrap();
+    let words = line["models"][0]["title"]["words"].as_array().unwrap().clone();
+    let of = |key: &str| words.iter().map(|word| word[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("word"), ["hammer", "in", "red 10 in"]);
+    assert_eq!(of("parts")[2], 3);
+    assert!(words[0].get("parts").is_none());
+
+    // Next to a model that reads other words, each number is at its own word.
+    let both = [&tail[..], &["--model", "cut.safetensors"]].concat();
+    let text = explain("match", &both, &[&texts[..], &["--html", "page.html"]].concat()).stdout();
+    let along = text.split("\n\n").find(|part| part.starts_with("along")).unwrap();
+    let rows: Vec<Vec<&str>> = along.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [4, 3, 4, 4, 3, 4], "{along}");
+    assert_eq!(rows[2][..3], ["…", "(4", "words)"], "only the model that merges has a number there: {along}");
+    let page = folder.read("page.html");
+    assert!(page.contains(">… (3 words)</") && page.contains("title=\"red 10 in\""), "the words of the tail are there");
+    let text = explain("keywords", &tail, &[texts[0]]).stdout();
+    assert!(text.contains("… (4 words)"), "{text}");
+
+    let rank = ["--titles", "titles.tsv", texts[0]];
+    let text = explain("rank", &tail, &rank).stdout();
+    assert!(text.contains("red  hammer  … (4 words)"), "{text}");
+}
+
+#[test]
 fn keywords_of_every_encoder() {
     let folder = with_models();
     let run = |kind: &str, more: &[&str]| {

@@ -159,6 +159,35 @@ fn numbers_are_checked() {
 }
 
 #[test]
+fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
+    let folder = Folder::with_data();
+    let train = |name: &str, more: &[&str]| folder.train(name, &[&["--max-words", "3"], more].concat());
+    train("cut.safetensors", &[]).code(0).says(" to --max-words words");
+    train("same.safetensors", &["--tail", "cut"]).code(0);
+    train("merged.safetensors", &["--tail", "merge"]).code(0).says(" longer than --max-words, with the rest as one word");
+    let bytes = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    assert!(
+        bytes("cut.safetensors") == bytes("same.safetensors")
+            && bytes("cut.safetensors") != bytes("merged.safetensors")
+    );
+    folder.run(&["inspect", "cut.safetensors", "--json"]).code(0).prints("\"tail\":\"cut\"");
+    folder.run(&["inspect", "merged.safetensors"]).code(0).prints("tail").prints("merge");
+    train("merged.safetensors", &["--resume"]).code(2).says("tail cut instead of merge");
+    train("m.safetensors", &["--tail", "glue"]).code(2).says("--tail").says("cut, merge");
+
+    // The words of a tail have no order, and all of them count.
+    let vector = |model: &str, text: &str| {
+        let run = folder.run_with(&["embed", "--model", model], format!("{text}\n")).code(0);
+        run.json_lines()[0]["vector"].clone()
+    };
+    let merged = |text: &str| vector("merged.safetensors", text);
+    assert_eq!(merged("red hammer blue shelf paint"), merged("red hammer paint blue shelf"));
+    assert_ne!(merged("red hammer blue shelf paint"), merged("red hammer blue shelf"));
+    let cut = |text: &str| vector("cut.safetensors", text);
+    assert_eq!(cut("red hammer blue shelf paint"), cut("red hammer blue shelf"));
+}
+
+#[test]
 fn the_log_is_never_overwritten() {
     let folder = Folder::with_data();
     let before = folder.read("clicks.tsv");

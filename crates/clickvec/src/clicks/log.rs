@@ -11,7 +11,9 @@ use crate::math::prefetch::prefetch_line;
 use crate::memory::bytes_of;
 use crate::tables::{self, Skipped, each_title, open_titles};
 use crate::text::batch::WordFeatures;
-use crate::text::{Dictionary, Feature, Interner, Trigram, WordBuffer, WordId, for_each_trigram, for_each_word};
+use crate::text::{
+    Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordId, WordLimit, for_each_trigram, trigrams_in,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -33,12 +35,21 @@ pub struct LogConfig<'a> {
     pub weighting: Weighting,
     /// The number of words to read of a text.
     pub max_words: usize,
+    /// What becomes of a text's other words.
+    pub tail: Tail,
     /// The largest number of trigrams in the dictionary; the most frequent are kept.
     pub max_trigrams: usize,
     /// Files of titles, clicked or not, to learn from as well.
     pub titles: &'a [std::path::PathBuf],
     /// An initial dictionary. Its trigrams keep their ids, and new trigrams of the log follow.
     pub dictionary: Option<&'a Dictionary>,
+}
+
+impl LogConfig<'_> {
+    /// How much of a text is read.
+    fn limit(&self) -> WordLimit {
+        WordLimit { words: self.max_words, tail: self.tail }
+    }
 }
 
 impl Default for LogConfig<'_> {
@@ -48,6 +59,7 @@ impl Default for LogConfig<'_> {
             field: tables::TITLE,
             weighting: Weighting::Log,
             max_words: 64,
+            tail: Tail::Cut,
             max_trigrams: 200_000,
             titles: &[],
             dictionary: None,
@@ -67,7 +79,7 @@ pub struct LogStatistics {
     pub skipped: u64,
     /// Pairs that were left out because the query or the title has no word.
     pub without_words: u64,
-    /// Texts that were cut after `max_words` words.
+    /// Texts of more than `max_words` words: their tail was cut or merged.
     pub cut: u64,
     /// Words of all queries.
     pub query_words: u64,
@@ -323,8 +335,7 @@ impl ClickLog {
         &self.skipped_titles
     }
 
-    /// Reads the vectors of the log's texts from `teachers` and keeps them in `storage`. As in the log, words after the
-    /// first `max_words` of a text are ignored.
+    /// Reads the vectors of the log's texts from `teachers` and keeps them in `storage`. `limit` is the log's.
     ///
     /// # Errors
     /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
@@ -332,10 +343,10 @@ impl ClickLog {
     pub fn teach(
         &mut self,
         teachers: Vec<Teacher<'_>>,
-        max_words: usize,
+        limit: WordLimit,
         storage: Storage<'_>,
     ) -> Result<TeacherCoverage> {
-        let (taught, coverage) = Taught::read(self, teachers, max_words, storage)?;
+        let (taught, coverage) = Taught::read(self, teachers, limit, storage)?;
         self.taught = Some(taught);
         Ok(coverage)
     }
@@ -517,17 +528,12 @@ impl Building<'_> {
         let Building { interner, texts, buffer, trigrams_of, occurrences, letters, lengths, .. } = self;
         let words = &mut texts[side];
         words.clear();
-        let (mut hash, mut trigrams, mut cut, mut failed) = (0u64, 0u64, false, Ok(()));
-        for_each_word(text, buffer, |word| {
-            if words.len() == self.config.max_words {
-                cut = true;
-                return;
-            }
+        let (mut hash, mut trigrams, mut failed) = (0u64, 0u64, Ok(()));
+        let all = self.config.limit().for_each_word(text, buffer, |word| {
             let (id, word_hash, new) = interner.intern(word);
             if new {
                 occurrences.push(0);
-                let count = word.chars().count() as u32;
-                trigrams_of.push(count);
+                trigrams_of.push(trigrams_in(word) as u32);
                 let written = letters.extend(word.as_bytes()).and_then(|()| lengths.push(&(word.len() as u32)));
                 if let (Err(error), Ok(())) = (written, &failed) {
                     failed = Err(error);
@@ -538,7 +544,7 @@ impl Building<'_> {
             hash = mix(hash ^ word_hash);
         });
         failed?;
-        self.statistics.cut += u64::from(cut);
+        self.statistics.cut += u64::from(all > words.len());
         Ok((hash, trigrams))
     }
 
@@ -658,15 +664,10 @@ fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
     starts
 }
 
-/// The hash by which a log knows a text; words beyond `max_words` do not count.
-pub(super) fn text_hash(text: &str, max_words: usize, buffer: &mut WordBuffer) -> u64 {
-    let (mut hash, mut words) = (0, 0);
-    for_each_word(text, buffer, |word| {
-        if words < max_words {
-            hash = mix(hash ^ xxh3_64(word.as_bytes()));
-            words += 1;
-        }
-    });
+/// The hash by which a log knows a text, of which `limit` counts.
+pub(super) fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
+    let mut hash = 0;
+    limit.for_each_word(text, buffer, |word| hash = mix(hash ^ xxh3_64(word.as_bytes())));
     hash
 }
 
@@ -678,107 +679,4 @@ fn mix(x: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tables::TITLE;
-
-    fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("clicks.tsv");
-        std::fs::write(&path, rows).expect("written");
-        let mapped = ClickLog::read(ClickSource::file(&path), Storage::Folder(folder.path()), config);
-        // The log is the same in memory.
-        let kept = ClickLog::read(ClickSource::file(&path), Storage::Memory, config);
-        match (&mapped, &kept) {
-            (Ok(a), Ok(b)) => {
-                assert_eq!(
-                    (a.fingerprint(), a.statistics(), &a.clicked[..]),
-                    (b.fingerprint(), b.statistics(), &b.clicked[..])
-                )
-            }
-            (a, b) => assert_eq!(a.as_ref().err().map(Error::to_string), b.as_ref().err().map(Error::to_string)),
-        }
-        mapped
-    }
-
-    const CONFIG: LogConfig<'_> = LogConfig {
-        field: TITLE,
-        weighting: Weighting::Log,
-        max_words: 4,
-        max_trigrams: 100,
-        titles: &[],
-        dictionary: None,
-    };
-
-    #[test]
-    fn pairs_that_all_weigh_nothing_are_refused() {
-        let fault = |bytes| match read(bytes, CONFIG) {
-            Err(Error::Log { fault, .. }) => Some(fault),
-            _ => None,
-        };
-        let found = fault("query\ttitle\tweight\na\tb\t0\nc\td\t0\n");
-        assert!(matches!(found, Some(LogFault::NoWeight { pairs: 2 })), "{found:?}");
-        assert!(fault("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n").is_none());
-    }
-
-    #[test]
-    fn pairs_words_and_features() {
-        let log = read("query\ttitle\tweight\nBig shoe\tShoe, big!\t2\nshoe\ta b c d e f\t1\n", CONFIG).expect("a log");
-        assert_eq!(log.len(), 2);
-        let (first, second) = (log.pair(0), log.pair(1));
-        assert_eq!((first.query_words, first.title_words, first.weight), (&[0, 1][..], &[1, 0][..], 2.0));
-        assert_eq!(second.title_words.len(), 4, "cut at four words");
-        assert_eq!(log.statistics().cut, 1);
-        assert_ne!(first.query, first.title, "order counts");
-        assert_eq!(WordFeatures::features(&log, 1).len(), 4, "#sh sho hoe oe#");
-        assert_eq!(log.clicked(0), [[first.query, first.title]]);
-    }
-
-    #[test]
-    fn a_text_alone_has_the_hash_that_the_log_has() {
-        let log = read("query\ttitle\nBig shoe\tShoe, big! a b c\n", CONFIG).expect("a log");
-        let hash = |text| text_hash(text, CONFIG.max_words, &mut WordBuffer::default());
-        assert_eq!((hash("BIG  shoe"), hash("shoe big a b d")), (log.pair(0).query, log.pair(0).title));
-        assert_ne!(hash("shoe big a c"), log.pair(0).title);
-    }
-
-    #[test]
-    fn equal_texts_have_equal_hashes() {
-        let log = read("query\ttitle\nred shoe\tA\nRED  shoe!\tB\n", CONFIG).expect("a log");
-        assert_eq!(log.pair(0).query, log.pair(1).query);
-        assert_eq!(log.clicked(0).len(), 2);
-    }
-
-    #[test]
-    fn every_query_finds_all_its_titles() {
-        let rows: String = (0..3000).map(|i| format!("q{}\tt{}\n", i % 700, i)).collect();
-        let log = read(&format!("query\ttitle\n{rows}"), CONFIG).expect("a log");
-        for number in 0..700 {
-            let query = log.pair(number).query;
-            let clicked = log.clicked(number);
-            assert!(clicked.iter().all(|pair| pair[0] == query));
-            assert_eq!(clicked.len(), (number..3000).step_by(700).count());
-        }
-    }
-
-    #[test]
-    fn nothing_to_train_on() {
-        let error = read("query\ttitle\n!!\tshoe\nbroken\n", CONFIG).expect_err("no pair");
-        assert!(error.to_string().contains("1 lines were broken, 1 had a side without words"), "{error}");
-    }
-
-    #[test]
-    fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut building = Building::new(Storage::Folder(folder.path()), CONFIG).expect("begun");
-        building.add("red shoe", "red", 1.0).expect("added");
-        building.forget_words().expect("room");
-        building.add("red shoe", "shoe", 1.0).expect("added");
-        let log = building.finish().expect("a log");
-        let (first, second) = (log.pair(0), log.pair(1));
-        assert_eq!(first.query, second.query);
-        assert_eq!((first.query_words, second.query_words), (&[0, 1][..], &[2, 3][..]));
-        assert_eq!(WordFeatures::features(&log, 0), WordFeatures::features(&log, 2));
-        assert_eq!(log.clicked(0).len(), 2);
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use crate::loss::Targets;
 use crate::math::gemm::{Left, gemm};
 use crate::math::matrix::transpose;
 use crate::math::vector::scale_to_unit;
-use crate::text::WordBuffer;
+use crate::text::{WordBuffer, WordLimit};
 
 /// The influence of a teacher on the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,12 +57,11 @@ pub(crate) struct Taught {
 const NONE: u32 = u32::MAX;
 
 impl Taught {
-    /// Reads the vectors of the texts of `log` from `teachers`. As in the log, words after the first `max_words` of a text
-    /// are ignored.
+    /// Reads the vectors of the texts of `log` from `teachers`. `limit` is the log's.
     pub(super) fn read(
         log: &ClickLog,
         teachers: Vec<Teacher<'_>>,
-        max_words: usize,
+        limit: WordLimit,
         storage: Storage<'_>,
     ) -> Result<(Taught, TeacherCoverage)> {
         let mut rows: HashMap<u64, u32> = HashMap::new();
@@ -85,7 +84,7 @@ impl Taught {
                     return Err(Error::Learn { ranker: teacher::NAME, fault });
                 }
                 read += 1;
-                let hash = text_hash(text, max_words, &mut buffer);
+                let hash = text_hash(text, limit, &mut buffer);
                 let Some(row) = rows.get_mut(&hash).filter(|row| **row == NONE) else { return Ok(()) };
                 unit.clear();
                 unit.extend_from_slice(vector);

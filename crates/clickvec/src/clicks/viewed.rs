@@ -2,7 +2,7 @@
 
 use super::ClickLog;
 use crate::text::batch::{Lists, WordFeatures};
-use crate::text::{Feature, WordId};
+use crate::text::{Feature, JOINT, WordId};
 use crate::views::{Views, misspell};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -24,12 +24,14 @@ impl ViewedQueries {
         self.misspelt.clear();
     }
 
-    /// Adds a changed version of the next pair's query.
+    /// Adds a changed version of the next pair's query. A merged tail is left out, moved and kept like a word, but never
+    /// misspelt.
     pub(super) fn push(&mut self, log: &ClickLog, query: &[WordId], views: &Views, rng: &mut Xoshiro256PlusPlus) {
         views.choose(query.len(), rng, &mut self.chosen);
         for &place in &self.chosen {
             let mut word = query[place];
-            if views.misspells(rng) && misspell(log.word(word), rng, &mut self.word) {
+            let is_word = |word| !log.word(word).contains(JOINT);
+            if views.misspells(rng) && is_word(word) && misspell(log.word(word), rng, &mut self.word) {
                 log.dictionary().hash_word(&self.word, &mut self.features);
                 word = (log.words() + self.misspelt.len()) as WordId;
                 self.misspelt.push(self.features.iter().copied());

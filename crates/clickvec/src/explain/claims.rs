@@ -7,6 +7,7 @@ use super::{Evidence, Explainer, KeywordOptions, Keywords, TextView};
 use crate::eval::paired_t_test;
 use crate::math::score::score;
 use crate::model::Side;
+use crate::text::ReadWords;
 
 /// A quantity at keywords compared with other words. Each value is the mean over texts of a mean over words.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +55,7 @@ impl Explainer<'_> {
             if own.is_empty() || rest.is_empty() {
                 continue;
             }
-            let shorter: Vec<String> = (0..view.words.len()).map(|word| view.without(word)).collect();
+            let shorter: Vec<ReadWords<'_>> = (0..view.words.len()).map(|word| view.without(word)).collect();
             let vectors = self.unit_vectors(side, &shorter);
             removal.push(&own, &rest, |word| 1.0 - f64::from(score(&view.vector, &vectors[word])));
             if !found.input_gate.is_empty() {

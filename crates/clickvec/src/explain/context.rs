@@ -5,7 +5,7 @@ use super::text::unit;
 use crate::encoder::State;
 use crate::math::score::score;
 use crate::model::Side;
-use crate::text::words;
+use crate::text::{WordBuffer, words};
 
 /// A text that contains the word, compared with the first such text.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,11 +24,11 @@ pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[Stri
     let with_word = |text: &&String| words(text).iter().any(|each| each == word);
     let texts: Vec<&String> = texts.iter().filter(with_word).collect();
     let mut found: Vec<(usize, usize, Vec<f32>)> = Vec::new();
-    let mut has_windows = true;
+    let (mut has_windows, mut buffer) = (true, WordBuffer::default());
     explainer.read(side, &texts, |number, states| {
         has_windows &= states.of_words().contains(&State::Window.into());
-        // The word may come after the last word that the model reads.
-        let place = words(texts[number]).iter().take(states.words()).position(|each| each == word);
+        // The word may be in a tail that was cut or merged.
+        let place = explainer.words(texts[number], &mut buffer).0.iter().position(|each| each.text == word);
         if let Some((place, window)) = place.and_then(|place| Some((place, states.at(State::Window, place)?))) {
             found.push((number, place, unit(&window)));
         }

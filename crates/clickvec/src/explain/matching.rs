@@ -5,6 +5,7 @@ use super::{Explainer, TextView};
 use crate::encoder::{Direction, State};
 use crate::math::score::score;
 use crate::model::Side;
+use crate::text::ReadWords;
 use std::collections::BTreeMap;
 
 /// A query, a title, and the shares of their cosine.
@@ -115,7 +116,7 @@ impl Explainer<'_> {
 
     /// [`WordShares::without`] of each word.
     fn without(&self, text: &TextView, other: &TextView) -> Vec<f64> {
-        let texts: Vec<String> = (0..text.words.len()).map(|word| text.without(word)).collect();
+        let texts: Vec<ReadWords<'_>> = (0..text.words.len()).map(|word| text.without(word)).collect();
         let whole = dot(&text.vector, &other.vector);
         self.unit_vectors(text.side, &texts).iter().map(|vector| whole - dot(vector, &other.vector)).collect()
     }
@@ -139,7 +140,7 @@ impl Explainer<'_> {
             }
             return shares;
         }
-        let beginnings: Vec<String> = (1..words).map(|n| text.first(n)).collect();
+        let beginnings: Vec<ReadWords<'_>> = (1..words).map(|n| text.first(n)).collect();
         let mut towards = vec![0.0];
         self.read(text.side, &beginnings, |_, states| {
             towards.push(dot(states.embedding(), &other.vector) / text.length);

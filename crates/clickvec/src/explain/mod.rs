@@ -27,6 +27,7 @@ pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
 use crate::encoder::{EncoderConfig, TextStates};
 use crate::math::score::score;
 use crate::model::{Model, Side};
+use crate::text::{JOINT, WordBuffer, Words, for_each_trigram};
 
 /// An explainer of what a model does; it borrows the model.
 #[derive(Clone, Copy)]
@@ -49,8 +50,19 @@ impl<'m> Explainer<'m> {
     }
 
     /// Calls `read` with the states of each text, in order.
-    pub(crate) fn read<S: AsRef<str>>(&self, side: Side, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
-        self.model.embedder(side).with_cache_bytes(CACHE_BYTES).read_states(texts, read);
+    pub(crate) fn read<S: Words>(&self, side: Side, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
+        self.model.embedder(side).with_cache_bytes(CACHE_BYTES).read_states_of(texts, read);
+    }
+
+    /// The words that the encoder gets of a text, and the number of words that the text has.
+    pub(crate) fn words(&self, text: &str, buffer: &mut WordBuffer) -> (Vec<Word>, usize) {
+        let mut words = Vec::new();
+        let all = self.model.training().config.limit().for_each_word(text, buffer, |word| {
+            let (parts, mut known) = (word.matches(JOINT).count() + 1, false);
+            for_each_trigram(word, |trigram| known |= self.model.dictionary().get(trigram).is_some());
+            words.push(Word { text: word.to_owned(), known, parts });
+        });
+        (words, all)
     }
 
     /// Whether the model knows any letter trigram of a word.
@@ -73,7 +85,7 @@ impl<'m> Explainer<'m> {
     }
 
     /// Vectors of unit length.
-    pub(crate) fn unit_vectors(&self, side: Side, texts: &[String]) -> Vec<Vec<f32>> {
+    pub(crate) fn unit_vectors<S: Words>(&self, side: Side, texts: &[S]) -> Vec<Vec<f32>> {
         let mut vectors = Vec::with_capacity(texts.len());
         self.read(side, texts, |_, states| vectors.push(text::unit(states.embedding())));
         vectors

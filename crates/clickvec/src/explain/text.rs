@@ -4,15 +4,28 @@ use super::Explainer;
 use crate::encoder::{Direction, Quantity, State, TextStates};
 use crate::math::vector::scale_to_unit;
 use crate::model::Side;
-use crate::text::words;
+use crate::text::{ReadWords, WordBuffer};
+use std::borrow::Cow;
 
 /// A word as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// The word after normalisation.
+    /// The word after normalisation; of a merged tail, its words with spaces between them.
     pub text: String,
     /// Whether the model knows any of its letter trigrams.
     pub known: bool,
+    /// The number of words in it: 1, or more in a merged tail.
+    pub parts: usize,
+}
+
+impl Word {
+    /// The word for a reader; a merged tail as `… (5 words)`.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self.parts {
+            1 => Cow::Borrowed(&self.text),
+            parts => Cow::Owned(format!("… ({parts} words)")),
+        }
+    }
 }
 
 /// A state at each word of a text, in the order of the text.
@@ -40,9 +53,11 @@ pub struct TextView {
     pub text: String,
     /// The tower that read it.
     pub side: Side,
-    /// The words that the encoder read.
+    /// The words that the encoder read. The last is a merged tail if the text was longer than the model's limit and the
+    /// model merges tails.
     pub words: Vec<Word>,
-    /// The number of further words, which the encoder did not read because they exceed the model's limit.
+    /// The number of further words, which the encoder did not read because they exceed the model's limit; 0 if the model
+    /// merges tails.
     pub cut: usize,
     /// The vector, of unit length; zeros if the text has no word.
     pub vector: Vec<f32>,
@@ -78,15 +93,15 @@ impl TextView {
         !self.words.is_empty() && unit(&activations.iter().flat_map(last).collect::<Vec<f32>>()) == self.vector
     }
 
-    /// The words as one text, leaving out word `out`.
-    pub(super) fn without(&self, out: usize) -> String {
+    /// The words, leaving out word `out`.
+    pub(super) fn without(&self, out: usize) -> ReadWords<'_> {
         let words = self.words.iter().enumerate().filter(|&(word, _)| word != out);
-        words.map(|(_, word)| word.text.as_str()).collect::<Vec<_>>().join(" ")
+        ReadWords(words.map(|(_, word)| word.text.as_str()).collect())
     }
 
-    /// The first `n` words as one text.
-    pub(super) fn first(&self, n: usize) -> String {
-        self.words[..n].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    /// The first `n` words.
+    pub(super) fn first(&self, n: usize) -> ReadWords<'_> {
+        ReadWords(self.words[..n].iter().map(|word| word.text.as_str()).collect())
     }
 }
 
@@ -119,14 +134,16 @@ impl Explainer<'_> {
     /// [`Explainer::text`] of many texts.
     pub fn texts<S: AsRef<str>>(&self, side: Side, texts: &[S]) -> Vec<TextView> {
         let mut views = Vec::with_capacity(texts.len());
-        self.read(side, texts, |number, states| views.push(self.view(side, texts[number].as_ref(), states)));
+        let mut buffer = WordBuffer::default();
+        self.read(side, texts, |number, states| {
+            views.push(self.view(side, texts[number].as_ref(), states, &mut buffer));
+        });
         views
     }
 
-    fn view(&self, side: Side, text: &str, states: TextStates<'_>) -> TextView {
-        let all = words(text);
-        let read = states.words();
-        let words = all.iter().take(read).map(|word| Word { text: word.clone(), known: self.knows(word) }).collect();
+    fn view(&self, side: Side, text: &str, states: TextStates<'_>, buffer: &mut WordBuffer) -> TextView {
+        let (words, all) = self.words(text, buffer);
+        let read = words.len();
         let panel = |quantity| {
             let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
             Panel { quantity, units: rows.first().map_or(0, |row| row.len()), values: rows.concat() }
@@ -135,8 +152,8 @@ impl Explainer<'_> {
         TextView {
             text: text.to_owned(),
             side,
+            cut: all - words.iter().map(|word| word.parts).sum::<usize>(),
             words,
-            cut: all.len() - read,
             vector: unit(states.embedding()),
             length: length(states.embedding()),
             panels: states.of_words().into_iter().map(panel).collect(),

@@ -2,10 +2,10 @@
 
 use super::keywords::{largest, mean_activation};
 use super::text::changes;
-use super::{Explainer, KeywordOptions, Panel};
+use super::{Explainer, KeywordOptions, Panel, Word};
 use crate::encoder::{Direction, State, TextStates};
 use crate::model::Side;
-use crate::text::words;
+use crate::text::WordBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The words that a model's cells collect over a set of queries.
@@ -68,7 +68,8 @@ impl Topics {
     /// because it then has no states word by word.
     ///
     /// A cell of a recurrent encoder collects the words that change it by more than [`KeywordOptions::threshold`],
-    /// except the word that is read first. A max-pooling unit of a CLSM collects the word that wins it.
+    /// except the word that is read first. A max-pooling unit of a CLSM collects the word that wins it. No cell
+    /// collects a merged tail.
     pub fn new(
         explainer: &Explainer<'_>,
         side: Side,
@@ -77,11 +78,12 @@ impl Topics {
         options: &KeywordOptions,
     ) -> Option<Topics> {
         let mut table = Vec::with_capacity(queries.len());
-        let mut has_states = true;
+        let (mut has_states, mut buffer) = (true, WordBuffer::default());
         explainer.read(side, queries, |number, states| {
             has_states &= !states.of_words().is_empty();
             if states.words() > 0 {
-                let cells = collected(&queries[number], states, active, options);
+                let words = explainer.words(&queries[number], &mut buffer).0;
+                let cells = collected(&words, states, active, options);
                 table.push(QueryTopics { query: queries[number].clone(), cells });
             }
         });
@@ -94,19 +96,19 @@ impl Topics {
     }
 }
 
-/// The query's most active cells with the words that each collects.
+/// A query's most active cells with the words that each collects.
 fn collected(
-    query: &str,
+    words: &[Word],
     states: TextStates<'_>,
     active: usize,
     options: &KeywordOptions,
 ) -> Vec<(usize, Vec<String>)> {
-    let words = words(query);
-    let read = states.words();
+    let read = words.len();
+    let named = |word: usize| Some(&words[word]).filter(|word| word.parts == 1).map(|word| word.text.clone());
     if let Some(winners) = states.winners() {
         let maximum = states.whole(State::Maximum).expect("what winners win");
         let units = largest(&maximum, active, |value| value).into_iter();
-        return units.map(|unit| (unit, vec![words[winners[unit] as usize].clone()])).collect();
+        return units.map(|unit| (unit, named(winners[unit] as usize).into_iter().collect())).collect();
     }
     let mut cells = Vec::new();
     let mut offset = 0;
@@ -124,7 +126,7 @@ fn collected(
         let threshold = options.threshold * mean_activation(panel.at(last), &most_active);
         for cell in most_active {
             let collects = |word: &usize| *word != first && changes[*word][cell].abs() > threshold;
-            cells.push((offset + cell, (0..read).filter(collects).map(|word| words[word].clone()).collect()));
+            cells.push((offset + cell, (0..read).filter(collects).filter_map(named).collect()));
         }
         offset += units;
     }

@@ -108,7 +108,7 @@ impl Model {
 
     /// An embedder for texts of one side. It shares its weights with the model and may outlive it.
     pub fn embedder(&self, side: Side) -> Embedder {
-        Embedder::new(Arc::clone(self.tower(side)), Arc::clone(&self.dictionary), self.training.config.max_words)
+        Embedder::new(Arc::clone(self.tower(side)), Arc::clone(&self.dictionary), self.training.config.limit())
     }
 }
 

@@ -2,10 +2,13 @@
 
 pub(crate) mod batch;
 mod interner;
+mod limit;
 pub(crate) mod trigram;
 pub mod words;
 
 pub use interner::{Interner, WordId};
-pub(crate) use trigram::DuplicateTrigram;
+pub(crate) use limit::{JOINT, ReadWords, Words};
+pub use limit::{Tail, WordLimit};
 pub use trigram::{Dictionary, Feature, Trigram, for_each_trigram};
+pub(crate) use trigram::{DuplicateTrigram, trigrams_in};
 pub use words::{WordBuffer, for_each_word, words};

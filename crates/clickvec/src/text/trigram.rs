@@ -1,5 +1,6 @@
 //! Word hashing: a word becomes counts of the letter trigrams of `#word#`, as in the papers.
 
+use super::limit::JOINT;
 use super::words::{WordBuffer, for_each_word};
 use crate::math::sparse::RowCount;
 use std::collections::HashMap;
@@ -44,15 +45,23 @@ impl fmt::Debug for Trigram {
     }
 }
 
-/// Calls `f` with each trigram of `#word#`, from left to right. An empty word has none.
+/// Calls `f` with each trigram of `#word#`, from left to right. An empty word has none. The words of a merged tail, with
+/// a space between them, have theirs one word after the other.
 pub fn for_each_trigram(word: &str, mut f: impl FnMut(Trigram)) {
-    let mut chars = word.chars();
-    let Some(mut middle) = chars.next() else { return };
-    let mut first = BOUNDARY;
-    for last in chars.chain([BOUNDARY]) {
-        f(Trigram::from_chars([first, middle, last]));
-        (first, middle) = (middle, last);
+    for word in word.split(JOINT) {
+        let mut chars = word.chars();
+        let Some(mut middle) = chars.next() else { continue };
+        let mut first = BOUNDARY;
+        for last in chars.chain([BOUNDARY]) {
+            f(Trigram::from_chars([first, middle, last]));
+            (first, middle) = (middle, last);
+        }
     }
+}
+
+/// The number of trigrams of a word or of a merged tail: one for each letter.
+pub(crate) fn trigrams_in(word: &str) -> usize {
+    word.chars().filter(|&c| c != JOINT).count()
 }
 
 /// A letter trigram of a word: its id in the dictionary and how often it occurs in the word.
@@ -235,7 +244,11 @@ mod tests {
         assert_eq!(shown("boy"), ["#bo", "boy", "oy#"]);
         assert_eq!(shown("a"), ["#a#"]);
         assert_eq!(shown("学"), ["#学#"]);
+        assert_eq!(shown("a boy 学"), ["#a#", "#bo", "boy", "oy#", "#学#"]);
         assert!(shown("").is_empty());
+        for word in ["boy", "a boy 学", "学", ""] {
+            assert_eq!(trigrams_in(word), shown(word).len(), "{word}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct WordBuffer {
     text: String,
     /// The output of each normalisation step, then the word under construction.
     scratch: String,
+    /// A merged tail under construction.
+    pub(super) tail: String,
 }
 
 /// Calls `word` with each word of `text`, in order.
@@ -60,7 +62,7 @@ fn ascii_words(text: &str, lower: &mut String, mut word: impl FnMut(&str)) {
 }
 
 fn unicode_words(text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)) {
-    let WordBuffer { text: normal, scratch } = buffer;
+    let WordBuffer { text: normal, scratch, .. } = buffer;
     normalize(text, scratch);
     lower_case(scratch, normal);
     // Lower-casing can undo the normal form (İ becomes i and a mark), so restore it.

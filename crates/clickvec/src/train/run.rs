@@ -31,6 +31,7 @@ pub(super) fn read(
         field: &config.field,
         weighting: config.weighting,
         max_words: config.max_words,
+        tail: config.tail,
         max_trigrams: config.max_trigrams,
         titles: options.titles,
         dictionary: options.init.map(Model::dictionary),
@@ -53,7 +54,7 @@ pub(super) fn read(
     }
     if !options.teachers.is_empty() {
         let teachers = std::mem::take(&mut options.teachers);
-        let coverage = log.teach(teachers, config.max_words, storage)?;
+        let coverage = log.teach(teachers, config.limit(), storage)?;
         if on_event(&Event::Teacher(coverage)).is_break() {
             return Ok(ControlFlow::Break(()));
         }

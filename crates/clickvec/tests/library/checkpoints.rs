@@ -7,7 +7,7 @@ use clickvec::error::{FileFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::train::OptimizerKind;
 use clickvec::train::{Event, Keep, Outcome as Ended, TrainConfig};
-use clickvec::train::{NegativeSource, Negatives, Weighting};
+use clickvec::train::{NegativeSource, Negatives, Tail, Weighting};
 use std::ops::ControlFlow;
 
 /// 240 pairs in minibatches of 40, three epochs: 18 updates.
@@ -160,6 +160,7 @@ fn every_changed_setting_is_named() {
         ("keep", TrainConfig { keep: Keep::Last, ..base.clone() }),
         ("patience", TrainConfig { patience: None, ..base.clone() }),
         ("max-words", TrainConfig { max_words: 63, ..base.clone() }),
+        ("tail", TrainConfig { tail: Tail::Merge, ..base.clone() }),
         ("max-trigrams", TrainConfig { max_trigrams: 199_999, ..base.clone() }),
         ("seed", TrainConfig { seed: 2, ..base.clone() }),
     ];

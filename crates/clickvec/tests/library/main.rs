@@ -14,6 +14,7 @@ mod searching;
 mod simulation;
 mod states;
 mod support;
+mod tails;
 mod teaching;
 mod titles;
 mod training;

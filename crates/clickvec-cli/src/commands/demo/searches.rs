@@ -47,7 +47,7 @@ fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
     let found = explainer.explain(query, title);
     let pairs = found.word_pairs();
     let shown = pairs.iter().take_while(|pair| pair.share > 0.0).take(PAIRS).map(|pair| {
-        let (asked, said) = (&found.query.words[pair.query_word].text, &found.title.words[pair.title_word].text);
+        let (asked, said) = (found.query.words[pair.query_word].shown(), found.title.words[pair.title_word].shown());
         if asked == said {
             format!("{asked} {:.2}", pair.share)
         } else {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use clickvec::explain::Word;
 use maud::{Markup, PreEscaped, html};
 
 /// Steps of the colour scale, whose colours are in page.css.
@@ -23,7 +24,7 @@ pub(super) const COLUMNS: usize = 10;
 
 /// What one heat map shows.
 pub(super) struct Heat<'a> {
-    pub(super) words: &'a [&'a str],
+    pub(super) words: &'a [Word],
     /// The number of columns; those after the last word stay empty.
     pub(super) columns: usize,
     /// The number of each row's unit, from 1.
@@ -62,7 +63,7 @@ impl Heat<'_> {
                     data-units=(units.join(" ")) data-low=(own.0) data-high=(own.1) data-values=(self.values(own)) {
                     @for (place, word) in self.words.iter().enumerate() {
                         text.word transform={ "translate(" (LEFT + place * WORD + WORD / 2 + 4) " " (HEAD - 6) ") rotate(-55)" } {
-                            (shortened(word)) title { (word) }
+                            (shortened(&word.shown())) title { (word.text) }
                         }
                     }
                     @for (place, &unit) in self.units.iter().enumerate().filter(|&(_, &unit)| all || is_numbered(unit)) {
@@ -189,10 +190,12 @@ mod tests {
     #[test]
     fn nothing_is_drawn_after_the_end_and_the_script_gets_the_values() {
         let value = |row: usize, word: usize| [[-1.0, 1.0], [0.0, 0.5]][row][word];
-        let heat = Heat { words: &["a", "<b>"], columns: 5, units: vec![3, 7], value: &value, common: (-2.0, 2.0) };
+        let word = |text: &str, parts| Word { text: text.to_owned(), known: true, parts };
+        let words = [word("a", 1), word("<b> c d", 3)];
+        let heat = Heat { words: &words, columns: 5, units: vec![3, 7], value: &value, common: (-2.0, 2.0) };
         let svg = heat.svg("two words").into_string();
         assert_eq!(svg.matches("h1v1h-1z").count(), 2 * 4, "two words of two units, in both ranges");
         assert!(svg.contains("data-units=\"3 7\"") && svg.contains("data-values=\"AA//gAv/\""), "{svg}");
-        assert!(svg.contains("&lt;b&gt;") && !svg.contains("<b>"));
+        assert!(svg.contains("… (3 words)<title>&lt;b&gt; c d</title>") && !svg.contains("<b>"), "{svg}");
     }
 }

@@ -10,6 +10,9 @@ use serde::Serialize;
 pub(super) struct JsonWord<'a> {
     word: &'a str,
     known: bool,
+    /// The words of a merged tail.
+    #[serde(skip_serializing_if = "is_one")]
+    parts: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     keyword: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,6 +21,10 @@ pub(super) struct JsonWord<'a> {
     along: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     without: Option<f64>,
+}
+
+fn is_one(parts: &usize) -> bool {
+    *parts == 1
 }
 
 #[derive(Serialize)]
@@ -108,6 +115,7 @@ pub(super) fn text<'a>(
     let word = |(place, word): (usize, &'a clickvec::explain::Word)| JsonWord {
         word: &word.text,
         known: word.known,
+        parts: word.parts,
         keyword: keywords.map(|keywords| keywords.is_keyword[place]),
         input_gate: keywords.and_then(|keywords| keywords.input_gate.get(place).copied()),
         along: shares.map(|shares| shares.along[place]),

@@ -1,7 +1,7 @@
 //! Parts of pages that several commands use: a text with its keywords, its heat maps, its cells over time.
 
 use clickvec::encoder::{Direction, Quantity, State};
-use clickvec::explain::{Evidence, Keywords, Panel, TextView};
+use clickvec::explain::{Evidence, Keywords, Panel, TextView, Word};
 use maud::{Markup, html};
 
 use super::heat::{COLUMNS, Heat, legend};
@@ -32,13 +32,22 @@ pub(super) fn text(text: &TextView, keywords: Option<&Keywords>) -> Markup {
     html! {
         span.text {
             @for (place, word) in text.words.iter().enumerate() {
-                @if keywords.is_some_and(|keywords| keywords.is_keyword[place]) { b.key { (word.text) } }
-                @else if word.known { (word.text) }
-                @else { s title="unknown to the model" { (word.text) } }
+                (self::word(word, keywords.is_some_and(|keywords| keywords.is_keyword[place])))
                 " "
             }
             @if text.cut > 0 { span.soft { "(and " (text.cut) " more words, which the model does not read)" } }
         }
+    }
+}
+
+/// A word, which the mouse shows whole if it is a merged tail.
+pub(super) fn word(word: &Word, is_keyword: bool) -> Markup {
+    let whole = (word.parts > 1).then_some(word.text.as_str());
+    html! {
+        @if is_keyword { b.key title=[whole] { (word.shown()) } }
+        @else if !word.known { s title="unknown to the model" { (word.shown()) } }
+        @else if whole.is_some() { span title=[whole] { (word.shown()) } }
+        @else { (word.shown()) }
     }
 }
 
@@ -96,14 +105,9 @@ pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
     }
 }
 
-fn words_of(view: &TextView) -> Vec<&str> {
-    view.words.iter().map(|word| word.text.as_str()).collect()
-}
-
 fn heat_map(text: &Shown<'_>, panel: &Panel, columns: usize, common: (f32, f32)) -> Markup {
-    let words = words_of(text.view);
     let value = |row: usize, word: usize| panel.at(word)[row];
-    let heat = Heat { words: &words, columns, units: (1..=panel.units).collect(), value: &value, common };
+    let heat = Heat { words: &text.view.words, columns, units: (1..=panel.units).collect(), value: &value, common };
     html! {
         div {
             span.note { (text.name) }
@@ -114,13 +118,12 @@ fn heat_map(text: &Shown<'_>, panel: &Panel, columns: usize, common: (f32, f32))
 
 fn active_cells(text: &Shown<'_>, columns: usize, common: (f32, f32)) -> Markup {
     let Some(Evidence::Changes(counts)) = text.keywords.map(|keywords| &keywords.evidence) else { return html! {} };
-    let words = words_of(text.view);
     html! {
         @for counts in counts {
             @if let Some(panel) = text.view.panel(State::Activation.read(counts.direction)).filter(|panel| panel.units > 0) {
                 @let value = |row: usize, word: usize| panel.at(word)[counts.cells[row]];
                 @let units = counts.cells.iter().map(|cell| cell + 1).collect();
-                @let heat = Heat { words: &words, columns, units, value: &value, common };
+                @let heat = Heat { words: &text.view.words, columns, units, value: &value, common };
                 div {
                     span.note { (text.name) @if counts.direction == Direction::Backward { ", read from the end" } }
                     (heat.svg(&format!("most active cells of {}", text.view.text)))
@@ -171,5 +174,5 @@ pub(super) fn counts_rows(head: &str, text: &TextView, keywords: &Keywords, at_l
 
 /// A header row with the words of a text.
 pub(super) fn words_row(text: &TextView) -> Markup {
-    html! { tr { th {} @for word in &text.words { th.n { (word.text) } } } }
+    html! { tr { th {} @for word in &text.words { th.n { (self::word(word, false)) } } } }
 }

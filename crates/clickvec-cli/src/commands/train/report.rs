@@ -9,7 +9,7 @@ use anyhow::Result;
 use clickvec::eval::Metric;
 use clickvec::train::LogStatistics;
 use clickvec::train::{
-    Agreement, EpochReport, Event, Keep, Section, TeacherCoverage, TrainConfig, Written, written_paths,
+    Agreement, EpochReport, Event, Keep, Section, Tail, TeacherCoverage, TrainConfig, Written, written_paths,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -27,6 +27,7 @@ pub(super) struct Reporter {
     epochs: u32,
     /// Whether the best epoch is kept, so that its line is marked.
     keeps_best: bool,
+    tail: Tail,
     json: bool,
     watched: bool,
     bar: Option<ProgressBar>,
@@ -48,6 +49,7 @@ impl Reporter {
             titles: titles.to_vec(),
             epochs: clicks.map_or(0, |_| config.epochs) + config.titles.map_or(0, |titles| titles.epochs),
             keeps_best: config.keep == Keep::Best,
+            tail: config.tail,
             json,
             watched: progress::is_watched(),
             bar: None,
@@ -213,7 +215,10 @@ impl Reporter {
         }
         if log.cut > 0 {
             let cut = output::counted(log.cut, "text");
-            output::note(format_args!("{clicks}: cut {cut} to --max-words words"));
+            match self.tail {
+                Tail::Cut => output::note(format_args!("{clicks}: cut {cut} to --max-words words")),
+                Tail::Merge => output::note(format_args!("{clicks}: {cut} longer than --max-words, with the rest as one word")),
+            }
         }
     }
 

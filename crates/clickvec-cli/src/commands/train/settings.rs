@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use clickvec::encoder::{EncoderConfig, InitRange, Signals};
 use clickvec::train::OptimizerKind;
 use clickvec::train::Precision;
+use clickvec::train::Tail;
 use clickvec::train::Views;
 use clickvec::train::{Keep, TeacherConfig, TitleConfig, TrainConfig};
 use clickvec::train::{NegativeSource, Negatives, Weighting};
@@ -76,8 +77,11 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     patience: Option<u32>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words read of each text; the rest is cut off", |c| c.max_words))]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words read of each text", |c| c.max_words))]
     max_words: Option<usize>,
+
+    #[arg(long, value_enum, help = help("What becomes of further words", |c| shown_tail(c.tail)))]
+    tail: Option<TailFlag>,
 
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary; the most frequent ones are kept", |c| c.max_trigrams))]
     max_trigrams: Option<usize>,
@@ -178,6 +182,14 @@ enum KeepFlag {
     Best,
     /// The last epoch.
     Last,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TailFlag {
+    /// They are left out.
+    Cut,
+    /// The last word within the limit and all further words become one word.
+    Merge,
 }
 
 /// `--negatives`: a number or `all`.
@@ -324,6 +336,13 @@ fn shown_negatives(negatives: Negatives) -> String {
     match negatives {
         Negatives::All => "all".to_owned(),
         Negatives::Sampled(number) => number.to_string(),
+    }
+}
+
+fn shown_tail(tail: Tail) -> &'static str {
+    match tail {
+        Tail::Cut => "cut",
+        Tail::Merge => "merge",
     }
 }
 
@@ -523,7 +542,12 @@ impl Settings {
             PrecisionFlag::F32 => Precision::F32,
             PrecisionFlag::Bf16 => Precision::Bf16,
         });
+        let tail = self.tail.map(|flag| match flag {
+            TailFlag::Cut => Tail::Cut,
+            TailFlag::Merge => Tail::Merge,
+        });
         set(&mut config.precision, precision);
+        set(&mut config.tail, tail);
         set(&mut config.negative_source, source);
         set(&mut config.optimizer, optimizer);
         set(&mut config.bptt.signals, signals);

@@ -9,7 +9,7 @@ use crate::encoder::{Encoder, TextStates, Trace};
 use crate::math::vector::scale_to_unit;
 use crate::pool::Pool;
 use crate::text::batch::Batch;
-use crate::text::{Dictionary, WordBuffer, for_each_word};
+use crate::text::{Dictionary, WordBuffer, WordLimit, Words};
 use rayon::prelude::*;
 use words::ProjectedWords;
 
@@ -37,15 +37,15 @@ pub struct Embedder {
 struct Tower {
     encoder: Arc<dyn Encoder>,
     dictionary: Arc<Dictionary>,
-    max_words: usize,
+    limit: WordLimit,
 }
 
 impl Embedder {
     /// The default size of a thread's cache: 55,000 words with an LSTM of 96 cells.
     pub const CACHE_BYTES: usize = 64 << 20;
 
-    pub(crate) fn new(encoder: Arc<dyn Encoder>, dictionary: Arc<Dictionary>, max_words: usize) -> Embedder {
-        let tower = Tower { encoder, dictionary, max_words };
+    pub(crate) fn new(encoder: Arc<dyn Encoder>, dictionary: Arc<Dictionary>, limit: WordLimit) -> Embedder {
+        let tower = Tower { encoder, dictionary, limit };
         Embedder { tower, unit: true, cache_bytes: Embedder::CACHE_BYTES, workers: Pool::default() }
     }
 
@@ -93,7 +93,12 @@ impl Embedder {
 
     /// Runs `texts` as [`Embedder::embed`] does, on the calling thread, and passes the states of each text to `read`
     /// with the text's number, in order. The embeddings in them have the same bits.
-    pub fn read_states<S: AsRef<str>>(&self, texts: &[S], mut read: impl FnMut(usize, TextStates<'_>)) {
+    pub fn read_states<S: AsRef<str>>(&self, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
+        self.read_states_of(texts, read);
+    }
+
+    /// [`Embedder::read_states`] of texts, or of words that an encoder got of them.
+    pub(crate) fn read_states_of<S: Words>(&self, texts: &[S], mut read: impl FnMut(usize, TextStates<'_>)) {
         self.with_worker(|worker| worker.read_states(&self.tower, texts, &mut read));
     }
 
@@ -142,7 +147,7 @@ struct Worker {
 
 impl Worker {
     /// Writes the vectors of `texts` to `vectors`, [texts, dimension].
-    fn embed<S: AsRef<str>>(&mut self, tower: &Tower, unit: bool, mut texts: &[S], mut vectors: &mut [f32]) {
+    fn embed<S: Words>(&mut self, tower: &Tower, unit: bool, mut texts: &[S], mut vectors: &mut [f32]) {
         let dimension = tower.encoder.dimension();
         while !texts.is_empty() {
             let taken = self.forward(tower, texts);
@@ -156,7 +161,7 @@ impl Worker {
     }
 
     /// Passes the states of each text to `read`.
-    fn read_states<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S], read: &mut impl FnMut(usize, TextStates<'_>)) {
+    fn read_states<S: Words>(&mut self, tower: &Tower, texts: &[S], read: &mut impl FnMut(usize, TextStates<'_>)) {
         let mut done = 0;
         while done < texts.len() {
             let taken = self.forward(tower, &texts[done..]);
@@ -167,7 +172,7 @@ impl Worker {
     }
 
     /// Runs at least one, and as many as fit, of the first texts through the encoder. Returns how many.
-    fn forward<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S]) -> usize {
+    fn forward<S: Words>(&mut self, tower: &Tower, texts: &[S]) -> usize {
         let taken = self.look_up(tower, texts);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let tokens = starts.zip(&self.ends).map(|(start, &end)| &self.tokens[start..end]);
@@ -178,18 +183,16 @@ impl Worker {
 
     /// Looks up the words of at least one text, until there are enough texts or the cache is full. Returns the number
     /// of texts.
-    fn look_up<S: AsRef<str>>(&mut self, tower: &Tower, texts: &[S]) -> usize {
+    fn look_up<S: Words>(&mut self, tower: &Tower, texts: &[S]) -> usize {
         if self.words.is_full() {
             self.words.clear();
         }
         self.tokens.clear();
         self.ends.clear();
         for text in texts.iter().take(TEXTS_AT_ONCE) {
-            let (start, words, tokens) = (self.tokens.len(), &mut self.words, &mut self.tokens);
-            for_each_word(text.as_ref(), &mut self.buffer, |word| {
-                if tokens.len() - start < tower.max_words {
-                    tokens.push(words.number(&*tower.encoder, &tower.dictionary, word));
-                }
+            let (words, tokens) = (&mut self.words, &mut self.tokens);
+            text.for_each_word(tower.limit, &mut self.buffer, |word| {
+                tokens.push(words.number(&*tower.encoder, &tower.dictionary, word));
             });
             self.ends.push(self.tokens.len());
             if self.words.is_full() {

@@ -111,8 +111,8 @@ fn marked(seen: &Seen) -> String {
     let is_keyword =
         |place: usize| seen.keywords.as_ref().is_some_and(|keywords: &Keywords| keywords.is_keyword[place]);
     let words = seen.view.words.iter().enumerate().map(|(place, word)| match is_keyword(place) {
-        true => format!("*{}*", word.text),
-        false => word.text.clone(),
+        true => format!("*{}*", word.shown()),
+        false => word.shown().into_owned(),
     });
     words.collect::<Vec<_>>().join(" ")
 }

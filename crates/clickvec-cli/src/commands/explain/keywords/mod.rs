@@ -148,7 +148,7 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
         true => format!("*{word}*"),
         false => word.to_owned(),
     };
-    let words = seen.view.words.iter().enumerate().map(|(place, word)| mark(place, &word.text));
+    let words = seen.view.words.iter().enumerate().map(|(place, word)| mark(place, &word.shown()));
     lines.set_header(std::iter::once(String::new()).chain(words));
     match &keywords.evidence {
         Evidence::Changes(directions) => {
@@ -180,7 +180,7 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
     if seen.view.cut > 0 {
         let _ = write!(text, "\nand {} more words, which the model does not read", output::count(seen.view.cut as u64));
     }
-    let unknown: Vec<&str> = seen.view.words.iter().filter(|word| !word.known).map(|word| word.text.as_str()).collect();
+    let unknown: Vec<_> = seen.view.words.iter().filter(|word| !word.known).map(|word| word.shown()).collect();
     if !unknown.is_empty() {
         let _ = write!(text, "\nunknown to the model: {}", unknown.join(" "));
     }

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::explain::{Evidence, Explainer, Keywords, Match, SharedUnit, TextView, WordShares};
+use clickvec::explain::{Evidence, Explainer, Keywords, Match, SharedUnit, TextView, Word, WordShares};
 use clickvec::internals::tables::{Line, TableReader};
 use clickvec::tables::{Skipped, TITLE};
 use serde::Serialize;
@@ -273,39 +273,64 @@ fn nothing(found: &Match) -> Option<String> {
 }
 
 /// A note for each text that is longer than the model reads.
-fn cut(found: &Match) -> impl Iterator<Item = String> {
-    let views = [("query", &found.query), ("title", &found.title)].into_iter().filter(|(_, view)| view.cut > 0);
-    views.map(|(side, view)| {
-        format!(
-            "the model reads only the first {} words of the {side}; it ignores {} more",
-            output::count(view.words.len() as u64),
-            output::count(view.cut as u64)
-        )
+fn beyond(found: &Match) -> impl Iterator<Item = String> {
+    [("query", &found.query), ("title", &found.title)].into_iter().filter_map(|(side, view)| {
+        let tail = view.words.last().filter(|word| word.parts > 1);
+        match (tail, view.cut) {
+            (Some(tail), _) => {
+                let parts = output::count(tail.parts as u64);
+                Some(format!("the model reads the last {parts} words of the {side} as one word"))
+            }
+            (None, 0) => None,
+            (None, cut) => {
+                let read = output::count(view.words.len() as u64);
+                let cut = output::count(cut as u64);
+                Some(format!("the model reads only the first {read} words of the {side}; it ignores {cut} more"))
+            }
+        }
     })
 }
 
 /// The pairs of words that add most to the score: `chicago 0.42, hotels ↔ rooms 0.12`. Shares of the same two words at
 /// different positions are added up.
 fn through(found: &Match, most: usize) -> String {
-    let mut shares: Vec<(&str, &str, f64)> = Vec::new();
+    let mut shares: Vec<(&Word, &Word, f64)> = Vec::new();
     for pair in found.word_pairs() {
-        let (asked, said) = (&found.query.words[pair.query_word].text, &found.title.words[pair.title_word].text);
-        match shares.iter_mut().find(|(query, title, _)| query == asked && title == said) {
+        let (asked, said) = (&found.query.words[pair.query_word], &found.title.words[pair.title_word]);
+        match shares.iter_mut().find(|(query, title, _)| *query == asked && *title == said) {
             Some((_, _, share)) => *share += pair.share,
             None => shares.push((asked, said, pair.share)),
         }
     }
     shares.sort_by(|a, b| b.2.total_cmp(&a.2));
     let shown = shares.into_iter().filter(|(_, _, share)| *share >= 0.005).take(most);
-    let named =
-        shown.map(
-            |(asked, said, share)| {
-                if asked == said { format!("{asked} {share:.2}") } else { format!("{asked} ↔ {said} {share:.2}") }
-            },
-        );
+    let named = shown.map(|(asked, said, share)| match asked == said {
+        true => format!("{} {share:.2}", asked.shown()),
+        false => format!("{} ↔ {} {share:.2}", asked.shown(), said.shown()),
+    });
     named.collect::<Vec<_>>().join(", ")
 }
 
+/// The words of a text as several models read it, each with its place in what each model read. Models may read different
+/// numbers of words, and some of them a merged tail.
+fn rows<'a>(halves: &[Half<'a>]) -> Vec<(&'a Word, Vec<Option<usize>>)> {
+    let alone = |half: &Half<'_>| half.view.words.iter().take_while(|word| word.parts == 1).count();
+    let Some(longest) = halves.iter().max_by_key(|half| alone(half)) else { return Vec::new() };
+    let place_in = |place: usize| halves.iter().map(|half| (place < alone(half)).then_some(place)).collect();
+    let mut rows: Vec<(&Word, Vec<Option<usize>>)> =
+        longest.view.words[..alone(longest)].iter().enumerate().map(|(place, word)| (word, place_in(place))).collect();
+    for half in halves {
+        let tails = half.view.words.iter().filter(|word| word.parts > 1);
+        for tail in tails {
+            if rows.iter().all(|(word, _)| *word != tail) {
+                let places = halves.iter().map(|half| half.view.words.iter().position(|word| word == tail)).collect();
+                rows.push((tail, places));
+            }
+        }
+    }
+    rows
+}
+
 fn word_at(view: &TextView, place: Option<usize>) -> String {
-    place.and_then(|place| view.words.get(place)).map_or(String::new(), |word| word.text.clone())
+    place.and_then(|place| view.words.get(place)).map_or(String::new(), |word| word.shown().into_owned())
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::super::sections::{self, Shown};
 use super::super::{page as frame, sections::words_row};
-use super::{Half, Named, Pair, Seen, cut, nothing, through, word_at};
+use super::{Half, Named, Pair, Seen, beyond, nothing, through, word_at};
 
 /// How many pairs of words are named next to the score.
 const PAIRS: usize = 3;
@@ -59,6 +59,8 @@ fn side_by_side(pair: &Pair, models: &[Named], seen: &[Seen], options: &KeywordO
                     table {
                         (words_row(longest.view))
                         @for (model, half) in models.iter().zip(&halves) {
+                            // One model may read fewer words than another, or the last of them as one.
+                            @if !longest.view.words.starts_with(&half.view.words) { (words_row(half.view)) }
                             @if let Some(keywords) = half.keywords { (sections::counts_rows(&model.name, half.view, keywords, options.at_least)) }
                             tr {
                                 td { (model.name) ": along" }
@@ -84,7 +86,7 @@ fn of_model(model: &Named, seen: &Seen, top: usize) -> Markup {
     html! {
         h3 { (model.title()) }
         p { span.score { (format!("{:.3}", found.score)) } @if !through.is_empty() { " mostly through " span.text { (through) } } }
-        @for line in nothing(found).into_iter().chain(cut(found)) { p { (line) } }
+        @for line in nothing(found).into_iter().chain(beyond(found)) { p { (line) } }
         div.sides {
             @for half in sides { div { (words_table(&half, largest)) } }
         }
@@ -106,11 +108,7 @@ fn words_table(half: &Half<'_>, largest: f64) -> Markup {
                 }
                 @for (place, word) in half.view.words.iter().enumerate() {
                     tr {
-                        td {
-                            @if half.is_keyword(place) { b.key { (word.text) } }
-                            @else if word.known { (word.text) }
-                            @else { s title="unknown to the model" { (word.text) } }
-                        }
+                        td { (sections::word(word, half.is_keyword(place))) }
                         @if half.keywords.is_some() { td.n { (half.cells(place)) } }
                         @if half.has_gates() { td.n { (half.gate(place)) } }
                         (frame::share(half.shares.along[place], largest))

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clickvec::explain::{KeywordOptions, SharedUnit};
 
-use super::{Half, Named, Pair, Seen, cut, nothing, through, word_at};
+use super::{Half, Named, Pair, Seen, beyond, nothing, rows, through, word_at};
 use crate::{output, table};
 
 /// The text of a table's cell for a word of one side.
@@ -69,16 +69,12 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
         words.set_header([name, ""].into_iter().chain(models.iter().map(|model| model.name.as_str())));
         for side in 0..2 {
             let halves: Vec<Half<'_>> = seen.iter().map(|seen| seen.sides()[side]).collect();
-            // One model may read fewer words than another.
-            let Some(longest) = halves.iter().max_by_key(|half| half.view.words.len()) else { continue };
-            for (place, word) in longest.view.words.iter().enumerate() {
-                let name = if place == 0 { longest.name } else { "" };
-                let cell = |half: &Half<'_>| match place < half.view.words.len() {
-                    true => value(half, place),
-                    false => String::new(),
-                };
-                let cells = halves.iter().map(cell);
-                words.add_row([name.to_owned(), word.text.clone()].into_iter().chain(cells));
+            for (number, (word, places)) in rows(&halves).into_iter().enumerate() {
+                let name = halves.first().filter(|_| number == 0).map_or("", |half| half.name);
+                let cell =
+                    |(half, place): (&Half<'_>, Option<usize>)| place.map_or(String::new(), |place| value(half, place));
+                let cells = halves.iter().zip(places).map(cell);
+                words.add_row([name.to_owned(), word.shown().into_owned()].into_iter().chain(cells));
             }
         }
         table::align_right(&mut words, 2..2 + models.len());
@@ -93,7 +89,7 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
 }
 
 fn push_warnings(text: &mut String, name: &str, seen: &Seen) {
-    for line in nothing(&seen.found).into_iter().chain(cut(&seen.found)) {
+    for line in nothing(&seen.found).into_iter().chain(beyond(&seen.found)) {
         let _ = writeln!(text, "{name}{line}");
     }
 }
@@ -118,7 +114,7 @@ fn words_of_one(seen: &Seen) -> String {
     words.set_header(header);
     for half in &sides {
         for (place, word) in half.view.words.iter().enumerate() {
-            let name = if word.known { word.text.clone() } else { format!("{} (unknown)", word.text) };
+            let name = format!("{}{}", word.shown(), if word.known { "" } else { " (unknown)" });
             let mut row = vec![if place == 0 { half.name.to_owned() } else { String::new() }, name];
             if has_states {
                 row.extend([if half.is_keyword(place) { "*" } else { "" }.to_owned(), half.cells(place)]);

@@ -1,9 +1,9 @@
 //! The ranks of titles by the sum of words and vectors.
 
 use anyhow::{Result, ensure};
-use clickvec::explain::Explainer;
+use clickvec::explain::{Explainer, Word};
 use clickvec::internals::text::words;
-use clickvec::model::Model;
+use clickvec::model::{Model, Side};
 use clickvec::ranker::{Corpus, FusionMethod, fuse};
 use clickvec::search::{Answer, Searcher};
 use clickvec::tables::{TITLE, Title};
@@ -18,7 +18,7 @@ const WEIGHT: f64 = 0.5;
 /// The titles that are asked for, best first.
 pub(super) fn place(args: &Args) -> Result<Ranked> {
     let named = args.model.load()?;
-    let (query, query_words) = (args.query.as_str(), words(&args.query));
+    let query = args.query.as_str();
     let (titles, cosines) = match &args.model.index {
         Some(index) => of_index(&Searcher::open(index)?, query)?,
         None => of_titles(args, &named.model, query)?,
@@ -48,8 +48,9 @@ pub(super) fn place(args: &Args) -> Result<Ranked> {
     }
     let explainer = Explainer::new(&named.model);
     let shown: Vec<&str> = wanted.iter().map(|&(_, title)| texts[title]).collect();
+    let query_words = words_of(&explainer, query);
     // BM25 is a sum over the query's words.
-    let of_words: Vec<Vec<f64>> = query_words.iter().map(|word| lexical.score(word, &shown)).collect();
+    let of_words: Vec<Vec<f64>> = query_words.iter().map(|word| lexical.score(&word.text, &shown)).collect();
     let placed = |(row, &(rank, title)): (usize, &(usize, usize))| Placed {
         rank,
         title: titles[title].clone(),
@@ -64,8 +65,16 @@ pub(super) fn place(args: &Args) -> Result<Ranked> {
         titles: wanted.iter().enumerate().map(placed).collect(),
         of: titles.len(),
         scales: [scale(&by_words, &parts[0]), scale(&cosines, &parts[1])],
-        words: query_words,
+        words: query_words.iter().map(|word| word.shown().into_owned()).collect(),
     })
+}
+
+/// The words of a query as the model reads them, and after them those that it leaves out.
+fn words_of(explainer: &Explainer<'_>, query: &str) -> Vec<Word> {
+    let view = explainer.text(Side::Query, query);
+    let left_out = words(query).into_iter().skip(words(query).len() - view.cut);
+    let left_out = left_out.map(|text| Word { text, known: false, parts: 1 });
+    view.words.into_iter().chain(left_out).collect()
 }
 
 fn is_wanted(args: &Args, rank: usize, title: &Title) -> bool {

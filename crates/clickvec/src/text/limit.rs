@@ -1,0 +1,123 @@
+//! How much of a text an encoder reads.
+
+use serde::{Deserialize, Serialize};
+
+use super::words::{WordBuffer, for_each_word};
+
+/// What becomes of a text's words beyond the limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tail {
+    /// They are left out.
+    #[default]
+    Cut,
+    /// They become one word together with the last word within the limit. The letter trigrams of this word are those
+    /// of all its words (LSTM paper, fig. 10 and tables VIII, X: ten words, the last of which is all the rest).
+    Merge,
+}
+
+impl Tail {
+    /// Whether words beyond the limit are left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        *self == Tail::Cut
+    }
+}
+
+/// What joins the words of a merged tail. No word contains it.
+pub(crate) const JOINT: char = ' ';
+
+/// How much of a text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WordLimit {
+    /// The most words that an encoder gets, at least 1.
+    pub words: usize,
+    /// What becomes of the words beyond them.
+    pub tail: Tail,
+}
+
+impl WordLimit {
+    /// Calls `word` with each word that an encoder gets, in order. A merged tail is one call, with a space between its
+    /// words. Returns the number of words that the text has.
+    pub fn for_each_word(self, text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)) -> usize {
+        let mut tail = std::mem::take(&mut buffer.tail);
+        tail.clear();
+        let mut words = 0;
+        for_each_word(text, buffer, |each| {
+            words += 1;
+            match self.tail {
+                _ if words < self.words => word(each),
+                Tail::Cut if words == self.words => word(each),
+                Tail::Cut => {}
+                Tail::Merge => {
+                    if words > self.words {
+                        tail.push(JOINT);
+                    }
+                    tail.push_str(each);
+                }
+            }
+        });
+        if !tail.is_empty() {
+            word(&tail);
+        }
+        buffer.tail = tail;
+        words
+    }
+}
+
+/// A text that an encoder reads.
+pub(crate) trait Words {
+    /// Calls `word` with each word that an encoder gets; see [`WordLimit::for_each_word`].
+    fn for_each_word(&self, limit: WordLimit, buffer: &mut WordBuffer, word: impl FnMut(&str));
+}
+
+impl<S: AsRef<str>> Words for S {
+    fn for_each_word(&self, limit: WordLimit, buffer: &mut WordBuffer, word: impl FnMut(&str)) {
+        limit.for_each_word(self.as_ref(), buffer, word);
+    }
+}
+
+/// Some of the words that an encoder got of a text, a merged tail still one word. No limit applies to them again.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadWords<'t>(pub(crate) Vec<&'t str>);
+
+impl Words for ReadWords<'_> {
+    fn for_each_word(&self, _: WordLimit, _: &mut WordBuffer, word: impl FnMut(&str)) {
+        self.0.iter().copied().for_each(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(limit: WordLimit, text: &str, buffer: &mut WordBuffer) -> (Vec<String>, usize) {
+        let mut found = Vec::new();
+        let words = limit.for_each_word(text, buffer, |word| found.push(word.to_owned()));
+        (found, words)
+    }
+
+    #[test]
+    fn the_tail_is_the_last_of_the_words() {
+        let mut buffer = WordBuffer::default();
+        let mut check = |words: usize, tail: Tail, text: &str, expected: &[&str]| {
+            let (found, all) = read(WordLimit { words, tail }, text, &mut buffer);
+            assert_eq!(found, expected, "{words} words of {text:?}, {tail:?}");
+            assert_eq!(all, super::super::words(text).len());
+        };
+        // Table VIII of the LSTM paper.
+        let title = "how do you paint a bathtub and what paint should you use yahoo answers";
+        let nine = ["how", "do", "you", "paint", "a", "bathtub", "and", "what", "paint"];
+        check(10, Tail::Merge, title, &[&nine[..], &["should you use yahoo answers"]].concat());
+        check(10, Tail::Cut, title, &[&nine[..], &["should"]].concat());
+        check(14, Tail::Merge, title, &[&nine[..], &["should", "you", "use", "yahoo", "answers"]].concat());
+        check(13, Tail::Merge, title, &[&nine[..], &["should", "you", "use", "yahoo answers"]].concat());
+        check(1, Tail::Merge, "Red, LEATHER shoe!", &["red leather shoe"]);
+        check(1, Tail::Merge, "red", &["red"]);
+        check(2, Tail::Merge, "北京大学 hotel", &["北", "京 大 学 hotel"]);
+        for tail in [Tail::Cut, Tail::Merge] {
+            check(3, tail, "", &[]);
+            check(3, tail, "?!", &[]);
+            check(3, tail, "a b", &["a", "b"]);
+        }
+    }
+}
