@@ -167,7 +167,7 @@ fn list(found: &[Found]) -> Markup {
     html! {
         ol {
             @for Found { title, why, grade, .. } in found {
-                li { (title) small { b.wrong[*grade <= MOST_WRONG] { "grade " (grade) } ": " (why) } }
+                li { (title) small { b.wrong[*grade <= MOST_WRONG] { "grade " (grade) } ": " (why.within(usize::MAX)) } }
             }
         }
     }

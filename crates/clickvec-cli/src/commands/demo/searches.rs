@@ -9,6 +9,8 @@ use clickvec::model::Model;
 use clickvec::ranker::Ranker;
 use clickvec::search::Searcher;
 
+use crate::commands::explain::pairs_of_words;
+
 /// The number of results shown.
 const TOP: usize = 3;
 
@@ -26,7 +28,7 @@ pub(super) struct Search {
 /// A title, and why it was found.
 pub(super) struct Found {
     pub(super) title: String,
-    pub(super) why: String,
+    pub(super) why: Why,
     /// Its true grade, 0 to 4.
     pub(super) grade: u8,
 }
@@ -39,37 +41,52 @@ pub(super) struct Engines<'a> {
     pub(super) titles: &'a [&'a str],
 }
 
+/// Why a title was found.
+pub(super) struct Why {
+    score: f64,
+    /// What brings most of the score, strongest first.
+    reasons: Vec<String>,
+}
+
+impl Why {
+    /// The score and the strongest reasons, as many as fit into `most` characters: a reason is never cut.
+    pub(super) fn within(&self, most: usize) -> String {
+        let mut text = format!("score {:.2}", self.score);
+        let mut joint = ": ";
+        for reason in &self.reasons {
+            if [&text, joint, reason].map(|part| part.chars().count()).iter().sum::<usize>() > most {
+                break;
+            }
+            text.extend([joint, reason]);
+            joint = ", ";
+        }
+        text
+    }
+}
+
 /// The number of pairs of words in an explanation.
 const PAIRS: usize = 3;
 
 /// The pairs of words that add most to the score of a title: what the cells that both words changed most add together.
-fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> String {
+fn together(explainer: &Explainer<'_>, query: &str, title: &str) -> Why {
     let found = explainer.explain(query, title);
-    let pairs = found.word_pairs();
-    let shown = pairs.iter().take_while(|pair| pair.share > 0.0).take(PAIRS).map(|pair| {
-        let (asked, said) = (found.query.words[pair.query_word].shown(), found.title.words[pair.title_word].shown());
-        if asked == said {
-            format!("{asked} {:.2}", pair.share)
-        } else {
-            format!("{asked} ↔ {said} {:.2}", pair.share)
-        }
-    });
-    format!("score {:.2}: {}", found.score, shown.collect::<Vec<_>>().join(", "))
+    Why { score: f64::from(found.score), reasons: pairs_of_words(&found, PAIRS) }
 }
 
 /// What each word of the query adds to a title's BM25.
-fn by_word(bm25: &dyn Ranker, query: &str, title: &str) -> String {
+fn by_word(bm25: &dyn Ranker, query: &str, title: &str) -> Why {
     let score = |text: &str| bm25.score(text, &[title])[0];
-    let words = words(query).into_iter().map(|word| (score(&word), word)).filter(|(share, _)| *share > 0.0);
-    let words: Vec<String> = words.map(|(share, word)| format!("{word} {share:.2}")).collect();
-    format!("score {:.2}: {}", score(query), words.join(", "))
+    let words = words(query).into_iter().map(|word| (score(&word), word));
+    let mut words: Vec<(f64, String)> = words.filter(|(share, _)| *share > 0.0).collect();
+    words.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Why { score: score(query), reasons: words.iter().map(|(share, word)| format!("{word} {share:.2}")).collect() }
 }
 
 /// Searches with both engines. `grades` has the true grades in the order of the titles.
 pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, grades: &[u8]) -> Result<Search> {
     let grade_of: HashMap<&str, u8> = engines.titles.iter().copied().zip(grades.iter().copied()).collect();
     let explainer = Explainer::new(engines.model);
-    let found = |title: &str, why: String| Found {
+    let found = |title: &str, why: Why| Found {
         title: title.to_owned(),
         why,
         grade: grade_of.get(title).copied().unwrap_or(0),
@@ -89,4 +106,19 @@ pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, gra
     });
     let bm25 = bm25.collect();
     Ok(Search { kind, query: query.to_owned(), lstm, bm25, bm25_equals })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_shown_whole_or_not_at_all() {
+        let why = Why { score: 0.914, reasons: ["adapter ↔ charger 0.33", "best 0.20"].map(str::to_owned).into() };
+        assert_eq!(why.within(99), "score 0.91: adapter ↔ charger 0.33, best 0.20");
+        assert_eq!(why.within(45), "score 0.91: adapter ↔ charger 0.33, best 0.20");
+        assert_eq!(why.within(44), "score 0.91: adapter ↔ charger 0.33");
+        assert_eq!(why.within(34), "score 0.91: adapter ↔ charger 0.33");
+        assert_eq!(why.within(33), "score 0.91", "the weaker one does not take the place of the stronger");
+    }
 }

@@ -23,6 +23,7 @@ use clickvec::model::Side;
 
 use crate::answer::Answer;
 use crate::{input, output};
+pub(super) use matches::pairs_of_words;
 use models::{Models, Named, OneModel};
 
 /// Show what a model sees: why a title matches a query, which words are keywords, what a cell represents.

@@ -43,6 +43,14 @@ impl Named {
     pub(super) fn title(&self) -> String {
         format!("{} ({})", self.name, self.model.encoder_config())
     }
+
+    /// What a number of the model's vectors is called: only an encoder with gates has cells.
+    pub(super) fn unit(&self) -> &'static str {
+        match self.model.encoder_config().kind() {
+            "dssm" | "clsm" | "rnn" => "unit",
+            _ => "cell",
+        }
+    }
 }
 
 impl Models {

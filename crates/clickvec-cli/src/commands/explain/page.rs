@@ -29,10 +29,10 @@ pub(super) fn switch() -> Markup {
 
 /// A share as a number and a bar: filled if positive, hollow if negative.
 pub(super) fn share(value: f64, largest: f64) -> Markup {
-    let width = if largest > 0.0 { (value.abs() / largest * 4.0 * 100.0).round() / 100.0 } else { 0.0 };
+    let length = if largest > 0.0 { (value.abs() / largest * 1000.0).round() / 1000.0 } else { 0.0 };
     html! {
         td.n { (format!("{value:+.3}")) }
-        td.share { @if width >= 0.01 { span.bar.minus[value < 0.0] style={ "width:" (width) "em" } {} } }
+        td.share { @if length > 0.0 { span.bar.minus[value < 0.0] style={ "--length:" (length) } {} } }
     }
 }
 

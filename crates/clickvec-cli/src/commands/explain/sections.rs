@@ -27,6 +27,11 @@ pub(super) fn has_heat(text: &TextView) -> bool {
     text.panels.iter().any(|panel| panel.units > 0)
 }
 
+/// A text as it was given, or a word for one that has nothing to be seen.
+pub(super) fn given(text: &str) -> Markup {
+    html! { @if text.trim().is_empty() { span.soft { "(empty)" } } @else { (text) } }
+}
+
 /// A text, its keywords underlined and bold.
 pub(super) fn text(text: &TextView, keywords: Option<&Keywords>) -> Markup {
     html! {
@@ -73,20 +78,22 @@ pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
             states.push(panel.quantity);
         }
     }
+    // Only encoders with gates have cells, and only they have more than one state at a word.
+    let unit = if states.len() > 1 { "cell" } else { "unit" };
     // In the papers' pictures all texts have ten columns.
     let most = texts.iter().map(|text| text.view.words.len()).max().unwrap_or(0);
     let columns = |view: &TextView| view.words.len().max(most.min(COLUMNS));
     let has_cells = texts.iter().any(|text| matches!(text.keywords.map(|k| &k.evidence), Some(Evidence::Changes(_))));
     html! {
         h3 { "Inside the model, word by word" }
-        p.note { "Each row is a cell and each column a word. Light means high, dark means low; columns after the end of a text stay empty." }
+        p.note { "Each row is a " (unit) " and each column a word. Light means high, dark means low; columns after the end of a text stay empty." }
         p { (page::switch()) }
         @if has_cells {
-            h4 { "Activation at each word of the cells that are most active after the last word" }
+            h4 { "Activation at each word of the " (unit) "s that are most active after the last word" }
             (legend(active))
             div.maps { @for text in texts { (active_cells(text, columns(text.view), active)) } }
         }
-        h4 { "All cells" }
+        h4 { "All " (unit) "s" }
         (legend(all))
         div.states {
             @for &quantity in &states {

@@ -193,7 +193,7 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> St
     let body = html! {
         (what_is_counted(models, options))
         @for number in 0..seen.first().map_or(0, Vec::len) {
-            h2.text { (seen[0][number].view.text) }
+            h2.text { (sections::given(&seen[0][number].view.text)) }
             @for (model, seen) in models.iter().zip(seen) {
                 @let seen = &seen[number];
                 h3 { (model.title()) }

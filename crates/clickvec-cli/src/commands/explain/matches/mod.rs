@@ -291,9 +291,9 @@ fn beyond(found: &Match) -> impl Iterator<Item = String> {
     })
 }
 
-/// The pairs of words that add most to the score: `chicago 0.42, hotels ↔ rooms 0.12`. Shares of the same two words at
-/// different positions are added up.
-fn through(found: &Match, most: usize) -> String {
+/// The pairs of words that add most to the score, at most so many, largest share first: `chicago 0.42`, `hotels ↔ rooms
+/// 0.12`. Shares of the same two words at different positions are added up.
+pub(in crate::commands) fn pairs_of_words(found: &Match, most: usize) -> Vec<String> {
     let mut shares: Vec<(&Word, &Word, f64)> = Vec::new();
     for pair in found.word_pairs() {
         let (asked, said) = (&found.query.words[pair.query_word], &found.title.words[pair.title_word]);
@@ -308,7 +308,7 @@ fn through(found: &Match, most: usize) -> String {
         true => format!("{} {share:.2}", asked.shown()),
         false => format!("{} ↔ {} {share:.2}", asked.shown(), said.shown()),
     });
-    named.collect::<Vec<_>>().join(", ")
+    named.collect()
 }
 
 /// The words of a text as several models read it, each with its place in what each model read. Models may read different

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::super::sections::{self, Shown};
 use super::super::{page as frame, sections::words_row};
-use super::{Half, Named, Pair, Seen, beyond, nothing, through, word_at};
+use super::{Half, Named, Pair, Seen, beyond, nothing, pairs_of_words, word_at};
 
 /// How many pairs of words are named next to the score.
 const PAIRS: usize = 3;
@@ -21,15 +21,16 @@ pub(super) fn page(
     let heat = explained.iter().flatten().flat_map(|seen| [&seen.found.query, &seen.found.title]);
     let body = html! {
         p.note {
-            "Underlined words are keywords. A word’s share " i { "along" } " is how far the vector moves towards the other text "
+            @if explained.iter().flatten().flat_map(|seen| &seen.keywords).any(Option::is_some) { "Underlined words are keywords. " }
+            "A word’s share " i { "along" } " is how far the vector moves towards the other text "
             "while the word is read: these shares sum to the score and depend on the order of the words. Its share "
             i { "without" } " is how much the score falls when the word is removed: these do not sum to the score. "
             "Bars of negative shares are hollow."
         }
         @for (pair, seen) in pairs.iter().zip(explained) {
             section {
-                h2.text { (pair.query) }
-                p.pair { span.soft { "title" } span.text { (pair.title) } }
+                h2.text { (sections::given(&pair.query)) }
+                p.pair { span.soft { "title" } span.text { (sections::given(&pair.title)) } }
                 @if let Some(grade) = pair.grade { p.pair { span.soft { "grade" } (grade) } }
                 @if models.len() > 1 { (side_by_side(pair, models, seen, options)) }
                 @for (model, seen) in models.iter().zip(seen) { (of_model(model, seen, top)) }
@@ -80,17 +81,19 @@ fn of_model(model: &Named, seen: &Seen, top: usize) -> Markup {
     let sides = seen.sides();
     let all = sides.iter().flat_map(|half| half.shares.along.iter().chain(&half.shares.without));
     let largest = all.fold(0.0f64, |largest, share| largest.max(share.abs()));
-    let through = through(found, PAIRS);
+    let through = pairs_of_words(found, PAIRS);
     let shown: Vec<Shown<'_>> =
         sides.iter().map(|half| Shown { name: half.name, view: half.view, keywords: half.keywords }).collect();
     html! {
         h3 { (model.title()) }
-        p { span.score { (format!("{:.3}", found.score)) } @if !through.is_empty() { " mostly through " span.text { (through) } } }
+        p { span.score { (format!("{:.3}", found.score)) } @if !through.is_empty() { " mostly through " }
+            @for (place, pair) in through.iter().enumerate() { @if place > 0 { ", " } bdi { (pair) } }
+        }
         @for line in nothing(found).into_iter().chain(beyond(found)) { p { (line) } }
         div.sides {
             @for half in sides { div { (words_table(&half, largest)) } }
         }
-        (units(seen, top))
+        (units(model, seen, top))
         (sections::inside(&shown))
     }
 }
@@ -120,7 +123,7 @@ fn words_table(half: &Half<'_>, largest: f64) -> Markup {
     }
 }
 
-fn units(seen: &Seen, top: usize) -> Markup {
+fn units(model: &Named, seen: &Seen, top: usize) -> Markup {
     let shared = seen.shared(top);
     if shared.is_empty() {
         return html! {};
@@ -128,19 +131,23 @@ fn units(seen: &Seen, top: usize) -> Markup {
     let largest = shared.iter().fold(0.0f64, |largest, unit| largest.max(unit.product));
     let words = shared.iter().any(|unit| unit.query_word.is_some());
     html! {
-        h3 { @if seen.is_maximum() { "Max-pooling units that both texts activate" } @else { "Cells that add most to the score" } }
+        h3 {
+            @if seen.is_maximum() { "Max-pooling units that both texts activate" }
+            @else if model.unit() == "cell" { "Cells that add most to the score" }
+            @else { "Units that add most to the score" }
+        }
         p.note {
             @if seen.is_maximum() { "The product of the unit’s values in the two texts, and the words that win the unit. These products do not sum to the score." }
             @else {
                 "The score is the sum of " (seen.found.units.len()) " products, one for each dimension of the two vectors. These are the largest. "
-                @if words { "The words are those that moved the cell most." }
+                @if words { "The words are those that moved the " (model.unit()) " most." }
             }
         }
         div.wide {
-            table {
+            table.units {
                 tr {
-                    th.n { @if seen.is_maximum() { "unit" } @else { "cell" } }
-                    th.n { @if seen.is_maximum() { "product" } @else { "share" } } th {}
+                    th.n { @if seen.is_maximum() { "unit" } @else { (model.unit()) } }
+                    th.n { @if seen.is_maximum() { "product" } @else { "share" } } th.share {}
                     th.n { "query" } th.n { "title" }
                     @if words { th { "query word" } th { "title word" } }
                 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clickvec::explain::{KeywordOptions, SharedUnit};
 
-use super::{Half, Named, Pair, Seen, beyond, nothing, rows, through, word_at};
+use super::{Half, Named, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
 use crate::{output, table};
 
 /// The text of a table's cell for a word of one side.
@@ -31,13 +31,13 @@ pub(super) fn pair(pair: &Pair, models: &[Named], seen: &[Seen], top: usize) -> 
 }
 
 fn push_one(text: &mut String, model: &Named, seen: &Seen, top: usize) {
-    let through = through(&seen.found, PAIRS);
+    let through = pairs_of_words(&seen.found, PAIRS).join(", ");
     let _ = writeln!(text, "model  {}", model.title());
     let _ = write!(text, "score  {:.3}", seen.found.score);
     let _ = if through.is_empty() { writeln!(text) } else { writeln!(text, "  mostly through {through}") };
     push_warnings(text, "", seen);
     let _ = writeln!(text, "\n{}", words_of_one(seen));
-    push_units(text, seen, top);
+    push_units(text, model, seen, top);
 }
 
 /// Tables V–VIII of the LSTM paper: one column for each model; here also with the shares of the words.
@@ -48,7 +48,7 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
         scores.add_row([
             model.name.clone(),
             format!("{:.3}", seen.found.score),
-            through(&seen.found, PAIRS),
+            pairs_of_words(&seen.found, PAIRS).join(", "),
             model.model.encoder_config().to_string(),
         ]);
     }
@@ -83,7 +83,7 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
     for (model, seen) in models.iter().zip(seen) {
         if !seen.shared(top).is_empty() {
             let _ = write!(text, "\n{}:", model.title());
-            push_units(text, seen, top);
+            push_units(text, model, seen, top);
         }
     }
 }
@@ -138,11 +138,11 @@ fn bar(share: f64, largest: f64) -> String {
     if share < 0.0 { "░" } else { "█" }.repeat(length)
 }
 
-fn push_units(text: &mut String, seen: &Seen, top: usize) {
+fn push_units(text: &mut String, model: &Named, seen: &Seen, top: usize) {
     let shared = seen.shared(top);
     let found = &seen.found;
     if !shared.is_empty() {
-        let _ = writeln!(text, "\n{}", units_table(seen, &shared));
+        let _ = writeln!(text, "\n{}", units_table(model, seen, &shared));
     }
     let sum: f64 = found.units.iter().sum();
     if seen.is_maximum() {
@@ -167,9 +167,9 @@ fn push_units(text: &mut String, seen: &Seen, top: usize) {
     }
 }
 
-fn units_table(seen: &Seen, shared: &[&SharedUnit]) -> String {
+fn units_table(model: &Named, seen: &Seen, shared: &[&SharedUnit]) -> String {
     let mut units = table::plain();
-    let (unit, product) = if seen.is_maximum() { ("max-pooling unit", "product") } else { ("cell", "share") };
+    let (unit, product) = if seen.is_maximum() { ("max-pooling unit", "product") } else { (model.unit(), "share") };
     let words = shared.iter().any(|unit| unit.query_word.is_some());
     let mut header = vec![unit, product, "query", "title"];
     if words {
@@ -217,8 +217,11 @@ pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
     if has(&["rnn"]) {
         text.push_str("An rnn has no gates, so there is no input gate to show.\n");
     }
+    if has(&["gru"]) {
+        text.push_str("A gru has no input gate: its page shows its two gates, the update gate and the reset gate.\n");
+    }
     if has(&["dssm"]) {
-        text.push_str("A dssm reads a bag of words, so it has no cells and no states word by word.\n");
+        text.push_str("A dssm reads a bag of words, so it has no states word by word.\n");
     }
     text
 }
