@@ -188,6 +188,15 @@ fn topics_contexts_and_neighbours() {
     let lines = folder.run(&[&context[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["context"]), (2, &"red paint".into()));
     folder.run(&[&context[..], &["model.safetensors"]].concat()).code(2).says("expected a clsm");
+    let one = ["explain", "context", "red", "red hammer", "--model", "clsm.safetensors"];
+    folder.run(&one).code(1).says("expected other texts with the word `red` to compare with this one").prints_nothing();
+    folder.write("none.txt", "?!\n");
+    folder
+        .run(&["explain", "topics", "--model", "model.safetensors", "--queries", "none.txt"])
+        .code(1)
+        .prints("no query has a word");
+    let few = ["explain", "topics", "--model", "model.safetensors", "--queries", "queries.txt", "--threshold", "100"];
+    folder.run(&few).code(1).prints("no cell collects a word of 144 queries; try a threshold below 100");
     let two = ["explain", "context", "red hammer", "red", "--model", "clsm.safetensors"];
     folder.run(&two).code(2).says("expected one word, found 2");
 
@@ -206,6 +215,8 @@ fn odd_texts_and_places_are_told() {
         folder.run(&["explain", "match", "--model", "model.safetensors", query, title]).code(0).stdout()
     };
     assert!(explain("", "hammer").contains("the query has no words"));
+    let nothing = explain("", " ");
+    assert!(nothing.contains("query  (empty)\ntitle  (empty)\n") && !nothing.contains("without  "), "{nothing}");
     assert!(explain("hammer", "?!").contains("the title has no words"));
     assert!(explain("北京", "hammer").contains("the model knows none of the query's words"));
     assert!(explain("hammer \u{1b}[31m", "مطرقة أحمر").contains("مطرقة (unknown)"));
@@ -254,6 +265,19 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
     assert!(folder.read("rank.html").contains("Why this order"));
     folder.run(&["explain", "rank", "--index", "shop.index", "?!"]).code(1).says("expected words, found none");
     folder.run(&["explain", "rank", "--model", "model.safetensors", "red"]).code(2).says("--titles");
+    folder
+        .run(&["explain", "rank", "--index", "shop.index", "北京"])
+        .code(1)
+        .says("no title has any of its words")
+        .prints_nothing();
+    // A word that only titles know: BM25 ranks, and the model's numbers, which mean nothing, are zero.
+    folder.write("more.tsv", "id\ttitle\nt1\t北 hammer\nt2\tred paint\n");
+    let unknown = ["explain", "rank", "--model", "model.safetensors", "--titles", "more.tsv", "北", "--json"];
+    let lines = folder.run(&unknown).code(0).says("the order comes from BM25 alone").json_lines();
+    assert_eq!(
+        (&lines[0]["id"], number(&lines[0], "cosine"), number(&lines[1], "vectors_part")),
+        (&"t1".into(), 0.0, 0.0)
+    );
 }
 
 #[test]
@@ -323,7 +347,7 @@ fn queries_are_shown_with_the_title_that_comes_first() {
 fn a_text_without_words_is_said_to_have_none() {
     let folder = Folder::with_model();
     let run = |text: &str| folder.run(&["explain", "keywords", "--model", "model.safetensors", text]);
-    run("").code(1).prints("no keywords: the text has no words");
+    run("").code(1).prints("(empty)\nno keywords: the text has no words");
     run("?!").code(1).prints("no keywords: the text has no words");
     run(&"hammer ".repeat(10_000)).code(0).prints("more words, which the model does not read");
     run("hammer").code(0).prints("-");
@@ -344,7 +368,9 @@ fn what_is_said_of_keywords_is_tested() {
     let p = line["removal"]["p"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&p) && line["texts"].as_u64().unwrap() > 1, "{line}");
     assert!(line.get("input_gate").is_none(), "an RNN has no gates");
-    folder.run(&[&claims[..], &["dssm.safetensors"]].concat()).code(1).says("at least two texts with a keyword");
+    folder.run(&[&claims[..], &["dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
+    folder.write("texts.txt", "hammer\n");
+    folder.run(&[&claims[..], &["model.safetensors"]].concat()).code(1).says("at least two texts with a keyword");
 }
 
 #[test]
@@ -420,6 +446,5 @@ fn titles_are_compared_by_their_ids() {
         .run(&["explain", "rank", "--index", "r.index", "red", "--ids", "nobody"])
         .code(2)
         .says("no title with the id `nobody`");
-    // Words that the model does not know leave only BM25.
-    folder.run(&["explain", "rank", "--index", "r.index", "北"]).code(0).says("from BM25 alone");
+    folder.run(&["explain", "rank", "--index", "r.index", "北"]).code(1).says("no title has any of its words");
 }

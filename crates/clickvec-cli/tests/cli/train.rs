@@ -164,7 +164,9 @@ fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
     let train = |name: &str, more: &[&str]| folder.train(name, &[&["--max-words", "3"], more].concat());
     train("cut.safetensors", &[]).code(0).says(" to --max-words words");
     train("same.safetensors", &["--tail", "cut"]).code(0);
-    train("merged.safetensors", &["--tail", "merge"]).code(0).says(" longer than --max-words, with the rest as one word");
+    train("merged.safetensors", &["--tail", "merge"])
+        .code(0)
+        .says(" longer than --max-words, with the rest as one word");
     let bytes = |name: &str| std::fs::read(folder.path(name)).unwrap();
     assert!(
         bytes("cut.safetensors") == bytes("same.safetensors")
@@ -177,7 +179,7 @@ fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
 
     // The words of a tail have no order, and all of them count.
     let vector = |model: &str, text: &str| {
-        let run = folder.run_with(&["embed", "--model", model], format!("{text}\n")).code(0);
+        let run = folder.run_with(&["embed", "--model", model, "--side", "title"], format!("{text}\n")).code(0);
         run.json_lines()[0]["vector"].clone()
     };
     let merged = |text: &str| vector("merged.safetensors", text);

@@ -107,7 +107,8 @@ fn push_found(text: &mut String, engine: &str, found: &[Found]) {
     for (place, found) in found.iter().enumerate() {
         let name = if place == 0 { engine } else { "" };
         let _ = writeln!(text, "    {name:<4}  {}  {}", place + 1, fitted(&found.title, WIDTH - 13));
-        let _ = writeln!(text, "             grade {}: {}", found.grade, found.why.within(WIDTH - 13 - "grade 4: ".len()));
+        let _ =
+            writeln!(text, "             grade {}: {}", found.grade, found.why.within(WIDTH - 13 - "grade 4: ".len()));
     }
 }
 

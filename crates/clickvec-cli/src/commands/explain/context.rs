@@ -62,8 +62,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let texts = super::texts(&args.contexts, args.file.as_deref())?;
     let Some(mut found) = contexts(&Explainer::new(&model.model), args.side.side(), word, &texts) else {
         bail!(
-            "expected a clsm, because only a clsm has windows of words, found a {}; train one with `--encoder clsm`",
-            model.model.encoder_config().kind()
+            "expected a clsm, because only a clsm has windows of words, found {}; train one with `--encoder clsm`",
+            model.title()
         );
     };
     ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));
@@ -75,6 +75,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             let Context { text, place, cosine } = context;
             output::json_line(&mut out, &Line { word, context: text, place: *place, cosine: *cosine })?;
         }
+    } else if found.len() == 1 {
+        output::note(format_args!(
+            "expected other texts with the word `{}` to compare with this one, found none: {}",
+            output::printable(word),
+            output::printable(&found[0].text)
+        ));
     } else {
         let mut rows = table::plain();
         rows.set_header([

@@ -132,6 +132,11 @@ impl SideFlag {
     }
 }
 
+/// A text as it was given, for a terminal; a word for one that has nothing to be seen.
+fn given(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.trim().is_empty() { "(empty)".into() } else { output::printable(text) }
+}
+
 /// An argument that must be a single word.
 fn one_word(text: &str) -> Result<String> {
     match &words(text)[..] {

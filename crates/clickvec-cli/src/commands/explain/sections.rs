@@ -36,6 +36,7 @@ pub(super) fn given(text: &str) -> Markup {
 pub(super) fn text(text: &TextView, keywords: Option<&Keywords>) -> Markup {
     html! {
         span.text {
+            @if text.words.is_empty() { (given(&text.text)) }
             @for (place, word) in text.words.iter().enumerate() {
                 (self::word(word, keywords.is_some_and(|keywords| keywords.is_keyword[place])))
                 " "

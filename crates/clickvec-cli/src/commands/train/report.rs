@@ -217,7 +217,9 @@ impl Reporter {
             let cut = output::counted(log.cut, "text");
             match self.tail {
                 Tail::Cut => output::note(format_args!("{clicks}: cut {cut} to --max-words words")),
-                Tail::Merge => output::note(format_args!("{clicks}: {cut} longer than --max-words, with the rest as one word")),
+                Tail::Merge => {
+                    output::note(format_args!("{clicks}: {cut} longer than --max-words, with the rest as one word"))
+                }
             }
         }
     }

@@ -37,10 +37,11 @@ pub(super) fn run(args: &Args, models: &[Named], texts: &[String], options: &Key
     let mut any = false;
     for (number, model) in models.iter().enumerate() {
         let Some(claims) = Explainer::new(&model.model).keyword_claims(args.side.side(), texts, options) else {
-            output::note(format_args!(
-                "{}: nothing to test; expected at least two texts with a keyword and another word",
-                model.title()
-            ));
+            let why = match model.model.encoder_config().kind() {
+                "dssm" => super::NO_STATES,
+                _ => "nothing to test; expected at least two texts with a keyword and another word",
+            };
+            output::note(format_args!("{}: {why}", model.title()));
             continue;
         };
         any = true;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{Args, Named, Seen, what_is_counted};
 use crate::answer::Answer;
 use crate::commands::explain::json::{self, JsonText};
-use crate::commands::explain::{page, sections};
+use crate::commands::explain::{given, page, sections};
 use crate::{input, output, table};
 
 /// A query with the title that is ranked first.
@@ -114,7 +114,10 @@ fn marked(seen: &Seen) -> String {
         true => format!("*{}*", word.shown()),
         false => word.shown().into_owned(),
     });
-    words.collect::<Vec<_>>().join(" ")
+    match seen.view.words.is_empty() {
+        true => given(&seen.view.text).into_owned(),
+        false => words.collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// Why a search found nothing.

@@ -112,7 +112,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
                 output::json_line(&mut out, &Line { model: &model.name, encoder, threshold: options.threshold, text })?;
             } else {
                 let head = if models.len() > 1 { format!("{}: ", model.name) } else { String::new() };
-                output::written(writeln!(out, "{head}{}", output::printable(text)))?;
+                output::written(writeln!(out, "{head}{}", super::given(text)))?;
                 output::written(writeln!(out, "{}", shown(seen, &options)))?;
             }
         }

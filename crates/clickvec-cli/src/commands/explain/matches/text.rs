@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use clickvec::explain::{KeywordOptions, SharedUnit};
 
 use super::{Half, Named, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
-use crate::{output, table};
+use crate::commands::explain::given;
+use crate::table;
 
 /// The text of a table's cell for a word of one side.
 type WordCell<'a> = &'a dyn Fn(&Half<'_>, usize) -> String;
@@ -18,8 +19,8 @@ const BAR: f64 = 12.0;
 /// A pair as all models see it.
 pub(super) fn pair(pair: &Pair, models: &[Named], seen: &[Seen], top: usize) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "query  {}", output::printable(&pair.query));
-    let _ = writeln!(text, "title  {}", output::printable(&pair.title));
+    let _ = writeln!(text, "query  {}", given(&pair.query));
+    let _ = writeln!(text, "title  {}", given(&pair.title));
     if let Some(grade) = pair.grade {
         let _ = writeln!(text, "grade  {grade}");
     }
@@ -36,7 +37,9 @@ fn push_one(text: &mut String, model: &Named, seen: &Seen, top: usize) {
     let _ = write!(text, "score  {:.3}", seen.found.score);
     let _ = if through.is_empty() { writeln!(text) } else { writeln!(text, "  mostly through {through}") };
     push_warnings(text, "", seen);
-    let _ = writeln!(text, "\n{}", words_of_one(seen));
+    if seen.sides().iter().any(|half| !half.view.words.is_empty()) {
+        let _ = writeln!(text, "\n{}", words_of_one(seen));
+    }
     push_units(text, model, seen, top);
 }
 

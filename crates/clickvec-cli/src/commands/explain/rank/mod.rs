@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clickvec::explain::Match;
+use clickvec::explain::{Match, WordShares};
 use clickvec::internals::text::words;
 use clickvec::tables::Title;
 use serde::Serialize;
@@ -58,7 +58,8 @@ struct Placed {
     bm25: f64,
     /// What each word of the query adds to BM25.
     lexical: Vec<f64>,
-    found: Match,
+    /// `None` if the model knows no word of the query: then its vector means nothing, and no search uses it.
+    found: Option<Match>,
 }
 
 /// The titles that are shown, best first.
@@ -80,7 +81,20 @@ impl Placed {
 
     /// What each word of the query adds to the cosine; a word that the model does not read adds nothing.
     fn along(&self, place: usize) -> f64 {
-        self.found.query_words.along.get(place).copied().unwrap_or(0.0)
+        self.share(place, |shares| &shares.along)
+    }
+
+    fn without(&self, place: usize) -> f64 {
+        self.share(place, |shares| &shares.without)
+    }
+
+    fn share(&self, place: usize, of: impl Fn(&WordShares) -> &Vec<f64>) -> f64 {
+        let shares = self.found.as_ref().map(|found| of(&found.query_words));
+        shares.and_then(|shares| shares.get(place)).copied().unwrap_or(0.0)
+    }
+
+    fn cosine(&self) -> f32 {
+        self.found.as_ref().map_or(0.0, |found| found.score)
     }
 }
 
@@ -144,14 +158,18 @@ struct JsonWord<'a> {
     without: f64,
 }
 
-/// Shows the titles. The answer is no if the query has no words.
+/// Shows the titles. The answer is no if no word of the query is known.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.titles))?;
     if words(&args.query).is_empty() {
         output::note(format_args!("`{}`: expected words, found none", output::printable(&args.query)));
         return Ok(Answer::No);
     }
-    let ranked = place::place(args)?;
+    let Some(ranked) = place::place(args)? else {
+        let query = output::printable(&args.query);
+        output::note(format_args!("`{query}`: no title has any of its words, and the model knows none of them"));
+        return Ok(Answer::No);
+    };
     let mut out = output::stdout();
     if args.form.json {
         for placed in &ranked.titles {
@@ -166,12 +184,11 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn json<'a>(placed: &'a Placed, query: &'a [String]) -> Line<'a> {
-    let shares = &placed.found.query_words;
     let word = |(place, word): (usize, &'a String)| JsonWord {
         word,
         bm25: placed.lexical[place],
         along: placed.along(place),
-        without: shares.without.get(place).copied().unwrap_or(0.0),
+        without: placed.without(place),
     };
     Line {
         rank: placed.rank,
@@ -181,7 +198,7 @@ fn json<'a>(placed: &'a Placed, query: &'a [String]) -> Line<'a> {
         words_part: placed.parts[0],
         vectors_part: placed.parts[1],
         bm25: placed.bm25,
-        cosine: placed.found.score,
+        cosine: placed.cosine(),
         query: query.iter().enumerate().map(word).collect(),
     }
 }

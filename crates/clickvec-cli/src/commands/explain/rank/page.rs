@@ -50,7 +50,7 @@ fn by_word(placed: &Placed, words: &[String]) -> Markup {
                 tr {
                     td { "cosine (along)" }
                     @for place in 0..words.len() { td.n { (format!("{:+.3}", placed.along(place))) } }
-                    td.n { (format!("{:.3}", placed.found.score)) }
+                    td.n { (format!("{:.3}", placed.cosine())) }
                 }
             }
         }

@@ -15,8 +15,8 @@ use crate::{input, output};
 /// How much words and vectors count in the sum.
 const WEIGHT: f64 = 0.5;
 
-/// The titles that are asked for, best first.
-pub(super) fn place(args: &Args) -> Result<Ranked> {
+/// The titles that are asked for, best first. `None` if neither words nor vectors say anything about the query.
+pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
     let named = args.model.load()?;
     let query = args.query.as_str();
     let (titles, cosines) = match &args.model.index {
@@ -24,14 +24,18 @@ pub(super) fn place(args: &Args) -> Result<Ranked> {
         None => of_titles(args, &named.model, query)?,
     };
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
-    if cosines.iter().all(|&cosine| cosine == 0.0) {
-        output::note("the model knows no word of the query, so the order comes from BM25 alone");
-    }
+    let is_known = named.model.dictionary().knows_a_word(query);
     let mut corpus = Corpus::default();
     titles.iter().for_each(|title| corpus.add_title(&title.title));
     let lexical = bm25(&corpus)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let by_words = lexical.score(query, &texts);
+    if !is_known {
+        if by_words.iter().all(|&score| score == 0.0) {
+            return Ok(None);
+        }
+        output::note("the model knows no word of the query, so the order comes from BM25 alone");
+    }
     let part = |scores: &[f64]| fuse(&[scores], &[WEIGHT], FusionMethod::ZScore);
     let parts = [part(&by_words), part(&cosines)];
     let sum = |title: usize| parts[0][title] + parts[1][title];
@@ -57,16 +61,16 @@ pub(super) fn place(args: &Args) -> Result<Ranked> {
         parts: [parts[0][title], parts[1][title]],
         bm25: by_words[title],
         lexical: of_words.iter().map(|scores| scores[row]).collect(),
-        found: explainer.explain(query, texts[title]),
+        found: is_known.then(|| explainer.explain(query, texts[title])),
     };
-    Ok(Ranked {
+    Ok(Some(Ranked {
         query: query.to_owned(),
         model: named.title(),
         titles: wanted.iter().enumerate().map(placed).collect(),
         of: titles.len(),
         scales: [scale(&by_words, &parts[0]), scale(&cosines, &parts[1])],
         words: query_words.iter().map(|word| word.shown().into_owned()).collect(),
-    })
+    }))
 }
 
 /// The words of a query as the model reads them, and after them those that it leaves out.
@@ -102,8 +106,11 @@ fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec
     let path = args.titles.as_ref().expect("required without an index");
     let titles = input::titles(path, TITLE)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
-    let known = model.dictionary().knows_a_word(query);
-    let scores = if known { Explainer::new(model).scores(query, &texts) } else { vec![0.0; titles.len()] };
+    let scores = if model.dictionary().knows_a_word(query) {
+        Explainer::new(model).scores(query, &texts)
+    } else {
+        vec![0.0; titles.len()]
+    };
     Ok((titles, scores.into_iter().map(f64::from).collect()))
 }
 

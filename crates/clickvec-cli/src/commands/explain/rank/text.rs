@@ -19,7 +19,7 @@ pub(super) fn text(ranked: &Ranked) -> String {
             format!("{:+.2}", placed.parts[0]),
             format!("{:+.2}", placed.parts[1]),
             format!("{:.2}", placed.bm25),
-            format!("{:.3}", placed.found.score),
+            format!("{:.3}", placed.cosine()),
             output::printable(&placed.title.title).into_owned(),
         ]);
     }

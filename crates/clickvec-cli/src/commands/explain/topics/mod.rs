@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let explainer = Explainer::new(&model.model);
     let Some(topics) = Topics::new(&explainer, Side::Query, &queries, args.active, &options) else {
         bail!(
-            "expected a model with states at words (lstm, bilstm, rnn or clsm), found a {}, which reads bags of words",
+            "expected a model with a state at each word, which all encoders but the dssm have, found a {}, which reads bags of words",
             model.model.encoder_config().kind()
         );
     };
@@ -151,6 +151,13 @@ fn words_of(cell: &CellTopic, most: usize) -> String {
 }
 
 fn shown(topics: &Topics, args: &Args) -> String {
+    if topics.queries == 0 {
+        return "no query has a word\n".to_owned();
+    }
+    if topics.cells.is_empty() {
+        let queries = output::counted(topics.queries as u64, "query");
+        return format!("no cell collects a word of {queries}; try a threshold below {}\n", args.threshold);
+    }
     let mut cells = table::plain();
     cells.set_header(["cell", "queries", "share", "purity", "words and counts, most informative first"]);
     for cell in &topics.cells {
