@@ -306,6 +306,8 @@ mod tests {
         assert!(matches!(check_writable(&path), Err(Error::NoFolder { .. })));
         assert!(matches!(check_writable(&folder.path().join("no/")), Err(Error::NoFolder { .. })));
         assert!(matches!(check_writable(folder.path()), Err(Error::IsFolder { .. })));
+        check_writable(&folder.path().join("new")).unwrap();
+        assert!(names(folder.path()).is_empty());
     }
 
     #[test]
@@ -322,7 +324,7 @@ mod tests {
         drop(crate::files::Claim::new(&path).unwrap());
         assert_eq!(names(folder.path()).len(), 1);
         let long = folder.path().join("n".repeat(256));
-        assert!(check_writable(&long).is_err() && write_bytes_atomically(&long, b"").is_err());
+        assert!(matches!(check_writable(&long), Err(Error::Io { .. })) && write_bytes_atomically(&long, b"").is_err());
     }
 
     #[cfg(unix)]
