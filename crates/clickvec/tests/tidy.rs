@@ -116,6 +116,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "commands/search",
     "commands/index",
     "commands/table",
+    "commands/explain",
     "commands/demo",
     "commands",
     "fuzzing",

@@ -293,7 +293,7 @@ fn beyond(found: &Match) -> impl Iterator<Item = String> {
 
 /// The pairs of words that add most to the score, at most so many, largest share first: `chicago 0.42`, `hotels ↔ rooms
 /// 0.12`. Shares of the same two words at different positions are added up.
-pub(in crate::commands) fn pairs_of_words(found: &Match, most: usize) -> Vec<String> {
+pub(in super::super) fn pairs_of_words(found: &Match, most: usize) -> Vec<String> {
     let mut shares: Vec<(&Word, &Word, f64)> = Vec::new();
     for pair in found.word_pairs() {
         let (asked, said) = (&found.query.words[pair.query_word], &found.title.words[pair.title_word]);
