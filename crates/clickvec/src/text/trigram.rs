@@ -48,12 +48,13 @@ impl fmt::Debug for Trigram {
 /// Calls `f` with each trigram of `#word#`, from left to right. An empty word has none. The words of a merged tail, with
 /// a space between them, have theirs one word after the other.
 pub fn for_each_trigram(word: &str, mut f: impl FnMut(Trigram)) {
-    for word in word.split(JOINT) {
-        let mut chars = word.chars();
-        let Some(mut middle) = chars.next() else { continue };
+    let mut chars = word.chars();
+    while let Some(mut middle) = chars.next() {
         let mut first = BOUNDARY;
-        for last in chars.chain([BOUNDARY]) {
-            f(Trigram::from_chars([first, middle, last]));
+        loop {
+            let last = chars.next().filter(|&last| last != JOINT);
+            f(Trigram::from_chars([first, middle, last.unwrap_or(BOUNDARY)]));
+            let Some(last) = last else { break };
             (first, middle) = (middle, last);
         }
     }
