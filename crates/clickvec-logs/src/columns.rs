@@ -164,6 +164,11 @@ impl Columns {
         self.absent[role as usize] = false;
     }
 
+    /// Makes a role's column one that need not be there.
+    pub(crate) fn forget(&mut self, role: Role) {
+        self.named[role as usize] = None;
+    }
+
     /// Sets a second name for a role's column, which is used if the first is missing.
     pub(crate) fn name_else(&mut self, role: Role, name: &'static str) {
         self.others[role as usize] = Some(name);

@@ -26,6 +26,8 @@ pub(crate) struct Emission<'a> {
     pub(crate) min_count: u64,
     /// The fewest users of a query; `None` if any number will do.
     pub(crate) min_users: Option<usize>,
+    /// Whether queries of fewer users are marked instead of left out.
+    pub(crate) private: bool,
     /// The share of queries that goes into the validation set, whatever the split of the rows.
     pub(crate) validation_part: Option<f64>,
     /// The number of titles without a click to add to each query of the validation set.
@@ -95,8 +97,9 @@ impl Emission<'_> {
         mut validation: Option<&mut dyn Write>,
         report: &mut Report,
     ) -> Result<()> {
-        let header = if self.weights.is_empty() { "query\ttitle\tcount\n" } else { "query\ttitle\tcount\tweight\n" };
-        put(self.output, training, header.as_bytes())?;
+        let weight = if self.weights.is_empty() { "" } else { "\tweight" };
+        let rare = if self.private { "\trare" } else { "" };
+        put(self.output, training, format!("query\ttitle\tcount{weight}{rare}\n").as_bytes())?;
         if let (Some(path), Some(validation)) = (self.validation, &mut validation) {
             put(path, validation, b"query\ttitle\tgrade\tcount\n")?;
         }
@@ -118,6 +121,10 @@ impl Emission<'_> {
                 };
                 let counts = &mut counts[usize::from(is_validation)];
                 counts.queries += 1;
+                let is_rare = self.private && self.is_rare(&group, part);
+                if is_rare {
+                    report.rare.queries += 1;
+                }
                 for (title, cells, clicks) in &found {
                     counts.pairs += 1;
                     counts.clicks = counts.clicks.saturating_add(*clicks);
@@ -131,6 +138,13 @@ impl Emission<'_> {
                     row.extend_from_slice(format!("\t{clicks}").as_bytes());
                     if !is_validation && !self.weights.is_empty() {
                         row.extend_from_slice(format!("\t{}", self.weight(cells, part, *clicks) as f32).as_bytes());
+                    }
+                    if !is_validation && self.private {
+                        row.extend_from_slice(if is_rare { b"\t1" } else { b"\t0" });
+                    }
+                    if is_rare {
+                        report.rare.pairs += 1;
+                        report.rare.clicks = report.rare.clicks.saturating_add(*clicks);
                     }
                     row.push(b'\n');
                     put(path, target, &row)?;
@@ -181,7 +195,7 @@ impl Emission<'_> {
             return None;
         }
         let all = sum(clicked.iter().map(|&(_, _, clicks)| clicks));
-        if self.min_users.is_some_and(|least| group.users[usize::from(part)].len() < least) {
+        if !self.private && self.is_rare(group, part) {
             let left = &mut report.too_few_users;
             left.queries += 1;
             left.pairs += clicked.len() as u64;
@@ -201,6 +215,11 @@ impl Emission<'_> {
         report.clicks_per_query.add_doubling(stay);
         report.query_words.add_single(words(&group.query), WORDS);
         Some(clicked)
+    }
+
+    /// Whether too few users clicked for a query in one part.
+    fn is_rare(&self, group: &QueryGroup, part: u8) -> bool {
+        self.min_users.is_some_and(|least| group.users[usize::from(part)].len() < least)
     }
 
     /// The mean weight of a pair's clicks.

@@ -54,6 +54,10 @@ pub struct Report {
     pub min_users: Option<usize>,
     /// Queries, pairs and clicks left out because too few users clicked.
     pub too_few_users: Counts,
+    /// Whether queries of too few users were written and marked instead of left out.
+    pub private: bool,
+    /// Queries, pairs and clicks that were marked as rare.
+    pub rare: Counts,
     /// The fewest clicks of a pair that stays.
     pub min_count: u64,
     /// Pairs and clicks left out because the pair has too few clicks; `queries` counts those with no pair left.

@@ -27,14 +27,12 @@ pub(crate) struct Titles {
 }
 
 impl Titles {
-    /// Reads a table with the columns `id` and `title`, or a BEIR corpus or its folder, where the text replaces a
+    /// Reads a table with the columns that `options` name, or a BEIR corpus or its folder, where the text replaces a
     /// missing title. If an item has several titles, the first counts.
-    pub(crate) fn read(path: &Path, options: Option<Options>, budget: usize, max_bad: f64) -> Result<Titles> {
-        let mut options = options.unwrap_or_default();
-        options.columns.name(Role::Item, "id");
+    pub(crate) fn read(path: &Path, mut options: Options, budget: usize, max_bad: f64) -> Result<Titles> {
         options.columns.name_else(Role::Item, BEIR_ID);
-        let ids = options.columns.clone();
-        options.columns.name(Role::Title, "title");
+        let mut ids = options.columns.clone();
+        ids.forget(Role::Title);
         // The role of queries is not used in a table of titles, so the text can take it.
         options.columns.leave_out(Role::Query);
         options.columns.name_else(Role::Query, "text");

@@ -22,12 +22,15 @@ fn config(folder: &Path, split: Split, min_users: usize, min_count: u64, limits:
         table: Options::default(),
         preset: None,
         titles: None,
+        title_id_column: None,
+        title_text_column: None,
         queries: None,
         item_as_title: false,
         keep_case: false,
         keep_personal: false,
         min_count,
         min_users: Some(min_users),
+        private: false,
         limits,
         day_limit_asked: false,
         split,
@@ -155,6 +158,28 @@ fn one_person_in_many_spellings_is_one() {
     let (_, report) = prepared(&log, |config| config.min_users = Some(2));
     let Err(Error::NothingLeft { reasons, .. }) = report else { panic!("{report:?}") };
     assert_eq!(reasons, [(Reason::FewUsers(2), 6)]);
+}
+
+#[test]
+fn a_private_table_has_all_and_marks_what_is_rare() {
+    let row = |query: &str, user: &str| format!("{query}\tTitle\t{user}\t\n");
+    let log = [row("sofa", "a"), row("sofa", "b"), row("my name", "c"), row("my name", "c")].concat();
+    let (written, report) = prepared(&log, |config| {
+        config.private = true;
+        config.min_users = Some(2);
+    });
+    assert_eq!(written, "query\ttitle\tcount\trare\nmy name\tTitle\t2\t1\nsofa\tTitle\t2\t0\n");
+    let report = report.unwrap();
+    assert_eq!((report.rare.queries, report.rare.clicks, report.too_few_users.queries), (1, 2, 0));
+    // A part by itself: a query of two users, one on each side of the split, is rare on both.
+    let log = ["sofa\tTitle\ta\t2024-05-01\n", "sofa\tTitle\tb\t2024-05-09\n"].concat();
+    let (written, _) = prepared(&log, |config| {
+        config.private = true;
+        config.min_users = Some(2);
+        config.split = Split::After(clickvec_logs::time::Time::parse("2024-05-05").unwrap());
+        config.validation = Some(config.output.with_file_name("held.tsv"));
+    });
+    assert_eq!(written, "query\ttitle\tcount\trare\nsofa\tTitle\t1\t1\n");
 }
 
 #[test]

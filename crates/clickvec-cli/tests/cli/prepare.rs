@@ -131,8 +131,12 @@ fn queries_of_few_users_are_left_out_of_both_files() {
     let queries = |name: &str| -> Vec<String> {
         folder.read(name).lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     };
-    let run = prepare(&folder, &split).code(0).says("query of fewer than 5 users").says("8 queries");
-    run.says("warning: 23 % of the clicks are left out, 44 of 189, in 8 queries: fewer than 5 users clicked");
+    let five = [&split[..], &["--min-users", "5"]].concat();
+    let run = prepare(&folder, &five).code(0).says("query of fewer than 5 users").says("8 queries");
+    run.says(
+        "warning: 23 % of the clicks and 44 % of the queries are left out, 44 of 189 and 8 of 18: fewer than 5 users",
+    )
+    .says("`--min-users 2` keeps more of them; `--private` keeps them all, to learn from here");
     assert_eq!(queries("clicks.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
     assert_eq!(queries("held.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
     prepare(&folder, &[&split[..], &["--min-users", "8"]].concat()).code(0);
@@ -140,6 +144,67 @@ fn queries_of_few_users_are_left_out_of_both_files() {
         (queries("clicks.tsv"), queries("held.tsv")),
         (vec!["q8".to_owned(), "q9".to_owned()], vec!["q8".to_owned(), "q9".to_owned()])
     );
+}
+
+#[test]
+fn what_one_person_typed_stays_out_unless_it_is_private() {
+    let folder = Folder::new();
+    let mut log = LOG.to_owned();
+    log.push_str("zqx wvk\tCouch\tu1\t2024-05-04 10:00:00\n");
+    folder.write("log.tsv", &log);
+    // Two users by default, and the cost comes before all figures.
+    let run = prepare(&folder, &[]).code(0);
+    let said = run.stderr();
+    let cost =
+        said.find("warning: 40 % of the clicks and 67 % of the queries are left out, 2 of 5 and 2 of 3").expect(&said);
+    assert!(cost < said.find("titles written").expect(&said));
+    assert_eq!(folder.read("clicks.tsv").lines().count(), 3);
+    let report = json(prepare(&folder, &["--private", "--min-users", "2", "--json"]));
+    assert_eq!((&report["rare"]["queries"], &report["too_few_users"]["queries"]), (&2.into(), &0.into()));
+    let expected = "query\ttitle\tcount\trare\nred shoes\tBoots, red\t1\t0\nred shoes\tShoes, red\t2\t0\nsofa\tCouch\t1\t1\nzqx wvk\tCouch\t1\t1\n";
+    assert_eq!(folder.read("clicks.tsv"), expected);
+    prepare(&folder, &["--private"]).code(0).says(
+        "rare: 3 queries, 4 pairs, 5 clicks, of fewer than 5 users, are in it (--private): keep it where the log is",
+    );
+    prepare(&folder, &["--private", "--min-users", "1"]).code(2).says("`--private` needs a `--min-users` of 2 or more");
+    folder.write("log.tsv", "query\ttitle\na\tb\n");
+    prepare(&folder, &["--private"]).code(2).says("a private table needs a column of users, found none");
+    // The model learns from all pairs, and knows no trigram of the rare query alone.
+    folder.write("clicks.tsv", expected);
+    folder
+        .train("private.safetensors", &[])
+        .code(0)
+        .says("4 pairs, ")
+        .says("2 pairs with a rare query are learnt; trigrams that only such queries have are not in the model");
+    folder.write("clicks.tsv", expected.replace("\trare", "\tnote"));
+    folder.train("open.safetensors", &[]).code(0);
+    let has = |model: &str, trigram: &str| {
+        // A model file has the characters of its trigrams as 32-bit numbers.
+        let letters: Vec<u8> = trigram.chars().flat_map(|letter| (letter as u32).to_le_bytes()).collect();
+        std::fs::read(folder.path(model)).unwrap().windows(letters.len()).any(|part| part == letters)
+    };
+    for trigram in ["zqx", "wvk", "sof"] {
+        assert!(!has("private.safetensors", trigram) && has("open.safetensors", trigram), "{trigram}");
+    }
+    assert!(has("private.safetensors", "red"));
+}
+
+#[test]
+fn a_log_of_which_most_is_lost_is_no_success() {
+    let folder = Folder::new();
+    folder.write("titles.csv", "sku,name\ns1,\"Lamp, red\"\n");
+    folder.write("log.csv", "query,item\nlamp,s1\nsofa,s2\ncouch,s3\n");
+    let titles = ["--titles", "titles.csv", "--titles-id-column", "sku", "--titles-title-column", "name"];
+    let run = folder.run(&[&["prepare", "log.csv", "-o", "out.tsv"], &titles[..]].concat()).code(1);
+    run.says("warning: most rows that could be clicks were left out, 2 of 3, above all items without a title");
+    assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nlamp\tLamp, red\t1\n");
+    // Half of them is not most of them, and titles that were only shown are no loss.
+    folder.write("log.csv", "query,item,clicked\nlamp,s1,1\nsofa,s2,1\ncouch,s3,0\ncouch,s1,0\n");
+    folder.run(&[&["prepare", "log.csv", "-o", "out.tsv"], &titles[..]].concat()).code(0);
+    // Most clicks of single users: the default says so, a limit that was asked for is meant.
+    folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu1\na\tt\tu2\nb\tt\tu1\nc\tt\tu1\nd\tt\tu1\n");
+    prepare(&folder, &[]).code(1).says("warning: most clicks were left out, because of too few users");
+    prepare(&folder, &["--min-users", "2"]).code(0);
 }
 
 #[test]
@@ -312,18 +377,10 @@ fn presets_of_public_collections() {
         1\tred shoes\t2006-03-01 07:17:12\t2\thttp://a\n1\tsofa\t2006-03-01 07:18:00\t\t\n2\tsofa\t2006-03-01 07:18:00\n\
         3\t-\t2006-03-01 07:18:00\t1\thttp://c\n-\t?!\t2006-03-01 07:18:00\t1\thttp://c\n";
     folder.write("aol.txt", aol);
-    let report = json(folder.run(&[
-        "prepare",
-        "aol.txt",
-        "-o",
-        "out.tsv",
-        "--preset",
-        "aol",
-        "--item-as-title",
-        "--min-users",
-        "1",
-        "--json",
-    ]));
+    // Two of three clicks have no query.
+    let aol =
+        ["prepare", "aol.txt", "-o", "out.tsv", "--preset", "aol", "--item-as-title", "--min-users", "1", "--json"];
+    let report = folder.run(&aol).code(1).says("2 of 3, above all without a query").json_lines().remove(0);
     assert_eq!((&report["broken"], &report["left_out"]["without_item"]), (&0.into(), &2.into()));
     assert_eq!((&report["left_out"]["without_query"], &report["users"]["count"]), (&2.into(), &3.into()));
     assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nred shoes\thttp://a\t1\n");
@@ -546,11 +603,13 @@ fn columns_of_json_come_in_any_row() {
     let row = |more: &str| format!("{{\"query\":\"a\",\"title\":\"t\"{more}}}\n");
     folder.write("log.json", [row(""), row(",\"user\":\"u1\"")].concat());
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
-    run.says("clicks of queries with fewer than 5 users");
+    run.says("clicks of queries with fewer than 2 users");
     // A row that does not say whether there was a click is broken.
     folder.write("log.json", [row(",\"clicked\":1"), row(""), row(",\"clicked\":null")].concat());
-    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
-    run.says("bad click 2").says("1 pair, 1 click");
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(1);
+    run.says("bad click 2")
+        .says("1 pair, 1 click")
+        .says("most rows that could be clicks were left out, 2 of 3, above all broken");
     folder.write("log.json", row("").repeat(3));
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--user-column", "who"]).code(2);
     run.says("expected a column `who`, found `query`, `title`");

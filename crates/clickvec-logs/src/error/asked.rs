@@ -17,6 +17,8 @@ pub enum Need {
     ValidationAfter,
     /// For correcting position bias.
     PositionBias,
+    /// For marking queries of few users.
+    Private,
 }
 
 impl Need {
@@ -27,6 +29,7 @@ impl Need {
             Need::MaxQueriesPerDay => "a limit of queries for each user and day",
             Need::ValidationAfter => "a split by time",
             Need::PositionBias => "the correction of position bias",
+            Need::Private => "a private table",
         }
     }
 }

@@ -8,8 +8,12 @@ use crate::robots::Limits;
 use crate::table::Options;
 use crate::time::Time;
 
-/// The default for the number of users who must have clicked for a query.
-pub const DEFAULT_MIN_USERS: usize = 5;
+/// The default for the number of users who must have clicked for a query: what only one person typed stays out. Half of
+/// the clicks of a long tail are on queries of fewer than 5, and without them a model can lose to BM25.
+pub const DEFAULT_MIN_USERS: usize = 2;
+
+/// The default if queries of fewer users are not left out but marked as rare, which costs no clicks.
+pub const DEFAULT_PRIVATE_USERS: usize = 5;
 
 /// Which rows go into the validation set.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,6 +38,10 @@ pub struct Config {
     pub preset: Option<Preset>,
     /// The table that gives items their titles.
     pub titles: Option<PathBuf>,
+    /// The column of that table with the ids, if it is not `id`.
+    pub title_id_column: Option<String>,
+    /// The column of that table with the texts, if it is not `title`.
+    pub title_text_column: Option<String>,
     /// The table that gives queries their texts.
     pub queries: Option<PathBuf>,
     /// Whether items are their own titles.
@@ -44,8 +52,12 @@ pub struct Config {
     pub keep_personal: bool,
     /// The fewest clicks of a pair that stays.
     pub min_count: u64,
-    /// The fewest users of a query that stays; `None`: [`DEFAULT_MIN_USERS`] if the log has users.
+    /// The fewest users of a query that stays; `None`: [`DEFAULT_MIN_USERS`] if the log has users, or
+    /// [`DEFAULT_PRIVATE_USERS`] for a private table.
     pub min_users: Option<usize>,
+    /// Whether queries of fewer users stay, marked by 1 in a column `rare`. Training then learns them, and leaves trigrams
+    /// that only they have out of the model.
+    pub private: bool,
     /// The limits above which a user is a robot. Without users there are no robots.
     pub limits: Limits,
     /// Whether the limit per day was requested, so that a log without users or times is an error.

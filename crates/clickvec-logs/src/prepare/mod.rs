@@ -27,7 +27,7 @@ use deferred::Deferred;
 use inputs::Inputs;
 use rows::Counter;
 
-pub use config::{Config, DEFAULT_MIN_USERS, Split};
+pub use config::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, Split};
 pub use positions::PositionWeighting;
 
 /// The share of memory for counting pairs. Titles, searches and users share the rest.
@@ -62,8 +62,11 @@ pub fn prepare(
     let titles = match &config.titles {
         None => None,
         Some(path) => {
-            let titles =
-                Titles::read(path, config.preset.and_then(Preset::titles), budget(1.0 - COUNTING), config.max_bad)?;
+            let mut options = config.preset.and_then(Preset::titles).unwrap_or_default();
+            let (id, text) = (config.title_id_column.as_deref(), config.title_text_column.as_deref());
+            options.columns.name(Role::Item, id.unwrap_or("id"));
+            options.columns.name(Role::Title, text.unwrap_or("title"));
+            let titles = Titles::read(path, options, budget(1.0 - COUNTING), config.max_bad)?;
             report.side_tables.push(titles.table.clone());
             report.titles_read = Some(titles.len() as u64);
             Some(titles)
@@ -86,13 +89,18 @@ pub fn prepare(
     check_columns(config, &inputs, &options, titles.is_some(), queries.is_some())?;
     let has_users = inputs.has(Role::User);
     let min_users = match config.min_users {
+        _ if config.private && !has_users => {
+            return Err(Asked::NeedsColumn { need: Need::Private, role: Role::User }.into());
+        }
         Some(least) if least > 1 && !has_users => {
             return Err(Asked::NeedsColumn { need: Need::MinUsers, role: Role::User }.into());
         }
+        None if config.private => Some(DEFAULT_PRIVATE_USERS),
         Some(least) => (least > 1).then_some(least),
         None => has_users.then_some(DEFAULT_MIN_USERS),
     };
     report.min_users = min_users;
+    report.private = config.private;
     report.looks_like_user = inputs.look_like_user();
 
     // Without times there are no days.
@@ -148,8 +156,8 @@ pub fn prepare(
     drop((titles, searches, robots));
     report.spills = gatherer.spills();
 
-    // The click model is fitted to all queries.
-    let stay = if config.position_weighting.is_none() { Stay::WithUsers } else { Stay::All };
+    // The click model is fitted to all queries, and a private table has them all.
+    let stay = if config.position_weighting.is_none() && !config.private { Stay::WithUsers } else { Stay::All };
     let gathered = gatherer.finish(stay)?;
     report.too_few_users = gathered.few;
     let weights = match config.position_weighting {
@@ -165,6 +173,7 @@ pub fn prepare(
         validation: config.validation.as_deref(),
         min_count: config.min_count,
         min_users,
+        private: config.private,
         validation_part: match config.split {
             Split::Part(part) => Some(part),
             Split::None | Split::After(_) => None,

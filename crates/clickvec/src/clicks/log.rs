@@ -3,6 +3,7 @@
 //!
 //! The files have no name: they vanish with the process, however it ends.
 
+use super::source::LeftOut;
 use super::spool::{Spool, Spooled, Storage};
 use super::taught::{Taught, TeacherCoverage};
 use super::{ClickSource, Teacher, Weighting};
@@ -77,6 +78,13 @@ pub struct LogStatistics {
     pub held_out: u64,
     /// Lines that are not a valid pair: broken, or with a bad weight.
     pub skipped: u64,
+    /// Rows that were left out because the title was shown and not clicked. Omitted if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_clicked: u64,
+    /// Pairs whose query is rare: trigrams that only such queries have are not in the dictionary. Omitted if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rare: u64,
     /// Pairs that were left out because the query or the title has no word.
     pub without_words: u64,
     /// Texts of more than `max_words` words: their tail was cut or merged.
@@ -208,18 +216,18 @@ impl ClickLog {
     ) -> Result<ControlFlow<(), ClickLog>> {
         let mut building = Building::new(storage, config)?;
         if let Some(name) = clicks.name() {
-            let skipped = clicks.read(config.field, config.weighting, &mut |query, title, weight| {
-                building.add(query, title, weight)?;
+            let left_out = clicks.read(config.field, config.weighting, &mut |query, title, weight, rare| {
+                building.add(query, title, weight, rare)?;
                 Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
                     true => progress(building.statistics.pairs),
                     false => ControlFlow::Continue(()),
                 })
             })?;
-            let ControlFlow::Continue(skipped) = skipped else { return Ok(ControlFlow::Break(())) };
+            let ControlFlow::Continue(left_out) = left_out else { return Ok(ControlFlow::Break(())) };
             if progress(building.statistics.pairs).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            building.end_clicks(&name, skipped)?;
+            building.end_clicks(&name, left_out)?;
         }
         for path in config.titles {
             if building.read_titles(path, progress)?.is_break() {
@@ -421,7 +429,7 @@ impl Building<'_> {
         })
     }
 
-    fn add(&mut self, query: &str, title: &str, weight: f32) -> Result<()> {
+    fn add(&mut self, query: &str, title: &str, weight: f32, rare: bool) -> Result<()> {
         if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
             self.forget_words()?;
         }
@@ -434,6 +442,7 @@ impl Building<'_> {
         }
         self.weighs |= weight > 0.0;
         self.statistics.pairs += 1;
+        self.statistics.rare += u64::from(rare);
         self.statistics.query_words += query.len() as u64;
         self.statistics.title_words += title.len() as u64;
         self.statistics.query_trigrams += query_trigrams;
@@ -448,7 +457,9 @@ impl Building<'_> {
             is_title: 0,
             clicked: 0,
         };
-        for &word in query.iter().chain(title) {
+        // What only rare queries have is as if it did not occur, so that no trigram of it gets into the dictionary.
+        let counted: &[WordId] = if rare { &[] } else { query };
+        for &word in counted.iter().chain(title) {
             self.occurrences[(word - self.first_word) as usize] += 1;
         }
         self.words.extend(query)?;
@@ -576,10 +587,11 @@ impl Building<'_> {
     }
 
     /// Ends the clicks. Fails if there is nothing to learn from in `path`.
-    fn end_clicks(&mut self, path: &Path, skipped: Skipped) -> Result<()> {
+    fn end_clicks(&mut self, path: &Path, LeftOut { skipped, not_clicked }: LeftOut) -> Result<()> {
         self.statistics.skipped = skipped.count;
+        self.statistics.not_clicked = not_clicked;
         let fault = if self.statistics.pairs == 0 {
-            LogFault::NoPairs { skipped: skipped.count, without_words: self.statistics.without_words }
+            LogFault::NoPairs { skipped: skipped.count, not_clicked, without_words: self.statistics.without_words }
         } else if !self.weighs {
             LogFault::NoWeight { pairs: self.statistics.pairs }
         } else {

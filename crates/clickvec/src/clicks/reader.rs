@@ -16,6 +16,9 @@ pub struct Click<'a> {
     pub title: &'a str,
     /// The factor of the pair's loss: finite, 0 or more.
     pub weight: f32,
+    /// Whether the query is one of few users, as the column `rare` says: nothing that only such queries have may be
+    /// found in what is learnt.
+    pub rare: bool,
     /// The line, counted from 1.
     pub line: u64,
 }
@@ -27,15 +30,27 @@ pub struct ClickReader {
     title: Field,
     weight: Option<usize>,
     count: Option<usize>,
+    clicked: Option<usize>,
+    rare: Option<usize>,
     weighting: Weighting,
     skipped: Skipped,
+    not_clicked: u64,
+}
+
+/// What a row is.
+enum Kind {
+    /// A click, with its weight and whether its query is rare.
+    Click(f32, bool),
+    /// A title that was shown and not clicked.
+    Shown,
 }
 
 impl ClickReader {
-    /// Opens a click log with the columns `query` and `field`, and optionally `weight` and `count`. `field` is usually
-    /// [`crate::tables::TITLE`]; it may name several columns joined by `+`.
+    /// Opens a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and `rare`.
+    /// `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
-    /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`.
+    /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`. Rows whose
+    /// `clicked` is 0 are no clicks, and are counted and left out.
     ///
     /// # Errors
     ///
@@ -57,7 +72,10 @@ impl ClickReader {
             Weighting::None => None,
             Weighting::Log | Weighting::Linear => table.optional("count")?,
         };
-        Ok(ClickReader { table, query, title, weight, count, weighting, skipped: Skipped::default() })
+        let clicked = table.optional("clicked")?;
+        let rare = table.optional("rare")?;
+        let skipped = Skipped::default();
+        Ok(ClickReader { table, query, title, weight, count, clicked, rare, weighting, skipped, not_clicked: 0 })
     }
 
     /// The next valid row; `None` at the end.
@@ -67,24 +85,43 @@ impl ClickReader {
     /// [`crate::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
     #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Click<'_>>> {
-        let weight = loop {
+        let (weight, rare) = loop {
             let fault = match self.table.advance()? {
                 Step::End => return Ok(None),
                 Step::Broken(fault) => fault,
-                Step::Whole => match self.weigh(&self.table.row()) {
-                    Ok(weight) => break weight,
+                Step::Whole => match self.kind(&self.table.row()) {
+                    Ok(Kind::Click(weight, rare)) => break (weight, rare),
+                    Ok(Kind::Shown) => {
+                        self.not_clicked += 1;
+                        continue;
+                    }
                     Err(fault) => fault,
                 },
             };
             self.skipped.add(self.table.line(), fault);
         };
         let row = self.table.row();
-        Ok(Some(Click { query: row.required(self.query), title: self.title.of(&row), weight, line: row.line }))
+        Ok(Some(Click { query: row.required(self.query), title: self.title.of(&row), weight, rare, line: row.line }))
     }
 
     /// The rows that were left out so far.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// The rows so far of titles that were shown and not clicked.
+    pub fn not_clicked(&self) -> u64 {
+        self.not_clicked
+    }
+
+    fn kind(&self, row: &Row<'_>) -> Result<Kind, TableFault> {
+        if let Some(column) = self.clicked
+            && !yes_or_no("clicked", row.required(column))?
+        {
+            return Ok(Kind::Shown);
+        }
+        let rare = self.rare.map_or(Ok(false), |column| yes_or_no("rare", row.required(column)))?;
+        Ok(Kind::Click(self.weigh(row)?, rare))
     }
 
     fn weigh(&self, row: &Row<'_>) -> Result<f32, TableFault> {
@@ -109,6 +146,16 @@ fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
     match field.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number.abs()),
         _ => Err(TableFault::BadNumber { column, found: shortened(field) }),
+    }
+}
+
+/// A field that is 0 or 1, or a word for one of them.
+fn yes_or_no(column: &'static str, field: &str) -> Result<bool, TableFault> {
+    let is = |words: &[&str]| words.iter().any(|word| field.trim().eq_ignore_ascii_case(word));
+    match () {
+        () if is(&["1", "true", "yes", "t", "y"]) => Ok(true),
+        () if is(&["0", "false", "no", "f", "n"]) => Ok(false),
+        () => Err(TableFault::BadFlag { column, found: shortened(field) }),
     }
 }
 
@@ -168,6 +215,22 @@ mod tests {
         assert_eq!(weights(both, Weighting::Linear), [1.5, 0.0]);
         assert_eq!(weights(both, Weighting::None), [0.5, 0.0]);
         assert_eq!(weights(b"query\ttitle\tcount\na\tb\tmany\n", Weighting::None), [1.0]);
+    }
+
+    #[test]
+    fn what_was_shown_and_not_clicked_is_no_click() {
+        let bytes = b"query\ttitle\tclicked\trare\na\tb\t1\t0\na\tc\t0\t0\nd\te\tyes\t1\nf\tg\tmaybe\t0\nh\ti\t1\t\n";
+        let mut reader = ClickReader::from_table(table(bytes), TITLE, Weighting::Log).unwrap();
+        let mut found = Vec::new();
+        while let Some(click) = reader.next().unwrap() {
+            found.push((click.query.to_owned(), click.rare));
+        }
+        assert_eq!(found, [("a".to_owned(), false), ("d".to_owned(), true)]);
+        assert_eq!((reader.not_clicked(), reader.skipped().count), (1, 2));
+        let [clicked, rare] = &reader.skipped().first[..] else { panic!("{:?}", reader.skipped()) };
+        assert_eq!((clicked.line, rare.line), (5, 6));
+        assert_eq!(clicked.reason.to_string(), "expected 0 or 1 in column `clicked`, found `maybe`");
+        assert_eq!(rare.reason, TableFault::BadFlag { column: "rare", found: String::new() });
     }
 
     #[test]

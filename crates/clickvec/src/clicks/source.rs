@@ -28,8 +28,17 @@ enum Origin<'a> {
 /// Passes on each pair until the receiver breaks.
 type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>;
 
-/// Receives a query, a title and a weight.
-type OnPair<'f> = dyn FnMut(&str, &str, f32) -> Result<ControlFlow<()>> + 'f;
+/// Receives a query, a title, a weight, and whether the query is rare.
+type OnPair<'f> = dyn FnMut(&str, &str, f32, bool) -> Result<ControlFlow<()>> + 'f;
+
+/// What a source left out.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// Broken lines.
+    pub(super) skipped: Skipped,
+    /// Rows of titles that were shown and not clicked.
+    pub(super) not_clicked: u64,
+}
 
 impl<'a> ClickSource<'a> {
     /// No clicks, for training on titles alone.
@@ -48,27 +57,38 @@ impl<'a> ClickSource<'a> {
     }
 
     /// Pairs of a query and a title, with a weight for each that multiplies its loss: finite, 0 or more.
-    pub fn pairs<Q: AsRef<str>, T: AsRef<str>, I>(pairs: I) -> ClickSource<'a>
+    pub fn pairs<Q: AsRef<str> + 'a, T: AsRef<str> + 'a, I>(pairs: I) -> ClickSource<'a>
     where
         I: IntoIterator<Item = (Q, T, f32)> + 'a,
     {
-        ClickSource::results(Sure(pairs))
+        ClickSource::results(Iter(pairs, Ok::<_, std::convert::Infallible>))
     }
 
     /// [`ClickSource::pairs`] for an iterator that may fail. The first error ends the reading.
-    pub fn results<Q: AsRef<str>, T: AsRef<str>, E, I>(pairs: I) -> ClickSource<'a>
+    pub fn results<Q: AsRef<str> + 'a, T: AsRef<str> + 'a, E, I>(pairs: I) -> ClickSource<'a>
+    where
+        E: 'a + Into<Box<dyn std::error::Error + Send + Sync>>,
+        I: IntoIterator<Item = Result<(Q, T, f32), E>> + 'a,
+    {
+        let common = |(query, title, weight): (Q, T, f32)| (query, title, weight, false);
+        ClickSource::marked(Iter(pairs, move |pair: Result<(Q, T, f32), E>| pair.map(common)))
+    }
+
+    /// [`ClickSource::results`], each pair with whether its query is rare: the dictionary gets no trigram that only
+    /// rare queries have.
+    pub fn marked<Q: AsRef<str>, T: AsRef<str>, E, I>(pairs: I) -> ClickSource<'a>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
-        I: IntoIterator<Item = Result<(Q, T, f32), E>> + 'a,
+        I: IntoIterator<Item = Result<(Q, T, f32, bool), E>> + 'a,
     {
         ClickSource(Origin::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
             for (number, pair) in (1..).zip(pairs) {
-                let (query, title, weight) =
+                let (query, title, weight, rare) =
                     pair.map_err(|source| Error::PairSource { number, source: source.into() })?;
                 if !(weight.is_finite() && weight >= 0.0) {
                     return Err(Error::BadWeight { number, found: weight });
                 }
-                if on_pair(query.as_ref(), title.as_ref(), weight.abs())?.is_break() {
+                if on_pair(query.as_ref(), title.as_ref(), weight.abs(), rare)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -85,24 +105,25 @@ impl<'a> ClickSource<'a> {
         }
     }
 
-    /// Passes on all pairs, or those until `on_pair` breaks. Returns the lines that were left out.
+    /// Passes on all pairs, or those until `on_pair` breaks. Returns what was left out.
     pub(super) fn read(
         self,
         field: &str,
         weighting: Weighting,
         on_pair: &mut OnPair<'_>,
-    ) -> Result<ControlFlow<(), Skipped>> {
+    ) -> Result<ControlFlow<(), LeftOut>> {
         match self.0 {
-            Origin::None => Ok(ControlFlow::Continue(Skipped::default())),
-            Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Skipped::default())),
+            Origin::None => Ok(ControlFlow::Continue(LeftOut::default())),
+            Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| LeftOut::default())),
             Origin::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
                 while let Some(click) = reader.next()? {
-                    if on_pair(click.query, click.title, click.weight)?.is_break() {
+                    if on_pair(click.query, click.title, click.weight, click.rare)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                Ok(ControlFlow::Continue(reader.skipped().clone()))
+                let not_clicked = reader.not_clicked();
+                Ok(ControlFlow::Continue(LeftOut { skipped: reader.skipped().clone(), not_clicked }))
             }
         }
     }
@@ -120,14 +141,14 @@ impl std::fmt::Debug for ClickSource<'_> {
     }
 }
 
-/// Wraps an iterator that cannot fail.
-struct Sure<I>(I);
+/// What can be iterated over, with a function for each item: [`Iterator::map`] for something that is no iterator yet.
+struct Iter<I, F>(I, F);
 
-impl<P, I: IntoIterator<Item = P>> IntoIterator for Sure<I> {
-    type Item = Result<P, std::convert::Infallible>;
-    type IntoIter = std::iter::Map<I::IntoIter, fn(P) -> Self::Item>;
+impl<I: IntoIterator, P, F: FnMut(I::Item) -> P> IntoIterator for Iter<I, F> {
+    type Item = P;
+    type IntoIter = std::iter::Map<I::IntoIter, F>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter().map(Ok)
+        self.0.into_iter().map(self.1)
     }
 }

@@ -80,6 +80,14 @@ pub enum TableFault {
         /// The field, shortened.
         found: String,
     },
+    /// A field that says yes or no has something else.
+    #[error("expected 0 or 1 in column `{column}`, found `{found}`")]
+    BadFlag {
+        /// The column.
+        column: &'static str,
+        /// The field, shortened.
+        found: String,
+    },
     /// Weight times count exceeds an f32.
     #[error("expected a weight below 3.4e38 (after `weight` times `count`), found a larger one; scale the column down")]
     WeightTooLarge,
@@ -190,6 +198,10 @@ pub enum TableFault {
     },
 }
 
+fn shown_only(rows: u64) -> String {
+    if rows == 0 { String::new() } else { format!(", {rows} were shown and not clicked") }
+}
+
 /// What can be wrong with a click log as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -197,11 +209,14 @@ pub enum LogFault {
     /// No line has a query and a title.
     #[error(
         "expected pairs of a query and a title, found none ({skipped} lines were broken, {without_words} had a side \
-         without words); see docs/reference/tables.md"
+         without words{}); see docs/reference/tables.md",
+        shown_only(*not_clicked)
     )]
     NoPairs {
         /// Lines that could not be parsed.
         skipped: u64,
+        /// Rows of titles that were shown and not clicked.
+        not_clicked: u64,
         /// Pairs with a query or a title without words.
         without_words: u64,
     },

@@ -49,7 +49,7 @@ impl<'a> Window<'a> {
         (place as f64) < self.held_out * u64::MAX as f64
     }
 
-    /// The pairs to learn from, with their weights and without the held-out queries.
+    /// The pairs to learn from, with their weights and whether their query is rare, without the held-out queries.
     pub fn pairs(&self) -> Pairs<'a> {
         Pairs { window: self.clone(), next: 0, reader: None }
     }
@@ -110,7 +110,7 @@ pub struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    fn read(&mut self) -> Result<Option<(String, String, f32)>> {
+    fn read(&mut self) -> Result<Option<(String, String, f32, bool)>> {
         loop {
             let Some(reader) = &mut self.reader else {
                 let Some(path) = self.window.files.get(self.next) else { return Ok(None) };
@@ -121,7 +121,7 @@ impl Pairs<'_> {
             while let Some(click) = reader.next()? {
                 if !self.window.holds_out(Window::place(click.query)) {
                     let weight = click.weight * self.window.weight(self.next - 1);
-                    return Ok(Some((click.query.to_owned(), click.title.to_owned(), weight)));
+                    return Ok(Some((click.query.to_owned(), click.title.to_owned(), weight, click.rare)));
                 }
             }
             self.reader = None;
@@ -130,7 +130,7 @@ impl Pairs<'_> {
 }
 
 impl Iterator for Pairs<'_> {
-    type Item = Result<(String, String, f32)>;
+    type Item = Result<(String, String, f32, bool)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
@@ -257,7 +257,7 @@ mod tests {
         let rows = |prefix: &'static str| (0..400).map(move |i| (format!("{prefix} {i}"), format!("title {i}")));
         let files = [day(folder.path(), "1.tsv", rows("old")), day(folder.path(), "2.tsv", rows("new"))];
         let window = window(&files);
-        let learnt: Vec<(String, String, f32)> = window.pairs().collect::<Result<_>>().unwrap();
+        let learnt: Vec<(String, String, f32, bool)> = window.pairs().collect::<Result<_>>().unwrap();
         let dictionary = Dictionary::from_counts([], 1);
         let survey = window.survey(|title| title != "title 7", &dictionary).unwrap();
         let held_out: HashSet<&str> =
@@ -266,7 +266,7 @@ mod tests {
         assert!(learnt.iter().all(|(query, ..)| !held_out.contains(query.as_str())));
         let all_held_out: u64 = survey.days.iter().map(|day| day.held_out).sum();
         assert_eq!(learnt.len() as u64 + all_held_out, 800);
-        for (query, _, weight) in &learnt {
+        for (query, _, weight, _) in &learnt {
             assert_eq!(*weight, if query.starts_with("old") { 0.5 } else { 1.0 }, "{query}");
         }
         assert_eq!((survey.days[1].pairs, survey.days[1].known, survey.days[1].new_queries), (400, 399, 400));

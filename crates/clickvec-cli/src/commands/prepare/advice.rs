@@ -94,6 +94,7 @@ fn flag(need: Need) -> &'static str {
         Need::MaxQueriesPerDay => "--max-queries-per-day",
         Need::ValidationAfter => "--validation-after",
         Need::PositionBias => "--correct-position-bias",
+        Need::Private => "--private",
     }
 }
 

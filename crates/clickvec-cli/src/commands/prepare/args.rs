@@ -53,6 +53,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) titles: Option<PathBuf>,
 
+    /// The column of --titles with the ids [default: id].
+    #[arg(long, value_name = "NAME", requires = "titles", help_heading = "Titles and queries")]
+    titles_id_column: Option<String>,
+
+    /// The column of --titles with the texts [default: title].
+    #[arg(long, value_name = "NAME", requires = "titles", help_heading = "Titles and queries")]
+    titles_title_column: Option<String>,
+
     /// A table with the text of each query id, with the columns query_id and query.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) queries: Option<PathBuf>,
@@ -73,9 +81,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "What stays")]
     min_count: u64,
 
-    /// Leave out queries for which fewer different users clicked; 1 keeps all [default: 5 if the log has users].
+    /// Leave out queries for which fewer different users clicked; 1 keeps all [default: 2 if the log has users, 5 with
+    /// --private].
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "What stays")]
-    min_users: Option<u16>,
+    pub(super) min_users: Option<u16>,
+
+    /// Keep the queries of fewer users as well, marked in a column `rare`. `train` learns from them, and leaves every letter
+    /// trigram that only they have out of the model. The table itself is as private as the log.
+    #[arg(long, help_heading = "What stays")]
+    private: bool,
 
     /// Leave out all rows of a user who makes more queries on any day; 0 sets no limit. Needs users and times
     /// [default: 200 if the log has them].
@@ -249,6 +263,9 @@ impl Args {
             }
             (format, _) => format,
         };
+        if self.private && self.min_users == Some(1) {
+            bail!("`--private` needs a `--min-users` of 2 or more, which says what is rare; found 1");
+        }
         let limit = |limit: u64| (limit > 0).then_some(limit);
         let (delimiter, header) = (self.delimiter, self.header.clone());
         Ok(Config {
@@ -256,12 +273,15 @@ impl Args {
             table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
             preset: self.preset,
             titles: self.titles.clone(),
+            title_id_column: self.titles_id_column.clone(),
+            title_text_column: self.titles_title_column.clone(),
             queries: self.queries.clone(),
             item_as_title: self.item_as_title,
             keep_case: self.keep_case,
             keep_personal: self.keep_personal,
             min_count: self.min_count,
             min_users: self.min_users.map(usize::from),
+            private: self.private,
             limits: Limits {
                 day: limit(self.max_queries_per_day.unwrap_or(DEFAULT_PER_DAY)),
                 log: limit(self.max_queries),

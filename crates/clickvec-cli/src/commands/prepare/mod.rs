@@ -62,6 +62,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::note(format_args!("warning: {} has no rows below its header", path.display()));
         answer = Answer::No;
     }
+    if let Some(loss) = report::most_left_out(&args, &report) {
+        output::note(format_args!("warning: {loss}"));
+        answer = Answer::No;
+    }
     Ok(answer)
 }
 

@@ -13,7 +13,7 @@ use crate::{output, progress, table};
 
 /// The length of the longest bar in a histogram.
 const BAR_WIDTH: usize = 40;
-/// The share of clicks from which the cost of the user limit is reported first.
+/// The share of clicks from which the cost of the user limit is a warning.
 const WORTH_KNOWING: f64 = 0.1;
 
 /// The report as JSON.
@@ -99,6 +99,14 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         let _ = writeln!(text, "{}: written; {}", output::path(path), counts(written));
     }
     match report.min_users {
+        Some(least) if report.private => {
+            let _ = writeln!(
+                text,
+                "rare: {}, of fewer than {least} users, are in it (--private): keep it where the log is. A model that `train` \
+                 makes of it has no letter trigram that only they have",
+                counts(&report.rare)
+            );
+        }
         Some(least) => {
             text.push_str(&format!(
                 "at least {least} users clicked for each written query in its file (--min-users)\n"
@@ -123,24 +131,67 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     text
 }
 
-/// What leaving out queries of few users costs, if it costs a notable share of the clicks.
+/// What leaving out queries of few users costs in clicks and queries; a warning if it is much.
 fn cost_of_privacy(report: &Report) -> Option<String> {
     let (few, least) = (&report.too_few_users, report.min_users?);
-    let share = few.clicks as f64 / report.clicks.max(1) as f64;
-    if share < WORTH_KNOWING {
+    if report.private || few.clicks == 0 {
         return None;
     }
-    let fewer = match least {
-        0..=2 => "; `--min-users 1` keeps them, with what single people typed".to_owned(),
-        _ => "; `--min-users 2` keeps more of them, and what fewer people typed".to_owned(),
+    let validation = report.validation.unwrap_or_default();
+    let queries = report.training.queries + validation.queries + few.queries + report.too_few_clicks.queries;
+    let share = few.clicks as f64 / report.clicks.max(1) as f64;
+    let (warning, keep) = match share < WORTH_KNOWING {
+        true => ("", String::new()),
+        false => {
+            let fewer = if least > 2 { "`--min-users 2` keeps more of them; " } else { "" };
+            ("warning: ", format!("; {fewer}`--private` keeps them all, to learn from here"))
+        }
     };
     Some(format!(
-        "warning: {:.0} % of the clicks are left out, {} of {}, in {}: fewer than {least} users clicked for their query{fewer}",
-        100.0 * share,
+        "{warning}{} of the clicks and {} of the queries are left out, {} of {} and {} of {}: fewer than {least} users clicked \
+         for their query{keep}",
+        percent(few.clicks, report.clicks),
+        percent(few.queries, queries),
         output::count(few.clicks),
         output::count(report.clicks),
-        output::counted(few.queries, "query"),
+        output::count(few.queries),
+        output::count(queries),
     ))
+}
+
+/// A share for people: never 0 % of something, never 100 % of less than all.
+fn percent(part: u64, all: u64) -> String {
+    match 100.0 * part as f64 / all.max(1) as f64 {
+        share if part > 0 && share < 1.0 => "less than 1 %".to_owned(),
+        share if part < all && share > 99.0 => "more than 99 %".to_owned(),
+        share => format!("{share:.0} %"),
+    }
+}
+
+/// That most of what could be learnt was left out, for other reasons than limits that were asked for.
+pub(super) fn most_left_out(args: &Args, report: &Report) -> Option<String> {
+    let left = &report.left_out;
+    // Rows that are no clicks by themselves are no loss, as a search is of which nothing was clicked.
+    let no_clicks =
+        left.not_clicked + left.headers + left.robots + left.other_events + left.without_item + report.searches;
+    let candidates = report.rows.saturating_sub(no_clicks);
+    let reasons = [
+        ("broken", report.broken),
+        ("without a query", left.without_query + left.only_personal),
+        ("without their search", left.without_search),
+        ("items without a title", left.without_title),
+        ("with a count of 0", left.count_zero),
+    ];
+    let lost: u64 = reasons.iter().map(|(_, rows)| rows).sum();
+    if 2 * lost > candidates {
+        let worst = reasons.iter().max_by_key(|(_, rows)| *rows).map_or("", |(reason, _)| reason);
+        let (lost, all) = (output::count(lost), output::count(candidates));
+        return Some(format!("most rows that could be clicks were left out, {lost} of {all}, above all {worst}"));
+    }
+    let few = &report.too_few_users;
+    (args.min_users.is_none() && 2 * few.clicks > report.clicks).then(|| {
+        "most clicks were left out, because of too few users; `--min-users 2` says that this is meant".to_owned()
+    })
 }
 
 /// Reports rows of a table of titles or queries that are empty, repeated or contradictory.

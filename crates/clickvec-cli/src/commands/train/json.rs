@@ -18,6 +18,10 @@ pub(super) enum JsonEvent<'a> {
         skipped: u64,
         without_words: u64,
         cut: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_clicked: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rare: Option<u64>,
         trigrams: usize,
         parameters: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,6 +95,8 @@ impl JsonEvent<'_> {
                 skipped: statistics.skipped,
                 without_words: statistics.without_words,
                 cut: statistics.cut,
+                not_clicked: Some(statistics.not_clicked).filter(|&rows| rows > 0),
+                rare: Some(statistics.rare).filter(|&pairs| pairs > 0),
                 trigrams: *trigrams,
                 parameters: *parameters,
                 titles: Some(statistics.titles.titles).filter(|&titles| titles > 0),

@@ -213,6 +213,16 @@ impl Reporter {
             let empty = output::counted(log.titles.without_words, "title");
             output::note(format_args!("{clicks}: left out {empty} without a word"));
         }
+        if log.not_clicked > 0 {
+            let shown = output::counted(log.not_clicked, "row");
+            output::note(format_args!("{clicks}: left out {shown} of titles that were shown and not clicked"));
+        }
+        if log.rare > 0 {
+            let rare = output::counted(log.rare, "pair");
+            output::note(format_args!(
+                "{clicks}: {rare} with a rare query are learnt; trigrams that only such queries have are not in the model"
+            ));
+        }
         if log.cut > 0 {
             let cut = output::counted(log.cut, "text");
             match self.tail {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tables::TITLE;
+use crate::text::for_each_word;
 
 fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -111,6 +112,31 @@ fn every_query_finds_all_its_titles() {
 }
 
 #[test]
+fn a_trigram_that_only_rare_queries_have_is_not_in_the_dictionary() {
+    let rows = "query\ttitle\trare\nmiller xqz\tbread\t1\nbrown bread\tbread\t0\nmill\tflour\t1\n";
+    let log = read(rows, CONFIG).expect("a log");
+    let known = |text: &str| {
+        let (mut all, mut buffer) = (Vec::new(), WordBuffer::default());
+        for_each_word(text, &mut buffer, |word| {
+            for_each_trigram(word, |trigram| all.push(log.dictionary().get(trigram).is_some()));
+        });
+        all
+    };
+    assert!(known("miller xqz mill").iter().all(|known| !known));
+    assert!(known("brown bread flour").iter().all(|&known| known));
+    assert_eq!((log.statistics().pairs, log.statistics().rare), (3, 2));
+    assert_eq!(log.len(), 3, "the pairs themselves are learnt");
+    // The same log without the mark has them.
+    let log = read(&rows.replace("rare", "note"), CONFIG).expect("a log");
+    let word = |text: &str| {
+        let mut all = Vec::new();
+        for_each_trigram(text, |trigram| all.push(log.dictionary().get(trigram).is_some()));
+        all
+    };
+    assert!(word("xqz").iter().all(|&known| known) && log.statistics().rare == 0);
+}
+
+#[test]
 fn nothing_to_train_on() {
     let error = read("query\ttitle\n!!\tshoe\nbroken\n", CONFIG).expect_err("no pair");
     assert!(error.to_string().contains("1 lines were broken, 1 had a side without words"), "{error}");
@@ -120,9 +146,9 @@ fn nothing_to_train_on() {
 fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut building = Building::new(Storage::Folder(folder.path()), CONFIG).expect("begun");
-    building.add("red shoe", "red", 1.0).expect("added");
+    building.add("red shoe", "red", 1.0, false).expect("added");
     building.forget_words().expect("room");
-    building.add("red shoe", "shoe", 1.0).expect("added");
+    building.add("red shoe", "shoe", 1.0, false).expect("added");
     let log = building.finish().expect("a log");
     let (first, second) = (log.pair(0), log.pair(1));
     assert_eq!(first.query, second.query);
