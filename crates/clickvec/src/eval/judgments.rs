@@ -171,7 +171,9 @@ fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found
 
 /// Parses a grade.
 pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
-    match field.trim().as_bytes() {
+    // Programs that keep numbers as floats write a grade as 1.0.
+    let number = field.trim();
+    match number.strip_suffix(".0").unwrap_or(number).as_bytes() {
         [digit @ b'0'..=b'9'] if digit - b'0' <= MAX_GRADE => Ok(digit - b'0'),
         _ => Err(TableFault::BadGrade { found: shortened(field) }),
     }
@@ -227,11 +229,12 @@ mod tests {
 
     #[test]
     fn a_grade_is_an_integer_from_0_to_4() {
-        for bad in ["5", "-1", "3.0", "", "good", "+3", "03", "٣"] {
+        for bad in ["5", "-1", "3.5", "4.00", ".0", "", "good", "+3", "03", "٣"] {
             let message = message(&[row(2, "a", "x", "4"), row(3, "a", "y", bad)]);
             assert!(message.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 4, found `"), "{message}");
             assert!(message.contains(&format!("`{bad}`")), "{message}");
         }
+        assert_eq!(["0", "4", "3.0", " 1.0 "].map(|text| grade(text).unwrap()), [0, 4, 3, 1]);
     }
 
     #[test]

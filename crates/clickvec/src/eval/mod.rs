@@ -6,6 +6,7 @@ mod full;
 mod fusion;
 mod held_out;
 mod judgments;
+mod kappa;
 mod measure;
 mod metrics;
 mod significance;
@@ -21,6 +22,7 @@ pub use full::{FullEvaluation, FullJudge, FullQuery, FullTestSet, compare_full, 
 pub use fusion::{fit_fusion, fit_search_fusion, fuse_scores};
 pub use held_out::{HeldOutReport, HeldOutTest};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
+pub use kappa::{Disagreement, kappa};
 pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use significance::{

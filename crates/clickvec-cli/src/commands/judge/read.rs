@@ -1,0 +1,245 @@
+//! Filled sheets: judged titles, and how far their judges agree.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use clickvec::Error;
+use clickvec::eval::{Disagreement, MAX_GRADE, kappa};
+use clickvec::internals::files;
+use clickvec_logs::columns::{self, Role};
+use clickvec_logs::table::{Next, Options, Record, Table};
+use serde::Serialize;
+
+use super::Row;
+use crate::answer::Answer;
+use crate::{input, output};
+
+/// Make judged titles of filled sheets, for `evaluate --judged`.
+///
+/// Rows without a grade are left out. Several sheets are those of several judges: where they grade the same titles, their
+/// agreement is measured by Cohen's κ, and a title gets the mean of its grades, rounded, a half towards the lower one.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The filled sheets, as TSV or as CSV, as a spreadsheet saves them.
+    #[arg(value_name = "SHEET", required = true)]
+    sheets: Vec<PathBuf>,
+
+    /// Where to write the judged titles: a table with the columns query, title_id, title and grade.
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The grades of one sheet.
+struct Sheet {
+    grades: HashMap<(String, String), u8>,
+    rows: Vec<Row>,
+    without_grade: u64,
+}
+
+/// How two judges agree.
+#[derive(Serialize)]
+struct Agreement {
+    sheets: [String; 2],
+    titles: usize,
+    same: usize,
+    kappa: Option<f64>,
+    weighted_kappa: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    queries: usize,
+    titles: usize,
+    without_grade: u64,
+    grades: BTreeMap<u8, usize>,
+    agreement: Vec<Agreement>,
+}
+
+/// Reads, compares and writes.
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    input::refuse_overwriting(&args.output, &args.sheets)?;
+    input::check_outputs([&args.output])?;
+    let sheets = args.sheets.iter().map(|path| read(path)).collect::<Result<Vec<Sheet>>>()?;
+    let mut given: HashMap<(&str, &str), Vec<u8>> = HashMap::new();
+    let mut order: Vec<&Row> = Vec::new();
+    for row in sheets.iter().flat_map(|sheet| &sheet.rows) {
+        if given.contains_key(&(row.query.as_str(), row.id.as_str())) {
+            continue;
+        }
+        let key = (row.query.clone(), row.id.clone());
+        let grades: Vec<u8> = sheets.iter().filter_map(|sheet| sheet.grades.get(&key)).copied().collect();
+        if !grades.is_empty() {
+            given.insert((&row.query, &row.id), grades);
+            order.push(row);
+        }
+    }
+    ensure!(
+        !order.is_empty(),
+        "expected grades from 0 to {MAX_GRADE} in the column `grade`, found none; fill in the sheet first"
+    );
+    let mut counts = BTreeMap::new();
+    files::write_atomically(&args.output, |out| {
+        let failed = |source| Error::io(&args.output, "write", source);
+        out.write_all(b"query\ttitle_id\ttitle\tgrade\n").map_err(failed)?;
+        for Row { query, id, title } in &order {
+            let grade = mean(&given[&(query.as_str(), id.as_str())]);
+            *counts.entry(grade).or_default() += 1;
+            writeln!(out, "{query}\t{id}\t{title}\t{grade}").map_err(failed)?;
+        }
+        Ok(())
+    })?;
+    let mut queries: Vec<&str> = order.iter().map(|row| row.query.as_str()).collect();
+    queries.sort_unstable();
+    queries.dedup();
+    let report = Report {
+        output: args.output.to_string_lossy().into_owned(),
+        queries: queries.len(),
+        titles: order.len(),
+        without_grade: sheets.iter().map(|sheet| sheet.without_grade).sum(),
+        grades: counts,
+        agreement: agreement(&args.sheets, &sheets),
+    };
+    match args.json {
+        true => {
+            let mut out = output::stdout();
+            output::json_line(&mut out, &report)?;
+            output::written(out.flush())?;
+        }
+        false => say(args, &report),
+    }
+    Ok(Answer::Done)
+}
+
+/// Reads one sheet. A grade that is none is an error: judging again what was judged costs more than mending a cell.
+fn read(path: &Path) -> Result<Sheet> {
+    let mut options = Options::default();
+    columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+    for (role, name) in [(Role::Query, "query"), (Role::Item, "title_id"), (Role::Title, "title"), (Role::Key, "grade")]
+    {
+        options.columns.name(role, name);
+    }
+    let mut table = Table::open(path, &options)?;
+    let mut sheet = Sheet { grades: HashMap::new(), rows: Vec::new(), without_grade: 0 };
+    let mut record = Record::default();
+    loop {
+        let line = |line: u64| format!("{}:{line}", output::path(path));
+        match table.next(&mut record)? {
+            Next::End => break,
+            Next::Header | Next::Other => {}
+            Next::Broken(fault) => anyhow::bail!("{}: {fault}", line(record.line)),
+            Next::Row => {
+                let field = |role| record.get(role).unwrap_or_default().trim().replace(['\t', '\n', '\r'], " ");
+                let row = Row { query: field(Role::Query), id: field(Role::Item), title: field(Role::Title) };
+                ensure!(
+                    !row.query.is_empty() && !row.id.is_empty(),
+                    "{}: expected a query and a title_id, found nothing",
+                    line(record.line)
+                );
+                match field(Role::Key).as_str() {
+                    "" => sheet.without_grade += 1,
+                    text => {
+                        let grade = text
+                            .strip_suffix(".0")
+                            .unwrap_or(text)
+                            .parse::<u8>()
+                            .ok()
+                            .filter(|&grade| grade <= MAX_GRADE);
+                        let Some(grade) = grade else {
+                            anyhow::bail!(
+                                "{}: expected a grade from 0 to {MAX_GRADE} or nothing, found `{}`",
+                                line(record.line),
+                                output::printable(text)
+                            );
+                        };
+                        let first = sheet.grades.insert((row.query.clone(), row.id.clone()), grade);
+                        ensure!(
+                            first.is_none_or(|first| first == grade),
+                            "{}: expected one grade for a title, found another for the same query and title; keep one",
+                            line(record.line)
+                        );
+                    }
+                }
+                sheet.rows.push(row);
+            }
+        }
+    }
+    Ok(sheet)
+}
+
+/// The mean of grades, rounded, a half towards the lower grade.
+fn mean(grades: &[u8]) -> u8 {
+    let sum: u32 = grades.iter().map(|&grade| u32::from(grade)).sum();
+    let n = grades.len() as u32;
+    // ⌈sum / n − ½⌉
+    ((2 * sum + n - 1) / (2 * n)) as u8
+}
+
+/// The agreement of each two sheets that grade the same titles.
+fn agreement(paths: &[PathBuf], sheets: &[Sheet]) -> Vec<Agreement> {
+    let mut all = Vec::new();
+    for (place, a) in sheets.iter().enumerate() {
+        for (other, b) in sheets.iter().enumerate().skip(place + 1) {
+            let both: Vec<(u8, u8)> =
+                a.grades.iter().filter_map(|(key, &grade)| Some((grade, *b.grades.get(key)?))).collect();
+            if both.is_empty() {
+                continue;
+            }
+            all.push(Agreement {
+                sheets: [place, other].map(|place| paths[place].to_string_lossy().into_owned()),
+                titles: both.len(),
+                same: both.iter().filter(|(a, b)| a == b).count(),
+                kappa: kappa(&both, Disagreement::Any),
+                weighted_kappa: kappa(&both, Disagreement::Squared),
+            });
+        }
+    }
+    all
+}
+
+fn say(args: &Args, report: &Report) {
+    output::note(format_args!(
+        "{}: written; {}, {}",
+        output::path(&args.output),
+        output::counted(report.queries as u64, "query"),
+        output::counted(report.titles as u64, "judged title")
+    ));
+    let grades: Vec<String> =
+        report.grades.iter().map(|(grade, count)| format!("{grade}: {}", output::count(*count as u64))).collect();
+    output::note(format_args!("titles of each grade: {}", grades.join(", ")));
+    if report.without_grade > 0 {
+        output::note(format_args!("left out {} without a grade", output::counted(report.without_grade, "row")));
+    }
+    for Agreement { sheets, titles, same, kappa, weighted_kappa } in &report.agreement {
+        let [a, b] = [0, 1].map(|place| output::printable(&sheets[place]));
+        let of = |kappa: &Option<f64>| kappa.map_or("not defined".to_owned(), |kappa| format!("{kappa:.2}"));
+        output::note(format_args!(
+            "{a} and {b}: the same grade for {} of {} that both judged; κ {}, with squared weights {}",
+            output::count(*same as u64),
+            output::counted(*titles as u64, "title"),
+            of(kappa),
+            of(weighted_kappa)
+        ));
+    }
+    output::note(format_args!(
+        "next: clickvec evaluate --full --judged {} --titles TITLES --ranker bm25 --model MODEL",
+        output::path(&args.output)
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_goes_to_the_lower_grade() {
+        let means = [&[3][..], &[3, 4], &[0, 4], &[1, 1, 2], &[1, 2, 2], &[4, 4, 4, 3]].map(mean);
+        assert_eq!(means, [3, 3, 2, 1, 2, 4]);
+    }
+}

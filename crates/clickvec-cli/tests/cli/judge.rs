@@ -1,0 +1,117 @@
+//! `clickvec judge`: sheets that people fill in.
+
+use crate::harness::Folder;
+
+const POOL: [&str; 11] = [
+    "judge",
+    "pool",
+    "--queries",
+    "clicks.tsv",
+    "--titles",
+    "titles.tsv",
+    "--ranker",
+    "bm25",
+    "--model",
+    "model.safetensors",
+    "--output",
+];
+
+/// The sheet with the grades that `grade` gives its lines after the header.
+fn filled(sheet: &str, grade: impl Fn(usize, &str) -> String) -> String {
+    let mut lines = sheet.lines();
+    let head = lines.next().unwrap();
+    let rows: String = lines.enumerate().map(|(place, line)| format!("{line}{}\n", grade(place, line))).collect();
+    format!("{head}\n{rows}")
+}
+
+#[test]
+fn a_sheet_has_every_title_once_and_says_nothing_of_its_system() {
+    let folder = Folder::with_model();
+    let pool = |output: &str, more: &[&str]| folder.run(&[&POOL[..], &[output, "--depth", "3"], more].concat());
+    pool("sheet.tsv", &["--sample", "5", "--html", "sheet.html"])
+        .code(0)
+        .says("5 queries")
+        .says("which 2 systems found 30 times");
+    let sheet = folder.read("sheet.tsv");
+    assert!(sheet.starts_with("query\ttitle_id\ttitle\tgrade\n"));
+    let rows: Vec<Vec<&str>> = sheet.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == 4 && row[3].is_empty()), "{sheet}");
+    let mut pairs: Vec<_> = rows.iter().map(|row| (row[0], row[1])).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    assert_eq!(pairs.len(), rows.len());
+    let queries: std::collections::BTreeSet<&str> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(queries.len(), 5);
+    let said = ["bm25", "model", "rank", "score"].iter().find(|word| sheet.contains(*word));
+    assert_eq!(said, None);
+    let page = folder.read("sheet.html");
+    assert!(rows.iter().all(|row| page.contains(row[2])) && !page.contains("bm25"), "{page}");
+    assert!(!page.contains("http://") && !page.contains("https://"), "the page loads something");
+    // The same again, and another draw with another seed.
+    pool("again.tsv", &["--sample", "5"]).code(0);
+    assert_eq!(folder.read("again.tsv"), sheet);
+    pool("other.tsv", &["--sample", "5", "--seed", "2"]).code(0);
+    assert_ne!(folder.read("other.tsv"), sheet);
+    // Lines of text, and queries without a title.
+    folder.write("queries.txt", "red hammer\n\nzzz qqq\nred hammer\n");
+    let lines =
+        ["judge", "pool", "--queries", "queries.txt", "--titles", "titles.tsv", "--ranker", "bm25", "-o", "l.tsv"];
+    folder.run(&lines).code(0).says("1 query left out, for which no system finds a title");
+    folder
+        .run(&["judge", "pool", "--queries", "queries.txt", "--titles", "titles.tsv", "-o", "l.tsv"])
+        .code(2)
+        .says("expected a system");
+}
+
+#[test]
+fn a_filled_sheet_is_a_test_set() {
+    let folder = Folder::with_model();
+    folder.run(&[&POOL[..], &["sheet.tsv", "--depth", "5", "--sample", "12"]].concat()).code(0);
+    let sheet = folder.read("sheet.tsv");
+    folder.run(&["judge", "read", "sheet.tsv", "--output", "j.tsv"]).code(2).says("expected grades from 0 to 4");
+    // Red is perfect, and every fourth row is left open.
+    let grade = |place: usize, line: &str| match (place % 4, line.contains("in red")) {
+        (3, _) => String::new(),
+        (_, true) => "4".to_owned(),
+        _ => "1.0".to_owned(),
+    };
+    folder.write("a.tsv", filled(&sheet, grade));
+    let open = (sheet.lines().count() - 1) / 4;
+    folder
+        .run(&["judge", "read", "a.tsv", "--output", "j.tsv"])
+        .code(0)
+        .says(&format!("left out {open} rows without a grade"))
+        .says("next: clickvec evaluate --full --judged j.tsv");
+    assert!(folder.read("j.tsv").starts_with("query\ttitle_id\ttitle\tgrade\n"));
+    folder.run(&["evaluate", "--judged", "j.tsv", "--ranker", "bm25", "--model", "model.safetensors"]).code(0);
+    folder.run(&["evaluate", "--full", "--judged", "j.tsv", "--titles", "titles.tsv", "--ranker", "bm25"]).code(0);
+}
+
+#[test]
+fn two_judges_are_compared() {
+    let folder = Folder::new();
+    let sheet = |grades: [&str; 4]| {
+        let rows = grades.iter().enumerate().map(|(i, grade)| format!("q\tt{i}\tTitle, {i}\t{grade}\n"));
+        format!("query\ttitle_id\ttitle\tgrade\n{}", rows.collect::<String>())
+    };
+    folder.write("a.tsv", sheet(["0", "0", "4", ""]));
+    // A spreadsheet's CSV of the same sheet.
+    let csv = sheet(["0", "1", "4", "3"]).replace('\t', ",").replace("Title, ", "Title ");
+    folder.write("b.csv", csv);
+    let read = ["judge", "read", "a.tsv", "b.csv", "--output", "j.tsv"];
+    folder
+        .run(&read)
+        .code(0)
+        .says("a.tsv and b.csv: the same grade for 2 of 3 titles that both judged; κ 0.50, with squared weights 0.95");
+    let judged = folder.read("j.tsv");
+    let grades: Vec<&str> = judged.lines().skip(1).map(|line| line.rsplit('\t').next().unwrap()).collect();
+    assert_eq!(grades, ["0", "0", "4", "3"], "a half goes to the lower grade, and one judge is enough");
+    let [report] = folder.run(&[&read[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    assert_eq!((&report["titles"], &report["agreement"][0]["same"]), (&4.into(), &2.into()));
+    for (grade, found) in [("5", "found `5`"), ("good", "found `good`"), ("2.5", "found `2.5`")] {
+        folder.write("bad.tsv", sheet(["0", grade, "1", ""]));
+        let run = folder.run(&["judge", "read", "bad.tsv", "--output", "k.tsv"]).code(2);
+        run.says(&format!("bad.tsv:3: expected a grade from 0 to 4 or nothing, {found}"));
+        assert!(!folder.path("k.tsv").exists());
+    }
+}
