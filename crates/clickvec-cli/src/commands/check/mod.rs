@@ -1,0 +1,323 @@
+//! `clickvec check`: what files seem to be, what is wrong with them, and what to do next.
+
+mod columns;
+mod kind;
+mod next;
+
+use std::io::{BufRead as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clickvec::Error;
+use clickvec::internals::files;
+use clickvec_logs::columns::{self as log_columns, Role};
+use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::time::Time;
+use serde::Serialize;
+
+use self::columns::Meaning;
+use self::kind::Kind;
+use crate::answer::Answer;
+use crate::{output, progress};
+
+/// The rows that are read of each file.
+const MOST_ROWS: u64 = 1_000_000;
+/// The faults that are shown of each file.
+const SHOWN_FAULTS: usize = 5;
+/// The bytes in which the first line must be.
+const FIRST_BYTES: u64 = 1 << 20;
+
+/// Say what files seem to be, which columns they have, what is wrong with them, and which command comes next.
+///
+/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models and indexes. Name a log together with its
+/// titles, and the command will have both. Exit status 1 if a file is not known or has faults.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The files.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Print one JSON object for each file.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found out about a file.
+struct Found {
+    path: PathBuf,
+    kind: Kind,
+    /// What the file is written as, such as `csv`.
+    format: Option<&'static str>,
+    names: Vec<String>,
+    meanings: Vec<(Meaning, String)>,
+    rows: u64,
+    /// Whether there are more rows than were read.
+    has_more: bool,
+    faults: u64,
+    /// The first faults, each with its line.
+    first: Vec<(u64, String)>,
+}
+
+/// Looks at all files, then says what to do with them together.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let found = args.files.iter().map(|path| look(path)).collect::<Result<Vec<Found>>>()?;
+    let next: Vec<Option<String>> = (0..found.len()).map(|place| next::command(place, &found)).collect();
+    let mut out = output::stdout();
+    for (file, next) in found.iter().zip(&next) {
+        if args.json {
+            output::json_line(&mut out, &json(file, next.as_deref()))?;
+        } else {
+            output::written(write!(out, "{}", text(file, next.as_deref())))?;
+        }
+    }
+    output::written(out.flush())?;
+    let is_well = found.iter().all(|file| file.kind != Kind::Unknown && file.faults == 0);
+    Ok(if is_well { Answer::Done } else { Answer::No })
+}
+
+fn look(path: &Path) -> Result<Found> {
+    let mut found = Found {
+        path: path.to_owned(),
+        kind: Kind::Unknown,
+        format: None,
+        names: Vec::new(),
+        meanings: Vec::new(),
+        rows: 0,
+        has_more: false,
+        faults: 0,
+        first: Vec::new(),
+    };
+    if path.is_dir() {
+        found.kind = match () {
+            () if path.join("manifest.json").is_file() => Kind::Index,
+            () if has_corpus(path) => Kind::Beir,
+            () => Kind::Unknown,
+        };
+        return Ok(found);
+    }
+    if is_model(path)? {
+        found.kind = Kind::Model;
+        return Ok(found);
+    }
+    let line = first_line(path)?;
+    if let Some(kind) = std::str::from_utf8(&line).ok().and_then(kind::of_fields) {
+        found.kind = kind;
+        return Ok(found);
+    }
+    let format = match line.first() {
+        Some(b'{') => "json",
+        _ if line.starts_with(b"PAR1") => "parquet",
+        _ if line.contains(&b'\t') => "tsv",
+        _ => "csv",
+    };
+    let table = match Table::open(path, &Options::default()) {
+        Ok(table) => table,
+        Err(clickvec_logs::Error::Table { fault, .. }) => {
+            found.faults = 1;
+            found.first.push((1, fault.to_string()));
+            return Ok(found);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    found.names = table.names().to_vec();
+    found.format = Some(format);
+    if format != "json" && !log_columns::is_header(&found.names) {
+        found.faults = 1;
+        found.first.push((1, "expected a header with the names of columns, found a row without one".to_owned()));
+        return Ok(found);
+    }
+    found.meanings = columns::guess(&found.names);
+    found.kind = kind::of_columns(&found.names, &found.meanings, format == "tsv");
+    if !matches!(found.kind, Kind::Unknown | Kind::Preset(_) | Kind::Corpus) {
+        read(&mut found)?;
+    }
+    Ok(found)
+}
+
+fn has_corpus(folder: &Path) -> bool {
+    ["corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file())
+}
+
+/// Whether a file begins as safetensors do: the length of a header in 8 bytes, and the header, an object.
+fn is_model(path: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
+    file.take(9).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
+    // No header is as long as 2^40 bytes.
+    Ok(head.len() == 9 && head[8] == b'{' && head[5..8] == [0; 3])
+}
+
+/// The first line that is not empty, unpacked, without a byte order mark.
+fn first_line(path: &Path) -> Result<Vec<u8>> {
+    let failed = |source| Error::io(path, "read", source);
+    let mut reader = files::open(path)?.take(FIRST_BYTES);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            return Ok(Vec::new());
+        }
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line).trim_ascii();
+        if !text.is_empty() {
+            return Ok(text.to_vec());
+        }
+    }
+}
+
+/// Reads the rows, and counts what is wrong with them.
+fn read(found: &mut Found) -> Result<()> {
+    // The roles only say where each field goes; grades take the place of keys.
+    let role = |meaning: Meaning| match meaning {
+        Meaning::Query => Role::Query,
+        Meaning::Title => Role::Title,
+        Meaning::Item => Role::Item,
+        Meaning::Grade => Role::Key,
+        Meaning::Clicked => Role::Clicked,
+        Meaning::Count => Role::Count,
+        Meaning::Position => Role::Position,
+        Meaning::Time => Role::Time,
+        Meaning::User => Role::User,
+        Meaning::Session => Role::Session,
+    };
+    let mut options = Options::default();
+    log_columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+    for (meaning, name) in &found.meanings {
+        options.columns.name(role(*meaning), name.as_str());
+    }
+    let mut table = Table::open(&found.path, &options)?;
+    let bar = progress::counter("reading", "rows");
+    let mut record = Record::default();
+    let meanings: Vec<(Meaning, String)> = found.meanings.clone();
+    loop {
+        let fault = match table.next(&mut record)? {
+            Next::End => break,
+            _ if found.rows == MOST_ROWS => {
+                found.has_more = true;
+                break;
+            }
+            Next::Header | Next::Other => continue,
+            Next::Broken(fault) => Some(fault.to_string()),
+            Next::Row => {
+                let field = |meaning| record.get(role(meaning));
+                meanings.iter().find_map(|(meaning, name)| fault_of(found.kind, *meaning, name, field(*meaning)))
+            }
+        };
+        found.rows += 1;
+        if found.rows.is_multiple_of(1 << 14) {
+            bar.set_position(found.rows);
+        }
+        if let Some(fault) = fault {
+            found.faults += 1;
+            if found.first.len() < SHOWN_FAULTS {
+                found.first.push((record.line, fault));
+            }
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// What is wrong with a field. Nothing that somebody typed is repeated.
+fn fault_of(kind: Kind, meaning: Meaning, column: &str, field: Option<&str>) -> Option<String> {
+    let text = field.unwrap_or_default().trim();
+    let column = output::printable(column);
+    let expected = |what: &str| Some(format!("expected {what} in column `{column}`, found {}", shown(text)));
+    match meaning {
+        Meaning::Query | Meaning::Item if text.is_empty() => expected("a text"),
+        Meaning::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
+        Meaning::Grade if !matches!(text.parse::<f64>(), Ok(grade) if (0.0..=4.0).contains(&grade) && grade.fract() == 0.0) => {
+            expected("a grade from 0 to 4")
+        }
+        Meaning::Count if text.parse::<u64>().is_err() => expected("a whole number"),
+        Meaning::Time if !text.is_empty() && Time::parse(text).is_none() => expected("a time"),
+        _ => None,
+    }
+}
+
+/// A short number itself; of any other text only its length.
+fn shown(text: &str) -> String {
+    match text.chars().count() {
+        0 => "nothing".to_owned(),
+        1..=8 if text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.".contains(&byte)) => format!("`{text}`"),
+        length => format!("other text ({length} characters)"),
+    }
+}
+
+/// What is said of a file to people.
+fn text(found: &Found, next: Option<&str>) -> String {
+    let path = output::path(&found.path);
+    let mut text = format!("{path}: {}", found.kind.text());
+    if let Some(format) = found.format {
+        let columns = output::counted(found.names.len() as u64, "column");
+        text.push_str(&format!(", {format}, {columns}"));
+    }
+    if found.rows > 0 {
+        let more = if found.has_more { " read, and more" } else { "" };
+        text.push_str(&format!(", {}{more}", output::counted(found.rows, "row")));
+    }
+    text.push('\n');
+    let width = found.meanings.iter().map(|(meaning, _)| meaning.name().len()).max().unwrap_or(0);
+    for (meaning, name) in &found.meanings {
+        text.push_str(&format!("  {:<width$}  column `{}`\n", meaning.name(), output::printable(name)));
+    }
+    if found.kind == Kind::Unknown && !found.names.is_empty() && found.faults == 0 {
+        let names: Vec<_> = found.names.iter().take(20).map(|name| format!("`{}`", output::printable(name))).collect();
+        text.push_str(&format!("  columns: {}\n", names.join(", ")));
+        text.push_str("  expected a column of queries with one of titles or items, or ids with titles\n");
+    }
+    if found.faults > 0 {
+        text.push_str(&format!("  {}:\n", output::counted(found.faults, "fault")));
+        for (line, fault) in &found.first {
+            text.push_str(&format!("    {path}:{line}: {fault}\n"));
+        }
+        if found.faults > found.first.len() as u64 {
+            text.push_str(&format!("    and {} more\n", output::count(found.faults - found.first.len() as u64)));
+        }
+    }
+    if let Some(next) = next {
+        text.push_str(&format!("  next: {next}\n"));
+    }
+    text
+}
+
+#[derive(Serialize)]
+struct JsonFile<'a> {
+    file: String,
+    kind: &'static str,
+    preset: Option<&'static str>,
+    format: Option<&'static str>,
+    columns: serde_json::Map<String, serde_json::Value>,
+    rows: u64,
+    has_more: bool,
+    faults: u64,
+    first_faults: Vec<JsonFault<'a>>,
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonFault<'a> {
+    line: u64,
+    fault: &'a str,
+}
+
+fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
+    JsonFile {
+        file: found.path.to_string_lossy().into_owned(),
+        kind: found.kind.key(),
+        preset: if let Kind::Preset(name) = found.kind { Some(name) } else { None },
+        format: found.format,
+        columns: found
+            .meanings
+            .iter()
+            .map(|(meaning, name)| (meaning.name().to_owned(), name.clone().into()))
+            .collect(),
+        rows: found.rows,
+        has_more: found.has_more,
+        faults: found.faults,
+        first_faults: found.first.iter().map(|(line, fault)| JsonFault { line: *line, fault }).collect(),
+        next,
+    }
+}

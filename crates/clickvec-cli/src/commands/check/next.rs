@@ -1,0 +1,118 @@
+//! The command that comes next for a file, with the others that were named.
+
+use std::path::Path;
+
+use super::Found;
+use super::columns::Meaning;
+use super::kind::Kind;
+
+/// The command for the file at `place`.
+pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
+    let found = &all[place];
+    let path = quoted(&found.path);
+    let of = |kind: Kind| all.iter().find(|other| other.kind == kind);
+    let titles = || all.iter().find(|other| matches!(other.kind, Kind::Titles | Kind::Corpus));
+    let named_titles =
+        |option: &str| titles().map_or_else(|| format!("{option} TITLES"), |titles| of_titles(option, titles));
+    let model = of(Kind::Model).map_or_else(|| "MODEL".to_owned(), |model| quoted(&model.path));
+    Some(match found.kind {
+        Kind::Log => {
+            let mut command = format!("clickvec prepare {path}{}", columns(found));
+            let has = |meaning| found.meanings.iter().any(|(other, _)| *other == meaning);
+            if !has(Meaning::Title) {
+                command.push_str(&format!(" {}", prepared_titles(titles())));
+            }
+            format!("{command} --output clicks.tsv")
+        }
+        Kind::Preset(name) => {
+            let titles = match name {
+                "ga4" | "snowplow" if titles().is_none() => String::new(),
+                _ => format!(" {}", prepared_titles(titles())),
+            };
+            // Searches and clicks of one log may be in several files.
+            let files: Vec<String> =
+                all.iter().filter(|other| other.kind == found.kind).map(|of| quoted(&of.path)).collect();
+            format!("clickvec prepare {} --preset {name}{titles} --output clicks.tsv", files.join(" "))
+        }
+        Kind::Clicks => {
+            let judged =
+                of(Kind::Judged).map_or(String::new(), |judged| format!(" --validation {}", quoted(&judged.path)));
+            format!("clickvec train --clicks {path}{judged} --output model.safetensors")
+        }
+        Kind::Judged => format!(
+            "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
+            named_titles("--titles")
+        ),
+        Kind::Titles | Kind::Corpus => {
+            format!("clickvec index --model {model} {} --output titles.index", of_titles("--titles", found))
+        }
+        Kind::Qrels => format!(
+            "clickvec evaluate --judged {path} --topics TOPICS {} --ranker bm25 --model {model}",
+            named_titles("--titles")
+        ),
+        Kind::Run => {
+            let qrels = of(Kind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
+            format!("clickvec evaluate --qrels {qrels} --run {path}")
+        }
+        Kind::Model => format!("clickvec inspect {path}"),
+        Kind::Index => format!("clickvec search --index {path} QUERY"),
+        Kind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
+        Kind::Unknown => return None,
+    })
+}
+
+/// The options of `prepare` for columns that have other names than it expects.
+fn columns(found: &Found) -> String {
+    let others = found.meanings.iter().filter(|(meaning, name)| !name.trim().eq_ignore_ascii_case(meaning.name()));
+    let option =
+        |(meaning, name): &(Meaning, String)| meaning.option().map(|option| format!(" {option} {}", shell(name)));
+    others.filter_map(option).collect()
+}
+
+/// The titles of items, as `prepare` takes them.
+fn prepared_titles(titles: Option<&Found>) -> String {
+    match titles {
+        None => "--titles TITLES".to_owned(),
+        Some(titles) => {
+            let mut text = format!("--titles {}", quoted(&titles.path));
+            for (meaning, option, usual) in
+                [(Meaning::Item, "--titles-id-column", "id"), (Meaning::Title, "--titles-title-column", "title")]
+            {
+                if let Some(name) = other_name(titles, meaning, usual) {
+                    text.push_str(&format!(" {option} {name}"));
+                }
+            }
+            text
+        }
+    }
+}
+
+/// The titles, as all other commands take them.
+fn of_titles(option: &str, titles: &Found) -> String {
+    let mut text = format!("{option} {}", quoted(&titles.path));
+    for (meaning, option, usual) in [(Meaning::Item, "--id-column", "id"), (Meaning::Title, "--title-column", "title")]
+    {
+        if let Some(name) = other_name(titles, meaning, usual) {
+            text.push_str(&format!(" {option} {name}"));
+        }
+    }
+    text
+}
+
+fn other_name(found: &Found, wanted: Meaning, usual: &str) -> Option<String> {
+    let (_, name) = found.meanings.iter().find(|(meaning, _)| *meaning == wanted)?;
+    (found.kind == Kind::Titles && !name.trim().eq_ignore_ascii_case(usual)).then(|| shell(name))
+}
+
+fn quoted(path: &Path) -> String {
+    shell(&path.to_string_lossy())
+}
+
+/// A word as a shell takes it.
+fn shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:@%+=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", crate::output::printable(word).replace('\'', r"'\''"))
+}

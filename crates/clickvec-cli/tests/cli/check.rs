@@ -1,0 +1,110 @@
+//! `clickvec check`: what files seem to be.
+
+use crate::harness::Folder;
+
+#[test]
+fn a_raw_log_and_its_titles_give_the_whole_command() {
+    let folder = Folder::new();
+    folder.write(
+        "my log.csv",
+        "search_term,SKU,date,visitor\nred lamp,l1,2024-05-01,u1\n,l2,2024-05-02,u2\nsofa,l3,soon,u3\n",
+    );
+    folder.write("titles.csv", "sku,name\nl1,\"Lamp, red\"\n");
+    let run = folder.run(&["check", "my log.csv", "titles.csv"]).code(1);
+    let expected = "next: clickvec prepare 'my log.csv' --query-column search_term --item-column SKU --time-column date \
+                    --user-column visitor --titles titles.csv --titles-id-column sku --titles-title-column name --output clicks.tsv";
+    run.prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
+        .prints("  query  column `search_term`")
+        .prints("  2 faults:")
+        .prints("my log.csv:3: expected a text in column `search_term`, found nothing")
+        .prints("my log.csv:4: expected a time in column `date`, found other text (4 characters)")
+        .prints("titles.csv: titles, csv, 2 columns, 1 row")
+        .prints(expected);
+    // The command works, but for the broken row.
+    folder
+        .run(&[
+            "prepare",
+            "my log.csv",
+            "--query-column",
+            "search_term",
+            "--item-column",
+            "SKU",
+            "--time-column",
+            "date",
+            "--user-column",
+            "visitor",
+            "--titles",
+            "titles.csv",
+            "--titles-id-column",
+            "sku",
+            "--titles-title-column",
+            "name",
+            "--output",
+            "clicks.tsv",
+            "--max-bad",
+            "50%",
+            "--min-users",
+            "1",
+        ])
+        .code(1);
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred lamp\tLamp, red\t1\n");
+}
+
+#[test]
+fn files_of_this_program_are_known() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    folder.write("q.qrels", "1 0 d1 1\n");
+    folder.write("r.run", "1 Q0 d1 1 0.5 t\n");
+    folder.write("corpus.jsonl", "{\"_id\":\"1\",\"title\":\"a\",\"text\":\"b\"}\n");
+    folder.write("ubi.jsonl", "{\"action_name\":\"click\",\"query_id\":\"1\",\"client_id\":\"c\"}\n");
+    let files = [
+        "clicks.tsv",
+        "judged.tsv",
+        "titles.tsv",
+        "model.safetensors",
+        "shop.index",
+        "q.qrels",
+        "r.run",
+        "corpus.jsonl",
+        "ubi.jsonl",
+    ];
+    let found = folder.run(&[&["check", "--json"], &files[..]].concat()).code(0).json_lines();
+    let kinds: Vec<_> = found.iter().map(|file| file["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["clicks", "judged", "titles", "model", "index", "qrels", "run", "corpus", "preset"]);
+    let next = |place: usize| found[place]["next"].as_str().unwrap().to_owned();
+    assert_eq!(next(0), "clickvec train --clicks clicks.tsv --validation judged.tsv --output model.safetensors");
+    let judge = "clickvec evaluate --judged judged.tsv --titles titles.tsv --ranker bm25 --ranker trigram --model model.safetensors";
+    assert_eq!(next(1), judge);
+    assert_eq!(next(2), "clickvec index --model model.safetensors --titles titles.tsv --output titles.index");
+    assert_eq!(next(6), "clickvec evaluate --qrels q.qrels --run r.run");
+    assert_eq!((&found[0]["rows"], &found[0]["faults"]), (&144.into(), &0.into()));
+    // What it says can be done.
+    folder.run(&judge.split(' ').skip(1).collect::<Vec<_>>()).code(0);
+}
+
+#[test]
+fn what_is_not_known_is_no_success() {
+    let folder = Folder::new();
+    folder.write("colours.csv", "colour,day\nred,1\n");
+    folder
+        .run(&["check", "colours.csv"])
+        .code(1)
+        .prints("nothing that clickvec knows")
+        .prints("columns: `colour`, `day`");
+    folder.write("typed.tsv", "secret illness\tpills\n");
+    let run = folder.run(&["check", "typed.tsv"]).code(1);
+    assert!(!run.stdout().contains("illness"), "{}", run.stdout());
+    run.prints("expected a header with the names of columns");
+    folder.write("empty", "");
+    folder.run(&["check", "empty"]).code(1).prints("expected a header line, found nothing");
+    folder.write("noise", [0xff, 0xfe, 0, 1, 2, 3]);
+    folder.run(&["check", "noise"]).code(1);
+    folder.run(&["check", "missing"]).code(2).says("missing: cannot open");
+    folder.run(&["check"]).code(2);
+    folder.write("judged.tsv", "query\ttitle\tgrade\na\tb\t7\na\tc\t1\n");
+    folder
+        .run(&["check", "judged.tsv"])
+        .code(1)
+        .prints("judged.tsv:2: expected a grade from 0 to 4 in column `grade`, found `7`");
+}
