@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, LearnFault, PlanFault, TestSetFault};
+use clickvec::error::{IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
 use clickvec::train::SettingFault;
 
 /// An error, with advice about what to do.
@@ -44,6 +44,13 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Init(_) => Some("--init names it"),
         Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
         Error::TooFewPairs { .. } => Some("--pairs sets how many"),
+        Error::Resume { fault: ResumeFault::Settings { differences }, .. }
+            if differences.iter().any(|of| of.starts_with("keep ") || of.starts_with("held-out ")) =>
+        {
+            Some(
+                "--validation and --held-out decide what is held out and which epoch is kept, so give them as then; or leave --resume out",
+            )
+        }
         Error::Resume { .. } => Some("leave --resume out"),
         _ => None,
     }

@@ -46,6 +46,13 @@ fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled: u64) -> Re
         "{}: expected titles below the header, found none; see docs/reference/tables.md",
         path.display()
     );
+    ensure!(
+        skipped.count <= titles,
+        "{}: expected a table of titles, found {} that are none among {}; mend it first",
+        path.display(),
+        output::counted(skipped.count, "line"),
+        output::count(skipped.count + titles)
+    );
     if untitled > 0 {
         let untitled = output::counted(untitled, "document");
         output::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));

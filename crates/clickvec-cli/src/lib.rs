@@ -15,6 +15,7 @@ mod progress;
 mod superscripts;
 mod table;
 mod test_set;
+mod titles;
 
 use std::process::ExitCode;
 

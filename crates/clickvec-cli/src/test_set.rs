@@ -55,6 +55,21 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     }
 }
 
+/// Whether most of the judged queries are there; a warning if not.
+pub(crate) fn is_mostly_there(path: &Path, set: &TestSet) -> bool {
+    let there = set.judgments.queries.len() as u64;
+    let left_out = set.queries_without_text.count + set.queries_without_titles.count;
+    if left_out > there {
+        output::note(format_args!(
+            "warning: {}: most queries were left out, {} of {}",
+            path.display(),
+            output::count(left_out),
+            output::count(left_out + there)
+        ));
+    }
+    left_out <= there
+}
+
 /// A function that scores a model in training on these judgments.
 pub(crate) fn judge(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
     |model| eval::evaluate(&Neural::new("model".to_owned(), model), judgments, &EvaluateOptions::default()).mean.into()

@@ -12,6 +12,7 @@ use clickvec::tables::{TITLE, for_each_title};
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::titles::TitleColumns;
 use crate::{input, output, progress};
 
 /// Encode titles once and keep their vectors for `search --index`.
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// The column to search instead of the title, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// Encode only part I of N of the titles, such as 1/4. All titles are read.
     #[arg(long, value_name = "I/N")]
@@ -99,7 +103,10 @@ struct Report<'a> {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     IndexBuilder::check_output(&args.output)?;
     let built = match (&args.model, &args.titles) {
-        (Some(model), Some(titles)) => build(&args, model, titles)?,
+        (Some(model), Some(titles)) => {
+            let titles = args.title_columns.table(titles, &args.field)?;
+            build(&args, model, titles.path())?
+        }
         _ => join_indexes(&args.join, &args.output)?,
     };
     if args.json {

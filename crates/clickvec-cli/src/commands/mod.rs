@@ -1,5 +1,6 @@
 //! The command line, with one file for each command: it parses its `Args` and runs.
 
+mod check;
 mod completions;
 mod demo;
 mod embed;
@@ -7,6 +8,7 @@ mod evaluate;
 mod explain;
 mod index;
 mod inspect;
+mod judge;
 mod man;
 mod prepare;
 mod search;
@@ -48,9 +50,11 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Check(check::Args),
     Prepare(Box<prepare::Args>),
     Train(Box<train::Args>),
     Update(Box<update::Args>),
+    Judge(judge::Args),
     Evaluate(Box<evaluate::Args>),
     Table(table::Args),
     Embed(embed::Args),
@@ -70,9 +74,11 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
     match cli.command {
         None => welcome::run(),
         Some(Command::Demo(args)) => demo::run(args),
+        Some(Command::Check(args)) => check::run(args),
         Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Update(args)) => update::run(*args),
+        Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Evaluate(args)) => evaluate::run(*args),
         Some(Command::Table(args)) => table::run(args),
         Some(Command::Embed(args)) => embed::run(args),

@@ -8,11 +8,12 @@ use clickvec::Error;
 use clickvec::model::Model;
 use clickvec::ranker::{self, FileKind};
 use clickvec::search::{self, Answer, Found, Searcher};
-use clickvec::tables::TITLE;
+use clickvec::tables::{TITLE, Title};
 use serde::Serialize;
 
 use crate::answer::Answer as Exit;
 use crate::input::{self, Lines};
+use crate::titles::TitleColumns;
 use crate::{output, progress};
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
+    #[command(flatten)]
+    title_columns: TitleColumns,
+
     /// Without an index: the column to search instead of the title; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "index")]
     field: String,
@@ -66,14 +70,14 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         && FileKind::of(model)? != FileKind::Model
     {
         let ranker = ranker::load(model)?;
-        let titles = input::titles(titles, &args.field)?;
+        let titles = args.title_columns.titles(titles, &args.field)?;
         let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
         return answer(&args, &|queries, top| search::answers(candidates.as_ref(), &titles, queries, top));
     }
     let searcher = match (&args.index, &args.model, &args.titles) {
         (Some(index), None, None) => Searcher::open(index)?,
-        (None, Some(model), Some(titles)) => encode(model, titles, &args.field)?,
+        (None, Some(model), Some(titles)) => encode(model, args.title_columns.titles(titles, &args.field)?)?,
         (Some(_), ..) => {
             bail!("expected `--index INDEX` alone, found `--model` or `--titles` too; leave those out")
         }
@@ -109,10 +113,9 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
     Ok(if session.answered { Exit::Done } else { Exit::No })
 }
 
-/// Reads and encodes a table of titles.
-fn encode(model: &Path, titles: &Path, field: &str) -> Result<Searcher> {
+/// Encodes titles.
+fn encode(model: &Path, titles: Vec<Title>) -> Result<Searcher> {
     let model = Model::load(model)?;
-    let titles = input::titles(titles, field)?;
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
     let searcher = Searcher::encode(&model, titles.into_iter().inspect(|_| bar.inc(1)))?;
     bar.finish_and_clear();

@@ -10,7 +10,8 @@ use clickvec::tables::TITLE;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::{input, output, progress};
+use crate::titles::TitleColumns;
+use crate::{output, progress};
 
 /// Write a click log whose truth is known, with judged titles.
 ///
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// The share of queries that are misspelt, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().misspelt, value_parser = share)]
     misspelt: f64,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// η: users look at rank r with probability r^−η; 0 means no bias.
     #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
@@ -120,7 +124,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         documents: args.contiguous,
     };
     simulate::check_output(&args.output)?;
-    let titles = args.titles.as_deref().map(|path| input::titles(path, TITLE)).transpose()?;
+    let titles = args.titles.as_deref().map(|path| args.title_columns.titles(path, TITLE)).transpose()?;
     let started = Instant::now();
     let bar = progress::bar(config.pairs, "simulating", "pairs");
     let summary = simulate::simulate(&config, titles, &args.output, &mut |pairs| bar.set_position(pairs));

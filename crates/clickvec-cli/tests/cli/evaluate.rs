@@ -159,8 +159,12 @@ fn gain_and_ties_are_choices() {
 fn what_cannot_be_judged_is_told() {
     let folder = Folder::with_data();
     let judged = ["evaluate", "--judged", "judged.tsv"];
-    let cases: [(&[&str], &str); 7] = [
-        (&[], "expected a system to evaluate, found none; add `--model MODEL` or `--ranker bm25`"),
+    let cases: [(&[&str], &str); 8] = [
+        (&[], "expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`"),
+        (
+            &["--ranker", "judged.tsv"],
+            "expected a ranker, found the file `judged.tsv`; name a model or a saved ranker with `--model`",
+        ),
         (&["--ranker", "bm26"], "`bm26`: expected one of bm25, ulm"),
         (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, found `k`"),
         (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
@@ -270,4 +274,30 @@ fn json_is_whole_where_a_path_is_no_utf8() {
     let last = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned();
     let done: serde_json::Value = serde_json::from_str(&last).unwrap();
     assert_eq!((&done["event"], &done["model"]), (&"done".into(), &"m\u{fffd}.safetensors".into()));
+}
+
+#[test]
+fn it_says_what_the_queries_can_show() {
+    let folder = Folder::new();
+    let (mut judged, mut good, mut half) =
+        ("query_id\tquery\ttitle_id\ttitle\tgrade\n".to_owned(), String::new(), String::new());
+    for i in 0..40 {
+        judged.push_str(&format!("q{i}\tquery {i}\ta{i}\tgood {i}\t4\nq{i}\tquery {i}\tb{i}\tother {i}\t0\n"));
+        good.push_str(&format!("q{i} Q0 a{i} 1 2.0 x\nq{i} Q0 b{i} 2 1.0 x\n"));
+        let [first, second] = if i % 2 == 0 { ["a", "b"] } else { ["b", "a"] };
+        half.push_str(&format!("q{i} Q0 {first}{i} 1 2.0 x\nq{i} Q0 {second}{i} 2 1.0 x\n"));
+    }
+    folder.write("judged.tsv", judged);
+    folder.write("good.run", good);
+    folder.write("half.run", half);
+    let base = ["evaluate", "--judged", "judged.tsv", "--run", "half.run", "--run", "good.run"];
+    // Half of the queries differ by 1 − 1 / log₂ 3 = 0.369: 2.8 · 0.5 · 0.369 / √39 = 0.083.
+    folder
+        .run(&base)
+        .code(0)
+        .prints("40 queries can show a difference in NDCG@10 of 0.083 (b − a) or more, in four of five cases");
+    let expect = |difference: &'static str| folder.run(&[&base[..], &["--expect", difference]].concat());
+    expect("0.01").code(0).prints("a difference of 0.01 takes 2,74").prints(" more would do for all");
+    expect("0.2").code(0).prints("no more queries are needed");
+    expect("0").code(2).says("expected a number above 0 and at most 1");
 }

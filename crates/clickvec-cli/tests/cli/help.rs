@@ -4,11 +4,13 @@ use std::path::Path;
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "demo",
+    "check",
     "prepare",
     "train",
     "update",
+    "judge",
     "evaluate",
     "table",
     "embed",

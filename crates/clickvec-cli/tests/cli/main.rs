@@ -1,6 +1,7 @@
 //! The program as users see it: one binary, temporary folders, exit codes and messages.
 
 mod bad_input;
+mod check;
 mod demo;
 mod embed;
 mod evaluate;
@@ -10,11 +11,13 @@ mod forms;
 mod frozen;
 mod full;
 mod fusion;
+mod gate;
 mod harness;
 mod help;
 mod index;
 mod inspect;
 mod interrupt;
+mod judge;
 mod pipes;
 mod places;
 mod prepare;
@@ -26,6 +29,7 @@ mod table;
 mod table_inputs;
 mod table_stopped;
 mod teacher;
+mod title_forms;
 mod titles;
 mod train;
 mod update;

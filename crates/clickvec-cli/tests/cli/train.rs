@@ -294,3 +294,43 @@ fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
     folder.write("spec.toml", spec);
     folder.run(&["table", "spec.toml"]).code(2).says("found `--held-out`");
 }
+
+#[test]
+fn what_was_shown_and_not_clicked_is_not_learnt() {
+    let folder = Folder::with_data();
+    folder.train("plain", &[]).code(0);
+    let clicks = folder.read("clicks.tsv");
+    let mut marked = "query\ttitle\tclicked\n".to_owned();
+    for line in clicks.lines().skip(1) {
+        let (query, _) = line.split_once('\t').unwrap();
+        marked.push_str(&format!("{line}\t1\n{query}\tsomething else\t0\n"));
+    }
+    folder.write("clicks.tsv", marked);
+    folder.train("marked", &[]).code(0).says("clicks.tsv: left out 144 rows of titles that were shown and not clicked");
+    let vectors = |model| folder.run_with(&["embed", "--model", model, "--side", "title"], "red hammer\n").stdout();
+    assert_eq!(vectors("plain"), vectors("marked"));
+    folder.write("clicks.tsv", "query\ttitle\tclicked\na\tb\t0\n");
+    folder.train("none", &[]).code(2).says("0 had a side without words, 1 were shown and not clicked");
+}
+
+#[test]
+fn a_log_of_mostly_broken_lines_is_no_success() {
+    let folder = Folder::with_data();
+    let clicks = folder.read("clicks.tsv");
+    folder.write("clicks.tsv", format!("{clicks}{}", "broken\n".repeat(145)));
+    folder.train("m", &[]).code(1).says("warning: clicks.tsv: most lines were left out, 145 of 289");
+    assert!(folder.path("m").exists());
+    folder.write("clicks.tsv", format!("{clicks}{}", "broken\n".repeat(144)));
+    folder.train("m", &[]).code(0);
+}
+
+#[test]
+fn a_resumed_run_without_its_validation_is_told() {
+    let folder = Folder::with_data();
+    folder.train("m", &["--validation", "judged.tsv"]).code(0);
+    folder
+        .train("m", &["--resume"])
+        .code(2)
+        .says("cannot resume with held-out ")
+        .says("--validation and --held-out decide what is held out and which epoch is kept, so give them as then");
+}

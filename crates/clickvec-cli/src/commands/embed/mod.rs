@@ -2,6 +2,7 @@
 
 #[cfg(feature = "parquet")]
 mod parquet;
+mod texts;
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
@@ -15,16 +16,18 @@ use clickvec::model::{Embedder, Model, Side};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
 
 use crate::answer::Answer;
-use crate::input::{self, Lines};
+use crate::input;
 use crate::output;
+use texts::{Batch, Texts};
 
 /// The number of texts that are embedded at once, if that many are waiting.
 const BATCH_TEXTS: usize = 1024;
 
-/// Write the vector of every line of a text file.
+/// Write the vector of every line of a text file, or of every row of a table.
 ///
 /// One text a line. An empty line, or one without any word, gets the zero vector, so line n of the input is always
-/// vector n of the output.
+/// vector n of the output. With --text-column or --id-column the file is a table: TSV, CSV, JSON lines or (if built in)
+/// Parquet, with a row for each text.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote.
@@ -35,9 +38,18 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     side: SideFlag,
 
-    /// The texts, one a line, also as .gz or .zst; `-` is standard input.
+    /// The texts, one a line or in a table, also as .gz or .zst; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
+
+    /// The column of a table with the texts [default with --id-column: query or title, as --side says].
+    #[arg(long, value_name = "NAME")]
+    text_column: Option<String>,
+
+    /// The column of a table with the ids, which are written next to the vectors: as `id` in JSON lines, and in place of
+    /// the text in word2vec's format.
+    #[arg(long, value_name = "NAME")]
+    id_column: Option<String>,
 
     /// Write vectors as the encoder computes them. Without this flag they have length 1 (a text without a word has a
     /// zero vector), and the dot product of a query's and a title's vector is the score of `search`.
@@ -99,6 +111,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     {
         bail!("expected a file for the binary {name} format, found a terminal; add `--output FILE`");
     }
+    if args.id_column.is_some() && matches!(args.format, Format::Npy | Format::Parquet) {
+        bail!(
+            "expected jsonl or word2vec for `--id-column`, found a format without ids; leave `--id-column` out: row n of the \
+             table is vector n of the output"
+        );
+    }
     if let Some(output) = &args.output {
         input::refuse_overwriting(output, [&args.model, &args.texts])?;
     }
@@ -109,7 +127,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     let embedder = model.embedder(side);
     let embedder = if args.raw { embedder.raw() } else { embedder };
-    let mut job = Job { lines: Lines::open(&args.texts)?, embedder, format: args.format };
+    let mut job = Job { texts: Texts::open(&args)?, embedder, format: args.format };
     match &args.output {
         None => job.write(&mut io::BufWriter::new(io::stdout()), Path::new("standard output"), model.dimension())?,
         Some(path) => {
@@ -122,14 +140,54 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
+/// `{"id":…,"text":…,"vector":[…]}` and a line end.
+fn write_json_line_with_id(out: &mut impl Write, id: &str, text: &str, vector: &[f32]) -> io::Result<()> {
+    #[derive(serde::Serialize)]
+    struct Line<'a> {
+        id: &'a str,
+        text: &'a str,
+        vector: &'a [f32],
+    }
+    serde_json::to_writer(&mut *out, &Line { id, text, vector })?;
+    out.write_all(b"\n")
+}
+
+/// word2vec's format with the ids of texts as its tokens.
+fn write_word2vec_by_id(
+    embedder: &Embedder,
+    out: &mut impl Write,
+    name: &Path,
+    dimension: usize,
+    texts: &[String],
+    ids: &[String],
+) -> Result<()> {
+    let failed = |source| Error::io(name, "write", source);
+    let tokens: Vec<String> = ids.iter().map(|id| word2vec_token(id)).collect();
+    let mut known = HashSet::new();
+    if let Some(twice) = tokens.iter().find(|token| !known.insert(token.as_str())) {
+        bail!(
+            "expected an id of its own for each text, found `{}` again; word2vec's format has each token once",
+            output::printable(twice)
+        );
+    }
+    let mut writer = Word2vecWriter::new(out, texts.len(), dimension).map_err(failed)?;
+    for (texts, tokens) in texts.chunks(BATCH_TEXTS).zip(tokens.chunks(BATCH_TEXTS)) {
+        for (token, vector) in tokens.iter().zip(embedder.embed(texts).chunks_exact(dimension)) {
+            writer.write(token, vector).map_err(failed)?;
+        }
+    }
+    writer.finish().map_err(failed)?;
+    Ok(())
+}
+
 struct Job {
-    lines: Lines,
+    texts: Texts,
     embedder: Embedder,
     format: Format,
 }
 
 impl Job {
-    fn write(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> clickvec::Result<()> {
+    fn write(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> Result<()> {
         match self.format {
             Format::Jsonl => self.write_json(out, name, dimension),
             Format::Npy => self.write_npy(out, name, dimension),
@@ -141,38 +199,43 @@ impl Job {
         }
     }
 
-    /// All texts, for formats whose header gives their number.
-    fn texts(&mut self) -> clickvec::Result<Vec<String>> {
-        let (mut texts, mut batch) = (Vec::new(), Vec::new());
+    /// All texts, for formats whose header gives their number, and their ids if there are any.
+    fn texts(&mut self) -> Result<Batch> {
+        let (mut all, mut batch) = (Batch::default(), Batch::default());
         loop {
-            self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
-            if batch.is_empty() {
-                return Ok(texts);
+            self.texts.next_batch(BATCH_TEXTS, &mut batch)?;
+            if batch.texts.is_empty() {
+                return Ok(all);
             }
-            texts.append(&mut batch);
+            all.texts.append(&mut batch.texts);
+            all.ids.append(&mut batch.ids);
         }
     }
 
-    fn write_json(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
+    fn write_json(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let (mut batch, mut vectors) = (Vec::new(), Vec::new());
+        let (mut batch, mut vectors) = (Batch::default(), Vec::new());
         loop {
-            self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
-            if batch.is_empty() {
-                return out.flush().map_err(failed);
+            self.texts.next_batch(BATCH_TEXTS, &mut batch)?;
+            if batch.texts.is_empty() {
+                return Ok(out.flush().map_err(failed)?);
             }
-            self.embedder.embed_into(&batch, &mut vectors);
-            for (text, vector) in batch.iter().zip(vectors.chunks_exact(dimension)) {
-                write_json_line(out, text, vector).map_err(failed)?;
+            self.embedder.embed_into(&batch.texts, &mut vectors);
+            for (place, (text, vector)) in batch.texts.iter().zip(vectors.chunks_exact(dimension)).enumerate() {
+                if let Some(id) = batch.ids.get(place) {
+                    write_json_line_with_id(out, id, text, vector).map_err(failed)?;
+                } else {
+                    write_json_line(out, text, vector).map_err(failed)?;
+                }
             }
             // A program that sends one text and waits gets its vector.
             out.flush().map_err(failed)?;
         }
     }
 
-    fn write_npy(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
+    fn write_npy(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let texts = self.texts()?;
+        let texts = self.texts()?.texts;
         let mut writer = NpyWriter::new(out, texts.len(), dimension).map_err(failed)?;
         for batch in texts.chunks(BATCH_TEXTS) {
             for vector in self.embedder.embed(batch).chunks_exact(dimension) {
@@ -183,11 +246,15 @@ impl Job {
         Ok(())
     }
 
-    fn write_word2vec(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> clickvec::Result<()> {
+    fn write_word2vec(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
+        let Batch { texts, ids } = self.texts()?;
+        if !ids.is_empty() {
+            return write_word2vec_by_id(&self.embedder, out, name, dimension, &texts, &ids);
+        }
         // Texts that become the same token have the same words, and so the same vector.
         let (mut tokens, mut known, mut all) = (Vec::new(), HashSet::new(), 0u64);
-        for text in self.texts()? {
+        for text in texts {
             all += 1;
             let token = word2vec_token(&text);
             if known.insert(token.clone()) {
@@ -211,16 +278,16 @@ impl Job {
     }
 
     #[cfg(feature = "parquet")]
-    fn write_parquet(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> clickvec::Result<()> {
+    fn write_parquet(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
         let mut writer = parquet::Writer::new(out, dimension).map_err(failed)?;
-        let mut batch = Vec::new();
+        let mut batch = Batch::default();
         loop {
-            self.lines.next_batch(BATCH_TEXTS, &mut batch)?;
-            if batch.is_empty() {
-                return writer.finish().map_err(failed);
+            self.texts.next_batch(BATCH_TEXTS, &mut batch)?;
+            if batch.texts.is_empty() {
+                return Ok(writer.finish().map_err(failed)?);
             }
-            writer.write(&batch, &self.embedder.embed(&batch)).map_err(failed)?;
+            writer.write(&batch.texts, &self.embedder.embed(&batch.texts)).map_err(failed)?;
         }
     }
 }

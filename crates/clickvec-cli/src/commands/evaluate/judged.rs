@@ -22,6 +22,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     check_outputs(args, &entries)?;
     let set = test_set::read(files)?;
     let titles = test_set::collection(&set, args.titles.as_deref());
+    let is_whole = test_set::is_mostly_there(files.judged, &set);
     let judgments = set.judgments;
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
@@ -48,7 +49,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let options = args.options();
     let bar = progress::bar(entries.len() as u64, "judging", "systems");
     let mut evaluations = Vec::with_capacity(entries.len());
-    let mut left_out = 0;
+    let mut left_out = usize::from(!is_whole);
     for system in &entries {
         // Hold one system at a time: a model with a large dictionary takes much memory.
         match system.load(&resources, args.save_rankers.as_deref(), &judgments) {

@@ -2,8 +2,10 @@
 
 mod full;
 mod fusion;
+mod gate;
 mod json;
 mod judged;
+mod power;
 mod report;
 mod run;
 mod systems;
@@ -20,6 +22,7 @@ use clickvec::tables::TITLE;
 use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::report::{difference, probability, systems_table, tests_table};
 use crate::answer::Answer;
+use crate::titles::TitleColumns;
 use crate::{input, output};
 
 /// Measure how well systems rank judged titles: NDCG@1/3/10 of each, and paired t-tests between all of them.
@@ -56,6 +59,9 @@ pub(crate) struct Args {
     /// and title, or a BEIR corpus.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     titles: Option<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// Column to use in place of the title in all tables, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
@@ -113,6 +119,20 @@ pub(crate) struct Args {
     /// that have none) [default: ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
     #[arg(long, value_name = "MEASURES", requires = "full", value_delimiter = ',')]
     measures: Vec<Measure>,
+
+    /// Also say how many queries it takes to see a difference of this size in NDCG@10, such as 0.01.
+    #[arg(long, value_name = "DIFFERENCE", value_parser = expected, conflicts_with = "full")]
+    expect: Option<f64>,
+
+    /// Exit with 1 unless system A is significantly better than system B (paired t-test over queries, p < 0.05), by their
+    /// names in the report. May be repeated; all must hold.
+    #[arg(long, value_name = "A:B")]
+    require_better: Vec<String>,
+
+    /// What --require-better compares: `ndcg@1`, `ndcg@3` or `ndcg@10`, with `--full` one of its measures [default:
+    /// ndcg@10, with `--full` the first of its measures].
+    #[arg(long, value_name = "MEASURE", requires = "require_better")]
+    require_by: Option<Measure>,
 
     /// How to treat titles with equal scores.
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
@@ -191,8 +211,13 @@ impl Args {
     }
 }
 
+fn expected(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0.0 && *number <= 1.0);
+    number.ok_or_else(|| "expected a number above 0 and at most 1, as in 0.01".to_owned())
+}
+
 /// Evaluates and prints.
-pub(crate) fn run(args: Args) -> Result<Answer> {
+pub(crate) fn run(mut args: Args) -> Result<Answer> {
     if args.rankers {
         output::print(report::rankers())?;
         return Ok(Answer::Done);
@@ -203,6 +228,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
         let read = read.chain(&args.contiguous).chain(&args.vectors);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
+    }
+    let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;
+    if let Some(table) = &table {
+        args.titles = Some(table.path().to_owned());
     }
     if let (Some(files), true) = (args.test_set(), args.full) {
         return full::run(&files, &args);
@@ -219,10 +248,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.json {
         json::print(&results, &tests)?;
     } else if !results.evaluations.is_empty() {
-        let written = report::text(&results, &tests, &args.options());
+        let written = report::text(&results, &tests, &args.options(), args.expect);
         output::print(written)?;
     }
-    Ok(if results.left_out == 0 { Answer::Done } else { Answer::No })
+    let holds = gate::holds(&args, Measure::Ndcg(10), &tests, |metric| metric.name().parse().ok())?;
+    Ok(if results.left_out == 0 && holds { Answer::Done } else { Answer::No })
 }
 
 /// The contents of the report.
@@ -233,6 +263,6 @@ struct Results {
     fused: Vec<Fused>,
     /// The text of each query, or its id if only that is known.
     queries: Vec<String>,
-    /// The number of systems that could not be trained on this data.
+    /// The number of systems that could not be trained on this data, and one more if most queries were left out.
     left_out: usize,
 }

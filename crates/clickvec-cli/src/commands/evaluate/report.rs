@@ -10,8 +10,8 @@ use clickvec::eval::{Comparison, Correction, EvaluateOptions, Evaluation, Gain, 
 use clickvec::internals::files;
 use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 
-use super::Results;
 use super::fusion::Fused;
+use super::{Results, power};
 pub(crate) use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{metrics, output, table};
@@ -42,7 +42,12 @@ pub(super) fn rankers() -> String {
 }
 
 /// The whole report as text.
-pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOptions) -> String {
+pub(super) fn text(
+    results: &Results,
+    tests: &[Comparison],
+    options: &EvaluateOptions,
+    expected: Option<f64>,
+) -> String {
     let systems = &results.evaluations;
     let mut text = format!("{}\n", systems_table(systems, tests));
     let queries = output::counted(results.queries.len() as u64, "query");
@@ -73,6 +78,10 @@ pub(super) fn text(results: &Results, tests: &[Comparison], options: &EvaluateOp
         return text;
     }
     let _ = writeln!(text, "\n{}", tests_table(systems, tests));
+    let power = power::text(systems, expected);
+    if !power.is_empty() {
+        let _ = write!(text, "\n{power}");
+    }
     text
 }
 

@@ -8,10 +8,9 @@ use clickvec::eval::{self, Judgments, Scores};
 use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
 use clickvec::search::Searcher;
 
-use super::Args;
 use super::fusion::MethodFlag;
 use super::run::Run;
-use super::trec;
+use super::{Args, gate, trec};
 use crate::{input, output, progress};
 
 /// A row of the report: its name, and the system to score.
@@ -47,11 +46,16 @@ pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
 pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     let Args { ranker: rankers, model: models, run: runs, index: indexes, .. } = args;
     if rankers.is_empty() && models.is_empty() && runs.is_empty() && indexes.is_empty() {
-        bail!("expected a system to evaluate, found none; add `--model MODEL` or `--ranker bm25`");
+        bail!("expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`");
     }
     let mut entries = Vec::with_capacity(rankers.len() + models.len() + runs.len());
     for text in rankers {
         let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
+        ensure!(
+            System::named(&spec.name).is_ok() || !Path::new(text).exists(),
+            "expected a ranker, found the file `{}`; name a model or a saved ranker with `--model`",
+            output::printable(text)
+        );
         let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
         let values = system.values(&spec).map_err(clickvec::Error::from)?;
         entries.push(Entry { name: spec.to_string(), source: Source::Ranker { system, values } });
@@ -74,6 +78,7 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
             bail!(again(&entry.name, &first.name));
         }
     }
+    gate::pairs(args, &entries)?;
     // Queries without ids are numbered, and the same numbers in a run may mean other queries.
     ensure!(
         runs.is_empty() || args.fusion_judged.is_none(),

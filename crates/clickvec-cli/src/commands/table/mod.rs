@@ -17,6 +17,7 @@ use clickvec::table::{self, Options, Plan};
 use self::spec::Spec;
 use self::watch::Watcher;
 use crate::answer::Answer;
+use crate::titles::TitleColumns;
 use crate::{input, output};
 
 /// Train and compare many systems: the papers' tables on your own data.
@@ -45,6 +46,9 @@ pub(crate) struct Args {
     /// The collection, instead of the spec's.
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// Running text for `skip-thought`, instead of the spec's.
     #[arg(long, value_name = "FILE")]
@@ -91,6 +95,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     take_over(&mut spec, &args);
     let plan = spec.plan()?;
     check_outputs(&args, &plan)?;
+    let field = spec.data.field().to_owned();
+    let table_of_titles =
+        spec.data.titles.as_deref().map(|titles| args.title_columns.table(titles, &field)).transpose()?;
+    if let Some(table) = &table_of_titles {
+        spec.data.titles = Some(table.path().to_owned());
+    }
+    let plan = spec.plan()?;
     let program = std::env::current_exe().context("cannot find the program itself")?;
     let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
     let mut watcher = Watcher::new(&plan);

@@ -21,13 +21,14 @@ use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::{TITLE, TableFault};
 use clickvec::train::ClickSource;
-use clickvec::train::{Event, Outcome, Output, TrainOptions, train_to_file};
+use clickvec::train::{Event, LogStatistics, Outcome, Output, TrainOptions, train_to_file};
 
 use self::held_out::Judge;
 use self::settings::Given;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
-use crate::{input, test_set};
+use crate::titles::TitleColumns;
+use crate::{input, output, test_set};
 
 /// The arguments of `train` on their own, to parse them from other text than the command line.
 #[derive(Parser)]
@@ -84,10 +85,10 @@ fn parse(arguments: &[String]) -> Result<Args> {
 
 /// Learn a model from a click log, from titles, or from both.
 ///
-/// A click log is a table with the columns query and title, one clicked pair per line, and optionally weight or count;
-/// it may be compressed (.gz or .zst). Broken lines are skipped and counted. Titles alone are enough to train on: the
-/// model learns to find each title from some of its words, a few of them misspelt. Given both, it learns from the
-/// titles first and then from the clicks.
+/// A click log is a table with the columns query and title, one clicked pair per line, and optionally weight, count,
+/// clicked (rows with 0 are no clicks) and rare (see `prepare --private`); it may be compressed (.gz or .zst). Broken
+/// lines are skipped and counted. Titles alone are enough to train on: the model learns to find each title from some of
+/// its words, a few of them misspelt. Given both, it learns from the titles first and then from the clicks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The click log.
@@ -97,6 +98,9 @@ pub(crate) struct Args {
     /// Titles to learn from, clicked or not: a table with the columns id and title, or a BEIR corpus. May be repeated.
     #[arg(long, value_name = "FILE")]
     titles: Vec<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// Start from the weights of this model, such as yesterday's, instead of random ones. It must have the same
     /// encoder. Trigrams that it lacks are added.
@@ -186,9 +190,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         true => Some(Judge::validation(&mut score)),
         false => validation,
     };
+    let (_tables, title_files) = args.title_columns.tables(&args.titles, &config.field)?;
     let options = TrainOptions {
         validation,
-        titles: &args.titles,
+        titles: &title_files,
         init: init.as_ref(),
         teachers: args.teacher.iter().map(|path| teacher::open(path)).collect::<Result<_>>()?,
         ..TrainOptions::default()
@@ -198,9 +203,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     // Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
     let mut interrupt: Option<Result<Interrupt>> = None;
     let clicks = args.clicks.as_deref().map_or_else(ClickSource::none, ClickSource::file);
+    let mut left_out = None;
     let outcome = train_to_file(&config, clicks, &output, options, &mut |event| {
-        if matches!(event, Event::Log { .. }) {
+        if let Event::Log { statistics, .. } = event {
             interrupt = Some(Interrupt::watch());
+            left_out = mostly_broken(statistics);
         }
         if let Event::HeldOut(held_out) = event {
             by_held_out.begin(held_out);
@@ -226,7 +233,24 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     }
     reporter.result()?;
-    Ok(Answer::Done)
+    Ok(match (left_out, &args.clicks) {
+        (Some((broken, lines)), Some(clicks)) => {
+            output::note(format_args!(
+                "warning: {}: most lines were left out, {} of {}; the model has learnt the rest",
+                clicks.display(),
+                output::count(broken),
+                output::count(lines)
+            ));
+            Answer::No
+        }
+        _ => Answer::Done,
+    })
+}
+
+/// The broken lines of a click log and all its lines, if most are broken.
+fn mostly_broken(log: &LogStatistics) -> Option<(u64, u64)> {
+    let lines = log.pairs + log.without_words + log.not_clicked + log.skipped;
+    (2 * log.skipped > lines).then_some((log.skipped, lines))
 }
 
 /// The message for a fault. If the file is not a click log, it also names the command that makes one.

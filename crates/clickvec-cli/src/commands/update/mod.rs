@@ -20,6 +20,7 @@ use clickvec::update::{Drift, Models, Survey, Suspicion, Trial, Window, training
 
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
+use crate::titles::TitleColumns;
 use crate::{input, output, progress, test_set};
 
 /// The sets of queries on which the models are compared.
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// All titles to search, clicked or not: a table with the columns id and title, or a BEIR corpus.
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// Judged titles of other queries. The new model must not be worse on these either.
     #[arg(long, value_name = "FILE")]
@@ -139,12 +143,15 @@ struct Questions {
 }
 
 /// Updates a model.
-pub(crate) fn run(args: Args) -> Result<Answer> {
+pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let started = Instant::now();
     let target = args.output.as_ref().unwrap_or(&args.model);
     check_outputs(&args, target)?;
     let old = Model::load(&args.model)?;
     let config = training_config(&old, args.fresh, args.epochs);
+    let table = args.title_columns.table(&args.titles, &config.field)?;
+    args.titles = table.path().to_owned();
+    let target = args.output.as_ref().unwrap_or(&args.model);
     let _claim = Claim::new(target)?;
     files::remove_abandoned(target);
     let titles = input::titles(&args.titles, &config.field)?;
@@ -310,7 +317,7 @@ fn learn(
         output::note(format_args!("training: {}, {begin}", config.encoder));
     }
     let bar = progress::bar_with_message(0, "training", "pairs");
-    let outcome = train(config, ClickSource::results(window.pairs()), options, &mut |event| {
+    let outcome = train(config, ClickSource::marked(window.pairs()), options, &mut |event| {
         match event {
             Event::Minibatch { pairs, of_pairs, minibatch: 1, .. } => {
                 bar.set_length(*of_pairs);

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{
-    self, CorpusFiles, EvaluateOptions, FullEvaluation, FullJudge, FullQuery, FullTestSet, Judgments, Measure,
+    self, CorpusFiles, EvaluateOptions, FullEvaluation, FullJudge, FullQuery, FullTestSet, Judgments, Measure, TestSet,
     TestSetFiles, search_all,
 };
 use clickvec::index::{Candidates, Hit, Query};
@@ -21,7 +21,7 @@ use self::fusion::Fusions;
 use super::fusion::{Fused, Weights};
 use super::judged::check_outputs;
 use super::systems::{self, Entry, Loaded};
-use super::{Args, trec};
+use super::{Args, gate, trec};
 use crate::answer::Answer;
 use crate::{advice, input, output, progress, test_set};
 
@@ -110,8 +110,12 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     evaluations.extend(of_fusions);
     let Search { options, depth, .. } = search;
     let results = Results { set: &searched, measures: &measures, options, depth, evaluations, fused };
-    report::print(&results, args)?;
-    Ok(if left_out == 0 { Answer::Done } else { Answer::No })
+    let tests = eval::compare_full(&results.evaluations, &measures).map_err(Error::from)?;
+    report::print(&results, &tests, args)?;
+    let first = measures.iter().copied().find(|measure| measure.is_quality()).unwrap_or(Measure::Ndcg(10));
+    let holds = gate::holds(args, first, &tests, Some)?;
+    let all_there = warn_of_missing(files.judged, &set, &searched);
+    Ok(if left_out == 0 && holds && all_there { Answer::Done } else { Answer::No })
 }
 
 /// The measures that are asked for. An error if one of them needs longer lists than `--depth`.
@@ -188,6 +192,18 @@ fn say_coverage(path: &Path, set: &FullTestSet, by_id: bool) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Whether most of what was judged could be looked for; a warning if not.
+fn warn_of_missing(path: &Path, set: &TestSet, searched: &FullTestSet) -> bool {
+    if 2 * searched.missing.count > searched.judged {
+        output::note(format_args!(
+            "warning: {}: the collection lacks most of the judged titles, so the figures say little",
+            path.display()
+        ));
+        return false;
+    }
+    test_set::is_mostly_there(path, set)
 }
 
 /// The queries that every system searches for, and how deep.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{self, Comparison, Correction, FullEvaluation, Gain, Measure, Ties, Verdict};
+use clickvec::eval::{Comparison, Correction, FullEvaluation, Gain, Measure, Ties, Verdict};
 use clickvec::internals::files;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -22,17 +22,16 @@ use crate::{output, table};
 const TESTED_MEASURES: usize = 3;
 
 /// Writes and prints the requested reports.
-pub(super) fn print(results: &Results<'_>, args: &Args) -> Result<()> {
-    let tests = eval::compare_full(&results.evaluations, results.measures).map_err(Error::from)?;
+pub(super) fn print(results: &Results<'_>, tests: &[Comparison<Measure>], args: &Args) -> Result<()> {
     if let Some(path) = &args.per_query {
         write_per_query(path, results)?;
     }
     if args.json {
-        return print_json(results, &tests);
+        return print_json(results, tests);
     }
     match results.evaluations.is_empty() {
         true => output::note("no system is left to evaluate"),
-        false => output::print(text(results, &tests))?,
+        false => output::print(text(results, tests))?,
     }
     Ok(())
 }

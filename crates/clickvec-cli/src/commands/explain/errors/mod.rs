@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::commands::evaluate::probability;
+use crate::titles::{TitleColumns, TitleTable};
 use crate::{input, output};
 
 /// The metric by which the model and BM25 are compared.
@@ -40,6 +41,9 @@ pub(super) struct Args {
     /// The whole collection: BM25 takes its statistics from it, and its words are known [default: the judged titles].
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// The click log; its words are known too.
     #[arg(long, value_name = "FILE")]
@@ -115,7 +119,9 @@ struct JsonTitle<'a> {
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain([&args.judged]).chain(&args.titles).chain(&args.clicks))?;
     let judgments = input::judgments(&args.judged, TITLE)?;
-    let files = CorpusFiles { titles: args.titles.as_deref(), clicks: args.clicks.as_deref(), field: TITLE };
+    let titles = args.titles.as_deref().map(|titles| args.title_columns.table(titles, TITLE)).transpose()?;
+    let titles = titles.as_ref().map(TitleTable::path);
+    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE };
     let read = read_corpus(&files, &[&judgments])?;
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
         input::note_skipped(path, skipped);

@@ -15,7 +15,7 @@ use super::{Args, Named, Seen, what_is_counted};
 use crate::answer::Answer;
 use crate::commands::explain::json::{self, JsonText};
 use crate::commands::explain::{given, page, sections};
-use crate::{input, output, table};
+use crate::{output, table};
 
 /// A query with the title that is ranked first.
 struct Row {
@@ -49,7 +49,7 @@ struct JsonFirst<'a> {
 /// Shows the queries and their titles. The answer is no if no title was found.
 pub(super) fn run(args: &Args, models: &[Named], queries: &[String], options: &KeywordOptions) -> Result<Answer> {
     let titles: Vec<Title> = match &args.titles {
-        Some(path) => input::titles(path, TITLE)?,
+        Some(path) => args.title_columns.titles(path, TITLE)?,
         None => Vec::new(),
     };
     let mut out = output::stdout();

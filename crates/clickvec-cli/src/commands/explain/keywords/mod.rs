@@ -18,6 +18,7 @@ use super::json::{self, JsonText};
 use super::sections::{self, Shown};
 use super::{Form, KeywordFlags, Models, Named, SideFlag, page};
 use crate::answer::Answer;
+use crate::titles::TitleColumns;
 use crate::{output, table};
 
 /// Show the keywords of a text: the words that a model keeps.
@@ -52,6 +53,9 @@ pub(super) struct Args {
     /// The titles to search if there is no index: a table with the columns id and title.
     #[arg(long, value_name = "FILE", requires = "search", conflicts_with = "index")]
     titles: Option<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// Test over all texts what the LSTM paper says about keywords: that removing one changes the vector more than
     /// removing another word (partly true by construction), and that input gates close at the other words.

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::output;
+use crate::titles::TitleColumns;
 
 /// Show why one title ranks above another: what each word of the query adds to BM25 and to the cosine of the vectors,
 /// and what these two add to their sum.
@@ -31,6 +32,9 @@ pub(super) struct Args {
     /// The titles if there is no index: a table with the columns id and title.
     #[arg(long, value_name = "FILE", required_unless_present = "index", conflicts_with = "index")]
     titles: Option<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
 
     /// The query.
     #[arg(value_name = "QUERY")]

@@ -10,7 +10,7 @@ use clickvec::tables::{TITLE, Title};
 
 use super::super::errors::bm25;
 use super::{Args, Placed, Ranked};
-use crate::{input, output};
+use crate::output;
 
 /// How much words and vectors count in the sum.
 const WEIGHT: f64 = 0.5;
@@ -104,7 +104,7 @@ fn of_index(searcher: &Searcher, query: &str) -> Result<(Vec<Title>, Vec<f64>)> 
 /// The titles of a table, encoded by the model, with their cosines.
 fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec<f64>)> {
     let path = args.titles.as_ref().expect("required without an index");
-    let titles = input::titles(path, TITLE)?;
+    let titles = args.title_columns.titles(path, TITLE)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let scores = if model.dictionary().knows_a_word(query) {
         Explainer::new(model).scores(query, &texts)

@@ -1,0 +1,214 @@
+//! Tables of titles in any form that `prepare` reads: CSV, JSON lines, Parquet, with columns of any name.
+//!
+//! The library reads tab-separated tables with the columns `id` and `title`, and BEIR's. Any other form is copied into such
+//! a table first, in a file without a name, which vanishes with the process.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use clickvec::Error;
+use clickvec::internals::files;
+use clickvec::tables::Title;
+use clickvec_logs::columns::{self, Role};
+use clickvec_logs::error::TableFault;
+use clickvec_logs::table::{Next, Options, Record, Table};
+use tempfile::TempPath;
+
+use crate::{input, output};
+
+/// The broken rows that are shown.
+const SHOWN_ROWS: usize = 5;
+/// The bytes of the first line that say which form a file has.
+const FIRST_BYTES: usize = 1 << 16;
+/// The roles that the columns of texts take in turn: what a log would have in them does not matter here.
+const TEXTS: [Role; 5] = [Role::Title, Role::Query, Role::Position, Role::Session, Role::Key];
+
+/// The names of columns in tables of titles.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct TitleColumns {
+    /// The column of --titles with the ids [default: id]. With this or the next, --titles may be CSV, JSON lines or
+    /// Parquet (in a program built with it) from a pipe too; files of these forms are recognised.
+    #[arg(long, value_name = "NAME")]
+    id_column: Option<String>,
+
+    /// The column of --titles with the texts [default: title, or what --field says].
+    #[arg(long, value_name = "NAME")]
+    title_column: Option<String>,
+}
+
+/// A table of titles that the library can read.
+pub(crate) struct TitleTable {
+    path: PathBuf,
+    /// The copy, which stays until nobody reads it any more.
+    _copy: Option<(File, Option<TempPath>)>,
+}
+
+impl TitleTable {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl TitleColumns {
+    /// A table with the columns `id` and `field`: the file itself, or a copy in this form.
+    pub(crate) fn table(&self, path: &Path, field: &str) -> Result<TitleTable> {
+        let is_named = self.id_column.is_some() || self.title_column.is_some();
+        if path.is_dir() || !(is_named || is_foreign(path)?) {
+            return Ok(TitleTable { path: path.to_owned(), _copy: None });
+        }
+        let (file, copy, temporary) = target()?;
+        let mut out = BufWriter::new(file);
+        self.copy(path, field, &mut out)?;
+        let file = out.into_inner().map_err(|error| Error::io(&copy, "write", error.into_error()))?;
+        Ok(TitleTable { path: copy, _copy: Some((file, temporary)) })
+    }
+
+    /// [`TitleColumns::table`] of each file, and their paths.
+    pub(crate) fn tables(&self, paths: &[PathBuf], field: &str) -> Result<(Vec<TitleTable>, Vec<PathBuf>)> {
+        let tables = paths.iter().map(|path| self.table(path, field)).collect::<Result<Vec<_>>>()?;
+        let paths = tables.iter().map(|table| table.path.clone()).collect();
+        Ok((tables, paths))
+    }
+
+    /// All titles of a file.
+    pub(crate) fn titles(&self, path: &Path, field: &str) -> Result<Vec<Title>> {
+        input::titles(self.table(path, field)?.path(), field)
+    }
+
+    fn copy(&self, path: &Path, field: &str, out: &mut impl Write) -> Result<()> {
+        let mut options = Options::default();
+        columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+        options.columns.name(Role::Item, self.id_column.as_deref().unwrap_or("id"));
+        let text = self.title_column.as_deref().unwrap_or(field);
+        let texts: Vec<&str> = text.split('+').map(str::trim).collect();
+        ensure!(texts.len() <= TEXTS.len(), "expected at most {} columns of texts, found {}", TEXTS.len(), texts.len());
+        for (&role, name) in TEXTS.iter().zip(&texts) {
+            options.columns.name(role, *name);
+        }
+        let told = |error| self.told(error);
+        let mut table = Table::open(path, &options).map_err(told)?;
+        let written = |result: std::io::Result<()>| result.map_err(|source| Error::io(path, "copy", source));
+        written(writeln!(out, "id\t{field}"))?;
+        let mut lines: HashMap<Box<str>, u64> = HashMap::new();
+        let (mut record, mut broken, mut shown) = (Record::default(), 0u64, Vec::new());
+        loop {
+            let fault = match table.next(&mut record).map_err(told)? {
+                Next::End => break,
+                Next::Header | Next::Other => continue,
+                Next::Broken(fault) => fault.to_string(),
+                Next::Row => match record.get(Role::Item).unwrap_or_default().trim() {
+                    "" => "expected an id, found nothing".to_owned(),
+                    id if id.contains(['\t', '\n', '\r']) => "expected an id in one line without tabs".to_owned(),
+                    id => {
+                        if let Some(first) = lines.insert(id.into(), record.line) {
+                            let path = output::path(path);
+                            anyhow::bail!(
+                                "{path}:{}: expected a new id, found `{}`, which line {first} has already; ids must be unique",
+                                record.line,
+                                output::printable(id)
+                            );
+                        }
+                        let text: Vec<String> = TEXTS[..texts.len()]
+                            .iter()
+                            .filter_map(|&role| record.get(role))
+                            .filter(|text| !text.trim().is_empty())
+                            .map(|text| text.replace(['\t', '\n', '\r'], " "))
+                            .collect();
+                        written(writeln!(out, "{id}\t{}", text.join(" ")))?;
+                        continue;
+                    }
+                },
+            };
+            broken += 1;
+            if shown.len() < SHOWN_ROWS {
+                shown.push(format!("  {}:{}: {fault}", output::path(path), record.line));
+            }
+        }
+        table.check_named(&options.columns).map_err(told)?;
+        self.say(path, lines.len() as u64, broken, &shown)
+    }
+
+    /// Reports rows that were left out; too many, or no titles, are an error.
+    fn say(&self, path: &Path, titles: u64, broken: u64, shown: &[String]) -> Result<()> {
+        if broken > 0 {
+            output::note(format_args!("{}: skipped {}:", output::path(path), output::counted(broken, "broken row")));
+            shown.iter().for_each(output::note);
+            if broken > shown.len() as u64 {
+                output::note(format_args!("  and {} more", output::count(broken - shown.len() as u64)));
+            }
+        }
+        ensure!(titles > 0, "{}: expected titles, found none; see docs/reference/tables.md", output::path(path));
+        ensure!(
+            broken <= titles,
+            "{}: expected a table of titles, found {} that are none among {}; mend it first",
+            output::path(path),
+            output::counted(broken, "row"),
+            output::count(broken + titles)
+        );
+        Ok(())
+    }
+
+    /// An error, and the option that names a missing column.
+    fn told(&self, error: clickvec_logs::Error) -> anyhow::Error {
+        let option = match &error {
+            clickvec_logs::Error::Table { fault: TableFault::MissingColumn { role: Role::Item, .. }, .. } => {
+                "; name the column of ids with `--id-column`"
+            }
+            clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
+                "; name the column of texts with `--title-column`"
+            }
+            clickvec_logs::Error::Table { fault: TableFault::NoParquet, .. } => {
+                "; build the program with `cargo build --release --features parquet`"
+            }
+            _ => return error.into(),
+        };
+        anyhow::anyhow!("{error}{option}")
+    }
+}
+
+/// Whether the library cannot read a file but this module can. Pipes are left alone: they cannot be read twice.
+fn is_foreign(path: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let mut reader = files::open(path)?;
+    let mut first = Vec::new();
+    while first.len() < FIRST_BYTES && !first.trim_ascii_start().contains(&b'\n') {
+        let bytes = reader.fill_buf().map_err(|source| Error::io(path, "read", source))?;
+        if bytes.is_empty() {
+            break;
+        }
+        first.extend_from_slice(bytes);
+        let read = bytes.len();
+        reader.consume(read);
+    }
+    let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&first).trim_ascii_start();
+    let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let has = |text: &[u8]| line.windows(text.len()).any(|part| part == text);
+    Ok(match line.first() {
+        _ if line.starts_with(b"PAR1") => true,
+        Some(b'{') => !has(b"\"_id\""),
+        _ => !has(b"\t") && (has(b",") || has(b";")),
+    })
+}
+
+/// A file to copy into, without a name where the system lets one be opened again all the same.
+fn target() -> Result<(File, PathBuf, Option<TempPath>)> {
+    let failed = |source| Error::io(&std::env::temp_dir(), "write a temporary file to", source);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        let file = tempfile::tempfile().map_err(failed)?;
+        // By the process's id, so that other processes can read it too.
+        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        if path.is_file() {
+            return Ok((file, path, None));
+        }
+    }
+    let (file, temporary) = tempfile::NamedTempFile::new().map_err(failed)?.into_parts();
+    Ok((file, temporary.to_path_buf(), Some(temporary)))
+}

@@ -1,0 +1,115 @@
+//! Titles as CSV, JSON lines or under other names: every command reads them as `prepare` does.
+
+use crate::harness::Folder;
+
+/// The titles of [`Folder::with_data`] as CSV and as JSON lines, under other names.
+fn folder() -> Folder {
+    let folder = Folder::with_model();
+    let (mut csv, mut json) = ("sku,price,name\n".to_owned(), String::new());
+    for line in folder.read("titles.tsv").lines().skip(1) {
+        let (id, title) = line.split_once('\t').unwrap();
+        csv.push_str(&format!("{id},9.99,\"{title}\"\n"));
+        json.push_str(&format!("{{\"sku\":\"{id}\",\"price\":9.99,\"name\":\"{title}\"}}\n"));
+    }
+    folder.write("titles.csv", csv);
+    folder.write("titles.jsonl", json);
+    folder
+}
+
+const NAMES: [&str; 4] = ["--id-column", "sku", "--title-column", "name"];
+
+#[test]
+fn a_search_finds_the_same_in_any_form() {
+    let folder = folder();
+    let search = ["search", "--model", "model.safetensors", "-k", "5", "red hammer", "--titles"];
+    let expected = folder.run(&[&search[..], &["titles.tsv"]].concat()).code(0).stdout();
+    for file in ["titles.csv", "titles.jsonl"] {
+        let run = folder.run(&[&search[..], &[file], &NAMES].concat()).code(0);
+        assert_eq!(run.stdout(), expected, "{file}");
+    }
+    // From a pipe, too; and plain names need no option.
+    let csv = folder.read("titles.csv");
+    let piped = folder.run_with(&[&search[..], &["-"], &NAMES].concat(), csv.clone()).code(0);
+    assert_eq!(piped.stdout(), expected);
+    folder.write("plain.csv", csv.replace("sku,price,name", "id,price,title"));
+    assert_eq!(folder.run(&[&search[..], &["plain.csv"]].concat()).code(0).stdout(), expected);
+    // A table with tabs under other names.
+    folder.write("named.tsv", folder.read("titles.tsv").replace("id\ttitle", "sku\tname"));
+    assert_eq!(folder.run(&[&search[..], &["named.tsv"], &NAMES].concat()).code(0).stdout(), expected);
+}
+
+#[test]
+fn every_command_that_takes_titles_takes_them() {
+    let folder = folder();
+    let with = |command: &[&str]| folder.run(&[command, &["--titles", "titles.csv"], &NAMES].concat()).code(0);
+    with(&["index", "--model", "model.safetensors", "--output", "a.index"]);
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "b.index"]).code(0);
+    let file = |index: &str, name: &str| std::fs::read(folder.path(&format!("{index}/{name}"))).unwrap();
+    assert!(["titles.tsv", "vectors.npy"].iter().all(|name| file("a.index", name) == file("b.index", name)));
+    with(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"]);
+    with(&["evaluate", "--full", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"]);
+    with(&["explain", "rank", "--model", "model.safetensors", "red hammer"]);
+    let train = ["train", "--cells", "8", "--members", "1", "--title-epochs", "1", "--seed", "7", "--output"];
+    with(&[&train[..], &["csv.safetensors"]].concat()).says("titles.csv: 144 titles");
+    folder.run(&[&train[..], &["tsv.safetensors", "--titles", "titles.tsv"]].concat()).code(0);
+    let bytes = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    assert!(bytes("csv.safetensors") == bytes("tsv.safetensors"), "the form of the titles is in the model");
+}
+
+#[test]
+fn what_is_wrong_with_them_is_told() {
+    let folder = folder();
+    let search = |file: &str, more: &[&str]| {
+        folder.run(&[&["search", "--model", "model.safetensors", "red", "--titles", file], more].concat())
+    };
+    let missing = "titles.csv: expected a column `id`, found `sku`, `price`, `name`";
+    search("titles.csv", &["--title-column", "name"])
+        .code(2)
+        .says(missing)
+        .says("name the column of ids with `--id-column`")
+        .prints_nothing();
+    search("titles.csv", &["--id-column", "sku"]).code(2).says("name the column of texts with `--title-column`");
+    folder.write("twice.csv", "id,title\n1,a\n1,b\n");
+    search("twice.csv", &[]).code(2).says("twice.csv:3: expected a new id, found `1`, which line 2 has already");
+    folder.write("none.csv", "id,title\n");
+    search("none.csv", &[]).code(2).says("none.csv: expected titles, found none");
+    folder.write("some.csv", "id,title\n1,red hammer\n,lost\n2,blue ladder\n3\n");
+    search("some.csv", &[])
+        .code(0)
+        .says("some.csv: skipped 2 broken rows:")
+        .says("some.csv:3: expected an id, found nothing");
+    folder.write("most.csv", "id,title\n1,red hammer\n2\n3\n");
+    search("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 rows that are none among 3");
+    folder.write("most.tsv", "id\ttitle\n1\tred hammer\n2\n3\n");
+    search("most.tsv", &[]).code(2).says("most.tsv: expected a table of titles, found 2 lines that are none among 3");
+}
+
+#[test]
+fn embed_reads_tables_and_writes_ids() {
+    let folder = folder();
+    let embed = ["embed", "--model", "model.safetensors", "--side", "title"];
+    let lines = |more: &[&str]| folder.run(&[&embed[..], more].concat()).code(0).json_lines();
+    let found = lines(&["titles.csv", "--id-column", "sku", "--text-column", "name"]);
+    assert_eq!(found.len(), 144);
+    let first = folder.read("titles.tsv").lines().nth(1).unwrap().to_owned();
+    let (id, title) = first.split_once('\t').unwrap();
+    assert_eq!((found[0]["id"].as_str(), found[0]["text"].as_str()), (Some(id), Some(title)));
+    let plain = folder.run_with(&embed, format!("{title}\n")).code(0).json_lines();
+    assert_eq!(plain[0]["vector"], found[0]["vector"]);
+    assert!(lines(&["titles.tsv", "--text-column", "title"])[0].get("id").is_none());
+    assert_eq!(lines(&["titles.tsv", "--id-column", "id"])[0]["id"], found[0]["id"]);
+    let word2vec = folder.run(&[&embed[..], &["titles.tsv", "--id-column", "id", "--format", "word2vec"]].concat());
+    assert!(word2vec.code(0).stdout().starts_with(&format!("144 8\n{id} ")));
+    // A table is not taken for lines of text.
+    let refused = "expected a text on each line, found a table with the columns `id`, `title`; name the one to embed";
+    folder.run(&[&embed[..], &["titles.tsv"]].concat()).code(2).says(refused).prints_nothing();
+    folder.run_with(&embed, "red\tlamp\nblue\n").code(0);
+    let npy = [&embed[..], &["titles.tsv", "--id-column", "id", "--format", "npy", "-o", "v.npy"]].concat();
+    folder.run(&npy).code(2).says("found a format without ids");
+    folder.write("bad.tsv", "id\ttitle\n1\n");
+    folder.run(&[&embed[..], &["bad.tsv", "--id-column", "id"]].concat()).code(2).says("bad.tsv:2: expected 2 columns");
+    folder
+        .run(&[&embed[..], &["titles.tsv", "--text-column", "body"]].concat())
+        .code(2)
+        .says("`--text-column` names it");
+}
