@@ -1,6 +1,8 @@
 //! The names of metrics in JSON and in tables, which are part of the interface (`docs/reference/metrics.md`).
 
-use clickvec::eval::{Comparison, Metric, Metrics};
+use std::borrow::Cow;
+
+use clickvec::eval::{Comparison, Measure, Metric, Metrics};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -31,7 +33,7 @@ impl Serialize for ByKey<'_> {
 pub(crate) struct PairJson<'a> {
     a: &'a str,
     b: &'a str,
-    metric: &'static str,
+    metric: Cow<'static, str>,
     /// The mean of a − b.
     difference: f64,
     /// `null` if all differences are equal, since t is then infinite.
@@ -44,7 +46,14 @@ pub(crate) struct PairJson<'a> {
 
 impl<'a> From<&'a Comparison> for PairJson<'a> {
     fn from(Comparison { a, b, metric, test, holm }: &'a Comparison) -> PairJson<'a> {
-        PairJson { a, b, metric: key(*metric), difference: test.difference, t: test.t, p: test.p, holm: *holm }
+        PairJson { a, b, metric: key(*metric).into(), difference: test.difference, t: test.t, p: test.p, holm: *holm }
+    }
+}
+
+impl<'a> From<&'a Comparison<Measure>> for PairJson<'a> {
+    fn from(Comparison { a, b, metric, test, holm }: &'a Comparison<Measure>) -> PairJson<'a> {
+        let metric = metric.to_string().into();
+        PairJson { a, b, metric, difference: test.difference, t: test.t, p: test.p, holm: *holm }
     }
 }
 

@@ -12,7 +12,7 @@ use clickvec::train::{HeldOut, Score, Validation};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
-use crate::metrics::{difference, probability};
+use crate::metrics::{PairJson, difference, probability};
 use crate::{output, table};
 
 /// What every judge of this kind is called in a model, so that a run is only resumed by the same.
@@ -235,7 +235,7 @@ impl Judged {
             event: "judged",
             counts: self.counts,
             systems: self.report.systems.iter().map(system).collect(),
-            tests: self.report.tests.iter().map(TestJson::from).collect(),
+            tests: self.report.tests.iter().map(PairJson::from).collect(),
         }
     }
 }
@@ -247,7 +247,7 @@ pub(super) struct JudgedJson<'a> {
     #[serde(flatten)]
     counts: Counts,
     systems: Vec<SystemJson>,
-    tests: Vec<TestJson<'a>>,
+    tests: Vec<PairJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -255,22 +255,4 @@ struct SystemJson {
     name: String,
     #[serde(flatten)]
     means: Means,
-}
-
-/// A test between two systems, as `evaluate --json` has it.
-#[derive(Serialize)]
-struct TestJson<'a> {
-    a: &'a str,
-    b: &'a str,
-    metric: String,
-    difference: f64,
-    t: f64,
-    p: f64,
-    holm: f64,
-}
-
-impl<'a> From<&'a Comparison<Measure>> for TestJson<'a> {
-    fn from(Comparison { a, b, metric, test, holm }: &'a Comparison<Measure>) -> TestJson<'a> {
-        TestJson { a, b, metric: metric.to_string(), difference: test.difference, t: test.t, p: test.p, holm: *holm }
-    }
 }

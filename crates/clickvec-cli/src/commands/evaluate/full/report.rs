@@ -15,6 +15,7 @@ use super::super::Args;
 use super::super::json::fusion_of;
 use super::super::report::{LISTED_SYSTEMS, difference, fusions_text, probability};
 use super::Results;
+use crate::metrics::PairJson;
 use crate::superscripts::{letter, marks};
 use crate::{output, table};
 
@@ -169,7 +170,7 @@ struct Report<'a> {
     judged_not_in_titles: u64,
     measures: Vec<String>,
     systems: Vec<System<'a>>,
-    tests: Vec<Test<'a>>,
+    tests: Vec<PairJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -196,18 +197,6 @@ impl Serialize for ByMeasure<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct Test<'a> {
-    a: &'a str,
-    b: &'a str,
-    metric: String,
-    /// The mean of a − b.
-    difference: f64,
-    t: f64,
-    p: f64,
-    holm: f64,
-}
-
 fn print_json(results: &Results<'_>, tests: &[Comparison<Measure>]) -> Result<()> {
     let systems = results.evaluations.iter().map(|of| System {
         name: &of.name,
@@ -215,15 +204,7 @@ fn print_json(results: &Results<'_>, tests: &[Comparison<Measure>]) -> Result<()
         queries_without_titles: of.without_titles,
         fusion: fusion_of(&results.fused, &of.name),
     });
-    let tests = tests.iter().map(|of| Test {
-        a: &of.a,
-        b: &of.b,
-        metric: of.metric.to_string(),
-        difference: of.test.difference,
-        t: of.test.t,
-        p: of.test.p,
-        holm: of.holm,
-    });
+    let tests = tests.iter().map(PairJson::from);
     let report = Report {
         queries: results.set.queries.len(),
         titles: results.set.titles.len(),
