@@ -1,0 +1,149 @@
+//! What an index answers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clickvec::explain::Match;
+use serde::Serialize;
+
+/// The answer to a [`crate::Request`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The titles found, best first.
+    pub hits: Vec<Hit>,
+    /// The number of titles that were searched: those that meet the conditions of the request.
+    pub total: u64,
+    /// What the index knows of the query.
+    pub query: QueryFacts,
+    /// Where the time went.
+    pub timings: Timings,
+}
+
+/// A title that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Hit {
+    /// The rank in the whole list, counted from 1: the first title after an offset of 10 has rank 11.
+    pub rank: usize,
+    /// The id.
+    pub id: String,
+    /// The text.
+    pub title: String,
+    /// The stored fields, by name.
+    pub fields: BTreeMap<String, String>,
+    /// The score by which the list is sorted: the cosine, BM25, or the fused score.
+    pub score: f32,
+    /// Its place among what the vectors found; `None` if they did not find it or were not asked.
+    pub vectors: Option<Share>,
+    /// Its place among what the words found; `None` if they did not find it or were not asked.
+    pub words: Option<Share>,
+}
+
+/// The place of a title in the list of one part of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Share {
+    /// The rank in this list, counted from 1.
+    pub rank: usize,
+    /// The score in this list: the cosine for vectors, BM25 for words.
+    pub score: f32,
+}
+
+/// What an index knows of a query.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct QueryFacts {
+    /// The distinct words of the query, in order. A query without any finds nothing.
+    pub words: Vec<QueryWord>,
+    /// Whether the query has a vector: whether the model knows at least a part of one of its words.
+    pub has_vector: bool,
+}
+
+/// A word of a query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct QueryWord {
+    /// The word, normalised.
+    pub text: String,
+    /// Whether the model knows any of its letter trigrams.
+    pub known_to_model: bool,
+    /// The number of titles that have the word; `None` if the index has no lexical part.
+    pub titles: Option<u64>,
+}
+
+/// The time that each step of a search took. A step that was not needed took none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Timings {
+    /// From the query to its vector.
+    pub encode: Duration,
+    /// Finding the titles that meet the conditions.
+    pub filter: Duration,
+    /// Search by vectors.
+    pub vectors: Duration,
+    /// Search by words.
+    pub words: Duration,
+    /// Making one list of both.
+    pub fuse: Duration,
+    /// All of it, with reading the titles.
+    pub total: Duration,
+}
+
+/// A title with its stored fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Document {
+    /// The id.
+    pub id: String,
+    /// The text.
+    pub title: String,
+    /// The stored fields, by name.
+    pub fields: BTreeMap<String, String>,
+}
+
+/// Why a title has its scores for a query.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The title.
+    pub document: Document,
+    /// What the model sees in both texts; the score in it is that of a search by vectors.
+    pub vectors: Match,
+    /// What each distinct word of the query adds to BM25; empty if the index has no lexical part.
+    pub words: Vec<WordShare>,
+    /// The sum of these: the score of a search by words, nearly to the last bit.
+    pub words_score: f32,
+}
+
+/// What a word adds to the BM25 of a title.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WordShare {
+    /// The word, normalised.
+    pub word: String,
+    /// How often the query has it.
+    pub in_query: u32,
+    /// How often the title has it.
+    pub in_title: u32,
+    /// The number of titles of the index that have it.
+    pub titles: u64,
+    /// What it adds to the score.
+    pub share: f32,
+}
+
+/// Why one title is above another for a query.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The first title.
+    pub a: Explanation,
+    /// The second title.
+    pub b: Explanation,
+    /// The cosine of the first title less that of the second.
+    pub vectors: f64,
+    /// The BM25 of the first title less that of the second.
+    pub words: f64,
+    /// For each unit of the vectors, what it adds to the cosine of the first title less what it adds to that of the
+    /// second. They sum to `vectors`.
+    pub units: Vec<f64>,
+}

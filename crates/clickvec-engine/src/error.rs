@@ -1,0 +1,106 @@
+//! What can go wrong: what was expected, what was found, where, and what to do.
+
+use std::path::{Path, PathBuf};
+
+use clickvec::internals::error::{shortened, shown};
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A fault that the library finds: of the model, of the manifest, of files, of the system.
+    #[error(transparent)]
+    Library(#[from] clickvec::Error),
+    /// A part of the index that only this crate reads is not valid.
+    #[error("{}: {fault}", shown(path))]
+    Index {
+        /// The folder of the index.
+        path: PathBuf,
+        /// What is wrong.
+        fault: EngineFault,
+    },
+    /// A request cannot be answered as it is.
+    #[error(transparent)]
+    Request(#[from] RequestFault),
+}
+
+/// What can be wrong with a part of an index, or with a change to it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineFault {
+    /// The lexical part cannot be read.
+    #[error("expected a lexical index in `{name}`, found another or a damaged one: {found}; make the index anew")]
+    Words {
+        /// The file or folder.
+        name: String,
+        /// What tantivy said.
+        found: String,
+    },
+}
+
+/// What can be wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestFault {
+    /// A mode that does not exist.
+    #[error("expected a mode, `vectors`, `words` or `both`, found `{}`", shortened(found))]
+    Mode {
+        /// What was found.
+        found: String,
+    },
+    /// A condition that cannot be read.
+    #[error(
+        "expected a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers, found `{}`",
+        shortened(found)
+    )]
+    Filter {
+        /// What was found.
+        found: String,
+    },
+    /// A condition on a field that the index does not store.
+    #[error(
+        "expected a condition on a stored field of the index ({}), found one on `{}`",
+        listed(known),
+        shortened(found)
+    )]
+    Field {
+        /// What was found.
+        found: String,
+        /// The fields that the index stores.
+        known: Vec<String>,
+    },
+    /// A request without a title to return.
+    #[error("expected at least 1 title to return, found 0")]
+    NoTitles,
+    /// A title that the index does not have.
+    #[error("expected the id of a title in the index, found `{}`", shortened(found))]
+    Id {
+        /// What was found.
+        found: String,
+    },
+    /// The time for the answer was over before there was one.
+    #[error("expected to answer before the deadline, which is over; allow more time")]
+    Deadline,
+}
+
+impl Error {
+    /// An [`Error::Index`] about the index at `path`.
+    pub(crate) fn index(path: &Path, fault: EngineFault) -> Error {
+        Error::Index { path: path.to_owned(), fault }
+    }
+
+    /// Whether the request is to blame, and not the index.
+    pub fn is_of_request(&self) -> bool {
+        matches!(self, Error::Request(_))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "it has none".to_owned(),
+        names => names.iter().map(|name| format!("`{}`", shortened(name))).collect::<Vec<_>>().join(", "),
+    }
+}

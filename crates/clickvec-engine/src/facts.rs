@@ -1,0 +1,116 @@
+//! What an index says of itself.
+
+use clickvec::ranker::FusionMethod;
+use serde::Serialize;
+
+/// The facts of an opened index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The number of titles that can be found.
+    pub titles: u64,
+    /// The number of titles that were left out because the model knows none of their words.
+    pub left_out: u64,
+    /// The number of titles that were replaced or deleted and still take space.
+    pub deleted: u64,
+    /// The number of segments: 1, and one for each update since the index was made or compacted.
+    pub segments: usize,
+    /// A fingerprint of everything in the index. Indexes with equal fingerprints answer alike.
+    pub fingerprint: String,
+    /// The version of clickvec that wrote it.
+    pub version: String,
+    /// When its manifest was written, in seconds since 1970, UTC; `None` if the file system does not say.
+    pub made: Option<u64>,
+    /// The size of all its files in bytes.
+    pub bytes: u64,
+    /// The model.
+    pub model: ModelFacts,
+    /// The search by vectors.
+    pub vectors: VectorFacts,
+    /// The search by words; `None` if the index has no lexical part.
+    pub words: Option<WordFacts>,
+    /// How both are fused.
+    pub fusion: FusionFacts,
+    /// The stored fields, in the order of the table.
+    pub fields: Vec<FieldFacts>,
+}
+
+/// The facts of the model in an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ModelFacts {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// The kind of encoder.
+    pub encoder: String,
+    /// The size of a vector.
+    pub dimension: usize,
+}
+
+/// The facts of the search by vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct VectorFacts {
+    /// How vectors are searched.
+    pub search: VectorSearch,
+    /// Bytes of vectors and whatever speeds up searching them.
+    pub bytes: u64,
+}
+
+/// How vectors are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+#[non_exhaustive]
+pub enum VectorSearch {
+    /// Every vector is looked at, so that the best are always found.
+    Exact,
+    /// Vectors are in lists of similar ones, and a search looks at the nearest lists.
+    Lists {
+        /// The number of lists.
+        lists: usize,
+        /// The number of lists that a search looks at.
+        searched: usize,
+        /// The share of the ten best titles that was found for queries made from the titles when the index was made.
+        recall: f64,
+    },
+}
+
+/// The facts of the search by words: BM25 with fixed parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WordFacts {
+    /// How slowly repetitions of a word saturate.
+    pub k1: f64,
+    /// How much the title's length counts, from 0 to 1.
+    pub b: f64,
+    /// The mean number of words in a title.
+    pub mean_length: f64,
+    /// The size of its files in bytes; 0 if it was made in memory from an index without a lexical part.
+    pub bytes: u64,
+}
+
+/// How the two lists are fused.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FusionFacts {
+    /// How scores are made comparable.
+    pub method: FusionMethod,
+    /// The weight of the vectors.
+    pub vectors: f64,
+    /// The weight of the words.
+    pub words: f64,
+    /// The number of titles that each part finds for a fusion, at least.
+    pub depth: usize,
+}
+
+/// The facts of a stored field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FieldFacts {
+    /// The name.
+    pub name: String,
+    /// The number of different values.
+    pub values: u64,
+    /// The number of titles whose value is a number.
+    pub numbers: u64,
+}

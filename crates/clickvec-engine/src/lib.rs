@@ -1,0 +1,29 @@
+//! An index on disk that answers queries by vectors, by words, or by both fused.
+//!
+//! ```
+//! use clickvec_engine::{Engine, Mode, Request};
+//!
+//! # fn main() -> clickvec_engine::Result<()> {
+//! # let path = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/index"));
+//! let engine = Engine::open(path)?;
+//! let answer = engine.search(&Request::new("oak vanity", Mode::Both).with_k(3))?;
+//! for hit in &answer.hits {
+//!     println!("{} {:.3} {} {}", hit.rank, hit.score, hit.id, hit.title);
+//! }
+//! # assert_eq!(answer.hits.len(), 3);
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod engine;
+pub mod error;
+mod facts;
+mod request;
+mod words;
+
+pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+pub use engine::{Checked, Engine};
+pub use error::{Error, Result};
+pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
+pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};

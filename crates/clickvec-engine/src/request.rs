@@ -1,0 +1,178 @@
+//! What can be asked of an index.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RequestFault;
+
+/// The number of titles that an answer has unless more or fewer are asked for.
+pub const DEFAULT_K: usize = 10;
+
+/// A question to an index.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Request {
+    /// The query, as it was typed.
+    pub text: String,
+    /// What finds the titles.
+    pub mode: Mode,
+    /// The number of titles to return.
+    pub k: usize,
+    /// The number of best titles to leave out before them: the second page of ten has 10.
+    pub offset: usize,
+    /// The conditions that titles must meet, all of them.
+    pub filters: Vec<Filter>,
+    /// When the answer is of no use any more. It is looked at between the steps of a search.
+    pub deadline: Option<Instant>,
+}
+
+impl Request {
+    /// The first ten titles for a query, without conditions.
+    pub fn new(text: impl Into<String>, mode: Mode) -> Request {
+        Request { text: text.into(), mode, k: DEFAULT_K, offset: 0, filters: Vec::new(), deadline: None }
+    }
+
+    /// The same question for `k` titles.
+    pub fn with_k(self, k: usize) -> Request {
+        Request { k, ..self }
+    }
+
+    /// The same question for the titles after the first `offset`.
+    pub fn with_offset(self, offset: usize) -> Request {
+        Request { offset, ..self }
+    }
+
+    /// The same question among titles that meet these conditions.
+    pub fn with_filters(self, filters: Vec<Filter>) -> Request {
+        Request { filters, ..self }
+    }
+
+    /// The same question, given up at this time.
+    pub fn with_deadline(self, deadline: Instant) -> Request {
+        Request { deadline: Some(deadline), ..self }
+    }
+}
+
+/// What finds the titles for a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The vectors: titles that mean what the query means.
+    Vectors,
+    /// The words: titles that have the query's words, by BM25.
+    Words,
+    /// Both, fused into one list.
+    Both,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 3] = [Mode::Vectors, Mode::Words, Mode::Both];
+
+    /// The name, as in requests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Vectors => "vectors",
+            Mode::Words => "words",
+            Mode::Both => "both",
+        }
+    }
+}
+
+impl Display for Mode {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = RequestFault;
+
+    fn from_str(text: &str) -> Result<Mode, RequestFault> {
+        let named = Mode::ALL.into_iter().find(|mode| mode.name() == text);
+        named.ok_or_else(|| RequestFault::Mode { found: text.to_owned() })
+    }
+}
+
+/// A condition on a stored field.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Filter {
+    /// The field's name.
+    pub field: String,
+    /// What its value must be.
+    pub condition: Condition,
+}
+
+/// What the value of a field must be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Condition {
+    /// Exactly this text.
+    Is(String),
+    /// Exactly one of these texts.
+    In(Vec<String>),
+    /// A number of at least `from` and at most `to`, as far as these are given. A value that is no number is in no range.
+    Range {
+        /// The least number.
+        #[serde(default)]
+        from: Option<f64>,
+        /// The largest number.
+        #[serde(default)]
+        to: Option<f64>,
+    },
+}
+
+/// `FIELD=VALUE`, `FIELD=VALUE|VALUE` or `FIELD:FROM..TO`, where either end of a range may be missing.
+impl FromStr for Filter {
+    type Err = RequestFault;
+
+    fn from_str(text: &str) -> Result<Filter, RequestFault> {
+        let bad = || RequestFault::Filter { found: text.to_owned() };
+        let at = text.find(['=', ':']).filter(|&at| at > 0).ok_or_else(bad)?;
+        let (field, value) = (text[..at].to_owned(), &text[at + 1..]);
+        if text.as_bytes()[at] == b'=' {
+            let mut values: Vec<String> = value.split('|').map(str::to_owned).collect();
+            let condition = if values.len() > 1 { Condition::In(values) } else { Condition::Is(values.remove(0)) };
+            return Ok(Filter { field, condition });
+        }
+        let (from, to) = value.split_once("..").ok_or_else(bad)?;
+        let end = |end: &str| match end.trim() {
+            "" => Ok(None),
+            number => number.parse::<f64>().ok().filter(|number| number.is_finite()).map(Some).ok_or_else(bad),
+        };
+        Ok(Filter { field, condition: Condition::Range { from: end(from)?, to: end(to)? } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_as_text() {
+        let condition = |text: &str| text.parse::<Filter>().map(|filter| (filter.field, filter.condition));
+        assert_eq!(condition("brand=acme").unwrap(), ("brand".to_owned(), Condition::Is("acme".to_owned())));
+        assert_eq!(condition("url=http://a").unwrap().1, Condition::Is("http://a".to_owned()));
+        assert_eq!(condition("brand=").unwrap().1, Condition::Is(String::new()));
+        let two = Condition::In(vec!["a".to_owned(), "b c".to_owned()]);
+        assert_eq!(condition("brand=a|b c").unwrap().1, two);
+        let range = |from, to| Condition::Range { from, to };
+        assert_eq!(condition("price:10..20.5").unwrap().1, range(Some(10.0), Some(20.5)));
+        assert_eq!(condition("price:..-1").unwrap().1, range(None, Some(-1.0)));
+        assert_eq!(condition("price:0.5..").unwrap().1, range(Some(0.5), None));
+        for bad in ["", "brand", "=x", "price:10", "price:a..b", "price:nan..1", "price:1..inf"] {
+            assert_eq!(condition(bad), Err(RequestFault::Filter { found: bad.to_owned() }));
+        }
+    }
+
+    #[test]
+    fn modes_have_names() {
+        for mode in Mode::ALL {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        assert!("bm25".parse::<Mode>().is_err());
+    }
+}

@@ -1,0 +1,212 @@
+//! The lexical part of a segment: BM25 by tantivy, with clickvec's words as its tokens.
+//!
+//! It has one field and one segment of tantivy's, written by one thread, so that the number of a document is the
+//! position of its title. Nothing is stored in it but the words.
+
+#![allow(dead_code, reason = "folders on disk come with the next format")]
+
+mod directory;
+mod tokenizer;
+
+use std::path::Path;
+
+use clickvec::index::Hit;
+use tantivy::directory::{Directory, RamDirectory};
+use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
+use tantivy::{DocId, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term};
+
+use directory::ReadOnly;
+use tokenizer::WordTokenizer;
+
+/// How slowly repetitions of a word saturate; tantivy offers no other.
+pub(crate) const K1: f64 = 1.2;
+/// How much the title's length counts; tantivy offers no other.
+pub(crate) const B: f64 = 0.75;
+
+/// The name of the tokenizer in tantivy's schema.
+const TOKENIZER: &str = "clickvec";
+const FIELD: &str = "title";
+/// What tantivy may take for a segment that it writes. It is only a hint: a segment is never cut.
+const WRITER_BYTES: usize = 512 << 20;
+
+/// The lexical part of a segment.
+pub(crate) struct Words {
+    searcher: Searcher,
+    // The searcher's files live as long as this.
+    _reader: IndexReader,
+    field: Field,
+}
+
+/// The statistics of all segments together, so that each scores as if it had all titles.
+pub(crate) struct Statistics<'a>(pub(crate) Vec<&'a Words>);
+
+impl Words {
+    /// Makes the lexical part of some titles in memory.
+    pub(crate) fn in_memory<'t>(titles: impl Iterator<Item = &'t str>) -> Result<Words, TantivyError> {
+        Words::of(write(RamDirectory::create(), titles)?)
+    }
+
+    /// Opens the lexical part in a folder, which is not written to.
+    pub(crate) fn open(folder: &Path) -> Result<Words, TantivyError> {
+        let mut index = Index::open(ReadOnly::new(folder)?)?;
+        index.set_tokenizers(tokenizers());
+        Words::of(index)
+    }
+
+    fn of(index: Index) -> Result<Words, TantivyError> {
+        let field = index.schema().get_field(FIELD)?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Words { searcher: reader.searcher(), _reader: reader, field })
+    }
+
+    /// The number of titles.
+    pub(crate) fn len(&self) -> u64 {
+        self.searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum()
+    }
+
+    /// The number of words of all titles.
+    pub(crate) fn tokens(&self) -> Result<u64, TantivyError> {
+        self.searcher.total_num_tokens(self.field)
+    }
+
+    /// The number of titles that have a word.
+    pub(crate) fn titles_with(&self, word: &str) -> Result<u64, TantivyError> {
+        self.searcher.doc_freq(&self.term(word))
+    }
+
+    /// The best `k` titles that are allowed, in the order of [`Hit::best_first`]. `words` has the query's words, with
+    /// repetitions.
+    pub(crate) fn search(
+        &self,
+        words: &[String],
+        k: usize,
+        statistics: &Statistics<'_>,
+        allowed: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Hit>, TantivyError> {
+        if k == 0 || self.len() == 0 {
+            return Ok(Vec::new());
+        }
+        let clause = |word: &String| -> (Occur, Box<dyn Query>) {
+            (Occur::Should, Box::new(TermQuery::new(self.term(word), IndexRecordOption::WithFreqs)))
+        };
+        let query = BooleanQuery::new(words.iter().map(clause).collect());
+        let scoring = EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
+        let weight = query.weight(scoring)?;
+        let mut best = Best::new(k);
+        let mut first: DocId = 0;
+        for segment in self.searcher.segment_readers() {
+            weight.for_each_pruning(best.threshold(), segment, &mut |document, score| {
+                let position = first + document;
+                if allowed(position) {
+                    best.keep(Hit { position, score });
+                }
+                best.threshold()
+            })?;
+            first += segment.max_doc();
+        }
+        Ok(best.finish())
+    }
+
+    fn term(&self, word: &str) -> Term {
+        Term::from_field_text(self.field, word)
+    }
+}
+
+/// Writes the lexical part of titles into an empty folder.
+pub(crate) fn write_to<'t>(folder: &Path, titles: impl Iterator<Item = &'t str>) -> Result<(), TantivyError> {
+    write(tantivy::directory::MmapDirectory::open(folder)?, titles).map(drop)
+}
+
+fn write<'t>(directory: impl Directory, titles: impl Iterator<Item = &'t str>) -> Result<Index, TantivyError> {
+    let mut schema = Schema::builder();
+    let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqs);
+    let field = schema.add_text_field(FIELD, TextOptions::default().set_indexing_options(indexing));
+    let index = Index::builder().schema(schema.build()).tokenizers(tokenizers());
+    let directory: Box<dyn Directory> = Box::new(directory);
+    let mut writer = index.single_segment_index_writer::<TantivyDocument>(directory, WRITER_BYTES)?;
+    for title in titles {
+        let mut document = TantivyDocument::default();
+        document.add_text(field, title);
+        writer.add_document(document)?;
+    }
+    writer.finalize()
+}
+
+fn tokenizers() -> TokenizerManager {
+    let tokenizers = TokenizerManager::new();
+    tokenizers.register(TOKENIZER, TextAnalyzer::from(WordTokenizer::default()));
+    tokenizers
+}
+
+impl Bm25StatisticsProvider for Statistics<'_> {
+    fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
+        self.0.iter().map(|words| words.tokens()).sum()
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.0.iter().map(|words| words.len()).sum())
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        self.0.iter().map(|words| words.searcher.doc_freq(term)).sum()
+    }
+}
+
+/// The best `k` hits so far, for hits that come in the order of their positions.
+struct Best {
+    k: usize,
+    /// A heap with the worst hit on top.
+    heap: std::collections::BinaryHeap<WorstFirst>,
+}
+
+struct WorstFirst(Hit);
+
+impl Best {
+    fn new(k: usize) -> Best {
+        Best { k, heap: std::collections::BinaryHeap::new() }
+    }
+
+    /// The score that a hit must exceed.
+    fn threshold(&self) -> Score {
+        match self.heap.peek() {
+            Some(worst) if self.heap.len() == self.k => worst.0.score,
+            _ => Score::MIN,
+        }
+    }
+
+    /// Keeps a hit with a score above the threshold.
+    fn keep(&mut self, hit: Hit) {
+        if self.heap.len() == self.k {
+            self.heap.pop();
+        }
+        self.heap.push(WorstFirst(hit));
+    }
+
+    fn finish(self) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = self.heap.into_iter().map(|hit| hit.0).collect();
+        hits.sort_unstable_by(Hit::best_first);
+        hits
+    }
+}
+
+impl Ord for WorstFirst {
+    fn cmp(&self, other: &WorstFirst) -> std::cmp::Ordering {
+        self.0.best_first(&other.0)
+    }
+}
+
+impl PartialOrd for WorstFirst {
+    fn partial_cmp(&self, other: &WorstFirst) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for WorstFirst {
+    fn eq(&self, other: &WorstFirst) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for WorstFirst {}
