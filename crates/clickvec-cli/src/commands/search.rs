@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::Error;
+use clickvec::eval::trec::{RunLine, write_run_lines};
+use clickvec::internals::eval::read_topics;
 use clickvec::model::Model;
 use clickvec::ranker::{self, FileKind};
 use clickvec::search::{self, Answer, Found, Searcher};
@@ -49,17 +51,31 @@ pub(crate) struct Args {
     field: String,
 
     /// The queries [default: lines of standard input].
-    #[arg(value_name = "QUERY")]
+    #[arg(value_name = "QUERY", conflicts_with = "topics")]
     queries: Vec<String>,
+
+    /// The queries with their ids, for --trec: TREC topics, a table with the columns query_id and query, or JSON lines.
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
 
     /// The number of titles to show for each query.
     #[arg(long, short = 'k', default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
 
     /// Print one JSON object for each query.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "trec")]
     json: bool,
+
+    /// Print a TREC run for trec_eval, `evaluate --run` and `judge pool --run`. A query's id is that of --topics, or its
+    /// number: 1 for the first line.
+    #[arg(long)]
+    trec: bool,
 }
+
+/// The tag of the runs of --trec.
+const TAG: &str = "clickvec";
+/// The name of standard output in errors.
+const STANDARD_OUTPUT: &str = "standard output";
 
 /// Finds titles for queries.
 type Search<'s> = dyn Fn(&[String], usize) -> clickvec::Result<Vec<Answer<'s>>> + 's;
@@ -98,9 +114,23 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
 
 /// Answers the queries of the command line, or those of standard input.
 fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
-    let printer = Printer { json: args.json, several: args.queries.len() != 1, first: true };
+    let form = match (args.json, args.trec) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Trec { asked: 0, lines: 0 },
+        _ => Form::Text { several: args.queries.len() != 1, first: true },
+    };
+    let topics = args.topics.as_deref().map(read_topics).transpose()?;
+    let ids = topics.iter().flatten().map(|topic| topic.id.clone()).collect();
+    let printer = Printer { form, ids };
     let mut session = Session { search, printer, top: args.top as usize, answered: false };
-    if args.queries.is_empty() {
+    if let Some(topics) = &topics {
+        let mut out = output::stdout();
+        for topics in topics.chunks(BATCH_QUERIES) {
+            let queries: Vec<String> = topics.iter().map(|topic| topic.text.clone()).collect();
+            session.answer(&queries, &mut out)?;
+        }
+        output::written(out.flush())?;
+    } else if args.queries.is_empty() {
         let bad = session.answer_standard_input()?;
         if bad > 0 {
             bail!("standard input: {} could not be read, all others were answered", output::counted(bad, "line"));
@@ -178,10 +208,25 @@ impl Session<'_> {
 }
 
 struct Printer {
-    json: bool,
-    /// Whether results show which query they belong to.
-    several: bool,
-    first: bool,
+    form: Form,
+    /// The ids of the queries, if they have any.
+    ids: Vec<String>,
+}
+
+/// What answers look like.
+enum Form {
+    Text {
+        /// Whether results show which query they belong to.
+        several: bool,
+        first: bool,
+    },
+    Json,
+    Trec {
+        /// The queries that were answered already.
+        asked: usize,
+        /// The lines that were written already.
+        lines: u64,
+    },
 }
 
 /// The answer as JSON.
@@ -210,34 +255,60 @@ impl<'a> From<&Found<'a>> for JsonResult<'a> {
 
 impl Printer {
     fn print(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> Result<()> {
-        if self.json {
-            let results = found.iter().map(JsonResult::from).collect();
-            return output::json_line(out, &JsonAnswer { query: Some(query), results, error: None });
+        match &mut self.form {
+            Form::Json => {
+                let results = found.iter().map(JsonResult::from).collect();
+                output::json_line(out, &JsonAnswer { query: Some(query), results, error: None })
+            }
+            Form::Text { several, first } => {
+                let gap = if *first { "" } else { "\n" };
+                *first = false;
+                let heading = several.then(|| format!("{gap}{}\n", output::printable(query)));
+                output::written(print_text(&heading.unwrap_or_default(), found, out))
+            }
+            Form::Trec { asked, lines } => {
+                let id = self.ids.get(*asked).cloned().unwrap_or_else(|| (*asked + 1).to_string());
+                *asked += 1;
+                let line = |found: &Found<'_>| RunLine {
+                    query_id: id.clone(),
+                    title_id: found.id.to_owned(),
+                    rank: found.rank as u64,
+                    score: f64::from(found.score),
+                };
+                let run: Vec<RunLine> = found.iter().map(line).collect();
+                let mut text = Vec::new();
+                write_run_lines(&mut text, Path::new(STANDARD_OUTPUT), TAG, *lines + 1, &run)?;
+                *lines += run.len() as u64;
+                output::written(out.write_all(&text))
+            }
         }
-        output::written(self.print_text(query, found, out))
     }
 
-    /// Prints the answer to a bad line for programs. People have read the error already.
-    fn print_bad(&self, error: &Error, out: &mut impl Write) -> Result<()> {
-        if !self.json {
-            return Ok(());
+    /// Prints the answer to a bad line for programs. People have read the error already. In a run, the line still counts as a
+    /// query.
+    fn print_bad(&mut self, error: &Error, out: &mut impl Write) -> Result<()> {
+        match &mut self.form {
+            Form::Text { .. } => Ok(()),
+            Form::Json => {
+                let answer = JsonAnswer { query: None, results: Vec::new(), error: Some(error.to_string()) };
+                output::json_line(out, &answer)
+            }
+            Form::Trec { asked, .. } => {
+                *asked += 1;
+                Ok(())
+            }
         }
-        output::json_line(out, &JsonAnswer { query: None, results: Vec::new(), error: Some(error.to_string()) })
     }
+}
 
-    /// One line for each title: rank, score, id, title.
-    fn print_text(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> io::Result<()> {
-        if self.several {
-            let gap = if self.first { "" } else { "\n" };
-            writeln!(out, "{gap}{}", output::printable(query))?;
-        }
-        self.first = false;
-        let rank_width = found.len().to_string().len();
-        let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0);
-        for Found { rank, id, title, score, .. } in found {
-            let (id, text) = (output::printable(id), output::printable(title));
-            writeln!(out, "{rank:>rank_width$}  {score:>6.3}  {id:<id_width$}  {text}")?;
-        }
-        Ok(())
+/// One line for each title: rank, score, id, title.
+fn print_text(heading: &str, found: &[Found<'_>], out: &mut impl Write) -> io::Result<()> {
+    write!(out, "{heading}")?;
+    let rank_width = found.len().to_string().len();
+    let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0);
+    for Found { rank, id, title, score, .. } in found {
+        let (id, text) = (output::printable(id), output::printable(title));
+        writeln!(out, "{rank:>rank_width$}  {score:>6.3}  {id:<id_width$}  {text}")?;
     }
+    Ok(())
 }

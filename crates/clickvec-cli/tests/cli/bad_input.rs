@@ -56,9 +56,9 @@ fn judged_titles_that_cannot_be_read() {
         folder.run(&["evaluate", "--judged", file, "--ranker", "bm25"]).code(2).says(&message).prints_nothing();
         folder.train("m", &["--validation", file]).code(2).says(&message);
     }
-    for (grade, found) in [("5", "`5`"), ("good", "`good`"), ("", "``"), ("2.5", "`2.5`")] {
+    for (grade, found) in [("11", "`11`"), ("good", "`good`"), ("", "``"), ("2.5", "`2.5`")] {
         folder.write("bad", format!("query\ttitle\tgrade\na\tb\t1\na\tc\t{grade}\n"));
-        let message = format!("bad:3: expected a grade, one of the integers 0 to 4, found {found}");
+        let message = format!("bad:3: expected a grade, one of the integers 0 to 10, found {found}");
         folder.run(&["evaluate", "--judged", "bad", "--ranker", "bm25"]).code(2).says(&message);
     }
     folder.write("bad", "query\ttitle\tgrade\na\tb\t1\na\tc\n");

@@ -102,9 +102,9 @@ fn what_is_not_known_is_no_success() {
     folder.run(&["check", "noise"]).code(1);
     folder.run(&["check", "missing"]).code(2).says("missing: cannot open");
     folder.run(&["check"]).code(2);
-    folder.write("judged.tsv", "query\ttitle\tgrade\na\tb\t7\na\tc\t1\n");
+    folder.write("judged.tsv", "query\ttitle\tgrade\na\tb\t17\na\tc\t1\n");
     folder
         .run(&["check", "judged.tsv"])
         .code(1)
-        .prints("judged.tsv:2: expected a grade from 0 to 4 in column `grade`, found `7`");
+        .prints("judged.tsv:2: expected a grade from 0 to 10 in column `grade`, found `17`");
 }

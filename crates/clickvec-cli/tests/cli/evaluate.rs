@@ -31,7 +31,7 @@ fn json_is_what_programs_lean_on() {
     }
     let tests = report["tests"].as_array().unwrap();
     let metrics: Vec<_> = tests.iter().map(|test| &test["metric"]).collect();
-    assert_eq!(metrics, ["ndcg@1", "ndcg@3", "ndcg@10"]);
+    assert_eq!(metrics, ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10", "recall@10"]);
     assert_eq!((&tests[0]["a"], &tests[0]["b"]), (names[0], names[1]));
     let name_first = run.stdout().find("\"name\"").unwrap() < run.stdout().find("\"ndcg@1\"").unwrap();
     assert!(name_first, "{}", run.stdout());
@@ -189,7 +189,7 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
     let systems = report["systems"].as_array().unwrap();
     assert_eq!(systems[1]["name"], "runs/bm25.run");
     assert_eq!(systems[0]["ndcg@3"], systems[1]["ndcg@3"], "{report}");
-    assert_eq!(report["tests"].as_array().unwrap().len(), 3);
+    assert_eq!(report["tests"].as_array().unwrap().len(), 7);
     // A run without a query and some titles.
     let whole = folder.read("runs/bm25.run");
     let part: String = whole

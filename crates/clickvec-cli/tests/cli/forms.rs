@@ -175,7 +175,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         .says("topics.tsv:49: expected 2 fields, `id, a tab, query`, found 1")
         .prints_nothing();
     line("qrels.txt", "1 0 x good\n");
-    evaluate(&folder, &TREC).code(2).says("qrels.txt:145: expected a grade, one of the integers 0 to 4, found `good`");
+    evaluate(&folder, &TREC).code(2).says("qrels.txt:145: expected a grade, one of the integers 0 to 10, found `good`");
     line("beir/queries.jsonl", "{\"_id\":\"x\"\n");
     evaluate(&folder, &["--judged", "beir"]).code(2).says("beir/queries.jsonl:49: expected a JSON object");
     std::fs::remove_file(folder.path("beir/queries.jsonl")).unwrap();

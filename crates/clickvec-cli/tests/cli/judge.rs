@@ -115,3 +115,40 @@ fn two_judges_are_compared() {
         assert!(!folder.path("k.tsv").exists());
     }
 }
+
+#[test]
+fn an_index_and_a_run_are_pooled_too() {
+    let folder = Folder::with_model();
+    folder.write("queries.tsv", "query_id\tquery\n7\tred hammer\n8\tblue ladder\n9\tred hammer\n");
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "i"]).code(0);
+    // The second of the query's ids is in the run, and its best two titles are taken.
+    folder.write("other.run", "9 Q0 t7520 3 0.25 x\n9 Q0 t7510 1 0.75 x\n9 Q0 t7530 2 0.5 x\n");
+    let pool = ["judge", "pool", "--titles", "titles.tsv", "--depth", "2", "--output", "sheet.tsv", "--queries"];
+    let of = |queries: &str, systems: &[&str]| folder.run(&[&pool[..], &[queries], systems].concat());
+    let rows = || -> Vec<String> { folder.read("sheet.tsv").lines().skip(1).map(str::to_owned).collect() };
+    of("queries.tsv", &["--index", "i"]).code(0).says("which 1 system found 4 times");
+    let by_index = rows();
+    of("queries.tsv", &["--model", "model.safetensors"]).code(0);
+    assert_eq!(rows(), by_index);
+    of("queries.tsv", &["--run", "other.run"])
+        .code(0)
+        .says("other.run: lacks 1 query")
+        .says("1 query left out, for which no system finds a title");
+    let rows_of_run = rows();
+    assert_eq!(rows_of_run.len(), 2, "{rows_of_run:?}");
+    assert!(
+        rows_of_run.iter().all(|row| row.starts_with("red hammer\tt7510\t") || row.starts_with("red hammer\tt7530\t"))
+    );
+    of("queries.tsv", &["--run", "other.run", "--index", "i"]).code(0).says("which 2 systems found 6 times");
+    // Lines of text have their numbers as ids.
+    folder.write("queries.txt", "blue ladder\nred hammer\n");
+    folder.write("lines.run", "2 Q0 t7520 1 1 x\n");
+    of("queries.txt", &["--run", "lines.run"]).code(0);
+    assert!(rows()[0].starts_with("red hammer\tt7520"));
+    of("queries.txt", &["--run", "other.run"]).code(2).says("expected a run for the queries");
+    folder.write("strange.run", "1 Q0 t9999 1 1 x\n");
+    of("queries.txt", &["--run", "strange.run"]).code(2).says("found the id `t9999`");
+    folder.write("few.tsv", "id\ttitle\nt0010\thammer in red, 10 in.\n");
+    let few = ["judge", "pool", "--titles", "few.tsv", "--output", "s.tsv", "--queries", "queries.txt", "--index", "i"];
+    folder.run(&few).code(2).says("expected titles of `--titles`");
+}

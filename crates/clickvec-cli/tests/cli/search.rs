@@ -113,3 +113,38 @@ fn a_bad_line_is_told_and_the_others_are_answered() {
     let run = folder.run_with(&search[..5], input).code(2);
     assert_eq!(run.stdout().lines().filter(|line| line.starts_with("red")).count(), 2);
 }
+
+#[test]
+fn a_run_is_what_evaluate_and_judge_take() {
+    let folder = Folder::with_model();
+    folder.write("topics.tsv", "query_id\tquery\nq7\tred hammer\nq9\tblue ladder\nq10\tzzz qqq\n");
+    let judged =
+        ["q7\tred hammer\tt0010\thammer in red, 10 in.\t3", "q9\tblue ladder\tt1110\tladder in blue, 10 in.\t10"];
+    folder.write("j.tsv", format!("query_id\tquery\ttitle_id\ttitle\tgrade\n{}\n", judged.join("\n")));
+    let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "-k", "20", "--trec"];
+    let run = folder.run(&[&search[..], &["--topics", "topics.tsv"]].concat()).code(0).says("`zzz qqq`: no results");
+    let printed = run.stdout();
+    let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split(' ').collect()).collect();
+    assert_eq!(lines.len(), 40, "{printed}");
+    assert!(lines.iter().all(|line| line.len() == 6 && line[1] == "Q0" && line[5] == "clickvec"));
+    assert_eq!((lines[0][0], lines[0][3], lines[20][0]), ("q7", "1", "q9"));
+    folder.write("first.run", &printed);
+    // The run gets the figures of the search that it was written by.
+    let evaluate =
+        ["evaluate", "--full", "--judged", "j.tsv", "--titles", "titles.tsv", "--depth", "20", "--measures", "ndcg@10"];
+    let systems = ["--model", "model.safetensors", "--run", "first.run", "--json"];
+    let [report] = folder.run(&[&evaluate[..], &systems].concat()).code(0).json_lines().try_into().unwrap();
+    let figure = |place: usize| report["systems"][place]["ndcg@10"].as_f64().unwrap();
+    assert!(figure(0) > 0.1 && figure(0) == figure(1), "{report}");
+    // Without topics, queries have the numbers of their lines.
+    let run = folder.run_with(&search, "red hammer\n\nblue ladder\n").code(0);
+    let printed = run.stdout();
+    let ids: Vec<&str> = printed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!((ids.len(), ids[0], ids[20]), (40, "1", "3"));
+    // What a run cannot say.
+    folder.write("spaced.tsv", "id\ttitle\na b\tred hammer\n");
+    let spaced = ["search", "--model", "model.safetensors", "--titles", "spaced.tsv", "--trec", "red"];
+    folder.run(&spaced).code(2).says("standard output:1: ");
+    folder.run(&[&search[..], &["--json", "red"]].concat()).code(2);
+    folder.run(&[&search[..], &["--topics", "topics.tsv", "red"]].concat()).code(2);
+}

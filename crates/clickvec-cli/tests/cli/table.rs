@@ -111,7 +111,7 @@ fn json_has_every_row_and_every_test() {
         assert_eq!(system["parameters"].as_array().unwrap().len(), 2, "{system}");
     }
     assert!(systems[1]["train_seconds"].as_f64().unwrap() > 0.0 && systems[1]["bytes"].as_u64().unwrap() > 1000);
-    assert_eq!(report["tests"].as_array().unwrap().len(), 9);
+    assert_eq!(report["tests"].as_array().unwrap().len(), 21);
     assert_eq!(report["against_first"].as_array().unwrap().len(), 6);
     let ids = report["query_ids"].as_array().unwrap();
     assert_eq!((ids.len(), report["query_texts"].as_array().unwrap().len()), (48, 48));

@@ -100,7 +100,7 @@ pub enum TableFault {
         first_line: u64,
     },
     /// A field is not a grade.
-    #[error("expected a grade, one of the integers 0 to 4, found `{found}`; see docs/reference/tables.md")]
+    #[error("expected a grade, one of the integers 0 to 10, found `{found}`; see docs/reference/tables.md")]
     BadGrade {
         /// The field, shortened.
         found: String,

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, TableFault, shortened};
 use crate::tables::JudgedRow;
 
 /// The best grade there is: perfect.
-pub const MAX_GRADE: u8 = 4;
+pub const MAX_GRADE: u8 = 10;
 
 /// A test set: queries with their judged titles, in the order of first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -174,7 +174,8 @@ pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
     // Programs that keep numbers as floats write a grade as 1.0.
     let number = field.trim();
     match number.strip_suffix(".0").unwrap_or(number).as_bytes() {
-        [digit @ b'0'..=b'9'] if digit - b'0' <= MAX_GRADE => Ok(digit - b'0'),
+        [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
+        b"10" => Ok(MAX_GRADE),
         _ => Err(TableFault::BadGrade { found: shortened(field) }),
     }
 }
@@ -228,13 +229,16 @@ mod tests {
     }
 
     #[test]
-    fn a_grade_is_an_integer_from_0_to_4() {
-        for bad in ["5", "-1", "3.5", "4.00", ".0", "", "good", "+3", "03", "٣"] {
+    fn a_grade_is_an_integer_from_0_to_10() {
+        for bad in ["11", "100", "-1", "3.5", "4.00", ".0", "", "good", "+3", "03", "010", "٣"] {
             let message = message(&[row(2, "a", "x", "4"), row(3, "a", "y", bad)]);
-            assert!(message.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 4, found `"), "{message}");
+            assert!(
+                message.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found `"),
+                "{message}"
+            );
             assert!(message.contains(&format!("`{bad}`")), "{message}");
         }
-        assert_eq!(["0", "4", "3.0", " 1.0 "].map(|text| grade(text).unwrap()), [0, 4, 3, 1]);
+        assert_eq!(["0", "4", "3.0", " 1.0 ", "10", "10.0"].map(|text| grade(text).unwrap()), [0, 4, 3, 1, 10, 10]);
     }
 
     #[test]

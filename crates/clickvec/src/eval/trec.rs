@@ -21,7 +21,7 @@ pub struct Qrel {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// The grade, 0 to 4. A negative grade, which trec_eval treats as not relevant, is read as 0.
+    /// The grade, 0 to 10. A negative grade, which trec_eval treats as not relevant, is read as 0.
     pub grade: u8,
 }
 
@@ -195,7 +195,7 @@ fn fit(id: &str, path: &Path, line: u64) -> Result<()> {
     Ok(())
 }
 
-const _: () = assert!(MAX_GRADE == 4, "the text of TableFault::BadGrade says 4");
+const _: () = assert!(MAX_GRADE == 10, "the text of TableFault::BadGrade says 10");
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +240,7 @@ mod tests {
         let four = "f.txt:2: expected 4 fields, `query 0 title grade`, found";
         assert!(qrels_fault(format!("{ok}q 0 e\n").as_bytes()).starts_with(&format!("{four} 3")));
         assert!(qrels_fault(format!("{ok}q 0 e 1 2\n").as_bytes()).starts_with(&format!("{four} 5")));
-        assert!(qrels_fault(b"q 0 d 5\n").contains("f.txt:1: expected a grade"));
+        assert!(qrels_fault(b"q 0 d 11\n").contains("f.txt:1: expected a grade"));
         assert!(
             qrels_fault(b"q 0 d 1\n\nq 0 d 1\n")
                 .starts_with("f.txt:3: expected each title once for a query, found `d`")

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clickvec::Error;
+use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::table::{Next, Options, Record, Table};
@@ -228,8 +229,8 @@ fn fault_of(kind: Kind, meaning: Meaning, column: &str, field: Option<&str>) -> 
     match meaning {
         Meaning::Query | Meaning::Item if text.is_empty() => expected("a text"),
         Meaning::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
-        Meaning::Grade if !matches!(text.parse::<f64>(), Ok(grade) if (0.0..=4.0).contains(&grade) && grade.fract() == 0.0) => {
-            expected("a grade from 0 to 4")
+        Meaning::Grade if !matches!(text.parse::<f64>(), Ok(grade) if (0.0..=f64::from(MAX_GRADE)).contains(&grade) && grade.fract() == 0.0) => {
+            expected(&format!("a grade from 0 to {MAX_GRADE}"))
         }
         Meaning::Count if text.parse::<u64>().is_err() => expected("a whole number"),
         Meaning::Time if !text.is_empty() && Time::parse(text).is_none() => expected("a time"),

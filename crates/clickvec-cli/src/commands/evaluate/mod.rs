@@ -32,7 +32,7 @@ use crate::{input, output};
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
 pub(crate) struct Args {
-    /// Judged titles: a table with the columns query, title and grade (0 to 4); a BEIR folder, or one of its files of
+    /// Judged titles: a table with the columns query, title and grade (0 to 10); a BEIR folder, or one of its files of
     /// judgments; or TREC qrels, with `--topics` and `--titles`.
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,

@@ -71,10 +71,11 @@ pub(super) fn text(
     text.push_str(&fusions_text(&results.fused));
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     if systems.len() > 2 {
-        let _ = writeln!(text, "p is not corrected for the {} tests; `--json` has corrected values", tests.len());
+        let pairs = systems.len() * (systems.len() - 1) / 2;
+        let _ = writeln!(text, "p is not corrected for the {pairs} pairs of systems; `--json` has corrected values");
     }
     if systems.len() > LISTED_SYSTEMS {
-        let _ = writeln!(text, "`--json` has all {} tests between pairs of systems", tests.len());
+        text.push_str("`--json` has the tests of all pairs of systems\n");
         return text;
     }
     let _ = writeln!(text, "\n{}", tests_table(systems, tests));

@@ -2,7 +2,9 @@
 
 mod page;
 mod pool;
+mod queries;
 mod read;
+mod systems;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
-use clickvec::eval::{Disagreement, MAX_GRADE, kappa};
+use clickvec::eval::{Disagreement, kappa};
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::table::{Next, Options, Record, Table};
@@ -15,6 +15,9 @@ use serde::Serialize;
 use super::Row;
 use crate::answer::Answer;
 use crate::{input, output};
+
+/// The best grade of a sheet; a digit for each is enough.
+const BEST_GRADE: u8 = 4;
 
 /// Make judged titles of filled sheets, for `evaluate --judged`.
 ///
@@ -82,7 +85,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     }
     ensure!(
         !order.is_empty(),
-        "expected grades from 0 to {MAX_GRADE} in the column `grade`, found none; fill in the sheet first"
+        "expected grades from 0 to {BEST_GRADE} in the column `grade`, found none; fill in the sheet first"
     );
     let mut counts = BTreeMap::new();
     files::write_atomically(&args.output, |out| {
@@ -150,10 +153,10 @@ fn read(path: &Path) -> Result<Sheet> {
                             .unwrap_or(text)
                             .parse::<u8>()
                             .ok()
-                            .filter(|&grade| grade <= MAX_GRADE);
+                            .filter(|&grade| grade <= BEST_GRADE);
                         let Some(grade) = grade else {
                             anyhow::bail!(
-                                "{}: expected a grade from 0 to {MAX_GRADE} or nothing, found `{}`",
+                                "{}: expected a grade from 0 to {BEST_GRADE} or nothing, found `{}`",
                                 line(record.line),
                                 output::printable(text)
                             );

@@ -3,29 +3,36 @@
 use clickvec::eval::JudgedTitle;
 use serde::Serialize;
 
-/// The number of grades, 0 to 4.
-const GRADES: usize = 5;
+/// The least number of grades that are shown: 0 to 4, as in the papers.
+const LEAST_GRADES: usize = 5;
 
 /// Numbers of queries by the grade of their first title. Titles that tie for the first place share the query.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct FirstGrades {
     /// By system and grade.
-    of: Vec<[f64; GRADES]>,
+    of: Vec<Vec<f64>>,
     /// By system `a`; then by system `b`, starting at `a`, at index `b - a`; then by the grade in `a` and the grade in
     /// `b`.
-    cross: Vec<Vec<[[f64; GRADES]; GRADES]>>,
+    cross: Vec<Vec<Vec<Vec<f64>>>>,
 }
 
 impl FirstGrades {
-    /// Counts of no queries.
-    pub(super) fn new(systems: usize) -> FirstGrades {
-        let cross = (0..systems).map(|a| vec![[[0.0; GRADES]; GRADES]; systems - a]).collect();
-        FirstGrades { of: vec![[0.0; GRADES]; systems], cross }
+    /// Counts of no queries, with grades from 0 to at least `best`.
+    pub(super) fn new(systems: usize, best: u8) -> FirstGrades {
+        let grades = LEAST_GRADES.max(usize::from(best) + 1);
+        let cross = (0..systems).map(|a| vec![vec![vec![0.0; grades]; grades]; systems - a]).collect();
+        FirstGrades { of: vec![vec![0.0; grades]; systems], cross }
+    }
+
+    /// The number of grades.
+    fn grades(&self) -> usize {
+        self.of.first().map_or(LEAST_GRADES, Vec::len)
     }
 
     /// Counts a query. `ranks` has the ranks of its titles for each system.
     pub(super) fn add(&mut self, titles: &[JudgedTitle], ranks: &[Vec<u32>]) {
-        let shares: Vec<[f64; GRADES]> = ranks.iter().map(|ranks| shares(titles, ranks)).collect();
+        let grades = self.grades();
+        let shares: Vec<Vec<f64>> = ranks.iter().map(|ranks| shares(titles, ranks, grades)).collect();
         for (a, of_a) in shares.iter().enumerate() {
             self.of[a].iter_mut().zip(of_a).for_each(|(sum, share)| *sum += share);
             for (cross, of_b) in self.cross[a].iter_mut().zip(&shares[a..]) {
@@ -44,11 +51,11 @@ impl FirstGrades {
     }
 }
 
-fn shares(titles: &[JudgedTitle], ranks: &[u32]) -> [f64; GRADES] {
+fn shares(titles: &[JudgedTitle], ranks: &[u32], grades: usize) -> Vec<f64> {
     let first = || titles.iter().zip(ranks).filter(|(_, rank)| **rank == 1);
     let count = first().count();
-    let mut shares = [0.0; GRADES];
-    first().for_each(|(title, _)| shares[usize::from(title.grade).min(GRADES - 1)] += 1.0 / count as f64);
+    let mut shares = vec![0.0; grades];
+    first().for_each(|(title, _)| shares[usize::from(title.grade)] += 1.0 / count as f64);
     shares
 }
 
@@ -62,7 +69,7 @@ mod tests {
             let title = |&grade| JudgedTitle { id: String::new(), text: String::new(), grade };
             grades.iter().map(title).collect()
         };
-        let mut grades = FirstGrades::new(2);
+        let mut grades = FirstGrades::new(2, 4);
         // In the first case both find the perfect title. In the second, one finds a good title and the other a bad
         // one. In the third, two of three titles tie for the first system: half perfect, half fair.
         grades.add(&titles(&[0, 4]), &[vec![2, 1], vec![2, 1]]);
@@ -85,9 +92,17 @@ mod tests {
     }
 
     #[test]
+    fn grades_above_4_have_their_own_place() {
+        let title = JudgedTitle { id: String::new(), text: String::new(), grade: 9 };
+        let mut grades = FirstGrades::new(1, 9);
+        grades.add(&[title], &[vec![1]]);
+        assert_eq!((grades.of[0].len(), grades.of[0][9], grades.cross[0][0][9][9]), (10, 1.0, 1.0));
+    }
+
+    #[test]
     fn a_query_without_titles_counts_nowhere() {
-        let mut grades = FirstGrades::new(1);
+        let mut grades = FirstGrades::new(1, 4);
         grades.add(&[], &[vec![]]);
-        assert_eq!(grades, FirstGrades::new(1));
+        assert_eq!(grades, FirstGrades::new(1, 4));
     }
 }

@@ -79,7 +79,9 @@ const dots = metric => {
 const showIntervals = () => $("intervals").replaceChildren(dots(+$("metric").value));
 $("metric").addEventListener("change", showIntervals);
 showIntervals();
-const names = ["bad", "fair", "good", "excellent", "perfect"];
+// The papers' names of grades 0 to 4; a finer scale has numbers.
+const scale = data.systems.length ? data.first_grades.of[0].length : 5;
+const names = scale === 5 ? ["bad", "fair", "good", "excellent", "perfect"] : [...Array(scale).keys()].map(String);
 let shown = 20;
 const compare = () => {
   if (!data.systems.length) return;
@@ -103,7 +105,7 @@ const ranking = (query, system) => {
   column.append(make("p", data.systems[system]));
   query.titles.map((title, i) => [query.ranks[system][i], ...title]).sort((x, y) => x[0] - y[0]).forEach(([rank, text, grade]) => {
     const line = column.appendChild(make("div"));
-    line.append(make("span", grade, { class: "tag", style: `background: var(--g${grade})`, title: names[grade] }));
+    line.append(make("span", grade, { class: "tag", style: `background: var(--g${Math.round(4 * grade / (scale - 1))})`, title: names[grade] }));
     line.append(text);
     line.title = `rank ${rank}`;
   });

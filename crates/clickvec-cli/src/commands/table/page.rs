@@ -58,7 +58,9 @@ struct Curve<'a> {
 /// The whole page.
 pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let judged: Vec<_> = report.judged().collect();
-    let mut first_grades = FirstGrades::new(judged.len());
+    let graded = report.table.judgments.queries.iter().flat_map(|query| &query.titles);
+    let best = graded.map(|title| title.grade).max().unwrap_or(0);
+    let mut first_grades = FirstGrades::new(judged.len(), best);
     let queries = report.table.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),

@@ -154,7 +154,7 @@ fn each_fault_of_a_beir_folder_names_its_line() {
         (QRELS, "query-id\tcorpus-id\nq1\td1\n".to_owned(), ": expected a column `score`"),
         (QRELS, qrels("q1\td1\n"), ":2: expected at least 3 columns, found 2"),
         (QRELS, qrels("q1\td1\tx\n"), ":2: expected a grade"),
-        (QRELS, qrels("q1\td1\t5\n"), ":2: expected a grade"),
+        (QRELS, qrels("q1\td1\t11\n"), ":2: expected a grade"),
         (QRELS, qrels("q1\td1\t1\n\nq1\td1\t1\n"), ":4: expected each title once for a query"),
     ] {
         let data = Data::beir();
@@ -200,7 +200,7 @@ fn each_fault_of_trec_files_names_its_line() {
         ("q1 0 d1\n", "/qrels.txt:1: expected 4 fields"),
         ("q1 0 d1 2 3\n", "/qrels.txt:1: expected 4 fields"),
         ("q1 0 d1 good\n", "/qrels.txt:1: expected a grade"),
-        ("q1 0 d1 5\n", "/qrels.txt:1: expected a grade"),
+        ("q1 0 d1 11\n", "/qrels.txt:1: expected a grade"),
         ("q1 0 d1 1\nq1 0 d1 1\n", "/qrels.txt:2: expected each title once for a query"),
     ] {
         let data = Data::trec(text);

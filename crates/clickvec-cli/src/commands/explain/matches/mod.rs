@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "query")]
     pairs: Option<PathBuf>,
 
-    /// A human grade of the pair, 0 to 4, to show next to the scores; with `--judged` it comes from the file.
+    /// A human grade of the pair, 0 to 10, to show next to the scores; with `--judged` it comes from the file.
     #[arg(long, value_name = "GRADE", requires = "query", value_parser = clap::value_parser!(u8).range(0..=4))]
     grade: Option<u8>,
 

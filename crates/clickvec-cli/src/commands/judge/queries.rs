@@ -1,0 +1,129 @@
+//! The queries of a sheet: lines of text, or a table such as a click log, each once; and a sample of them.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, Read as _};
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use clickvec::Error;
+use clickvec::internals::files;
+use clickvec_logs::columns::{self, Role};
+use clickvec_logs::table::{Next, Options, Record, Table};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::{input, output};
+
+/// The column with the ids of queries in TREC runs.
+const QUERY_ID: &str = "query_id";
+/// The column with the number of clicks.
+const COUNT: &str = "count";
+
+/// A query that titles are found for.
+#[derive(Debug)]
+pub(super) struct PoolQuery {
+    pub(super) text: String,
+    /// Its clicks, or how often it is there.
+    clicks: u64,
+    /// Its ids in runs: the column `query_id` of a table, or the numbers of its lines.
+    pub(super) ids: Vec<String>,
+}
+
+/// The queries of a file in its order.
+pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
+    let mut queries = Queries::default();
+    if is_table(path)? {
+        let mut options = Options::default();
+        columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+        options.columns.name(Role::Query, "query");
+        let names = Table::open(path, &options)?.names().to_vec();
+        for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
+            if names.iter().any(|name| name == column) {
+                options.columns.name(role, column);
+            }
+        }
+        let mut table = Table::open(path, &options)?;
+        let mut record = Record::default();
+        loop {
+            match table.next(&mut record)? {
+                Next::End => break,
+                Next::Row => {
+                    let count = record.get(Role::Count).and_then(|count| count.trim().parse().ok());
+                    let id = record.get(Role::Key).map(|id| id.trim().to_owned());
+                    queries.add(record.get(Role::Query).unwrap_or_default(), count.unwrap_or(1), id);
+                }
+                _ => {}
+            }
+        }
+    } else {
+        let mut lines = input::Lines::open(path)?;
+        let (mut batch, mut number) = (Vec::new(), 0u64);
+        loop {
+            lines.next_batch(1024, &mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            for line in &batch {
+                number += 1;
+                queries.add(line, 1, Some(number.to_string()));
+            }
+        }
+    }
+    ensure!(!queries.all.is_empty(), "{}: expected queries, found none", output::path(path));
+    Ok(queries.all)
+}
+
+/// The queries so far, each once.
+#[derive(Default)]
+struct Queries {
+    all: Vec<PoolQuery>,
+    places: HashMap<String, usize>,
+}
+
+impl Queries {
+    fn add(&mut self, query: &str, clicks: u64, id: Option<String>) {
+        let text = query.trim().replace(['\t', '\n', '\r'], " ");
+        if text.is_empty() {
+            return;
+        }
+        let place = *self.places.entry(text).or_insert_with_key(|text| {
+            self.all.push(PoolQuery { text: text.clone(), clicks: 0, ids: Vec::new() });
+            self.all.len() - 1
+        });
+        let query = &mut self.all[place];
+        query.clicks = query.clicks.saturating_add(clicks);
+        query.ids.extend(id);
+    }
+}
+
+/// Whether the queries are in a table: its header has a column called query.
+fn is_table(path: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let name = path.to_string_lossy().to_lowercase();
+    let mut first = Vec::new();
+    let failed = |source| Error::io(path, "read", source);
+    files::open(path)?.take(1 << 16).read_until(b'\n', &mut first).map_err(failed)?;
+    let first = String::from_utf8_lossy(&first);
+    let names = first.trim_start_matches('\u{feff}').trim();
+    let has_query =
+        names.split(['\t', ',', ';']).any(|name| name.trim().trim_matches('"').eq_ignore_ascii_case("query"));
+    Ok(names.starts_with('{')
+        || (has_query && (names.contains(['\t', ',', ';']) || name.contains(".tsv") || name.contains(".csv"))))
+}
+
+/// Those of the queries that are judged, in the order of the file. What is drawn depends on nothing but the queries, their
+/// clicks and the seed.
+pub(super) fn sampled(queries: Vec<PoolQuery>, sample: Option<u32>, seed: u64) -> Vec<PoolQuery> {
+    // Efraimidis and Spirakis 2006: the largest u^(1/w) are a sample with weights w, without replacement.
+    let key = |query: &PoolQuery| {
+        let hash = xxh3_64_with_seed(query.text.as_bytes(), seed) >> 11;
+        let uniform = (hash as f64 + 0.5) / (1u64 << 53) as f64;
+        uniform.ln() / query.clicks.max(1) as f64
+    };
+    let mut order: Vec<(usize, PoolQuery)> = queries.into_iter().enumerate().collect();
+    order.sort_by(|(a, first), (b, second)| key(second).total_cmp(&key(first)).then(a.cmp(b)));
+    order.truncate(sample.map_or(order.len(), |sample| sample as usize));
+    order.sort_unstable_by_key(|&(place, _)| place);
+    order.into_iter().map(|(_, query)| query).collect()
+}
