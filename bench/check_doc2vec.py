@@ -26,6 +26,10 @@ import time
 import unicodedata
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "gensim")
+
 import numpy as np
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 

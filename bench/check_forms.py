@@ -18,6 +18,10 @@ import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import needed
+
+needed.packages("gensim", "numpy", "pytrec_eval")
+
 import gensim
 import numpy as np
 import pytrec_eval

@@ -20,6 +20,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "gensim", "sklearn")
+
 import numpy as np
 from check_doc2vec import read, words
 from gensim.corpora import Dictionary

@@ -14,6 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "safetensors")
+
 import numpy as np
 import safetensors
 from safetensors import safe_open

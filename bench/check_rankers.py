@@ -19,6 +19,10 @@ import time
 import unicodedata
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "scipy", "rank_bm25", "safetensors", "sklearn")
+
 import numpy as np
 import scipy.sparse
 from rank_bm25 import BM25Okapi

@@ -13,6 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "safetensors")
+
 import numpy as np
 from safetensors.numpy import load_file
 

@@ -22,6 +22,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "gensim", "safetensors", "scipy")
+
 import numpy as np
 from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel, LdaModel

@@ -12,6 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "torch", "safetensors")
+
 import numpy as np
 import torch
 

@@ -16,6 +16,10 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
+import needed
+
+needed.packages("nltk", "safetensors")
+
 from nltk.translate import AlignedSent, IBMModel1
 from safetensors import safe_open
 

@@ -16,6 +16,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import needed
+
+needed.packages("numpy", "gensim")
+
 import numpy as np
 from gensim.models import KeyedVectors
 

@@ -2,6 +2,10 @@
 
 import sys
 
+import needed
+
+needed.packages("pyarrow")
+
 import pyarrow
 import pyarrow.parquet
 

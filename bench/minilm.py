@@ -21,6 +21,10 @@ import time
 from importlib import metadata
 from pathlib import Path
 
+import needed
+
+needed.packages("torch", "sentence_transformers")
+
 import torch
 from sentence_transformers import SentenceTransformer
 

@@ -17,6 +17,10 @@ import pickle
 import time
 from dataclasses import dataclass
 
+import needed
+
+needed.packages("numpy", "torch")
+
 import numpy as np
 import torch
 from torch import nn

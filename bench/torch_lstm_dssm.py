@@ -12,6 +12,10 @@ import argparse
 import json
 import time
 
+import needed
+
+needed.packages("numpy", "torch")
+
 import numpy as np
 import torch
 from torch import nn
