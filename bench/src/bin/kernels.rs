@@ -162,6 +162,7 @@ fn main() -> clickvec::Result<()> {
                 weight: vec![1.0; TEXTS],
                 negatives: NegativeRows::Listed(negatives),
                 targets: None,
+                margins: None,
             };
             rounds.for_each(|_| {
                 for _ in 0..10 {

@@ -39,7 +39,7 @@ pub mod files {
 
 /// The loss.
 pub mod loss {
-    pub use crate::loss::{Loss, NegativeRows, Pairs, Targets, TitleLists};
+    pub use crate::loss::{Loss, Margins, NegativeRows, Pairs, Targets, TitleLists};
 }
 
 /// Kernels.

@@ -3,8 +3,10 @@
 //! replace a share of it.
 
 mod divergence;
+mod margin;
 
 pub use self::divergence::Targets;
+pub use self::margin::Margins;
 
 use self::divergence::Divergence;
 use crate::math::Buffer;
@@ -29,6 +31,8 @@ pub struct Pairs {
     pub negatives: NegativeRows,
     /// The teacher's cosines, if there is a teacher; only with [`NegativeRows::AllBut`].
     pub targets: Option<Targets>,
+    /// What a teacher's scores say of them, if there are any; only with [`NegativeRows::AllBut`].
+    pub margins: Option<Margins>,
 }
 
 /// The negatives of each pair.
@@ -208,16 +212,23 @@ impl Loss {
             .for_each(|(chunk, (d_cosine, sums, queries, gradient))| {
                 let n = sums.len();
                 gemm((n, count, dimension), Left::rows(queries, dimension), (transposed, count), (d_cosine, count));
-                let mut divergence = Divergence::default();
+                let (mut divergence, mut of_margins) = (Divergence::default(), Vec::new());
                 for (i, (row, sum)) in d_cosine.chunks_exact_mut(count).zip(sums).enumerate() {
                     let r = chunk * CHUNK + i;
                     let positive = pairs.positive[r] as usize;
                     let targets = pairs.targets.as_ref().filter(|targets| targets.shares[r] > 0.0);
                     let share = targets.map_or(0.0, |targets| targets.shares[r]);
-                    let of_teacher = targets.map_or(0.0, |targets| {
-                        let weight = pairs.weight[r] * share;
+                    let margins = pairs.margins.as_ref().filter(|margins| margins.share_of(r) > 0.0);
+                    let margin_share = margins.map_or(0.0, |margins| margins.share_of(r));
+                    let rest = pairs.weight[r] * (1.0 - margin_share);
+                    let mut of_teacher = targets.map_or(0.0, |targets| {
+                        let weight = rest * share;
                         f64::from(weight) * divergence.compute(weight, row, targets, r)
                     });
+                    if let Some(margins) = margins {
+                        let weight = pairs.weight[r] * margin_share;
+                        of_teacher += f64::from(weight) * margins.compute(weight, row, r, &mut of_margins);
+                    }
                     let cosine = row[positive];
                     for x in row.iter_mut() {
                         *x = gamma * (*x - cosine);
@@ -225,12 +236,17 @@ impl Loss {
                     for &title in exceptions.get(r) {
                         row[title as usize] = f32::NEG_INFINITY;
                     }
-                    let weight = pairs.weight[r] * (1.0 - share);
+                    let weight = rest * (1.0 - share);
                     let (loss, d_positive) = softplus_of_sum(row, gamma * weight);
                     row[positive] = d_positive;
                     sum.loss = f64::from(weight) * loss + of_teacher;
                     if targets.is_some() {
                         add_scaled(row, 1.0, &divergence.gradient);
+                    }
+                    if let Some(margins) = margins {
+                        for (&title, gradient) in margins.titles.get(r).iter().zip(&of_margins) {
+                            row[title as usize] += gradient;
+                        }
                     }
                     sum.without_negatives = u64::from(exceptions.get(r).len() >= count);
                 }
@@ -317,7 +333,7 @@ mod tests {
     }
 
     fn pairs(negatives: NegativeRows) -> Pairs {
-        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives, targets: None }
+        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives, targets: None, margins: None }
     }
 
     fn lists(lists: &[&[u32]]) -> TitleLists {
@@ -418,6 +434,64 @@ mod tests {
             let mut loss = Loss::default();
             let found = loss.compute(10.0, &queries, &titles, 5, &pairs).loss;
             let formula = |queries: &[f32], titles: &[f32]| naive(10.0, queries, titles, &exceptions, &pairs);
+            let expected = formula(&queries, &titles);
+            assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
+            let step = 1e-3;
+            for side in 0..2 {
+                let gradient = [&loss.query_gradient, &loss.title_gradient][side];
+                for (i, &gradient) in gradient.iter().enumerate() {
+                    let at = |by: f32| {
+                        let mut both = [queries.clone(), titles.clone()];
+                        both[side][i] += by;
+                        formula(&both[0], &both[1])
+                    };
+                    let difference = (at(step) - at(-step)) / f64::from(2.0 * step);
+                    assert!((difference - f64::from(gradient)).abs() < 2e-3, "{side} {i}: {difference} {gradient}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_loss_of_scores_is_the_formula_and_its_gradient_the_finite_difference() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        let exceptions: [&[u32]; 3] = [&[0, 1, 3], &[1, 2], &[2, 0, 1, 3]];
+        let scored: [&[u32]; 3] = [&[0, 3, 1], &[], &[2, 1]];
+        let scores = [1.5, -0.5, 0.25, 2.0, 1.75];
+        for (share, shares) in [(0.4, [0.0; 3]), (1.0, [0.0; 3]), (0.3, [0.5, 0.5, 0.0])] {
+            let mut pairs = pairs(NegativeRows::AllBut(lists(&exceptions)));
+            pairs.targets = Some(targets(shares, &[true; 4]));
+            pairs.margins = Some(Margins { gamma: 3.0, share, titles: lists(&scored), scores: scores.to_vec() });
+            let formula = |queries: &[f32], titles: &[f32]| {
+                // What is left of each pair's loss, and the mean of half the squared differences of margins.
+                let mut rest = pairs.clone();
+                let mut sum = 0.0;
+                let mut start = 0;
+                for (r, list) in scored.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+                    let share = f64::from(share);
+                    rest.weight[r] *= 1.0 - share as f32;
+                    let query = &queries[r * 5..][..5];
+                    let own = |i: usize| {
+                        let title = &titles[list[i] as usize * 5..][..5];
+                        let wide = |x: &[f32], y: &[f32]| {
+                            x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>()
+                        };
+                        let cosine = wide(query, title) / (wide(query, query) * wide(title, title)).sqrt();
+                        3.0 * cosine - f64::from(scores[start + i])
+                    };
+                    let mut squares = 0.0;
+                    for i in 0..list.len() {
+                        for j in 0..list.len() {
+                            squares += (own(i) - own(j)).powi(2) / 2.0;
+                        }
+                    }
+                    sum += share * f64::from(pairs.weight[r]) * squares / (list.len() as f64).powi(2);
+                    start += list.len();
+                }
+                sum + naive(10.0, queries, titles, &exceptions, &rest)
+            };
+            let mut loss = Loss::default();
+            let found = loss.compute(10.0, &queries, &titles, 5, &pairs).loss;
             let expected = formula(&queries, &titles);
             assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
             let step = 1e-3;

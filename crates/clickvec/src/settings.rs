@@ -87,12 +87,26 @@ pub struct TeacherConfig {
     pub titles: f32,
     /// Its share of the loss of a clicked pair.
     pub clicks: f32,
+    /// The share of its scores in the loss of a pair whose query has scores of two titles or more: of what its vectors leave
+    /// too, the pair keeps 1 − this. The loss of scores is half the mean squared difference of margins,
+    /// γ (cosine_i − cosine_j) − (score_i − score_j), where scores are divided by their standard deviation within queries.
+    /// Omitted if it has the default.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
+    pub scores: f32,
+}
+
+fn half() -> f32 {
+    0.5
+}
+
+fn is_half(share: &f32) -> bool {
+    *share == half()
 }
 
 impl Default for TeacherConfig {
-    /// What validation found best (docs/explanation/defaults.md).
+    /// What validation found best (docs/explanation/defaults.md); the share of scores was not tried.
     fn default() -> TeacherConfig {
-        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3 }
+        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3, scores: half() }
     }
 }
 
@@ -101,8 +115,11 @@ impl TeacherConfig {
         let gamma = self.gamma;
         let not_positive = SettingFault::NotPositive { name: "gamma of the teacher", value: gamma };
         (!(gamma.is_finite() && gamma > 0.0)).then_some(not_positive).or_else(|| {
-            let shares =
-                [("share of the teacher in titles", self.titles), ("share of the teacher in clicks", self.clicks)];
+            let shares = [
+                ("share of the teacher in titles", self.titles),
+                ("share of the teacher in clicks", self.clicks),
+                ("share of the teacher's scores", self.scores),
+            ];
             let wrong = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share));
             wrong.map(|(name, value)| SettingFault::Share { name, value })
         })

@@ -263,3 +263,47 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
     }
     assert!(report["systems"][4]["ndcg@1"].is_f64(), "{report}");
 }
+
+#[test]
+fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
+    let folder = Folder::with_model();
+    let embed =
+        ["embed", "--model", "model.safetensors", "--side", "title", "--format", "jsonl", "-o", "t.jsonl", "t.txt"];
+    let titles = folder.read("titles.tsv");
+    let texts: Vec<&str> = titles.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
+    folder.write("t.txt", texts.join("\n"));
+    folder.run(&embed).code(0);
+    let titles = " --titles titles.tsv --title-epochs 1 --members 1";
+    let spec = [
+        DATA.to_owned(),
+        small_row("clicks", ""),
+        small_row("titles", titles),
+        small_row("members", " --titles titles.tsv --title-epochs 1 --members 2"),
+        small_row("taught", &format!("{titles} --teacher t.jsonl")),
+        small_row("from a model", " --init model.safetensors --shared-towers=false"),
+    ];
+    folder.write("spec.toml", spec.concat());
+    let table = |folder: &Folder| folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines()[0].clone();
+    let first = table(&folder);
+    let systems = first["systems"].as_array().unwrap();
+    assert_eq!(systems.len(), 5);
+    // The same as outside of a table.
+    let train = ["train", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--title-epochs", "1", "--members", "1"];
+    let train = [&train[..], &["--held-out", "0", "--output", "m.safetensors"], &SMALL[..]].concat();
+    folder.run(&train).code(0);
+    let alone = folder.run(&["inspect", "m.safetensors", "--json"]).code(0).json_lines()[0]["fingerprint"].clone();
+    let models = std::fs::read_dir(folder.path("spec.toml.cache/models")).unwrap();
+    let found = models.filter_map(|model| clickvec::model::Model::load(&model.unwrap().path()).ok());
+    let found: Vec<String> = found.map(|model| model.fingerprint().to_owned()).collect();
+    assert!(found.iter().any(|fingerprint| alone == *fingerprint), "{alone}: {found:?}");
+    // Other titles make another model, and nothing else is trained again.
+    let count = || std::fs::read_dir(folder.path("spec.toml.cache/models")).unwrap().count();
+    let before = count();
+    folder.write("titles.tsv", folder.read("titles.tsv") + "new\tpurple lantern\n");
+    table(&folder);
+    assert_eq!(count(), before + 3);
+    folder.write("spec.toml", DATA.replace("clicks = \"clicks.tsv\"\n", "") + &small_row("cold", titles));
+    assert_eq!(table(&folder)["systems"].as_array().unwrap().len(), 1);
+    folder.write("spec.toml", DATA.to_owned() + &small_row("a", " --held-out 0.1"));
+    folder.run(&["table", "spec.toml"]).code(2).says("found `--held-out` that a table does not take");
+}

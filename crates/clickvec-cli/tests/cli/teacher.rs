@@ -116,3 +116,29 @@ fn what_does_not_fit_is_refused() {
     with(&["--negatives", "4"]).code(2).says("--negatives all takes them all");
     assert!(!folder.path("m").exists());
 }
+
+#[test]
+fn scores_teach_beside_clicks_and_in_their_place() {
+    let folder = Folder::with_data();
+    let clicks = folder.read("clicks.tsv");
+    let mut scores = "query\ttitle\tscore\n".to_owned();
+    for (place, line) in clicks.lines().skip(1).enumerate() {
+        scores.push_str(&format!("{line}\t{}\n", place % 7));
+    }
+    folder.write("scores.tsv", scores + "red hammer\tno such title\t1\nred hammer\tx\tgood\n");
+    train(&folder, "m", &["--teacher", "scores.tsv"])
+        .code(0)
+        .says("teacher: 144 of 145 scores are of learnt queries and titles; 48 queries with several titles")
+        .says("scores.tsv: skipped 1 broken line:")
+        .says("scores.tsv:147: expected a finite number in column `score`, found `good`");
+    folder.run(&["inspect", "m"]).code(0).prints("teacher.clicks");
+    let alone = [&["train", "--output", "alone", "--teacher", "scores.tsv", "--json"], &SMALL[..]].concat();
+    let events = folder.run(&alone).code(0).json_lines();
+    let teacher = events.iter().find(|event| event["event"] == "teacher_scores").unwrap();
+    assert_eq!((&teacher["known"], &teacher["skipped"]), (&145.into(), &1.into()), "{teacher}");
+    assert!(events.iter().all(|event| event["event"] != "held_out"));
+    folder.write("flat.tsv", "query\ttitle\tscore\nred hammer\tx\t1\n");
+    train(&folder, "no", &["--teacher", "flat.tsv"]).code(2).says("expected scores of two titles or more");
+    let vectors = ["train", "--output", "no", "--teacher", "none.npy"];
+    folder.run(&vectors).code(2);
+}

@@ -116,6 +116,7 @@ impl ClickLog {
         self.records.retain(|record| record.is_title == 1 || !drawn.contains(&record.query))?;
         self.statistics.pairs -= held.pairs;
         self.statistics.held_out = held.pairs;
+        self.held_out = drawn;
         Ok(held)
     }
 }

@@ -6,7 +6,7 @@
 use super::source::LeftOut;
 use super::spool::{Spool, Spooled, Storage};
 use super::taught::{Taught, TeacherCoverage};
-use super::{ClickSource, Teacher, Weighting};
+use super::{ClickSource, ScoreCoverage, Scored, Teacher, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
 use crate::memory::bytes_of;
@@ -17,7 +17,7 @@ use crate::text::{
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -48,7 +48,7 @@ pub struct LogConfig<'a> {
 
 impl LogConfig<'_> {
     /// How much of a text is read.
-    fn limit(&self) -> WordLimit {
+    pub(super) fn limit(&self) -> WordLimit {
         WordLimit { words: self.max_words, tail: self.tail }
     }
 }
@@ -76,6 +76,9 @@ pub struct LogStatistics {
     /// Pairs of queries that are held out, to judge by. Omitted if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_out: u64,
+    /// Scored pairs that were left out because their query has no other scored title. Omitted if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub alone: u64,
     /// Lines that are not a valid pair: broken, or with a bad weight.
     pub skipped: u64,
     /// Rows that were left out because the title was shown and not clicked. Omitted if there are none.
@@ -157,6 +160,11 @@ pub struct ClickLog {
     skipped_titles: Vec<Skipped>,
     fingerprint: u64,
     taught: Option<Taught>,
+    scored: Option<Scored>,
+    /// Whether the pairs are those that a teacher scored, and no clicks.
+    of_scores: bool,
+    /// The queries that are held out.
+    pub(super) held_out: HashSet<u64>,
 }
 
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -215,6 +223,7 @@ impl ClickLog {
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<(), ClickLog>> {
         let mut building = Building::new(storage, config)?;
+        building.of_scores = clicks.is_of_scores();
         if let Some(name) = clicks.name() {
             let left_out = clicks.read(config.field, config.weighting, &mut |query, title, weight, rare| {
                 building.add(query, title, weight, rare)?;
@@ -359,6 +368,43 @@ impl ClickLog {
         Ok(coverage)
     }
 
+    /// Reads the scores of the log's pairs from `teachers` and keeps them in `storage`. `limit` is the log's. If the pairs
+    /// are those that were scored, the ones whose query has a single title are left out: they teach nothing. Queries must
+    /// have been held out before.
+    ///
+    /// # Errors
+    /// [`Error::Learn`] if no query has two titles with different scores; [`Error::Table`]; [`Error::Io`];
+    /// [`Error::NoMemory`].
+    pub fn teach_scores(
+        &mut self,
+        teachers: Vec<Teacher<'_>>,
+        limit: WordLimit,
+        storage: Storage<'_>,
+    ) -> Result<ScoreCoverage> {
+        let (mut scored, mut coverage) = Scored::read(self, teachers, limit, storage)?;
+        if self.of_scores {
+            let before = self.records.len();
+            self.records.retain(|record| record.is_title == 1 || !scored.of(record.query).is_empty())?;
+            coverage.alone = (before - self.records.len()) as u64;
+            self.statistics.pairs -= coverage.alone;
+            self.statistics.alone = coverage.alone;
+            scored.find_titles(&self.distinct_titles(storage)?)?;
+        }
+        self.scored = Some(scored);
+        Ok(coverage)
+    }
+
+    /// Whether training learns from a query with this hash.
+    pub(super) fn learns(&self, query: u64) -> bool {
+        let place = self.clicked.partition_point(|pair| pair[0] < query);
+        self.clicked.get(place).is_some_and(|pair| pair[0] == query) && !self.held_out.contains(&query)
+    }
+
+    /// The scores of its teacher, if it has any.
+    pub(crate) fn scored(&self) -> Option<&Scored> {
+        self.scored.as_ref()
+    }
+
     /// The vectors of the log's teacher, if it has one.
     pub(crate) fn taught(&self) -> Option<&Taught> {
         self.taught.as_ref()
@@ -402,6 +448,7 @@ struct Building<'a> {
     skipped: Skipped,
     skipped_titles: Vec<Skipped>,
     fingerprint: Xxh3,
+    of_scores: bool,
 }
 
 impl Building<'_> {
@@ -426,6 +473,7 @@ impl Building<'_> {
             skipped: Skipped::default(),
             skipped_titles: Vec::new(),
             fingerprint: Xxh3::new(),
+            of_scores: false,
         })
     }
 
@@ -652,6 +700,9 @@ impl Building<'_> {
             skipped_titles: self.skipped_titles,
             fingerprint: self.fingerprint.digest(),
             taught: None,
+            scored: None,
+            of_scores: self.of_scores,
+            held_out: HashSet::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::viewed::ViewedQueries;
 use super::{ClickLog, Distillation, Section, Spooled, Storage};
 use crate::error::Result;
-use crate::loss::{NegativeRows, Pairs, TitleLists};
+use crate::loss::{Margins, NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
@@ -33,6 +33,9 @@ pub enum NegativeSource {
     /// All distinct titles of the log, at the cost of encoding n more titles for each pair.
     Uniform,
 }
+
+/// The most titles of a query with a teacher's scores in a minibatch.
+const SCORED_TITLES: usize = 4;
 
 /// Settings for making minibatches.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -212,6 +215,8 @@ impl<'a> Minibatches<'a> {
             query_of.push(queries_once.insert(pair.query, number));
         }
 
+        self.ask_for_scores(seed, epoch * self.per_epoch() + index, numbers, rows, &mut pairs.margins);
+
         let mut lists = match std::mem::take(&mut pairs.negatives) {
             NegativeRows::Listed(lists) | NegativeRows::AllBut(lists) => lists,
         };
@@ -224,7 +229,13 @@ impl<'a> Minibatches<'a> {
         let blocked_for = |query: u32| blocked.get(query as usize);
         pairs.negatives = match (self.config.negatives, &self.titles) {
             (Negatives::All, _) => {
-                query_of.iter().for_each(|&query| lists.push(blocked_for(query).iter().copied()));
+                for (pair, &query) in query_of.iter().enumerate() {
+                    let blocked = blocked_for(query);
+                    // Of a title with a score the teacher says how bad it is.
+                    let scored = pairs.margins.as_ref().map_or(&[][..], |margins| margins.titles.get(pair));
+                    let scored = scored.iter().filter(|row| !blocked.contains(row));
+                    lists.push(blocked.iter().chain(scored).copied());
+                }
                 NegativeRows::AllBut(lists)
             }
             (Negatives::Sampled(n), None) => {
@@ -276,6 +287,46 @@ impl<'a> Minibatches<'a> {
             (self.log.pair(number as usize).query, share)
         });
         taught.fill(how.gamma, of_pairs, titles, pairs.targets.get_or_insert_default());
+    }
+
+    /// Fills the scores of titles of these pairs' queries, which become rows of the minibatch: that of the clicked title, if
+    /// it has one, and a few others, drawn by `seed` and the minibatch's number.
+    fn ask_for_scores(
+        &self,
+        seed: u64,
+        minibatch: u64,
+        numbers: &[u64],
+        rows: &mut Distinct,
+        margins: &mut Option<Margins>,
+    ) {
+        let (Some(scored), Some(how)) = (self.log.scored(), self.config.distillation) else {
+            *margins = None;
+            return;
+        };
+        let margins = margins.get_or_insert_default();
+        margins.clear();
+        (margins.gamma, margins.share) = (how.gamma, how.scores);
+        let mut stream = rng::stream(seed, "scored titles", minibatch);
+        let mut places: Vec<usize> = Vec::new();
+        for &number in numbers {
+            let pair = self.log.pair(number as usize);
+            let lines = scored.of(pair.query);
+            places.clear();
+            places.extend(0..lines.len());
+            let clicked = lines.binary_search_by_key(&pair.title, |line| line.title);
+            let first = clicked.map_or(0, |place| {
+                places.swap(0, place);
+                1
+            });
+            let count = lines.len().min(SCORED_TITLES);
+            for place in first..count {
+                let other = stream.random_range(place..lines.len());
+                places.swap(place, other);
+            }
+            let drawn = places[..count].iter().map(|&place| &lines[place]);
+            margins.scores.extend(drawn.clone().map(|line| line.score));
+            margins.titles.push(drawn.map(|line| rows.insert(line.title, line.pair)));
+        }
     }
 
     /// Packs the texts into one batch for each tower.

@@ -17,7 +17,10 @@ use crate::tables::Skipped;
 /// let clicks = ClickSource::pairs([("red shoes", "Running shoes, red", 2.0), ("lamp", "Desk lamp", 1.0)]);
 /// # drop(clicks);
 /// ```
-pub struct ClickSource<'a>(Origin<'a>);
+pub struct ClickSource<'a> {
+    origin: Origin<'a>,
+    of_scores: bool,
+}
 
 enum Origin<'a> {
     None,
@@ -43,17 +46,17 @@ pub(super) struct LeftOut {
 impl<'a> ClickSource<'a> {
     /// No clicks, for training on titles alone.
     pub fn none() -> ClickSource<'a> {
-        ClickSource(Origin::None)
+        ClickSource::from_origin(Origin::None)
     }
 
     /// Whether there are no clicks.
     pub fn is_none(&self) -> bool {
-        matches!(self.0, Origin::None)
+        matches!(self.origin, Origin::None)
     }
 
     /// The pairs of a table; see [`ClickReader::open`]. Broken lines are skipped and counted.
     pub fn file(path: &'a Path) -> ClickSource<'a> {
-        ClickSource(Origin::File(path))
+        ClickSource::from_origin(Origin::File(path))
     }
 
     /// Pairs of a query and a title, with a weight for each that multiplies its loss: finite, 0 or more.
@@ -81,7 +84,7 @@ impl<'a> ClickSource<'a> {
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
         I: IntoIterator<Item = Result<(Q, T, f32, bool), E>> + 'a,
     {
-        ClickSource(Origin::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
+        ClickSource::from_origin(Origin::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
             for (number, pair) in (1..).zip(pairs) {
                 let (query, title, weight, rare) =
                     pair.map_err(|source| Error::PairSource { number, source: source.into() })?;
@@ -96,9 +99,24 @@ impl<'a> ClickSource<'a> {
         })))
     }
 
+    /// These pairs as pairs that a teacher scored ([`super::Teacher::scores`]) and nobody clicked. Only their scores are
+    /// learnt, so a pair whose query has no other title is left out.
+    pub fn of_scores(self) -> ClickSource<'a> {
+        ClickSource { of_scores: true, ..self }
+    }
+
+    /// Whether the pairs are those that a teacher scored.
+    pub(super) fn is_of_scores(&self) -> bool {
+        self.of_scores
+    }
+
+    fn from_origin(origin: Origin<'a>) -> ClickSource<'a> {
+        ClickSource { origin, of_scores: false }
+    }
+
     /// The name in messages; `None` if there are no clicks.
     pub(super) fn name(&self) -> Option<PathBuf> {
-        match self.0 {
+        match self.origin {
             Origin::None => None,
             Origin::File(path) => Some(path.to_owned()),
             Origin::Pairs(_) => Some(PathBuf::from("pairs from memory")),
@@ -112,7 +130,7 @@ impl<'a> ClickSource<'a> {
         weighting: Weighting,
         on_pair: &mut OnPair<'_>,
     ) -> Result<ControlFlow<(), LeftOut>> {
-        match self.0 {
+        match self.origin {
             Origin::None => Ok(ControlFlow::Continue(LeftOut::default())),
             Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| LeftOut::default())),
             Origin::File(path) => {

@@ -23,6 +23,8 @@ pub struct Distillation {
     pub clicks: f32,
     /// The teacher's share of the loss of a title that is its own query.
     pub titles: f32,
+    /// The share of the teacher's scores in the loss of a pair whose query has some.
+    pub scores: f32,
 }
 
 /// Coverage of a log by a teacher's vectors.

@@ -1,8 +1,9 @@
-//! The sources of a teacher's vectors: a file or any iterator.
+//! The sources of a teacher's vectors and scores: a file or any iterator.
 
 use std::path::Path;
 
-use crate::error::{Error, LearnFault, Result, VectorFileFault, VectorPlace, shortened};
+use crate::error::{Error, LearnFault, Result, TableFault, VectorFileFault, VectorPlace, shortened};
+use crate::tables::{Field, Skipped, Step, TableReader};
 use crate::vector_file::{self, Entries, Stop};
 
 /// The name of the teacher in messages.
@@ -23,7 +24,15 @@ pub struct Teacher<'a>(Kind<'a>);
 enum Kind<'a> {
     File(&'a Path),
     Vectors(EachVector<'a>),
+    ScoreFile(&'a Path, &'a str),
+    Scores(EachScore<'a>),
 }
+
+/// Hands over every query and title with their score.
+type EachScore<'a> = Box<dyn FnOnce(&mut OnScore<'_>) -> Result<()> + 'a>;
+
+/// Takes a query, a title and their score.
+type OnScore<'f> = dyn FnMut(&str, &str, f32) -> Result<()> + 'f;
 
 /// A function that passes on every text with its vector.
 type EachVector<'a> = Box<dyn FnOnce(&mut OnVector<'_>) -> Result<()> + 'a>;
@@ -62,6 +71,60 @@ impl<'a> Teacher<'a> {
         })))
     }
 
+    /// Scores of a query's titles: a table with the columns `query`, `field`, which is usually [`crate::tables::TITLE`], and
+    /// `score`. A higher score is better; only the differences between the titles of a query count. Broken lines are
+    /// skipped and counted.
+    pub fn score_file(path: &'a Path, field: &'a str) -> Teacher<'a> {
+        Teacher(Kind::ScoreFile(path, field))
+    }
+
+    /// [`Teacher::score_file`] from memory: finite scores of a query and a title. If a pair occurs twice, the first counts.
+    pub fn scores<Q: AsRef<str>, T: AsRef<str>>(scores: impl IntoIterator<Item = (Q, T, f32)> + 'a) -> Teacher<'a> {
+        Teacher(Kind::Scores(Box::new(move |on_score| {
+            (1..).zip(scores).try_for_each(|(number, (query, title, score))| match score.is_finite() {
+                true => on_score(query.as_ref(), title.as_ref(), score),
+                false => Err(Error::Learn { ranker: NAME, fault: LearnFault::BadScore { number, found: score } }),
+            })
+        })))
+    }
+
+    /// Whether it has scores, and no vectors.
+    pub(crate) fn has_scores(&self) -> bool {
+        matches!(self.0, Kind::ScoreFile(..) | Kind::Scores(_))
+    }
+
+    /// Hands over all scores. Returns the lines that were left out.
+    pub(super) fn read_scores(self, take: &mut OnScore<'_>) -> Result<Skipped> {
+        let (path, field) = match self.0 {
+            Kind::ScoreFile(path, field) => (path, field),
+            Kind::Scores(each) => return each(take).map(|()| Skipped::default()),
+            Kind::File(_) | Kind::Vectors(_) => return Ok(Skipped::default()),
+        };
+        let mut table = TableReader::open(path)?;
+        let query = table.require("query")?;
+        let mut title = Field::require(&mut table, field)?;
+        let score = table.require("score")?;
+        let mut skipped = Skipped::default();
+        loop {
+            let fault = match table.advance()? {
+                Step::End => return Ok(skipped),
+                Step::Broken(fault) => fault,
+                Step::Whole => {
+                    let row = table.row();
+                    let text = row.required(score);
+                    match text.trim().parse::<f32>() {
+                        Ok(number) if number.is_finite() => {
+                            take(row.required(query), title.of(&row), number)?;
+                            continue;
+                        }
+                        _ => TableFault::NotAScore { found: shortened(text) },
+                    }
+                }
+            };
+            skipped.add(table.line(), fault);
+        }
+    }
+
     /// Passes every vector to `take`, after checking that it is finite, not zero, and of the same dimension as the
     /// others.
     pub(super) fn read(self, take: &mut dyn FnMut(&str, &[f32]) -> Result<()>) -> Result<()> {
@@ -71,6 +134,7 @@ impl<'a> Teacher<'a> {
                 let read = vector_file::read(path, NAME, &mut checked);
                 checked.failed.map_or(read, Err)
             }
+            Kind::ScoreFile(..) | Kind::Scores(_) => Ok(()),
             Kind::Vectors(each) => {
                 let mut dimension = None;
                 each(&mut |text, vector, number| {
@@ -105,7 +169,9 @@ impl std::fmt::Debug for Teacher<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kind::File(path) => write!(f, "Teacher({})", path.display()),
+            Kind::ScoreFile(path, _) => write!(f, "Teacher({})", path.display()),
             Kind::Vectors(_) => write!(f, "Teacher(vectors from memory)"),
+            Kind::Scores(_) => write!(f, "Teacher(scores from memory)"),
         }
     }
 }

@@ -165,6 +165,25 @@ pub enum LearnFault {
         /// The number of such texts.
         found: usize,
     },
+    /// A teacher's scores are of no two titles of a query of the log, or all alike.
+    #[error(
+        "expected scores of two titles or more of the same query of the log that differ, found none among {found} scores, \
+         {known} of them of a query and a title of the log"
+    )]
+    NoMargins {
+        /// The scores that were read.
+        found: u64,
+        /// Those of pairs of the log.
+        known: u64,
+    },
+    /// A score in memory is not a finite number.
+    #[error("score {number}: expected a finite number, found {found}")]
+    BadScore {
+        /// Its number, counted from 1.
+        number: u64,
+        /// What was found.
+        found: f32,
+    },
     /// There is no clicked pair with a word on both sides.
     #[error("expected clicked pairs to learn from, found none with a word on both sides")]
     NoClicks,

@@ -88,6 +88,12 @@ pub enum TableFault {
         /// The field, shortened.
         found: String,
     },
+    /// A score is not a finite number.
+    #[error("expected a finite number in column `score`, found `{found}`")]
+    NotAScore {
+        /// The field, shortened.
+        found: String,
+    },
     /// Weight times count exceeds an f32.
     #[error("expected a weight below 3.4e38 (after `weight` times `count`), found a larger one; scale the column down")]
     WeightTooLarge,

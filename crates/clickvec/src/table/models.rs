@@ -13,15 +13,33 @@ use crate::error::{Error, PlanFault, Result, TestSetFault};
 use crate::eval::{self, EvaluateOptions, Form, Judgments, files_of_test_set, read_test_set};
 use crate::model::Model;
 use crate::ranker::Neural;
-use crate::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
+use crate::train::{self, Output, Teacher, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;
 
+/// A training, its data and its settings.
+struct Once<'a> {
+    training: &'a Training,
+    config: &'a TrainConfig,
+    clicks: Option<&'a Path>,
+    validation: Option<&'a Judgments>,
+}
+
+/// The files that a training learns from in addition to the clicks, in the form that the cache's keys take.
+fn of_training(training: &Training) -> impl Iterator<Item = (&'static str, Option<&Path>)> {
+    let Training { titles, init, teachers, .. } = training;
+    let init = init.iter().map(|init| ("init", Some(init.as_path())));
+    named("titles", titles).chain(init).chain(named("teacher", teachers))
+}
+
 impl Maker<'_> {
     pub(super) fn models(&mut self, row: &str, trainings: &[Training], watch: &mut Watch<'_>) -> Result<Points> {
         let data = self.data().clone();
-        let Some(clicks) = &data.clicks else { return Err(Error::Plan(PlanFault::NoClicks)) };
+        let clicks = data.clicks.as_deref();
+        if clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
+            return Err(Error::Plan(PlanFault::NoClicks));
+        }
         let judged = data.judged_files();
         let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
         for training in trainings {
@@ -30,8 +48,11 @@ impl Maker<'_> {
             let validation =
                 training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
             // A model does not depend on what it is judged by.
-            let files: Vec<_> =
-                [("clicks", Some(clicks.as_path()))].into_iter().chain(named("validation", &validation)).collect();
+            let files: Vec<_> = [("clicks", clicks)]
+                .into_iter()
+                .chain(named("validation", &validation))
+                .chain(of_training(training))
+                .collect();
             let key = self.cache.key(&files, &["train", &settings])?;
             let judged: Vec<_> = named("judged", &judged).collect();
             let whole = format!("{}-scores", self.cache.key(&judged, &["train", &data.field, &key])?);
@@ -67,7 +88,7 @@ impl Maker<'_> {
         &mut self,
         training: &Training,
         config: &TrainConfig,
-        clicks: &Path,
+        clicks: Option<&Path>,
         key: &str,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
@@ -87,25 +108,20 @@ impl Maker<'_> {
             }
             None => None,
         };
-        match self.train_once(config, clicks, judgments.as_ref(), key, watch) {
+        let once = Once { training, config, clicks, validation: judgments.as_ref() };
+        match self.train_once(&once, key, watch) {
             // The checkpoint is damaged. Without it training begins again.
             Err(fault) if is_of_checkpoint(&fault, &self.cache.model(key)) => {
                 self.cache.discard_model(key)?;
                 self.tell_damaged(watch)?;
-                self.train_once(config, clicks, judgments.as_ref(), key, watch).map_err(classified)
+                self.train_once(&once, key, watch).map_err(classified)
             }
             result => result.map_err(classified),
         }
     }
 
-    fn train_once(
-        &mut self,
-        config: &TrainConfig,
-        clicks: &Path,
-        validation: Option<&Judgments>,
-        key: &str,
-        watch: &mut Watch<'_>,
-    ) -> Result<()> {
+    fn train_once(&mut self, once: &Once<'_>, key: &str, watch: &mut Watch<'_>) -> Result<()> {
+        let &Once { training, config, clicks, validation } = once;
         let output = self.cache.model(key);
         let output = Output { path: &output, checkpoint_every: Some(CHECKPOINT_EVERY), resume: true };
         let options = EvaluateOptions::default();
@@ -115,7 +131,14 @@ impl Maker<'_> {
         let validation = validation.zip(judge.as_mut());
         let validation =
             validation.map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
-        let options = TrainOptions { validation, ..TrainOptions::default() };
+        let init = training.init.as_deref().map(Model::load).transpose()?;
+        let options = TrainOptions {
+            validation,
+            titles: &training.titles,
+            init: init.as_ref(),
+            teachers: training.teachers.iter().map(|path| Teacher::file(path)).collect(),
+            ..TrainOptions::default()
+        };
         // Add what earlier, interrupted runs did.
         let mut facts = TrainingFacts { fingerprint: None, ..self.cache.training(key) };
         let (before, began, memory) = (facts.seconds, Instant::now(), PeakMemory::begin());
@@ -137,7 +160,8 @@ impl Maker<'_> {
                 None => watch(Event::Training(event)),
             }
         };
-        let outcome = train_to_file(config, ClickSource::file(clicks), &output, options, &mut on_event);
+        let clicks = clicks.map_or_else(ClickSource::none, ClickSource::file);
+        let outcome = train_to_file(config, clicks, &output, options, &mut on_event);
         if let Some(failed) = failed {
             return Err(failed);
         }
@@ -151,7 +175,13 @@ impl Maker<'_> {
 fn is_trainings_own(fault: &Error) -> bool {
     matches!(
         fault,
-        Error::Setting(_) | Error::Diverged { .. } | Error::Log { .. } | Error::Table { .. } | Error::TestSet { .. }
+        Error::Setting(_)
+            | Error::Init(_)
+            | Error::Learn { .. }
+            | Error::Diverged { .. }
+            | Error::Log { .. }
+            | Error::Table { .. }
+            | Error::TestSet { .. }
     )
 }
 

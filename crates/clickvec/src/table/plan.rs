@@ -85,6 +85,12 @@ pub struct Training {
     pub config: TrainConfig,
     /// Judged titles that choose the epoch. None of their queries may be judged in the table.
     pub validation: Option<Validation>,
+    /// Files of titles, learnt before the clicks, or without any if the table has none; [`TrainConfig::titles`] says how.
+    pub titles: Vec<PathBuf>,
+    /// The model to start from.
+    pub init: Option<PathBuf>,
+    /// The vectors of a teacher, as [`crate::train::Teacher::file`] reads them.
+    pub teachers: Vec<PathBuf>,
 }
 
 /// The files of a validation set.
@@ -96,6 +102,13 @@ pub struct Validation {
     pub topics: Option<PathBuf>,
     /// The texts of the titles, if the judged titles are TREC qrels.
     pub titles: Option<PathBuf>,
+}
+
+impl Training {
+    /// The files that it learns from in addition to the clicks.
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.titles.iter().chain(&self.init).chain(&self.teachers)
+    }
 }
 
 impl Validation {
@@ -131,6 +144,7 @@ impl Plan {
                 Source::Model(points) => {
                     let validation = points.iter().filter_map(|point| point.validation.as_ref());
                     files.extend(validation.flat_map(|of| files_of_test_set(&of.test_set(&self.data.field))));
+                    files.extend(points.iter().flat_map(Training::files).cloned());
                 }
                 Source::File(path) => files.push(path.clone()),
                 Source::Fusion { .. } => {}

@@ -1,7 +1,7 @@
 //! What a training run reports while it runs. These are numbers; showing them is up to the caller.
 
 use super::{Agreement, Score};
-use crate::clicks::{HeldOut, LogStatistics, Section, TeacherCoverage};
+use crate::clicks::{HeldOut, LogStatistics, ScoreCoverage, Section, TeacherCoverage};
 use crate::tables::Skipped;
 
 /// A report of a training run.
@@ -28,6 +28,8 @@ pub enum Event {
     },
     /// The teacher's vectors were read.
     Teacher(TeacherCoverage),
+    /// The teacher's scores were read.
+    TeacherScores(ScoreCoverage),
     /// Queries are held out of the clicks, or none if there are too few. The validation judges by them.
     HeldOut(HeldOut),
     /// Training continues from a checkpoint.

@@ -25,8 +25,8 @@ pub use self::agreement::Agreement;
 use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
 pub use crate::clicks::{
-    ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, Section, Teacher, TeacherCoverage,
-    Weighting,
+    ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, ScoreCoverage, Section, Teacher,
+    TeacherCoverage, Weighting,
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::math::Precision;

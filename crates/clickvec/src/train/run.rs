@@ -10,7 +10,7 @@ use super::device::{Cpu, Device, Learner};
 use super::members::begin;
 use super::stage::{Stage, stage_after, stages};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
-use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage};
+use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
 use crate::encoder::{Encoder, Tensor, TextStatistics, initialize};
 use crate::error::{Error, Result};
 use crate::files::publish;
@@ -52,9 +52,10 @@ pub(super) fn read(
     if flow.is_break() {
         return Ok(ControlFlow::Break(()));
     }
-    if !options.teachers.is_empty() {
-        let teachers = std::mem::take(&mut options.teachers);
-        let coverage = log.teach(teachers, config.limit(), storage)?;
+    let teachers = std::mem::take(&mut options.teachers);
+    let (scores, vectors): (Vec<_>, Vec<_>) = teachers.into_iter().partition(Teacher::has_scores);
+    if !vectors.is_empty() {
+        let coverage = log.teach(vectors, config.limit(), storage)?;
         if on_event(&Event::Teacher(coverage)).is_break() {
             return Ok(ControlFlow::Break(()));
         }
@@ -65,6 +66,12 @@ pub(super) fn read(
             options.validation = None;
         }
         if on_event(&Event::HeldOut(held_out)).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    if !scores.is_empty() {
+        let coverage = log.teach_scores(scores, config.limit(), storage)?;
+        if on_event(&Event::TeacherScores(coverage)).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
@@ -86,8 +93,16 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         updates: 0,
         loss: 0.0,
         init: options.init.map(|model| model.fingerprint().to_owned()),
-        teacher: log.taught().map(|taught| format!("{:016x}", taught.fingerprint())),
+        teacher: teacher(log),
     }
+}
+
+/// A fingerprint of what the teacher says of the log, if there is one.
+fn teacher(log: &ClickLog) -> Option<String> {
+    let vectors = log.taught().map(Taught::fingerprint);
+    let scores = log.scored().map(|scored| scored.fingerprint().rotate_left(1));
+    let both = vectors.into_iter().chain(scores).reduce(|a, b| a ^ b);
+    both.map(|fingerprint| format!("{fingerprint:016x}"))
 }
 
 /// A training run. Everything that changes is in `learner` and `progress`.
@@ -387,8 +402,8 @@ fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) ->
         ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
     // Both towers read titles without a click. If there are no clicks, these titles are all there is.
     let alone = &statistics.titles;
-    // The other figures include held-out pairs.
-    let pairs = statistics.pairs + statistics.held_out;
+    // The other figures include pairs that are not learnt.
+    let pairs = statistics.pairs + statistics.held_out + statistics.alone;
     let of = |words: u64, trigrams: u64, texts: u64| match pairs {
         0 => of(alone.words, alone.trigrams, alone.titles),
         _ => of(words, trigrams, texts),

@@ -39,6 +39,7 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
                 gamma: teacher.gamma,
                 clicks: teacher.clicks,
                 titles: teacher.titles,
+                scores: teacher.scores,
             }),
         };
         let minibatches = Minibatches::new(log, minibatches, storage)?;

@@ -146,6 +146,7 @@ impl Setting {
                 weight: vec![1.0, 0.5, 1.0, 2.0, 1.0, 1.0],
                 negatives,
                 targets: None,
+                margins: None,
             },
             gamma: 2.0,
             bptt: Bptt::default(),

@@ -52,7 +52,7 @@ fn config(optimizer: OptimizerKind, teacher: TeacherConfig) -> TrainConfig {
     TrainConfig { titles: Some(titles), teacher: Some(teacher), negatives: Negatives::All, ..small(optimizer) }
 }
 
-const HALF: TeacherConfig = TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5 };
+const HALF: TeacherConfig = TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5, scores: 0.5 };
 
 fn agreements(events: &[Event]) -> Vec<Agreement> {
     let epoch = |event: &Event| match event {
@@ -254,6 +254,8 @@ fn a_teacher_and_its_settings_agree() {
     assert_eq!(fault(&sampled, &with), Some(SettingFault::TaughtSamples));
     for wrong in [-0.1, 1.1, f32::NAN] {
         let teacher = Some(TeacherConfig { clicks: wrong, ..HALF });
+        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
+        let teacher = Some(TeacherConfig { scores: wrong, ..HALF });
         assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
         let teacher = Some(TeacherConfig { titles: wrong, ..HALF });
         assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));

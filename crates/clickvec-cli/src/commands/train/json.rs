@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use clickvec::train::{Agreement, EpochReport, Event, Section, TeacherCoverage, Written};
+use clickvec::train::{Agreement, EpochReport, Event, ScoreCoverage, Section, TeacherCoverage, Written};
 use serde::Serialize;
 
 use super::held_out::{Counts, Means};
@@ -34,6 +34,14 @@ pub(super) enum JsonEvent<'a> {
         known_queries: u64,
         titles: u64,
         known_titles: u64,
+    },
+    #[serde(rename = "teacher_scores")]
+    TeacherScores {
+        scores: u64,
+        known: u64,
+        queries: u64,
+        alone: u64,
+        skipped: u64,
     },
     #[serde(rename = "held_out")]
     HeldOut(Counts),
@@ -127,6 +135,11 @@ impl JsonEvent<'_> {
             Event::HeldOut(held_out) => JsonEvent::HeldOut(Counts::of(held_out)),
             &Event::Teacher(TeacherCoverage { queries, known_queries, titles, known_titles, dimension, vectors }) => {
                 JsonEvent::Teacher { vectors, dimension, queries, known_queries, titles, known_titles }
+            }
+            Event::TeacherScores(ScoreCoverage { scores, known, queries, alone, skipped }) => {
+                let (scores, known, queries, alone) = (*scores, *known, *queries, *alone);
+                let skipped = skipped.iter().map(|skipped| skipped.count).sum();
+                JsonEvent::TeacherScores { scores, known, queries, alone, skipped }
             }
             &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
             _ => return None,

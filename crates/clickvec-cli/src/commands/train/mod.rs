@@ -49,26 +49,30 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             "`train {label}`: expected training settings, found `{option}`, which the table sets itself; leave it out"
         );
     }
-    if let Some(option) = [
-        ("--titles", !args.titles.is_empty()),
-        ("--init", args.init.is_some()),
-        ("--teacher", !args.teacher.is_empty()),
+    let of_clicks = [
         ("--held-out", args.settings.held_out.is_some()),
-    ]
-    .iter()
-    .find(|(_, given)| *given)
-    {
+        ("--teacher", args.teacher.iter().any(|path| !teacher::is_known_to_library(path))),
+    ];
+    if let Some((option, _)) = of_clicks.iter().find(|(_, given)| *given) {
         bail!(
-            "`train {label}`: expected settings for training on clicks, found `{}`; train that model first and name it with `model`",
-            option.0
+            "`train {label}`: expected settings of a training in a table, found `{option}` that a table does not take; train \
+             that model first and name it with `model`"
         );
     }
-    let given = Given { validation: args.validation.is_some(), ..Given::default() };
+    let init = args.init.as_deref().map(Model::load).transpose()?;
+    let given = Given {
+        validation: args.validation.is_some(),
+        titles: !args.titles.is_empty(),
+        teacher: !args.teacher.is_empty(),
+        members: init.as_ref().map(|init| init.encoder_config().members()),
+        ..Given::default()
+    };
     let config = args.settings.config(&args.encoder, given);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
-    let (topics, titles) = (args.validation_topics, args.validation_titles);
-    let validation = args.validation.map(|judged| Validation { judged, topics, titles });
-    Ok(Training { label, config, validation })
+    let (topics, texts) = (args.validation_topics, args.validation_titles);
+    let validation = args.validation.map(|judged| Validation { judged, topics, titles: texts });
+    let (titles, init, teachers) = (args.titles, args.init, args.teacher);
+    Ok(Training { label, config, validation, titles, init, teachers })
 }
 
 fn parse(arguments: &[String]) -> Result<Args> {
@@ -92,7 +96,7 @@ fn parse(arguments: &[String]) -> Result<Args> {
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The click log.
-    #[arg(long, value_name = "FILE", required_unless_present = "titles")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["titles", "teacher"])]
     clicks: Option<PathBuf>,
 
     /// Titles to learn from, clicked or not: a table with the columns id and title, or a BEIR corpus. May be repeated.
@@ -109,8 +113,10 @@ pub(crate) struct Args {
 
     /// A teacher: vectors of the same texts from another program, such as a transformer. The model learns to imitate
     /// their similarities. Takes `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
-    /// text and vector; or Parquet with the columns text and vector (in a program built with `--features parquet`). May
-    /// be repeated, for example for queries and for titles.
+    /// text and vector; or Parquet with the columns text and vector (in a program built with `--features parquet`). Or
+    /// scores of titles for queries, such as a cross-encoder's, whose differences within a query the model learns: a table
+    /// with the columns query, title and score; without --clicks, its pairs take their place. May be repeated, for example
+    /// for queries and for titles.
     #[arg(long, value_name = "VECTORS")]
     teacher: Vec<PathBuf>,
 
@@ -165,8 +171,11 @@ impl Args {
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let init = args.init.as_deref().map(Model::load).transpose()?;
+    // Without clicks, the pairs of the first file of scores are learnt from.
+    let scored = args.teacher.iter().find(|path| teacher::has_scores(path)).filter(|_| args.clicks.is_none());
     let given = Given {
         validation: args.validation.is_some(),
+        scores_alone: scored.is_some(),
         clicks: args.clicks.is_some(),
         titles: !args.titles.is_empty(),
         teacher: !args.teacher.is_empty(),
@@ -195,14 +204,20 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         validation,
         titles: &title_files,
         init: init.as_ref(),
-        teachers: args.teacher.iter().map(|path| teacher::open(path)).collect::<Result<_>>()?,
+        teachers: args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect::<Result<_>>()?,
         ..TrainOptions::default()
     };
+    let pairs = args.clicks.as_deref().or(scored.map(PathBuf::as_path));
     let output = Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume };
-    let mut reporter = report::Reporter::new(&config, args.clicks.as_deref(), &args.titles, args.json);
+    let scores = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
+    let mut reporter = report::Reporter::new(&config, pairs, &args.titles, scores, args.json);
     // Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
     let mut interrupt: Option<Result<Interrupt>> = None;
-    let clicks = args.clicks.as_deref().map_or_else(ClickSource::none, ClickSource::file);
+    let clicks = match (&args.clicks, scored) {
+        (Some(clicks), _) => ClickSource::file(clicks),
+        (None, Some(scored)) => ClickSource::file(scored).of_scores(),
+        (None, None) => ClickSource::none(),
+    };
     let mut left_out = None;
     let outcome = train_to_file(&config, clicks, &output, options, &mut |event| {
         if let Event::Log { statistics, .. } = event {

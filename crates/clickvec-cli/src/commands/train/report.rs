@@ -9,7 +9,8 @@ use anyhow::Result;
 use clickvec::eval::Metric;
 use clickvec::train::LogStatistics;
 use clickvec::train::{
-    Agreement, EpochReport, Event, Keep, Section, Tail, TeacherCoverage, TrainConfig, Written, written_paths,
+    Agreement, EpochReport, Event, Keep, ScoreCoverage, Section, Tail, TeacherCoverage, TrainConfig, Written,
+    written_paths,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub(super) struct Reporter {
     /// The click log, if there is one, and the files of titles.
     clicks: Option<PathBuf>,
     titles: Vec<PathBuf>,
+    /// The files of scores.
+    scores: Vec<PathBuf>,
     /// The epochs of all sections.
     epochs: u32,
     /// Whether the best epoch is kept, so that its line is marked.
@@ -40,13 +43,20 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Reports what is going to be trained.
-    pub(super) fn new(config: &TrainConfig, clicks: Option<&Path>, titles: &[PathBuf], json: bool) -> Reporter {
+    pub(super) fn new(
+        config: &TrainConfig,
+        clicks: Option<&Path>,
+        titles: &[PathBuf],
+        scores: Vec<PathBuf>,
+        json: bool,
+    ) -> Reporter {
         if !json {
             output::note(format_args!("training: {}", config.encoder));
         }
         Reporter {
             clicks: clicks.map(ToOwned::to_owned),
             titles: titles.to_vec(),
+            scores,
             epochs: clicks.map_or(0, |_| config.epochs) + config.titles.map_or(0, |titles| titles.epochs),
             keeps_best: config.keep == Keep::Best,
             tail: config.tail,
@@ -70,6 +80,11 @@ impl Reporter {
             }
             other => {
                 self.close();
+                if let Event::TeacherScores(coverage) = other {
+                    for (path, skipped) in self.scores.iter().zip(&coverage.skipped) {
+                        input::note_skipped(path, skipped);
+                    }
+                }
                 if let Event::Log { skipped, skipped_titles, .. } = other {
                     let skipped = self.clicks.iter().map(|path| (path, skipped));
                     for (path, skipped) in skipped.chain(self.titles.iter().zip(skipped_titles)) {
@@ -175,6 +190,7 @@ impl Reporter {
                 output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
             }
             Event::Teacher(coverage) => say_teacher(coverage),
+            Event::TeacherScores(coverage) => say_scores(coverage),
             Event::HeldOut(held_out) => Counts::of(held_out).say(),
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
@@ -289,5 +305,17 @@ fn say_teacher(coverage: &TeacherCoverage) {
     if missing > 0 {
         let missing = output::counted(missing, "text");
         output::note(format_args!("teacher: {missing} without a vector, learnt without the teacher"));
+    }
+}
+
+/// Says how much of the log the teacher's scores cover.
+fn say_scores(coverage: &ScoreCoverage) {
+    let &ScoreCoverage { scores, known, queries, alone, .. } = coverage;
+    let (known, scores) = (output::count(known), output::counted(scores, "score"));
+    let queries = output::counted(queries, "query");
+    output::note(format_args!("teacher: {known} of {scores} are of learnt queries and titles; {queries} with several titles"));
+    if alone > 0 {
+        let alone = output::counted(alone, "pair");
+        output::note(format_args!("teacher: left out {alone} whose query has no other scored title"));
     }
 }

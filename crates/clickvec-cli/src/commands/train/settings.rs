@@ -119,6 +119,11 @@ pub(super) struct Settings {
     #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of the loss of a title, from 0 to 1", |t| t.titles))]
     teacher_title_share: Option<f32>,
 
+    /// The share of the teacher's scores in the loss of a pair whose query has scores of two titles or more [default: 0.5;
+    /// without --clicks: 1].
+    #[arg(long, value_name = "SHARE")]
+    teacher_score_share: Option<f32>,
+
     #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities, and over the model's that imitate them", |t| t.gamma))]
     teacher_gamma: Option<f32>,
 
@@ -309,6 +314,8 @@ pub(super) struct Given {
     pub(super) clicks: bool,
     pub(super) titles: bool,
     pub(super) teacher: bool,
+    /// Whether the pairs of a teacher's scores take the place of clicks.
+    pub(super) scores_alone: bool,
     /// The number of members of the initial model.
     pub(super) members: Option<usize>,
 }
@@ -450,7 +457,7 @@ impl Settings {
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;
-        config.teacher = self.teacher_config(teacher)?;
+        config.teacher = self.teacher_config(teacher, given.scores_alone)?;
         self.set_kinds(&mut config);
         Ok(config)
     }
@@ -499,17 +506,19 @@ impl Settings {
     }
 
     /// The settings for a teacher, if there is one.
-    fn teacher_config(&self, teacher: bool) -> Result<Option<TeacherConfig>> {
+    fn teacher_config(&self, teacher: bool, scores_alone: bool) -> Result<Option<TeacherConfig>> {
         if teacher {
             let mut config = TeacherConfig::default();
             set(&mut config.clicks, self.teacher_share);
             set(&mut config.titles, self.teacher_title_share);
             set(&mut config.gamma, self.teacher_gamma);
+            set(&mut config.scores, self.teacher_score_share.or(scores_alone.then_some(1.0)));
             return Ok(Some(config));
         }
         let given = [
             ("--teacher-share", self.teacher_share.is_some()),
             ("--teacher-title-share", self.teacher_title_share.is_some()),
+            ("--teacher-score-share", self.teacher_score_share.is_some()),
             ("--teacher-gamma", self.teacher_gamma.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {

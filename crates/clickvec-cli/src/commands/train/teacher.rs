@@ -1,13 +1,17 @@
-//! A teacher's vectors, in any of the supported forms.
+//! A teacher's vectors or scores, in any form.
 
 use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
+use clickvec::internals::tables::TableReader;
 use clickvec::train::Teacher;
 
-/// The teacher in a file. Parquet is read here, all other forms by the library.
-pub(super) fn open(path: &Path) -> Result<Teacher<'_>> {
+/// The teacher of a file: a table of scores; or vectors, of which Parquet is read here, every other form by the library.
+pub(super) fn open<'a>(path: &'a Path, field: &'a str) -> Result<Teacher<'a>> {
+    if has_scores(path) {
+        return Ok(Teacher::score_file(path, field));
+    }
     if !is_parquet(path) {
         return Ok(Teacher::file(path));
     }
@@ -18,6 +22,17 @@ pub(super) fn open(path: &Path) -> Result<Teacher<'_>> {
         "{}: this program was built without Parquet; build it with `--features parquet`, or give JSON lines",
         path.display()
     )
+}
+
+/// Whether a file is a table of scores: its header has the columns query and score. A pipe is not looked into.
+pub(super) fn has_scores(path: &Path) -> bool {
+    path.is_file()
+        && TableReader::open(path).is_ok_and(|table| ["query", "score"].iter().all(|name| table.column(name).is_some()))
+}
+
+/// Whether the library reads it as vectors: a table of scores needs settings of its own, and Parquet this program.
+pub(super) fn is_known_to_library(path: &Path) -> bool {
+    !has_scores(path) && !is_parquet(path)
 }
 
 /// Whether a file begins with Parquet's magic bytes. Always false for a pipe: Parquet is read from its end, which a pipe
