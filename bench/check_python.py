@@ -3,7 +3,7 @@
 
 python3 bench/check_python.py CLICKVEC [CLICKS]
 
-Needs numpy and safetensors. Trains each encoder for an epoch on the log (default: testdata/shop/clicks.tsv), opens each
+Needs numpy and safetensors, and xxhash for a model with whole words. Trains each encoder for an epoch on the log (default: testdata/shop/clicks.tsv), opens each
 model with `safetensors`, embeds a few texts from its tensors in float64, and compares with `clickvec embed`: with the
 .npy file, which numpy opens, and with the JSON lines.
 """
@@ -46,13 +46,20 @@ class Model:
             self.tensors = {name: file.get_tensor(name) for name in file.keys()}
         rows = self.tensors.pop("trigrams")
         self.row = {"".join(map(chr, three)): number for number, three in enumerate(rows)}
+        known = self.tensors.pop("words", [])
+        self.word = {int(known): len(rows) + number for number, known in enumerate(known)}
         self.tensors = {name: tensor.astype(np.float64) for name, tensor in self.tensors.items()}
 
     def counts(self, word):
-        counts = np.zeros(len(self.row))
+        counts = np.zeros(len(self.row) + len(self.word))
         for trigram in trigrams(word):
             if trigram in self.row:
                 counts[self.row[trigram]] += 1
+        if self.word:
+            import xxhash
+            own = self.word.get(xxhash.xxh3_64_intdigest(word.encode()))
+            if own is not None:
+                counts[own] += 1
         return counts
 
     def embed(self, tower, text):

@@ -63,6 +63,7 @@ fn main() -> Result<()> {
         max_words: config.max_words,
         tail: config.tail,
         max_trigrams: config.max_trigrams,
+        word_count: config.word_count,
         titles: &[],
         dictionary: None,
     };

@@ -16,6 +16,7 @@ const CONFIG: LogConfig<'_> = LogConfig {
     max_words: 64,
     tail: Tail::Cut,
     max_trigrams: 1 << 20,
+    word_count: None,
     titles: &[],
     dictionary: None,
 };

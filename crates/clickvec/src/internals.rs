@@ -86,8 +86,8 @@ pub mod tables {
 /// Words, trigrams and batches.
 pub mod text {
     pub use crate::text::{
-        Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordId, WordLimit, for_each_trigram, for_each_word,
-        words,
+        Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit, for_each_trigram,
+        for_each_word, words,
     };
 
     /// Texts packed for an encoder.

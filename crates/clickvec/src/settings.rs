@@ -53,6 +53,10 @@ pub struct TrainConfig {
     pub tail: Tail,
     /// The largest number of trigrams in the dictionary.
     pub max_trigrams: usize,
+    /// Whole words that occur at least this often in the log are features too; `None` for letter trigrams alone.
+    /// Omitted if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word_count: Option<u64>,
     /// The random seed of weights, order and negatives.
     pub seed: u64,
     /// The precision of recurrent products. Omitted if it is f32, because the fingerprint of a model from before there
@@ -260,6 +264,7 @@ impl Default for TrainConfig {
             max_words: 64,
             tail: Tail::Cut,
             max_trigrams: 200_000,
+            word_count: None,
             seed: 1,
             precision: Precision::F32,
             augment: Views::NONE,
@@ -336,6 +341,7 @@ impl TrainConfig {
             .or_else(|| at_least_one("epochs", self.epochs as usize))
             .or_else(|| at_least_one("max words", self.max_words))
             .or_else(|| at_least_one("max trigrams", self.max_trigrams))
+            .or_else(|| at_least_one("word count", self.word_count.map_or(1, |least| least.min(1) as usize)))
             .or_else(|| at_least_one("bptt words", self.bptt.words.unwrap_or(1)))
             .or_else(|| at_least_one("patience", self.patience.unwrap_or(1) as usize))
             .or_else(|| chances(&self.augment))
@@ -386,6 +392,7 @@ impl TrainConfig {
             map.insert("augment".to_owned(), serde_json::json!(config.augment));
             map.insert("titles".to_owned(), serde_json::json!(config.titles));
             map.insert("held_out".to_owned(), serde_json::json!(config.held_out));
+            map.insert("word_count".to_owned(), serde_json::json!(config.word_count));
             map.insert("teacher".to_owned(), serde_json::json!(config.teacher));
             map
         };

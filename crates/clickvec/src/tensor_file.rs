@@ -379,6 +379,13 @@ impl Tensors<'_> {
         Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
+    /// The numbers of a tensor that a file need not have; if it has it, at least one.
+    pub(crate) fn optional_counts(&self, name: &str) -> Result<Option<Vec<u64>>, FileFault> {
+        let Ok(view) = self.0.tensor(name) else { return Ok(None) };
+        let len = view.shape().first().copied().unwrap_or(0).max(1);
+        self.counts(name, len).map(Some)
+    }
+
     /// Copies of all tensors by name. Every number must be finite.
     pub(crate) fn arrays(&self) -> Result<BTreeMap<String, Array>, FileFault> {
         self.0.iter().map(|(name, view)| Ok((name.to_owned(), array(name, &view)?))).collect()

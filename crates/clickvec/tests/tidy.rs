@@ -183,7 +183,8 @@ impl Crate {
 }
 
 /// The faults of other modules that `error` may name, and nothing else of theirs.
-const ERROR_NAMES: [&str; 3] = ["encoder::SizeFault", "settings::SettingFault", "text::DuplicateTrigram"];
+const ERROR_NAMES: [&str; 4] =
+    ["encoder::SizeFault", "settings::SettingFault", "text::DuplicateTrigram", "text::DuplicateWord"];
 
 struct Source {
     /// The path relative to `src`, with `/`.

@@ -39,6 +39,8 @@ struct Report<'a> {
     dimension: usize,
     parameters: usize,
     trigrams: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<usize>,
     first_trigrams: Vec<String>,
     tensors: Vec<TensorReport>,
     training: Value,
@@ -142,6 +144,7 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
         dimension: model.dimension(),
         parameters: tensors.iter().map(|tensor| tensor.parameters).sum(),
         trigrams: trigrams.len(),
+        words: Some(model.dictionary().words().len()).filter(|&words| words > 0),
         first_trigrams: trigrams.iter().take(SHOWN_TRIGRAMS).map(|trigram| trigram.chars().iter().collect()).collect(),
         tensors,
         training,
@@ -152,7 +155,7 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
 fn text(report: &Report<'_>) -> String {
     let towers =
         if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
-    let mut text = facts(&[
+    let mut of_model = vec![
         ("model", output::path(report.file)),
         ("fingerprint", report.fingerprint.to_owned()),
         ("encoder", report.encoder.to_string()),
@@ -160,7 +163,11 @@ fn text(report: &Report<'_>) -> String {
         ("dimension", report.dimension.to_string()),
         ("parameters", output::count(report.parameters as u64)),
         ("trigrams", format!("{}: {} …", output::count(report.trigrams as u64), trigrams(&report.first_trigrams))),
-    ]);
+    ];
+    if let Some(words) = report.words {
+        of_model.push(("words", format!("{} whole words are features too", output::count(words as u64))));
+    }
+    let mut text = facts(&of_model);
     let mut tensors = table::plain();
     tensors.set_header(["tensor", "rows", "columns", "parameters"]);
     for tensor in &report.tensors {

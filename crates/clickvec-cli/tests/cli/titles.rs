@@ -37,6 +37,33 @@ fn titles_then_clicks_in_one_command_and_yesterday_then_today_in_two() {
 }
 
 #[test]
+fn whole_words_are_features_too() {
+    let folder = Folder::with_data();
+    let words = |more: &[&'static str], threads| {
+        let flags = ["--clicks", "clicks.tsv", "--word-count", "2", "--threads", threads];
+        [&flags[..], more].concat()
+    };
+    let run = train(&folder, "words.safetensors", &words(&[], "1")).code(0);
+    assert!(run.stderr().contains(" whole words, "), "{}", run.stderr());
+    let events = train(&folder, "again.safetensors", &words(&["--json"], "2")).code(0).json_lines();
+    let count = events[0]["words"].as_u64().expect("a number of words");
+    assert!(count > 5, "{count}");
+    let bytes = |name| std::fs::read(folder.path(name)).expect("a model");
+    assert!(bytes("words.safetensors") == bytes("again.safetensors"), "the same bytes at any number of threads");
+    let inspected = folder.run(&["inspect", "words.safetensors", "--json"]).code(0).json_lines()[0].clone();
+    assert_eq!(inspected["words"], count);
+    assert_eq!(inspected["training"]["config"]["word_count"], 2);
+    folder.run(&["inspect", "words.safetensors"]).code(0).prints("whole words are features too");
+    folder.run(&["search", "--model", "words.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
+    for wrong in ["0", "-1", "often"] {
+        let flag = format!("--word-count={wrong}");
+        train(&folder, "m", &["--clicks", "clicks.tsv", &flag])
+            .code(2)
+            .says("expected `none` or a number of 1 or more");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let folder = Folder::with_model();
     let model = "model.safetensors";

@@ -5,7 +5,9 @@
 
 use super::source::LeftOut;
 use super::spool::{Spool, Spooled, Storage};
+use super::statistics::LogStatistics;
 use super::taught::{Taught, TeacherCoverage};
+use super::word_counts::WordCounts;
 use super::{ClickSource, ScoreCoverage, Scored, Teacher, Weighting};
 use crate::error::{Error, LogFault, Result};
 use crate::math::prefetch::prefetch_line;
@@ -13,7 +15,8 @@ use crate::memory::bytes_of;
 use crate::tables::{self, Skipped, each_title, open_titles};
 use crate::text::batch::WordFeatures;
 use crate::text::{
-    Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordId, WordLimit, for_each_trigram, trigrams_in,
+    Dictionary, Feature, Interner, JOINT, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit, for_each_trigram,
+    trigrams_in,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -40,9 +43,12 @@ pub struct LogConfig<'a> {
     pub tail: Tail,
     /// The largest number of trigrams in the dictionary; the most frequent are kept.
     pub max_trigrams: usize,
+    /// Whole words that occur at least this often become features too, as many as `max_trigrams` at most, the most
+    /// frequent ones; `None` for no words.
+    pub word_count: Option<u64>,
     /// Files of titles, clicked or not, to learn from as well.
     pub titles: &'a [std::path::PathBuf],
-    /// An initial dictionary. Its trigrams keep their ids, and new trigrams of the log follow.
+    /// An initial dictionary. New trigrams of the log follow its own trigrams, and new words its own words.
     pub dictionary: Option<&'a Dictionary>,
 }
 
@@ -62,73 +68,10 @@ impl Default for LogConfig<'_> {
             max_words: 64,
             tail: Tail::Cut,
             max_trigrams: 200_000,
+            word_count: None,
             titles: &[],
             dictionary: None,
         }
-    }
-}
-
-/// The figures of a log.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LogStatistics {
-    /// Pairs to train on.
-    pub pairs: u64,
-    /// Pairs of queries that are held out, to judge by. Omitted if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub held_out: u64,
-    /// Scored pairs that were left out because their query has no other scored title. Omitted if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub alone: u64,
-    /// Lines that are not a valid pair: broken, or with a bad weight.
-    pub skipped: u64,
-    /// Rows that were left out because the title was shown and not clicked. Omitted if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub not_clicked: u64,
-    /// Pairs whose query is rare: trigrams that only such queries have are not in the dictionary. Omitted if there are
-    /// none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rare: u64,
-    /// Pairs that were left out because the query or the title has no word.
-    pub without_words: u64,
-    /// Texts of more than `max_words` words: their tail was cut or merged.
-    pub cut: u64,
-    /// Words of all queries.
-    pub query_words: u64,
-    /// Words of all titles.
-    pub title_words: u64,
-    /// Letter trigrams of all queries' words.
-    pub query_trigrams: u64,
-    /// Letter trigrams of all titles' words.
-    pub title_trigrams: u64,
-    /// Distinct trigrams, including those that `max_trigrams` leaves out.
-    pub distinct_trigrams: u64,
-    /// The figures of titles without a click. Omitted if there are none, as in files from before these existed.
-    #[serde(default, skip_serializing_if = "TitleStatistics::is_empty")]
-    pub titles: TitleStatistics,
-}
-
-/// The figures of files of titles.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TitleStatistics {
-    /// Titles to train on.
-    pub titles: u64,
-    /// Broken lines.
-    pub skipped: u64,
-    /// Titles that were left out because they have no word.
-    pub without_words: u64,
-    /// Words of all titles.
-    pub words: u64,
-    /// Letter trigrams of all their words.
-    pub trigrams: u64,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-impl TitleStatistics {
-    fn is_empty(&self) -> bool {
-        *self == TitleStatistics::default()
     }
 }
 
@@ -440,6 +383,7 @@ struct Building<'a> {
     occurrences: Vec<u64>,
     trigrams_of: Vec<u32>,
     trigrams: HashMap<Trigram, u64>,
+    word_counts: WordCounts,
     buffer: WordBuffer,
     texts: [Vec<WordId>; 2],
     /// Whether any pair has a weight above 0.
@@ -466,6 +410,7 @@ impl Building<'_> {
             occurrences: Vec::new(),
             trigrams_of: Vec::new(),
             trigrams: HashMap::new(),
+            word_counts: WordCounts::default(),
             buffer: WordBuffer::default(),
             texts: [Vec::new(), Vec::new()],
             weighs: false,
@@ -608,7 +553,7 @@ impl Building<'_> {
     }
 
     fn count_trigrams(&mut self) -> Result<()> {
-        let Building { occurrences, interner, trigrams, .. } = self;
+        let Building { config, occurrences, interner, trigrams, word_counts, .. } = self;
         for (id, &count) in occurrences.iter().enumerate() {
             if count > 0 {
                 let word = interner.word(id as u32);
@@ -620,6 +565,9 @@ impl Building<'_> {
                     trigrams.try_reserve(more).map_err(fault)?;
                 }
                 for_each_trigram(word, |trigram| *trigrams.entry(trigram).or_default() += count);
+                if config.word_count.is_some() {
+                    word.split(JOINT).try_for_each(|part| word_counts.add(WordHash::of(part), count))?;
+                }
             }
         }
         Ok(())
@@ -656,6 +604,13 @@ impl Building<'_> {
         let dictionary = match self.config.dictionary {
             None => Dictionary::from_counts(counts, self.config.max_trigrams),
             Some(dictionary) => dictionary.grown(counts, self.config.max_trigrams),
+        };
+        let dictionary = match self.config.word_count {
+            None => dictionary,
+            Some(least) => {
+                let frequent = self.word_counts.at_least(least);
+                dictionary.with_words(frequent, self.config.max_trigrams)
+            }
         };
 
         let (mut feature_start, mut features) = (Spool::new(self.storage)?, Spool::new(self.storage)?);

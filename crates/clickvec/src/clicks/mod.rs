@@ -8,14 +8,16 @@ mod reader;
 mod scored;
 mod source;
 mod spool;
+mod statistics;
 mod taught;
 mod teacher;
 mod viewed;
+mod word_counts;
 
 use serde::{Deserialize, Serialize};
 
 pub use held_out::{HeldOut, HeldOutQuery};
-pub use log::{ClickLog, LogConfig, LogStatistics, Section};
+pub use log::{ClickLog, LogConfig, Section};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::ClickReader;
 pub use scored::ScoreCoverage;
@@ -23,6 +25,7 @@ pub(crate) use scored::Scored;
 pub use source::ClickSource;
 pub(crate) use spool::Spooled;
 pub use spool::Storage;
+pub use statistics::LogStatistics;
 pub(crate) use taught::Taught;
 pub use taught::{Distillation, TeacherCoverage};
 pub use teacher::Teacher;

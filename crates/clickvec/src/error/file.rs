@@ -7,7 +7,7 @@ use safetensors::SafeTensorError;
 use super::{JsonFault, SpecFault, shortened};
 use crate::encoder::SizeFault;
 use crate::settings::SettingFault;
-use crate::text::DuplicateTrigram;
+use crate::text::{DuplicateTrigram, DuplicateWord};
 
 /// What can be wrong with a model, a checkpoint, a trained ranker or a fusion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -155,6 +155,9 @@ pub enum FileFault {
     /// A trigram occurs twice.
     #[error(transparent)]
     Dictionary(#[from] DuplicateTrigram),
+    /// A word occurs twice.
+    #[error(transparent)]
+    Words(#[from] DuplicateWord),
     /// A member of a fusion has changed.
     #[error(
         "expected member `{file}` with the fingerprint {expected}, found {found}; it was changed since, so fuse again"

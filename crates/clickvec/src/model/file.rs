@@ -6,12 +6,14 @@ use crate::error::{Error, FileFault, Result};
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write_for};
-use crate::text::{Dictionary, Trigram};
+use crate::text::{Dictionary, Trigram, WordHash};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
 const TRIGRAMS: &str = "trigrams";
+/// Only in a file with whole words.
+const WORDS: &str = "words";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -36,7 +38,7 @@ impl Model {
     pub(crate) fn new(dictionary: Dictionary, towers: Vec<Box<dyn Encoder>>, training: TrainingRecord) -> Model {
         let towers: Vec<Arc<dyn Encoder>> = towers.into_iter().map(Arc::from).collect();
         let trigrams = triples(&dictionary);
-        let fingerprint = fingerprint(&model_entries(&trigrams, &towers), &training);
+        let fingerprint = fingerprint(&model_entries(&trigrams, &dictionary, &towers), &training);
         Model { dictionary: Arc::new(dictionary), towers, training, fingerprint }
     }
 
@@ -57,7 +59,7 @@ impl Model {
             training: self.training.clone(),
         };
         let trigrams = triples(&self.dictionary);
-        write_for(path, output, &header, model_entries(&trigrams, &self.towers))
+        write_for(path, output, &header, model_entries(&trigrams, &self.dictionary, &self.towers))
     }
 }
 
@@ -82,8 +84,16 @@ fn triples(dictionary: &Dictionary) -> Vec<[u32; 3]> {
     dictionary.trigrams().iter().map(|trigram| trigram.chars().map(u32::from)).collect()
 }
 
-fn model_entries<'a>(trigrams: &'a [[u32; 3]], towers: &'a [Arc<dyn Encoder>]) -> Vec<Entry<'a>> {
+fn model_entries<'a>(
+    trigrams: &'a [[u32; 3]],
+    dictionary: &'a Dictionary,
+    towers: &'a [Arc<dyn Encoder>],
+) -> Vec<Entry<'a>> {
     let mut all = vec![Entry { name: TRIGRAMS.to_owned(), data: Data::Triples(trigrams) }];
+    if !dictionary.words().is_empty() {
+        let words = bytemuck::cast_slice(dictionary.words());
+        all.push(Entry { name: WORDS.to_owned(), data: Data::Counts(words) });
+    }
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
         all.extend(entries(prefix, tower.tensors()));
     }
@@ -109,22 +119,27 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
         })
         .collect::<Result<Vec<_>, FileFault>>()?;
     let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
+    let dictionary = match tensors.optional_counts(WORDS)? {
+        None => dictionary,
+        Some(words) => dictionary.followed_by(words.into_iter().map(WordHash).collect()).map_err(FileFault::Words)?,
+    };
 
     // The file must contain every number before memory for it is allocated.
     let prefixes = prefixes(config.shared_towers);
-    let weights = config.encoder.parameters(rows.len()).and_then(|n| n.checked_mul(prefixes.len() as u64));
-    let expected = weights.and_then(|n| n.checked_add(3 * rows.len() as u64));
+    let weights = config.encoder.parameters(dictionary.len()).and_then(|n| n.checked_mul(prefixes.len() as u64));
+    let expected = weights.and_then(|n| n.checked_add((3 * rows.len() + dictionary.words().len()) as u64));
     if expected != Some(tensors.numbers()) {
         return Err(FileFault::WrongSize { expected, found: tensors.numbers() });
     }
     let mut towers: Vec<Arc<dyn Encoder>> = Vec::new();
     for prefix in prefixes.iter().take(wanted) {
-        let mut tower = config.encoder.build(rows.len());
+        let mut tower = config.encoder.build(dictionary.len());
         tensors.read(prefix, tower.tensors_mut())?;
         towers.push(Arc::from(tower));
     }
     let groups: usize = towers[0].tensors().iter().map(|tensor| tensor.groups.len()).sum();
-    let expected = 1 + prefixes.len() * groups;
+    let of_dictionary = 1 + usize::from(!dictionary.words().is_empty());
+    let expected = of_dictionary + prefixes.len() * groups;
     if expected != tensors.len() {
         return Err(FileFault::SurplusTensors { expected, found: tensors.len() });
     }

@@ -9,6 +9,6 @@ pub mod words;
 pub use interner::{Interner, WordId};
 pub(crate) use limit::{JOINT, ReadWords, Words};
 pub use limit::{Tail, WordLimit};
-pub use trigram::{Dictionary, Feature, Trigram, for_each_trigram};
-pub(crate) use trigram::{DuplicateTrigram, trigrams_in};
+pub use trigram::{Dictionary, Feature, Trigram, WordHash, for_each_trigram};
+pub(crate) use trigram::{DuplicateTrigram, DuplicateWord, trigrams_in};
 pub use words::{WordBuffer, for_each_word, words};

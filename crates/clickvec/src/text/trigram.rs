@@ -6,6 +6,7 @@ use crate::math::sparse::RowCount;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The mark on both sides of a word.
 const BOUNDARY: char = '#';
@@ -84,11 +85,27 @@ impl RowCount for Feature {
     }
 }
 
-/// The known trigrams, numbered from 0: the rows of a tower's input table.
+/// A hash of a whole word, by which a dictionary knows it: XXH3 of its letters. The words themselves are not kept.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct WordHash(pub u64);
+
+impl WordHash {
+    /// The hash of a word.
+    pub fn of(word: &str) -> WordHash {
+        WordHash(xxh3_64(word.as_bytes()))
+    }
+}
+
+/// The known trigrams, numbered from 0, and the known whole words, if there are any, numbered after them: the rows of a
+/// tower's input table.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     trigrams: Vec<Trigram>,
-    ids: HashMap<Trigram, u32, BuildHasherDefault<TrigramHasher>>,
+    ids: HashMap<Trigram, u32, BuildHasherDefault<FoldedHasher>>,
+    words: Vec<WordHash>,
+    /// The place of each word in `words`.
+    word_places: HashMap<WordHash, u32, BuildHasherDefault<FoldedHasher>>,
 }
 
 /// The error of a list with a repeated trigram.
@@ -97,6 +114,16 @@ pub struct Dictionary {
 pub struct DuplicateTrigram {
     /// The trigram.
     pub trigram: Trigram,
+    /// Its first place, counted from 0.
+    pub first: usize,
+    /// Its second place.
+    pub second: usize,
+}
+
+/// The error of a list with a repeated word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected distinct words, found the same hash at {first} and again at {second}; the list is damaged")]
+pub struct DuplicateWord {
     /// Its first place, counted from 0.
     pub first: usize,
     /// Its second place.
@@ -120,17 +147,34 @@ impl Dictionary {
         counts.truncate(max_trigrams);
         let trigrams: Vec<_> = counts.into_iter().map(|(trigram, _)| trigram).collect();
         let ids = trigrams.iter().copied().zip(0..).collect();
-        Dictionary { trigrams, ids }
+        Dictionary { trigrams, ids, ..Dictionary::default() }
     }
 
-    /// This dictionary, followed by the most frequent of `counts` that it lacks, up to `max_trigrams` in all.
+    /// This dictionary with the most frequent of `counts` that it lacks after its own trigrams, up to `max_trigrams`
+    /// trigrams in all. Its words stay.
     pub(crate) fn grown(&self, counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
         let lacking = counts.into_iter().filter(|(trigram, _)| !self.ids.contains_key(trigram));
-        let new = Dictionary::from_counts(lacking, max_trigrams.saturating_sub(self.len()));
+        let new = Dictionary::from_counts(lacking, max_trigrams.saturating_sub(self.trigrams.len()));
         let mut grown = self.clone();
-        grown.ids.extend(new.trigrams.iter().copied().zip(self.len() as u32..));
+        grown.ids.extend(new.trigrams.iter().copied().zip(self.trigrams.len() as u32..));
         grown.trigrams.extend(new.trigrams);
         grown
+    }
+
+    /// This dictionary with the most frequent of `counts` that it lacks after its own words, up to `max_words` words in
+    /// all; ties in the order of the hashes.
+    pub(crate) fn with_words(
+        mut self,
+        counts: impl IntoIterator<Item = (WordHash, u64)>,
+        max_words: usize,
+    ) -> Dictionary {
+        let lacking = counts.into_iter().filter(|(word, _)| !self.word_places.contains_key(word));
+        let mut new: Vec<(WordHash, u64)> = lacking.collect();
+        new.sort_unstable_by_key(|&(word, count)| (std::cmp::Reverse(count), word));
+        new.truncate(max_words.saturating_sub(self.words.len()));
+        self.word_places.extend(new.iter().map(|&(word, _)| word).zip(self.words.len() as u32..));
+        self.words.extend(new.into_iter().map(|(word, _)| word));
+        self
     }
 
     /// The dictionary in which `trigrams[i]` has the id `i`.
@@ -145,17 +189,33 @@ impl Dictionary {
                 return Err(DuplicateTrigram { trigram, first: first as usize, second: id as usize });
             }
         }
-        Ok(Dictionary { trigrams, ids })
+        Ok(Dictionary { trigrams, ids, ..Dictionary::default() })
     }
 
-    /// The number of trigrams (V in the papers).
+    /// This dictionary, which has no words yet, with `words`, numbered in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateWord`] if a word occurs twice.
+    pub(crate) fn followed_by(mut self, words: Vec<WordHash>) -> Result<Dictionary, DuplicateWord> {
+        self.word_places.reserve(words.len());
+        for (place, &word) in (0u32..).zip(&words) {
+            if let Some(first) = self.word_places.insert(word, place) {
+                return Err(DuplicateWord { first: first as usize, second: place as usize });
+            }
+        }
+        self.words = words;
+        Ok(self)
+    }
+
+    /// The number of trigrams and words (V in the papers, which have no words).
     pub fn len(&self) -> usize {
-        self.trigrams.len()
+        self.trigrams.len() + self.words.len()
     }
 
-    /// Whether there are no trigrams.
+    /// Whether there are no trigrams and no words.
     pub fn is_empty(&self) -> bool {
-        self.trigrams.is_empty()
+        self.len() == 0
     }
 
     /// The id of a trigram.
@@ -166,6 +226,11 @@ impl Dictionary {
     /// The trigrams in the order of their ids.
     pub fn trigrams(&self) -> &[Trigram] {
         &self.trigrams
+    }
+
+    /// The whole words in the order of their ids, which follow those of the trigrams.
+    pub fn words(&self) -> &[WordHash] {
+        &self.words
     }
 
     /// Whether it has at least one trigram of the text's words. Otherwise the text's vector means nothing.
@@ -179,12 +244,17 @@ impl Dictionary {
         known
     }
 
-    /// Replaces `features` by the word's trigram counts, in the order of the ids.
+    /// Replaces `features` by the word's trigram counts, in the order of the ids, and the word itself if it is known.
     ///
     /// Trigrams that are not in the dictionary are dropped. A word with none left has no features.
     pub fn hash_word(&self, word: &str, features: &mut Vec<Feature>) {
         features.clear();
         for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| Feature { id, count: 1 })));
+        if !self.words.is_empty() {
+            // A merged tail has several words.
+            let known = word.split(JOINT).filter_map(|part| self.word_places.get(&WordHash::of(part)));
+            features.extend(known.map(|place| Feature { id: self.trigrams.len() as u32 + place, count: 1 }));
+        }
         features.sort_unstable_by_key(|feature| feature.id);
         features.dedup_by(|next, kept| {
             let same = next.id == kept.id;
@@ -198,7 +268,7 @@ impl Dictionary {
 
 impl PartialEq for Dictionary {
     fn eq(&self, other: &Dictionary) -> bool {
-        self.trigrams == other.trigrams
+        self.trigrams == other.trigrams && self.words == other.words
     }
 }
 
@@ -206,9 +276,9 @@ impl Eq for Dictionary {}
 
 /// A hash by folded multiplication. A trigram is one integer, for which the standard hasher is ten times too slow.
 #[derive(Default)]
-struct TrigramHasher(u64);
+struct FoldedHasher(u64);
 
-impl Hasher for TrigramHasher {
+impl Hasher for FoldedHasher {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.write_u64(u64::from(byte));
@@ -291,6 +361,32 @@ mod tests {
         let fault = Dictionary::from_trigrams(vec![a, b, a]).unwrap_err();
         assert_eq!(fault, DuplicateTrigram { trigram: a, first: 0, second: 2 });
         assert!(fault.to_string().contains("`#a#` at 0 and again at 2"), "{fault}");
+    }
+
+    #[test]
+    fn known_words_are_features_after_the_trigrams() {
+        let [nana, pear, kiwi, fig] = ["nana", "pear", "kiwi", "fig"].map(WordHash::of);
+        let plain = Dictionary::from_trigrams(trigrams("nana")).unwrap(); // #na nan ana na#
+        let dictionary = plain.clone().with_words([(pear, 2), (nana, 3), (kiwi, 1)], 2);
+        assert_eq!((dictionary.words(), dictionary.len(), plain.len()), (&[nana, pear][..], 6, 4));
+        let features = |dictionary: &Dictionary, word| {
+            let mut features = Vec::new();
+            dictionary.hash_word(word, &mut features);
+            features.into_iter().map(|Feature { id, count }| (id, count)).collect::<Vec<_>>()
+        };
+        assert_eq!(features(&dictionary, "nana"), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
+        assert_eq!(features(&dictionary, "pear"), [(5, 1)]);
+        assert_eq!(features(&dictionary, "banana"), features(&plain, "banana"), "a word that is not known");
+        // New trigrams come before the words, and new words after the known ones.
+        let grown = dictionary.grown(trigrams("fig").into_iter().map(|trigram| (trigram, 1)), 9);
+        let grown = grown.with_words([(fig, 9), (nana, 9)], 9);
+        assert_eq!((grown.trigrams().len(), grown.words()), (7, &[nana, pear, fig][..]));
+        assert_eq!(features(&grown, "pear"), [(8, 1)]);
+        assert_ne!(grown, dictionary);
+        let same = plain.clone().followed_by(vec![nana, pear]).unwrap();
+        assert_eq!((&same, features(&same, "pear")), (&dictionary, vec![(5, 1)]));
+        let fault = plain.followed_by(vec![nana, pear, nana]).unwrap_err();
+        assert_eq!(fault, DuplicateWord { first: 0, second: 2 });
     }
 
     #[test]

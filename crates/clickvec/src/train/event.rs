@@ -23,6 +23,8 @@ pub enum Event {
         skipped_titles: Vec<Skipped>,
         /// Trigrams in the dictionary.
         trigrams: usize,
+        /// Whole words in the dictionary.
+        words: usize,
         /// Weights of both towers.
         parameters: u64,
     },

@@ -11,7 +11,7 @@ use super::members::begin;
 use super::stage::{Stage, stage_after, stages};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
-use crate::encoder::{Encoder, Tensor, TextStatistics, initialize};
+use crate::encoder::{Encoder, Tensor, TensorKind, TextStatistics, initialize};
 use crate::error::{Error, Result};
 use crate::files::publish;
 use crate::memory::room_for;
@@ -33,6 +33,7 @@ pub(super) fn read(
         max_words: config.max_words,
         tail: config.tail,
         max_trigrams: config.max_trigrams,
+        word_count: config.word_count,
         titles: options.titles,
         dictionary: options.init.map(Model::dictionary),
     };
@@ -40,14 +41,15 @@ pub(super) fn read(
     let ControlFlow::Continue(mut log) = ClickLog::read_watched(clicks, storage, log_config, progress)? else {
         return Ok(ControlFlow::Break(()));
     };
-    let trigrams = log.dictionary().len();
+    let rows = log.dictionary().len();
     let towers = if config.shared_towers { 1 } else { 2 };
     let flow = on_event(&Event::Log {
         statistics: log.statistics().clone(),
         skipped: log.skipped().clone(),
         skipped_titles: log.skipped_titles().to_vec(),
-        trigrams,
-        parameters: config.encoder.parameters(trigrams).unwrap_or(u64::MAX).saturating_mul(towers),
+        trigrams: log.dictionary().trigrams().len(),
+        words: log.dictionary().words().len(),
+        parameters: config.encoder.parameters(rows).unwrap_or(u64::MAX).saturating_mul(towers),
     });
     if flow.is_break() {
         return Ok(ControlFlow::Break(()));
@@ -418,11 +420,19 @@ fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) ->
         let side = prefix.trim_end_matches('.');
         initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
         if let Some(init) = init {
-            // The rows of the initial model's trigrams come first. One tower may become two.
+            // The initial model's trigrams come before new ones, and its words before new ones. One tower may become two.
             let from = init.towers.get(number).unwrap_or(&init.towers[0]).tensors();
+            let old_trigrams = init.dictionary().trigrams().len();
+            let trigrams = log.dictionary().trigrams().len();
             for (tensor, from) in encoder.tensors_mut().iter_mut().zip(from) {
                 let known = from.value.data();
-                tensor.value.data_mut()[..known.len()].copy_from_slice(known);
+                let (first, words) = match from.kind {
+                    TensorKind::Table => (old_trigrams * from.value.columns(), trigrams * from.value.columns()),
+                    TensorKind::Dense | TensorKind::Bias => (known.len(), known.len()),
+                };
+                let to = tensor.value.data_mut();
+                to[..first].copy_from_slice(&known[..first]);
+                to[words..][..known.len() - first].copy_from_slice(&known[first..]);
             }
         }
         encoder

@@ -162,6 +162,7 @@ fn every_changed_setting_is_named() {
         ("max-words", TrainConfig { max_words: 63, ..base.clone() }),
         ("tail", TrainConfig { tail: Tail::Merge, ..base.clone() }),
         ("max-trigrams", TrainConfig { max_trigrams: 199_999, ..base.clone() }),
+        ("word-count", TrainConfig { word_count: Some(3), ..base.clone() }),
         ("seed", TrainConfig { seed: 2, ..base.clone() }),
     ];
     let fields = serde_json::to_value(&base).expect("JSON");

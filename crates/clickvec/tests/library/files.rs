@@ -417,3 +417,63 @@ fn bits_flipped_at_random() {
     // A flipped digit of the loss, for example, cannot be noticed.
     assert!(loaded < 150, "{loaded} of 600 loaded");
 }
+
+#[test]
+fn there_and_back_with_whole_words() {
+    let place = Place::new(&log_rows(60, 1));
+    let config = TrainConfig { word_count: Some(2), epochs: 1, ..small(OptimizerKind::Adam) };
+    place.train(&config, How::default()).expect("trained");
+    let model = Model::load(&place.output()).expect("a model");
+    let words = model.dictionary().words().len();
+    assert!(words > 3, "{words} words");
+    let again = place.folder.path().join("again");
+    model.save(&again).expect("saved");
+    assert!(std::fs::read(&again).expect("read") == place.model(), "the same bytes");
+    let plain = TrainConfig { word_count: None, ..config.clone() };
+    let other = Place::new(&log_rows(60, 1));
+    other.train(&plain, How::default()).expect("trained");
+    let without = Model::load(&other.output()).expect("a model");
+    assert_eq!(without.dictionary().trigrams(), model.dictionary().trigrams());
+    assert_eq!(without.dictionary().len() + words, model.dictionary().len());
+    assert!(!Parts::of(&other.model()).tensors.iter().any(|tensor| tensor.0 == "words"));
+
+    // A model without words to begin with: its rows stay, and words are added; then the reverse.
+    for (first, second) in [(&plain, &config), (&config, &plain), (&config, &config)] {
+        let place = Place::new(&log_rows(60, 1));
+        place.train(first, How::default()).expect("trained");
+        std::fs::rename(place.output(), place.init()).expect("renamed");
+        let before = Model::load(&place.init()).expect("a model");
+        std::fs::write(place.clicks(), log_rows(60, 1).replace("sink", "washbasin")).expect("written");
+        let still = TrainConfig { learning_rate: 1e-20, ..second.clone() };
+        place.train(&still, How::default()).expect("trained");
+        let after = Model::load(&place.output()).expect("a model");
+        let (old, new) = (before.dictionary(), after.dictionary());
+        assert!(new.trigrams().len() > old.trigrams().len());
+        assert_eq!(new.words()[..old.words().len()], old.words()[..]);
+        assert_eq!(new.words().len() > old.words().len(), second.word_count.is_some());
+        let texts = ["red shoe", "garden hose"];
+        let known = |model: &Model| model.embedder(Side::Query).embed(&texts);
+        if first.word_count.is_some() {
+            assert_eq!(known(&before), known(&after), "nothing has moved");
+        }
+    }
+
+    let parts = Parts::of(&place.model());
+    let mut twice = parts.clone();
+    let bytes = &mut twice.tensor("words").3;
+    bytes.copy_within(0..8, 8);
+    faulty!(place, twice, FileFault::Words(fault) if (fault.first, fault.second) == (0, 1));
+    let mut missing = parts.clone();
+    missing.tensors.retain(|tensor| tensor.0 != "words");
+    faulty!(place, missing, FileFault::WrongSize { .. });
+    let mut none = parts.clone();
+    none.tensor("words").2 = vec![0];
+    none.tensor("words").3.clear();
+    faulty!(place, none, FileFault::WrongTensor { .. });
+    let mut square = parts.clone();
+    square.tensor("words").2 = vec![words as u64, 1];
+    faulty!(place, square, FileFault::WrongTensor { .. });
+    let mut other = parts.clone();
+    other.tensor("words").3[0] ^= 1;
+    faulty!(place, other, FileFault::Fingerprint { .. });
+}

@@ -23,6 +23,8 @@ pub(super) enum JsonEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         rare: Option<u64>,
         trigrams: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        words: Option<usize>,
         parameters: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         titles: Option<u64>,
@@ -98,7 +100,7 @@ impl JsonEvent<'_> {
     /// An event as JSON; `None` for progress within an epoch. `held_out` is what was last measured on held-out queries.
     pub(super) fn of(event: &Event, held_out: Option<Means>) -> Option<JsonEvent<'_>> {
         Some(match event {
-            Event::Log { statistics, trigrams, parameters, .. } => JsonEvent::Log {
+            Event::Log { statistics, trigrams, words, parameters, .. } => JsonEvent::Log {
                 pairs: statistics.pairs,
                 skipped: statistics.skipped,
                 without_words: statistics.without_words,
@@ -106,6 +108,7 @@ impl JsonEvent<'_> {
                 not_clicked: Some(statistics.not_clicked).filter(|&rows| rows > 0),
                 rare: Some(statistics.rare).filter(|&pairs| pairs > 0),
                 trigrams: *trigrams,
+                words: Some(*words).filter(|&words| words > 0),
                 parameters: *parameters,
                 titles: Some(statistics.titles.titles).filter(|&titles| titles > 0),
             },

@@ -184,7 +184,9 @@ impl Reporter {
 
     fn say(&self, event: &Event, held_out: Option<&Means>) {
         match event {
-            Event::Log { statistics, trigrams, parameters, .. } => self.say_log(statistics, *trigrams, *parameters),
+            Event::Log { statistics, trigrams, words, parameters, .. } => {
+                self.say_log(statistics, [*trigrams, *words], *parameters);
+            }
             &Event::Resumed { section, epoch, minibatch } => {
                 let named = self.named(section);
                 output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
@@ -208,7 +210,7 @@ impl Reporter {
         }
     }
 
-    fn say_log(&self, log: &LogStatistics, trigrams: usize, parameters: u64) {
+    fn say_log(&self, log: &LogStatistics, [trigrams, words]: [usize; 2], parameters: u64) {
         let files: Vec<String> =
             self.clicks.iter().chain(&self.titles).map(|path| path.display().to_string()).collect();
         let clicks = files.join(", ");
@@ -220,7 +222,12 @@ impl Reporter {
             0 => String::new(),
             rare => format!(" ({} rarer ones left out)", output::count(rare)),
         };
-        output::note(format_args!("{clicks}: {pairs}, {known}{dropped}, {}", output::counted(parameters, "weight")));
+        let words = match words {
+            0 => String::new(),
+            words => format!(", {}", output::counted(words as u64, "whole word")),
+        };
+        let weights = output::counted(parameters, "weight");
+        output::note(format_args!("{clicks}: {pairs}, {known}{dropped}{words}, {weights}"));
         if log.without_words > 0 {
             let empty = output::counted(log.without_words, "pair");
             output::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
@@ -313,7 +320,9 @@ fn say_scores(coverage: &ScoreCoverage) {
     let &ScoreCoverage { scores, known, queries, alone, .. } = coverage;
     let (known, scores) = (output::count(known), output::counted(scores, "score"));
     let queries = output::counted(queries, "query");
-    output::note(format_args!("teacher: {known} of {scores} are of learnt queries and titles; {queries} with several titles"));
+    output::note(format_args!(
+        "teacher: {known} of {scores} are of learnt queries and titles; {queries} with several titles"
+    ));
     if alone > 0 {
         let alone = output::counted(alone, "pair");
         output::note(format_args!("teacher: left out {alone} whose query has no other scored title"));

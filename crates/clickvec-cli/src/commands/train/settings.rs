@@ -86,6 +86,9 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary; the most frequent ones are kept", |c| c.max_trigrams))]
     max_trigrams: Option<usize>,
 
+    #[arg(long, value_name = "N|none", help = help("Use whole words that occur at least N times as features, in addition to their trigrams; at most as many as --max-trigrams", |c| shown_words(c.word_count)))]
+    word_count: Option<WordsFlag>,
+
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = help("Use one tower for queries and titles, instead of one for each", |c| c.shared_towers))]
     shared_towers: Option<bool>,
 
@@ -209,6 +212,22 @@ impl FromStr for NegativesFlag {
             _ if text == "all" => Ok(NegativesFlag(Negatives::All)),
             Ok(number) if number > 0 => Ok(NegativesFlag(Negatives::Sampled(number))),
             _ => Err("expected `all` or a number of 1 or more".to_owned()),
+        }
+    }
+}
+
+/// `--word-count`: a number or `none`.
+#[derive(Debug, Clone, Copy)]
+struct WordsFlag(Option<u64>);
+
+impl FromStr for WordsFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WordsFlag, String> {
+        match text.parse() {
+            _ if text == "none" => Ok(WordsFlag(None)),
+            Ok(least) if least > 0 => Ok(WordsFlag(Some(least))),
+            _ => Err("expected `none` or a number of 1 or more".to_owned()),
         }
     }
 }
@@ -386,6 +405,10 @@ fn shown_range(range: InitRange) -> String {
     }
 }
 
+fn shown_words(least: Option<u64>) -> String {
+    least.map_or_else(|| "none".to_owned(), |least| least.to_string())
+}
+
 fn shown_precision(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => "f32",
@@ -454,6 +477,7 @@ impl Settings {
         set(&mut config.epochs, self.epochs);
         set(&mut config.max_words, self.max_words);
         set(&mut config.max_trigrams, self.max_trigrams);
+        set(&mut config.word_count, self.word_count.map(|flag| flag.0));
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;

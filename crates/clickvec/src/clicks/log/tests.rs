@@ -29,6 +29,7 @@ const CONFIG: LogConfig<'_> = LogConfig {
     max_words: 4,
     tail: Tail::Cut,
     max_trigrams: 100,
+    word_count: None,
     titles: &[],
     dictionary: None,
 };
@@ -155,4 +156,23 @@ fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
     assert_eq!((first.query_words, second.query_words), (&[0, 1][..], &[2, 3][..]));
     assert_eq!(WordFeatures::features(&log, 0), WordFeatures::features(&log, 2));
     assert_eq!(log.clicked(0).len(), 2);
+}
+
+#[test]
+fn frequent_words_are_features() {
+    let rows = "query\ttitle\nred shoe\tShoe red\nshoe\tboot\n";
+    let words = |least| {
+        let log = read(rows, LogConfig { word_count: least, ..CONFIG }).expect("a log");
+        (log.dictionary().words().to_vec(), log.dictionary().trigrams().len())
+    };
+    let (none, trigrams) = words(None);
+    assert!(none.is_empty());
+    let [shoe, red, boot] = ["shoe", "red", "boot"].map(WordHash::of);
+    assert_eq!(words(Some(3)), (vec![shoe], trigrams));
+    assert_eq!(words(Some(2)), (vec![shoe, red], trigrams));
+    assert_eq!(words(Some(1)), (vec![shoe, red, boot], trigrams));
+    let log = read(rows, LogConfig { word_count: Some(2), ..CONFIG }).expect("a log");
+    let last = |word| WordFeatures::features(&log, word).last().expect("a feature").id as usize;
+    assert_eq!([last(0), last(1)], [trigrams + 1, trigrams], "red and shoe");
+    assert!(last(2) < trigrams, "boot");
 }
