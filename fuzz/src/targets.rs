@@ -337,7 +337,7 @@ fn cache(data: &[u8]) {
         let data = table::Data { judged: file("kept.tsv", judged), topics, clicks, titles, contiguous, field };
         let source = table::Source::Ranker { points, load: None, vectors: None };
         let entries = vec![table::Entry { name: "BM25".to_owned(), source }];
-        let plan = Plan { data, folds: 2, seed: 1, entries };
+        let plan = Plan { data, folds: 2, seed: 1, seeds: 1, full: false, entries };
         table::make(&plan, options, go_on).unwrap();
         let files = std::fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
         let mut points: Vec<PathBuf> =

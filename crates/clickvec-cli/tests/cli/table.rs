@@ -1,6 +1,6 @@
 //! `clickvec table`.
 
-use crate::harness::{DATA, Folder, row, small_row};
+use crate::harness::{DATA, Folder, SMALL, row, small_row};
 
 fn folder() -> Folder {
     let folder = Folder::with_data();
@@ -283,6 +283,16 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
         small_row("from a model", " --init model.safetensors --shared-towers=false"),
     ];
     folder.write("spec.toml", spec.concat());
+    let keys = |keys: &str| row("keys", &format!("train = \"{} --title-epochs 1\"\n{keys}", SMALL.join(" ")));
+    for (wrong, says) in [
+        ("init = \"none\"", "none: cannot open"),
+        ("members = 2\nmodel = \"m\"", "found none or several"),
+        ("teacher = [\"none.jsonl\"]", "none.jsonl"),
+    ] {
+        folder.write("keys.toml", DATA.to_owned() + &keys(&format!("titles = true\n{wrong}")));
+        folder.run(&["table", "keys.toml"]).code(2).says(says);
+    }
+
     let table = |folder: &Folder| folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines()[0].clone();
     let first = table(&folder);
     let systems = first["systems"].as_array().unwrap();
@@ -292,18 +302,116 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     let train = [&train[..], &["--held-out", "0", "--output", "m.safetensors"], &SMALL[..]].concat();
     folder.run(&train).code(0);
     let alone = folder.run(&["inspect", "m.safetensors", "--json"]).code(0).json_lines()[0]["fingerprint"].clone();
-    let models = std::fs::read_dir(folder.path("spec.toml.cache/models")).unwrap();
+    let models = std::fs::read_dir(folder.path("spec.cache/models")).unwrap();
     let found = models.filter_map(|model| clickvec::model::Model::load(&model.unwrap().path()).ok());
     let found: Vec<String> = found.map(|model| model.fingerprint().to_owned()).collect();
     assert!(found.iter().any(|fingerprint| alone == *fingerprint), "{alone}: {found:?}");
     // Other titles make another model, and nothing else is trained again.
-    let count = || std::fs::read_dir(folder.path("spec.toml.cache/models")).unwrap().count();
+    let count = || std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
     let before = count();
     folder.write("titles.tsv", folder.read("titles.tsv") + "new\tpurple lantern\n");
     table(&folder);
-    assert_eq!(count(), before + 3);
+    assert_eq!(count(), before + 6, "three models, each with what is known of its training");
     folder.write("spec.toml", DATA.replace("clicks = \"clicks.tsv\"\n", "") + &small_row("cold", titles));
     assert_eq!(table(&folder)["systems"].as_array().unwrap().len(), 1);
     folder.write("spec.toml", DATA.to_owned() + &small_row("a", " --held-out 0.1"));
     folder.run(&["table", "spec.toml"]).code(2).says("found `--held-out` that a table does not take");
+    // The same by keys, whose paths are relative to the spec, is not trained again.
+    let lines = folder.read("clicks.tsv");
+    let lines = lines.lines().skip(1).enumerate();
+    let scores: String = lines.map(|(place, line)| format!("{line}\t{}\n", place % 7)).collect();
+    folder.write("s.tsv", format!("query\ttitle\tscore\n{scores}"));
+    let by_keys = [
+        DATA.to_owned(),
+        keys("titles = true\nmembers = 1"),
+        keys("titles = \"titles.tsv\"\nmembers = 2").replace("keys", "members"),
+        keys("titles = [\"titles.tsv\"]\nmembers = 1\nteacher = [\"t.jsonl\"]").replace("keys", "taught"),
+        keys("teacher = \"s.tsv\"").replace("keys", "scored").replace("--title-epochs 1", ""),
+    ];
+    folder.write("spec.toml", by_keys.concat());
+    let before = count();
+    assert_eq!(table(&folder)["systems"].as_array().unwrap().len(), 4);
+    assert_eq!(count(), before + 2, "the scores are new");
+    // Other scores make another model.
+    folder.write("s.tsv", folder.read("s.tsv").replace("\t3\n", "\t30\n"));
+    table(&folder);
+    assert_eq!(count(), before + 4);
+}
+
+#[test]
+fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
+    let folder = Folder::with_data();
+    let spec = |seeds: usize| {
+        let systems = [
+            row("BM25", "ranker = \"bm25\"\ngrid = { b = [0, 1] }"),
+            small_row("LSTM", ""),
+            row("Both", "fusion = [\"BM25\", \"LSTM\"]"),
+        ];
+        format!("{DATA}[evaluation]\nseeds = {seeds}\nfull = true\n{}", systems.concat())
+    };
+    let table = |seeds| {
+        folder.write("spec.toml", spec(seeds));
+        folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines()[0].clone()
+    };
+    let one = table(1);
+    let count = || std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
+    let before = count();
+    let three = table(3);
+    assert_eq!(count(), before + 4, "two more models, each with what is known of its training");
+    let system = |table: &serde_json::Value, place: usize| table["systems"][place].clone();
+    // A ranker has no seed.
+    assert_eq!(system(&one, 0), system(&three, 0));
+    assert!(system(&one, 1).get("seeds").is_none());
+    for place in [1, 2] {
+        let of = system(&three, place);
+        let mean = |values: &mut dyn Iterator<Item = f64>| {
+            let values: Vec<f64> = values.collect();
+            values.iter().sum::<f64>() / values.len() as f64
+        };
+        let seeds = of["seeds"].as_array().unwrap();
+        let over_seeds = mean(&mut seeds.iter().map(|seed| seed["ndcg@1"].as_f64().unwrap()));
+        assert_eq!(seeds.len(), 3);
+        assert!((of["ndcg@1"].as_f64().unwrap() - over_seeds).abs() < 1e-12, "{of}");
+        let per_query = of["per_query"]["ndcg@1"].as_array().unwrap();
+        let over_queries = mean(&mut per_query.iter().map(|value| value.as_f64().unwrap()));
+        assert!((of["ndcg@1"].as_f64().unwrap() - over_queries).abs() < 1e-12, "{of}");
+        assert_eq!(of["all_titles"]["seeds"].as_array().unwrap().len(), 3);
+        assert_eq!(of["all_titles"]["per_query"]["recall@100"].as_array().unwrap().len(), 48);
+    }
+    assert_eq!(system(&one, 1)["ndcg@1"], system(&three, 1)["seeds"][0]["ndcg@1"]);
+    // What `evaluate --full` says of the same model. Its fold chooses nothing, since there is one point.
+    folder.train("m", &["--held-out", "0"]).code(0);
+    let full = ["evaluate", "--full", "--judged", "judged.tsv", "--titles", "titles.tsv", "--model", "m", "--json"];
+    let full = folder.run(&[&full[..], &["--measures", "ndcg@10,recall@100", "--depth", "100"]].concat()).code(0);
+    let full = full.json_lines()[0]["systems"][0].clone();
+    for measure in ["ndcg@10", "recall@100"] {
+        assert_eq!(system(&one, 1)["all_titles"][measure], full[measure], "{full}");
+    }
+    assert_eq!(three["all_titles_tests"].as_array().unwrap().len(), 6);
+    let text = folder.run(&["table", "spec.toml", "--html", "t.html"]).code(0).stdout().to_owned();
+    for part in ["all titles: NDCG@10", "all titles: R@100", " ± 0.", "standard deviation over 3 seeds"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    // Other titles: the search is done again, and nothing is trained.
+    let models = count();
+    folder.write("titles.tsv", folder.read("titles.tsv") + "new\tpurple lantern\n");
+    folder.run(&["table", "spec.toml", "--json"]).code(0);
+    assert_eq!(count(), models + 2, "BM25, which learns from the titles");
+    for (wrong, says) in [
+        ("seeds = 0", "expected 1 to 100 seeds, found 0"),
+        ("seeds = 101", "expected 1 to 100 seeds, found 101"),
+        ("full = 1", "expected a boolean"),
+    ] {
+        folder.write("wrong.toml", format!("{DATA}[evaluation]\n{wrong}\n{}", row("a", "ranker = \"bm25\"")));
+        folder.run(&["table", "wrong.toml"]).code(2).says(says);
+    }
+    let without = DATA.replace("titles = \"titles.tsv\"\n", "");
+    folder.write("wrong.toml", format!("{without}[evaluation]\nfull = true\n{}", row("a", "ranker = \"bm25\"")));
+    folder.run(&["table", "wrong.toml"]).code(2).says("expected a file of titles for a search of all titles");
+    folder.write("other.tsv", "id\ttitle\nx\tnothing that was judged\n");
+    folder.write("wrong.toml", format!("{DATA}[evaluation]\nfull = true\n{}", row("a", "ranker = \"bm25\"")));
+    folder
+        .run(&["table", "wrong.toml", "--titles", "other.tsv"])
+        .code(2)
+        .says("expected judged titles in the collection");
 }

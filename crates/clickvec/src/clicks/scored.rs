@@ -83,7 +83,9 @@ impl Scored {
             let fault = LearnFault::NoMargins { found: coverage.scores, known: coverage.known };
             return Err(Error::Learn { ranker: teacher::NAME, fault });
         }
-        lines.change(|lines: &mut [Line]| lines.iter_mut().for_each(|line| line.score = (f64::from(line.score) / spread) as f32))?;
+        lines.change(|lines: &mut [Line]| {
+            lines.iter_mut().for_each(|line| line.score = (f64::from(line.score) / spread) as f32)
+        })?;
         let mut fingerprint = Xxh3::new();
         for Line { query, title, score, .. } in lines.iter() {
             fingerprint.update(bytemuck::bytes_of(&[*query, *title, u64::from(score.to_bits())]));
@@ -97,7 +99,8 @@ impl Scored {
     pub(super) fn find_titles(&mut self, titles: &[[u64; 2]]) -> Result<()> {
         let pair_of = |title: u64| titles.binary_search_by_key(&title, |title| title[0]).map(|place| titles[place][1]);
         self.lines.retain(|line| pair_of(line.title).is_ok())?;
-        self.lines.change(|lines| lines.iter_mut().for_each(|line| line.pair = pair_of(line.title).unwrap_or(line.pair)))
+        self.lines
+            .change(|lines| lines.iter_mut().for_each(|line| line.pair = pair_of(line.title).unwrap_or(line.pair)))
     }
 
     /// A fingerprint of all scores.

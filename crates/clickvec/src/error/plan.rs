@@ -19,6 +19,29 @@ pub enum PlanFault {
         /// The number requested.
         found: usize,
     },
+    /// The number of seeds is out of range.
+    #[error("expected 1 to {most} seeds, found {found}")]
+    Seeds {
+        /// The most that are possible.
+        most: usize,
+        /// The number that was asked for.
+        found: usize,
+    },
+    /// There is no collection to search.
+    #[error("expected a file of titles for a search of all titles, found none; name the collection")]
+    NoTitles,
+    /// The collection has none of the judged titles.
+    #[error(
+        "{}: expected judged titles in the collection, matched by their {by}, found none; is this the collection that was \
+         judged?",
+        super::shown(path)
+    )]
+    NothingFound {
+        /// The collection.
+        path: PathBuf,
+        /// Whether ids or texts were compared.
+        by: &'static str,
+    },
     /// There are more folds than queries, so some would be empty.
     #[error("expected at most {queries} folds, the number of different queries, found {folds}")]
     MoreFoldsThanQueries {

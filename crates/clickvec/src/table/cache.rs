@@ -331,8 +331,9 @@ mod tests {
         let mut cache = open(&folder.path().join("cache"));
         let judgments = Judgments::default();
         let training = TrainingFacts { seconds: 1.5, losses: vec![0.25, 0.125], ..TrainingFacts::default() };
-        let point =
-            Point { parameters: "bm25".to_owned(), scores: Vec::new(), training, score_seconds: 0.5, bytes: 1234 };
+        let found = vec![vec![(7, 0.25f32.to_bits())], Vec::new()];
+        let parameters = "bm25".to_owned();
+        let point = Point { parameters, scores: Vec::new(), training, score_seconds: 0.5, bytes: 1234, found };
         cache.put("a", &point).unwrap();
         assert_eq!(cache.get("a", &judgments).as_ref(), Some(&point));
         assert_eq!(cache.get("b", &judgments), None);

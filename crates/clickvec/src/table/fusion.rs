@@ -1,18 +1,21 @@
 //! Rows that are fusions of other rows.
 
+use std::fmt::Write as _;
 use std::time::Instant;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::full::{DEPTH, pack, unpack};
 use super::maker::{Maker, Points, named};
 use super::{Judged, Point, Row, TrainingFacts};
 use crate::error::{Error, PlanFault, Result};
-use crate::eval::{Judgments, Scores, fit_fusion, fuse_scores};
-use crate::ranker::{FittedWeights, FusionMethod};
+use crate::eval::{FullQuery, Judgments, Scores, fit_fusion, fit_search_fusion, fuse_scores};
+use crate::index::Hit;
+use crate::ranker::{FittedWeights, FusionMethod, fuse_hits};
 
 impl Maker<'_> {
-    /// For each fold, fuses the members' scores on that fold, with the method and the weights that are best on the
-    /// other folds.
+    /// For each fold and each seed, fuses the members' scores on that fold, with the method and the weights that are best
+    /// on the other folds.
     pub(super) fn fusion(&mut self, members: &[usize], methods: &[FusionMethod], rows: &[Row]) -> Result<Points> {
         let mut judged: Vec<&Judged> = Vec::with_capacity(members.len());
         for &member in members {
@@ -23,46 +26,79 @@ impl Maker<'_> {
                 }
             }
         }
+        let seeds = judged.iter().map(|row| row.seeds.len()).max().unwrap_or(1);
         let mut points = Vec::with_capacity(self.folds.count());
         for fold in 0..self.folds.count() {
-            let of: Vec<&Scores> = judged.iter().map(|row| &row.points[row.chosen[fold]].scores).collect();
-            let key = self.fusion_key(fold, members, methods, rows, &of)?;
-            if let Some(point) = self.cache.get(&key, self.judgments) {
-                points.push(point);
-                continue;
-            }
-            let began = Instant::now();
-            let queries: Vec<usize> =
-                (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
-            let chosen = Judgments {
-                queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
-                duplicates: 0,
-            };
-            let of_chosen: Vec<Scores> =
-                of.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
-            let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
-            let fitted = methods.iter().map(|&method| (method, fit_fusion(&of_chosen, &chosen, method, &self.options)));
-            // Of equals, the first.
-            let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
-                if other.1.objective > best.1.objective { other } else { best }
-            };
-            let Some((method, FittedWeights { weights, .. })) = fitted.reduce(better) else {
-                unreachable!("a method or more")
-            };
-            let scores = fuse_scores(&of, &weights, method);
-            let named =
-                members.iter().zip(&weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
-            let point = Point {
-                parameters: format!("{}: {}", method_name(method), named.collect::<Vec<_>>().join(", ")),
-                scores,
-                training: TrainingFacts { seconds: began.elapsed().as_secs_f64(), ..TrainingFacts::default() },
-                score_seconds: 0.0,
-                bytes: 0,
-            };
-            self.cache.put(&key, &point)?;
-            points.push(point);
+            let of_seed =
+                |seed: usize| -> Vec<&Point> { judged.iter().map(|row| row.of_seed(row.chosen[fold], seed)).collect() };
+            let of_fold = (0..seeds).map(|seed| self.fused(fold, &of_seed(seed), members, methods, rows));
+            points.push(of_fold.collect::<Result<_>>()?);
         }
         Ok(Points { points, by_fold: true })
+    }
+
+    /// Fuses one point of each member for a fold.
+    fn fused(
+        &mut self,
+        fold: usize,
+        of: &[&Point],
+        members: &[usize],
+        methods: &[FusionMethod],
+        rows: &[Row],
+    ) -> Result<Point> {
+        let key = self.fusion_key(fold, members, methods, rows, of)?;
+        if let Some(point) = self.kept(&key) {
+            return Ok(point);
+        }
+        let began = Instant::now();
+        let queries: Vec<usize> =
+            (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
+        let chosen = Judgments {
+            queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
+            duplicates: 0,
+        };
+        let scores: Vec<&Scores> = of.iter().map(|point| &point.scores).collect();
+        let of_chosen: Vec<Scores> =
+            scores.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
+        let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
+        let fit = |method| fit_fusion(&of_chosen, &chosen, method, &self.options);
+        let (method, FittedWeights { weights, .. }) = best_of(methods, fit);
+        let shown = |weights: &[f64]| {
+            let named =
+                members.iter().zip(weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        let mut parameters = format!("{}: {}", method_name(method), shown(&weights));
+        let mut found = Vec::new();
+        // A search of all titles has weights of its own, fitted to the same queries.
+        if let Some(set) = &self.collection {
+            let lists: Vec<Vec<Vec<Hit>>> =
+                of.iter().map(|point| point.found.iter().map(|hits| unpack(hits)).collect()).collect();
+            let of_chosen: Vec<Vec<Vec<Hit>>> =
+                lists.iter().map(|lists| queries.iter().map(|&query| lists[query].clone()).collect()).collect();
+            let of_chosen: Vec<&[Vec<Hit>]> = of_chosen.iter().map(Vec::as_slice).collect();
+            let asked: Vec<FullQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
+            let fit = |method| fit_search_fusion(&of_chosen, &asked, method, &self.options);
+            let (method, FittedWeights { weights, .. }) = best_of(methods, fit);
+            let fuse = |query: usize| {
+                let of_query: Vec<&[Hit]> = lists.iter().map(|lists| lists[query].as_slice()).collect();
+                let mut fused = fuse_hits(&of_query, &weights, method);
+                fused.truncate(DEPTH);
+                pack(&fused)
+            };
+            found = (0..set.queries.len()).map(fuse).collect();
+            let _ = write!(parameters, "; all titles: {}: {}", method_name(method), shown(&weights));
+        }
+        let point = Point {
+            parameters,
+            scores: fuse_scores(&scores, &weights, method),
+            training: TrainingFacts { seconds: began.elapsed().as_secs_f64(), ..TrainingFacts::default() },
+            score_seconds: 0.0,
+            bytes: 0,
+            found,
+        };
+        self.cache.put(&key, &point)?;
+        Ok(point)
     }
 
     /// The name of what depends on the members' scores and how they are combined.
@@ -72,20 +108,32 @@ impl Maker<'_> {
         members: &[usize],
         methods: &[FusionMethod],
         rows: &[Row],
-        scores: &[&Scores],
+        points: &[&Point],
     ) -> Result<String> {
         let mut parts = vec!["fusion".to_owned(), self.data().field.clone(), format!("{methods:?}")];
         parts.push(format!("fold {fold} of {}, seed {}", self.folds.count(), self.plan.seed));
-        for (&member, scores) in members.iter().zip(scores) {
+        for (&member, point) in members.iter().zip(points) {
             let mut hash = Xxh3::new();
-            scores.iter().flatten().for_each(|score| hash.update(&score.to_bits().to_le_bytes()));
+            point.scores.iter().flatten().for_each(|score| hash.update(&score.to_bits().to_le_bytes()));
+            for hits in &point.found {
+                hash.update(&hits.len().to_le_bytes());
+                hits.iter().for_each(|(position, score)| hash.update(bytemuck::bytes_of(&[*position, *score])));
+            }
             parts.push(format!("{} {:032x}", rows[member].name, hash.digest128()));
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let judged = self.data().judged_files();
-        let key = self.cache.key(&named("judged", &judged).collect::<Vec<_>>(), &parts)?;
-        Ok(format!("{key}-scores"))
+        self.scores_key(&named("judged", &judged).collect::<Vec<_>>(), &parts)
     }
+}
+
+/// The method that fits best, with its weights; of equals, the first.
+fn best_of(methods: &[FusionMethod], fit: impl Fn(FusionMethod) -> FittedWeights) -> (FusionMethod, FittedWeights) {
+    let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
+        if other.1.objective > best.1.objective { other } else { best }
+    };
+    let fitted = methods.iter().map(|&method| (method, fit(method)));
+    fitted.reduce(better).unwrap_or_else(|| unreachable!("a fusion has a method or more"))
 }
 
 fn method_name(method: FusionMethod) -> &'static str {

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::cache::{Cache, stamps};
-use super::{Data, Event, Judged, Options, Plan, Point, Row, Source, Table, TrainingFacts, Watch, tell};
+use super::full::{Full, search, unpack};
+use super::seeds::mean_over;
+use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
 use crate::error::{Error, PlanFault, Result, TestSetFault, shortened};
 use crate::eval::{
-    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, cross_validate,
+    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, FullTestSet, Judgments, Metrics, cross_validate,
     files_of_test_set, judge, read_test_set,
 };
 use crate::ranker::{self, Corpus, Ranker};
@@ -24,11 +26,14 @@ pub(super) struct Maker<'a> {
     pub(super) corpus: Option<Corpus>,
     /// The collection: the one that was named, or that of the judged titles.
     pub(super) titles: Option<PathBuf>,
+    /// The collection that every row searches, if that is asked for.
+    pub(super) collection: Option<FullTestSet>,
 }
 
 /// The points that a row is chosen from.
 pub(super) struct Points {
-    pub(super) points: Vec<Point>,
+    /// For each point, that of each seed; what has no seed is made once.
+    pub(super) points: Vec<Vec<Point>>,
     /// Whether there is one point for each fold, so that nothing is left to choose.
     pub(super) by_fold: bool,
 }
@@ -61,14 +66,36 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     if stamps(&judged_files)? != before {
         return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
     }
+    let collection = match (plan.full, &titles) {
+        (false, _) => None,
+        (true, None) => return Err(Error::Plan(PlanFault::NoTitles)),
+        (true, Some(titles)) => Some(collection(titles, plan, &set, &mut cache)?),
+    };
+    let searched =
+        collection.as_ref().map(|set| Searched { titles: set.titles.len() as u64, missing: set.missing.clone() });
     let judgments = set.judgments;
     let rows = {
         let options = EvaluateOptions::default();
-        let mut maker = Maker { plan, judgments: &judgments, folds: &folds, options, cache, corpus: None, titles };
+        let mut maker =
+            Maker { plan, judgments: &judgments, folds: &folds, options, cache, corpus: None, titles, collection };
         maker.refuse_judged_validation()?;
         maker.rows(watch)?
     };
-    Ok(Table { judgments, folds, rows })
+    Ok(Table { judgments, folds, rows, searched })
+}
+
+/// Reads the collection that every row searches.
+fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache) -> Result<FullTestSet> {
+    cache.hash_of(titles)?;
+    let read = crate::tables::read_titles(titles, &plan.data.field)?;
+    // Make sure that what was read is what was hashed.
+    cache.refuse_changed(&[("titles", Some(titles))])?;
+    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles);
+    if searched.missing.count >= searched.judged {
+        let by = if set.title_ids { "ids" } else { "texts" };
+        return Err(Error::Plan(PlanFault::NothingFound { path: titles.to_owned(), by }));
+    }
+    Ok(searched)
 }
 
 /// Refuses a test set without queries.
@@ -162,8 +189,14 @@ impl Maker<'_> {
     /// Cross validation of a row's points, or of one point for each fold.
     fn judged(&self, name: &str, points: Points) -> Judged {
         let Points { points, by_fold } = points;
-        let candidates: Vec<Evaluation> =
-            points.iter().map(|point| judge(&point.parameters, &point.scores, self.judgments, &self.options)).collect();
+        let runs: Vec<Vec<Evaluation>> = points
+            .iter()
+            .map(|seeds| {
+                let of_seed = |point: &Point| judge(&point.parameters, &point.scores, self.judgments, &self.options);
+                seeds.iter().map(of_seed).collect()
+            })
+            .collect();
+        let candidates: Vec<Evaluation> = runs.iter().map(|runs| mean_over(runs)).collect();
         let of = self.folds.of_queries();
         let (chosen, evaluation) = match by_fold {
             false => {
@@ -179,17 +212,47 @@ impl Maker<'_> {
                 ((0..points.len()).collect(), evaluation)
             }
         };
-        let scores = of.iter().enumerate().map(|(query, &fold)| points[chosen[fold]].scores[query].clone()).collect();
-        Judged { points, chosen, evaluation, scores, by_fold }
+        // What has no seed is the same for each.
+        let count = points.iter().map(Vec::len).max().unwrap_or(1);
+        let last = |seed: usize, of: usize| seed.min(of - 1);
+        let seeds = (0..count).map(|seed| {
+            let metrics = of.iter().enumerate().map(|(query, &fold)| {
+                let runs = &runs[chosen[fold]];
+                &runs[last(seed, runs.len())].queries[query].metrics
+            });
+            Metrics::mean(metrics)
+        });
+        let seeds = seeds.collect();
+        let full = self.collection.as_ref().map(|set| {
+            let lists = (0..count).map(|seed| {
+                let list = |(query, &fold): (usize, &usize)| {
+                    let seeds = &points[chosen[fold]];
+                    unpack(&seeds[last(seed, seeds.len())].found[query])
+                };
+                of.iter().enumerate().map(list).collect()
+            });
+            Full::judged(name, set, &lists.collect::<Vec<_>>(), &self.options)
+        });
+        let scores =
+            of.iter().enumerate().map(|(query, &fold)| points[chosen[fold]][0].scores[query].clone()).collect();
+        let (points, others) = points
+            .into_iter()
+            .map(|seeds| {
+                let mut seeds = seeds.into_iter();
+                (seeds.next().unwrap_or_else(|| unreachable!("a point has a seed or more")), seeds.collect())
+            })
+            .unzip();
+        Judged { points, others, chosen, evaluation, seeds, scores, full, by_fold }
     }
 
     /// The point of an existing file.
     fn file(&mut self, path: &Path) -> Result<Points> {
         let judged = self.plan.data.judged_files();
         let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
-        let key = format!("{}-scores", self.cache.key(&files, &[&self.plan.data.field])?);
-        if let Some(point) = self.cache.get(&key, self.judgments) {
-            return Ok(Points { points: vec![point], by_fold: false });
+        let field = self.plan.data.field.clone();
+        let key = self.scores_key(&files, &[&field])?;
+        if let Some(point) = self.kept(&key) {
+            return Ok(Points { points: vec![vec![point]], by_fold: false });
         }
         let ranker = ranker::load(path)?;
         self.cache.refuse_changed(&files)?;
@@ -200,9 +263,35 @@ impl Maker<'_> {
             training: TrainingFacts::default(),
             score_seconds,
             bytes: size_of(path),
+            found: self.found(ranker.as_ref())?,
         };
         self.cache.put(&key, &point)?;
-        Ok(Points { points: vec![point], by_fold: false })
+        Ok(Points { points: vec![vec![point]], by_fold: false })
+    }
+
+    /// The finished point with this name, if there is one and it fits the judgments and the collection.
+    pub(super) fn kept(&mut self, key: &str) -> Option<Point> {
+        let point = self.cache.get(key, self.judgments)?;
+        let fits = match &self.collection {
+            None => point.found.is_empty(),
+            Some(set) => {
+                let exists = |&(position, _): &(u32, u32)| (position as usize) < set.titles.len();
+                point.found.len() == set.queries.len() && point.found.iter().flatten().all(exists)
+            }
+        };
+        fits.then_some(point)
+    }
+
+    /// What a ranker finds among all titles, if that is asked for.
+    fn found(&self, ranker: &dyn Ranker) -> Result<super::full::Found> {
+        self.collection.as_ref().map_or_else(|| Ok(Vec::new()), |set| search(set, ranker))
+    }
+
+    /// The name of scores, and of what was found, that depend on these files and on `more`.
+    pub(super) fn scores_key(&mut self, files: &[(&'static str, Option<&Path>)], more: &[&str]) -> Result<String> {
+        let titles = self.titles.clone().filter(|_| self.collection.is_some());
+        let files: Vec<_> = files.iter().copied().chain([("searched titles", titles.as_deref())]).collect();
+        Ok(format!("{}-scores", self.cache.key(&files, more)?))
     }
 
     /// The files of the table.
@@ -217,7 +306,8 @@ impl Maker<'_> {
     pub(super) fn point(&mut self, name: &str, key: &str, parameters: String, ranker: &dyn Ranker) -> Result<Point> {
         let (scores, score_seconds) = timed(|| eval::score(ranker, self.judgments));
         let training = self.cache.training(key);
-        let point = Point { parameters, scores, training, score_seconds, bytes: size_of(&self.cache.model(key)) };
+        let (bytes, found) = (size_of(&self.cache.model(key)), self.found(ranker)?);
+        let point = Point { parameters, scores, training, score_seconds, bytes, found };
         self.cache.put(name, &point)?;
         Ok(point)
     }
@@ -276,7 +366,7 @@ impl Refused {
     }
 
     /// The points that could be trained, if there are any.
-    pub(super) fn points(self, row: &str, points: Vec<Point>, watch: &mut Watch<'_>) -> Result<Points> {
+    pub(super) fn points(self, row: &str, points: Vec<Vec<Point>>, watch: &mut Watch<'_>) -> Result<Points> {
         let mut refused = self.0.into_iter();
         if points.is_empty()
             && let Some(first) = refused.next()

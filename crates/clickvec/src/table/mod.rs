@@ -5,21 +5,24 @@
 //! results.
 
 mod cache;
+mod full;
 mod fusion;
 mod maker;
 mod memory;
 mod models;
 mod plan;
 mod rankers;
+mod seeds;
 mod statistics;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
+pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::statistics::Statistics;
 use crate::error::{Error, Result};
-use crate::eval::{Evaluation, Folds, Judgments, ReadCorpus, Scores, TestSet};
+use crate::eval::{Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, Scores, TestSet};
 use crate::ranker;
 use crate::train;
 
@@ -91,6 +94,17 @@ pub struct Table {
     pub folds: Folds,
     /// The rows, in the order of the plan.
     pub rows: Vec<Row>,
+    /// The collection, if every row searches it.
+    pub searched: Option<Searched>,
+}
+
+/// A collection that every row searches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Searched {
+    /// Its titles.
+    pub titles: u64,
+    /// Judged titles that it lacks. No row can find them.
+    pub missing: Ids,
 }
 
 /// A row of a table.
@@ -105,14 +119,20 @@ pub struct Row {
 /// A system with its judgment.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// A point for each set of parameters; in a fusion, one for each fold.
+    /// A point for each set of parameters; in a fusion, one for each fold. If there are several seeds, that of the first.
     pub points: Vec<Point>,
+    /// For each point, those of the other seeds.
+    pub others: Vec<Vec<Point>>,
     /// The point for each fold.
     pub chosen: Vec<usize>,
-    /// The evaluation of each query with the point of its fold.
+    /// The evaluation of each query with the point of its fold, the mean over the seeds.
     pub evaluation: Evaluation,
-    /// The scores of each query's titles with the point of its fold.
+    /// The mean over the queries for each seed.
+    pub seeds: Vec<Metrics>,
+    /// The scores of each query's titles with the point of its fold, with the first seed.
     pub scores: Scores,
+    /// How the row searches all titles, if that is asked for.
+    pub full: Option<Full>,
     /// Whether there is a point for each fold. Then nothing was chosen among them, only in their members.
     pub by_fold: bool,
 }
@@ -130,6 +150,9 @@ pub struct Point {
     pub score_seconds: f64,
     /// The bytes of the system on disk.
     pub bytes: u64,
+    /// What it finds among all titles, if that is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    found: full::Found,
 }
 
 /// Facts about the training of a model.
@@ -147,9 +170,22 @@ pub struct TrainingFacts {
 }
 
 impl Judged {
-    /// The points that are used on some fold.
+    /// The points that are used on some fold, of all seeds.
     pub fn chosen(&self) -> impl Iterator<Item = &Point> {
-        self.chosen.iter().map(|&place| &self.points[place])
+        self.chosen.iter().flat_map(|&place| std::iter::once(&self.points[place]).chain(&self.others[place]))
+    }
+
+    /// The standard deviation of a metric's mean over the seeds; `None` with a single seed.
+    pub fn spread(&self, metric: Metric) -> Option<f64> {
+        seeds::deviation(self.seeds.iter().map(|mean| mean.get(metric)))
+    }
+
+    /// The point at `place` for a seed, counted from 0. What has no seed is the same for all.
+    fn of_seed(&self, place: usize, seed: usize) -> &Point {
+        match seed.checked_sub(1) {
+            Some(other) => self.others[place].get(other).unwrap_or(&self.points[place]),
+            None => &self.points[place],
+        }
     }
 
     /// The seconds of the longest training among the chosen points.

@@ -1,4 +1,4 @@
-//! Rows that are trained on the click log.
+//! Rows whose models are trained.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::time::Instant;
 use super::maker::{Maker, Points, Refused, named};
 use super::memory::PeakMemory;
 use super::plan::Training;
-use super::{Event, TrainingFacts, Watch};
+use super::{Event, Point, TrainingFacts, Watch};
 use crate::clicks::ClickSource;
 use crate::error::{Error, PlanFault, Result, TestSetFault};
 use crate::eval::{self, EvaluateOptions, Form, Judgments, files_of_test_set, read_test_set};
 use crate::model::Model;
 use crate::ranker::Neural;
-use crate::train::{self, Output, Teacher, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
+use crate::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;
@@ -26,61 +26,66 @@ struct Once<'a> {
     validation: Option<&'a Judgments>,
 }
 
-/// The files that a training learns from in addition to the clicks, in the form that the cache's keys take.
-fn of_training(training: &Training) -> impl Iterator<Item = (&'static str, Option<&Path>)> {
-    let Training { titles, init, teachers, .. } = training;
-    let init = init.iter().map(|init| ("init", Some(init.as_path())));
-    named("titles", titles).chain(init).chain(named("teacher", teachers))
-}
-
 impl Maker<'_> {
     pub(super) fn models(&mut self, row: &str, trainings: &[Training], watch: &mut Watch<'_>) -> Result<Points> {
-        let data = self.data().clone();
-        let clicks = data.clicks.as_deref();
-        if clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
+        if self.data().clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
             return Err(Error::Plan(PlanFault::NoClicks));
         }
-        let judged = data.judged_files();
         let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
         for training in trainings {
-            let config = TrainConfig { field: data.field.clone(), ..training.config.clone() };
-            let settings = serde_json::to_string(&config).unwrap_or_else(|_| format!("{config:?}"));
-            let validation =
-                training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
-            // A model does not depend on what it is judged by.
-            let files: Vec<_> = [("clicks", clicks)]
-                .into_iter()
-                .chain(named("validation", &validation))
-                .chain(of_training(training))
-                .collect();
-            let key = self.cache.key(&files, &["train", &settings])?;
-            let judged: Vec<_> = named("judged", &judged).collect();
-            let whole = format!("{}-scores", self.cache.key(&judged, &["train", &data.field, &key])?);
-            if let Some(point) = self.cache.get(&whole, self.judgments) {
-                points.push(point);
-                continue;
-            }
-            let model = match self.cache.load_model(&key)? {
-                Some(model) => model,
-                None => {
-                    self.tell_damaged(watch)?;
-                    let finished = self.train(training, &config, clicks, &key, watch);
-                    if let Err(changed) = self.cache.refuse_changed(&files) {
-                        self.cache.remove_model(&key)?;
-                        return Err(changed);
-                    }
-                    if refused.or(finished)?.is_none() {
-                        continue;
-                    }
-                    let facts = self.cache.training(&key);
-                    self.cache.finish_training(&key, facts)?;
-                    Model::load(&self.cache.model(&key))?
+            let mut seeds = Vec::with_capacity(self.plan.seeds);
+            for seed in 0..self.plan.seeds as u64 {
+                let seed = training.config.seed.wrapping_add(seed);
+                match refused.or(self.of_seed(training, seed, watch))? {
+                    Some(point) => seeds.push(point),
+                    None => break,
                 }
-            };
-            let ranker = Neural::new(String::new(), model);
-            points.push(self.point(&whole, &key, training.label.clone(), &ranker)?);
+            }
+            if seeds.len() == self.plan.seeds {
+                points.push(seeds);
+            }
         }
         refused.points(row, points, watch)
+    }
+
+    /// The point of a training with this seed.
+    fn of_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point> {
+        let data = self.data().clone();
+        let (clicks, judged) = (data.clicks.as_deref(), data.judged_files());
+        let config = TrainConfig { field: data.field.clone(), seed, ..training.config.clone() };
+        let settings = serde_json::to_string(&config).unwrap_or_else(|_| format!("{config:?}"));
+        let validation =
+            training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
+        // A model does not depend on what it is judged by.
+        let learnt = training.files();
+        let files: Vec<_> = [("clicks", clicks)]
+            .into_iter()
+            .chain(named("validation", &validation))
+            .chain(learnt.iter().map(|(role, path)| (*role, Some(path.as_path()))))
+            .collect();
+        let key = self.cache.key(&files, &["train", &settings])?;
+        let judged: Vec<_> = named("judged", &judged).collect();
+        let whole = self.scores_key(&judged, &["train", &data.field, &key])?;
+        if let Some(point) = self.kept(&whole) {
+            return Ok(point);
+        }
+        let model = match self.cache.load_model(&key)? {
+            Some(model) => model,
+            None => {
+                self.tell_damaged(watch)?;
+                let finished = self.train(training, &config, clicks, &key, watch);
+                if let Err(changed) = self.cache.refuse_changed(&files) {
+                    self.cache.remove_model(&key)?;
+                    return Err(changed);
+                }
+                finished?;
+                let facts = self.cache.training(&key);
+                self.cache.finish_training(&key, facts)?;
+                Model::load(&self.cache.model(&key))?
+            }
+        };
+        let ranker = Neural::new(String::new(), model);
+        self.point(&whole, &key, training.label.clone(), &ranker)
     }
 
     /// Trains the model with this name, from its checkpoint if there is one, and stores facts about the training.
@@ -136,7 +141,7 @@ impl Maker<'_> {
             validation,
             titles: &training.titles,
             init: init.as_ref(),
-            teachers: training.teachers.iter().map(|path| Teacher::file(path)).collect(),
+            teachers: training.teachers(&config.field),
             ..TrainOptions::default()
         };
         // Add what earlier, interrupted runs did.

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use crate::error::{Error, PlanFault, Result};
 use crate::eval::{TestSetFiles, files_of_test_set};
 use crate::ranker::{FusionMethod, RankerSpec, System};
-use crate::train::TrainConfig;
+use crate::train::{Teacher, TrainConfig};
+use crate::vector_file::texts_path;
 
 /// The largest number of folds.
 const MOST_FOLDS: usize = 100;
+/// The largest number of seeds.
+const MOST_SEEDS: usize = 100;
 
 /// A plan: the rows, what they learn from, and what they are judged by.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +23,10 @@ pub struct Plan {
     pub folds: usize,
     /// The seed that assigns queries to folds.
     pub seed: u64,
+    /// How often each model is trained, each time with the next seed. A query's figures are the means over the seeds.
+    pub seeds: usize,
+    /// Whether each row also searches the whole collection.
+    pub full: bool,
     /// The rows.
     pub entries: Vec<Entry>,
 }
@@ -85,12 +92,14 @@ pub struct Training {
     pub config: TrainConfig,
     /// Judged titles that choose the epoch. None of their queries may be judged in the table.
     pub validation: Option<Validation>,
-    /// Files of titles, learnt before the clicks, or without any if the table has none; [`TrainConfig::titles`] says how.
+    /// Files of titles to learn from before the clicks, or alone if the table has no clicks; see [`TrainConfig::titles`].
     pub titles: Vec<PathBuf>,
     /// The model to start from.
     pub init: Option<PathBuf>,
-    /// The vectors of a teacher, as [`crate::train::Teacher::file`] reads them.
+    /// Vectors of a teacher, as [`Teacher::file`] reads them.
     pub teachers: Vec<PathBuf>,
+    /// Scores of a teacher, as [`Teacher::score_file`] reads them.
+    pub scores: Vec<PathBuf>,
 }
 
 /// The files of a validation set.
@@ -105,9 +114,22 @@ pub struct Validation {
 }
 
 impl Training {
-    /// The files that it learns from in addition to the clicks.
-    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.titles.iter().chain(&self.init).chain(&self.teachers)
+    /// The files that it learns from in addition to the clicks, each with its role. The texts of vectors are next to them.
+    pub(super) fn files(&self) -> Vec<(&'static str, PathBuf)> {
+        let titles = self.titles.iter().map(|path| ("learnt titles", path.clone()));
+        let init = self.init.iter().map(|path| ("init", path.clone()));
+        let scores = self.scores.iter().map(|path| ("scores", path.clone()));
+        let vectors = self.teachers.iter().flat_map(|path| {
+            let texts = Some(texts_path(path)).filter(|texts| texts != path && texts.exists());
+            std::iter::once(("teacher", path.clone())).chain(texts.map(|texts| ("texts of the teacher", texts)))
+        });
+        titles.chain(init).chain(scores).chain(vectors).collect()
+    }
+
+    /// Its teachers; `field` is the column of titles in tables of scores.
+    pub(super) fn teachers<'a>(&'a self, field: &'a str) -> Vec<Teacher<'a>> {
+        let scores = self.scores.iter().map(|path| Teacher::score_file(path, field));
+        self.teachers.iter().map(|path| Teacher::file(path)).chain(scores).collect()
     }
 }
 
@@ -144,7 +166,7 @@ impl Plan {
                 Source::Model(points) => {
                     let validation = points.iter().filter_map(|point| point.validation.as_ref());
                     files.extend(validation.flat_map(|of| files_of_test_set(&of.test_set(&self.data.field))));
-                    files.extend(points.iter().flat_map(Training::files).cloned());
+                    files.extend(points.iter().flat_map(Training::files).map(|(_, path)| path));
                 }
                 Source::File(path) => files.push(path.clone()),
                 Source::Fusion { .. } => {}
@@ -161,6 +183,9 @@ impl Plan {
         }
         if !(1..=MOST_FOLDS).contains(&self.folds) {
             return fault(PlanFault::Folds { most: MOST_FOLDS, found: self.folds });
+        }
+        if !(1..=MOST_SEEDS).contains(&self.seeds) {
+            return fault(PlanFault::Seeds { most: MOST_SEEDS, found: self.seeds });
         }
         let mut names = HashSet::new();
         for (place, entry) in self.entries.iter().enumerate() {

@@ -8,6 +8,7 @@ use super::{Event, TrainingFacts, Watch, tell};
 use crate::error::{Error, Result};
 use crate::eval::{CorpusFiles, read_corpus};
 use crate::ranker::{RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
+use crate::vector_file::texts_path;
 
 /// What a ranker depends on, apart from its parameters.
 struct Beside<'p> {
@@ -38,7 +39,7 @@ impl Maker<'_> {
         let data = self.data().clone();
         let contiguous = data.contiguous.as_deref().filter(|_| system.name == "skip-thought");
         // Vectors of texts come with a file of the texts.
-        let texts = vectors.map(|vectors| vectors.with_extension("txt")).filter(|texts| texts.exists());
+        let texts = vectors.map(texts_path).filter(|texts| texts.exists());
         let (judged, titles) = (data.judged_files(), self.titles.clone());
         let beside = [
             ("clicks", data.clicks.as_deref()),
@@ -59,14 +60,13 @@ impl Maker<'_> {
                 let named = of.map(|(parameter, value)| format!("{}={value}", parameter.name));
                 std::iter::once(system.name.to_owned()).chain(named).collect()
             };
-            let [whole, training] = [assigned(None), assigned(Some(Stage::Training))].map(|parts| {
-                let parts: Vec<&str> =
-                    [data.field.as_str()].into_iter().chain(parts.iter().map(String::as_str)).collect();
-                self.cache.key(&files, &parts)
-            });
-            let (whole, training) = (format!("{}-scores", whole?), training?);
-            if let Some(point) = self.cache.get(&whole, self.judgments) {
-                points.push(point);
+            let [whole, training] = [assigned(None), assigned(Some(Stage::Training))];
+            let parts = |of: &[String]| -> Vec<String> { [&data.field].into_iter().chain(of).cloned().collect() };
+            let (whole, training) = (parts(&whole), parts(&training));
+            let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
+            if let Some(point) = self.kept(&whole) {
+                points.push(vec![point]);
                 continue;
             }
             if trained.as_ref().is_none_or(|(key, _)| *key != training) {
@@ -75,7 +75,7 @@ impl Maker<'_> {
             }
             let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
-            points.push(self.point(&whole, &training, spec.to_string(), ranker.as_ref())?);
+            points.push(vec![self.point(&whole, &training, spec.to_string(), ranker.as_ref())?]);
         }
         refused.points(row, points, watch)
     }

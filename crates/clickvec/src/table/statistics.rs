@@ -1,9 +1,10 @@
 //! Statistics of the differences between rows.
 
-use super::Table;
+use super::{Full, Table};
 use crate::error::Result;
 use crate::eval::{
-    BaselineComparison, Comparison, Evaluation, Interval, Resampling, compare_all, compare_with, confidence_intervals,
+    BaselineComparison, Comparison, Evaluation, FullEvaluation, Interval, Measure, Resampling, compare_all,
+    compare_full, compare_with, confidence_intervals,
 };
 
 /// All tests of a table.
@@ -19,6 +20,10 @@ pub struct Statistics {
     pub against: Vec<BaselineComparison>,
     /// The confidence intervals of each row's NDCG.
     pub intervals: Vec<[Interval; 3]>,
+    /// The same rows searching all titles; none if that was not asked for.
+    pub full: Vec<FullEvaluation>,
+    /// The tests between all pairs of these.
+    pub full_tests: Vec<Comparison<Measure>>,
 }
 
 impl Table {
@@ -39,6 +44,10 @@ impl Table {
             false => compare_with(base, &evaluations, &resampling)?,
         };
         let intervals = evaluations.iter().map(|row| confidence_intervals(row, &resampling)).collect();
-        Ok(Statistics { evaluations, tests, base, against, intervals })
+        let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+        let full: Vec<FullEvaluation> =
+            judged.filter_map(|judged| judged.full.as_ref()).map(|full| full.evaluation.clone()).collect();
+        let full_tests = compare_full(&full, &Full::MEASURES)?;
+        Ok(Statistics { evaluations, tests, base, against, intervals, full, full_tests })
     }
 }

@@ -61,21 +61,21 @@ fn learnt(config: &TrainConfig, teachers: Vec<Teacher<'_>>) -> (Model, Option<Sc
     (model, found)
 }
 
-/// The correlation of cosines and scores within queries, over all titles.
+/// The correlation of cosines and scores within queries, over the scored pairs. What no score is about is left to whatever
+/// fits.
 fn agreement(model: &Model) -> f64 {
     let vectors = |side, texts: Vec<String>| model.embedder(side).embed(&texts);
-    let of_queries = vectors(Side::Query, (0..QUERIES).map(query).collect());
-    let of_titles = vectors(Side::Title, (0..60).map(title).collect());
+    let of_queries = vectors(Side::Query, scored().map(|(of_query, _)| query(of_query)).collect());
+    let of_titles = vectors(Side::Title, scored().map(|(_, of_title)| title(of_title)).collect());
+    let rows = of_queries.chunks_exact(model.dimension()).zip(of_titles.chunks_exact(model.dimension()));
+    let cosines = rows.map(|(x, y)| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>());
+    let both: Vec<(f64, f64)> =
+        cosines.zip(scored()).map(|(x, (of_query, of_title))| (x, f64::from(score(of_query, of_title)))).collect();
     let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (number, of_query) in of_queries.chunks_exact(model.dimension()).enumerate() {
-        let cosines = of_titles.chunks_exact(model.dimension()).map(|of_title| {
-            let products = of_query.iter().zip(of_title).map(|(x, y)| f64::from(*x) * f64::from(*y));
-            products.sum::<f64>()
-        });
-        let both: Vec<(f64, f64)> = cosines.enumerate().map(|(i, x)| (x, f64::from(score(number, i)))).collect();
-        let mean = |of: fn(&(f64, f64)) -> f64| both.iter().map(of).sum::<f64>() / both.len() as f64;
+    for of_query in both.chunks_exact(8) {
+        let mean = |of: fn(&(f64, f64)) -> f64| of_query.iter().map(of).sum::<f64>() / 8.0;
         let (x, y) = (mean(|both| both.0), mean(|both| both.1));
-        for (a, b) in both {
+        for (a, b) in of_query {
             xy += (a - x) * (b - y);
             xx += (a - x).powi(2);
             yy += (b - y).powi(2);
@@ -89,10 +89,10 @@ fn scores_are_learnt_alone_and_beside_clicks() {
     let (alone, coverage) = learnt(&config(1.0), vec![Teacher::scores(scores())]);
     let coverage = coverage.expect("a report");
     assert_eq!((coverage.scores, coverage.known), (8 * QUERIES as u64, 8 * QUERIES as u64), "{coverage:?}");
-    assert!(agreement(&alone) > 0.8, "{}", agreement(&alone));
+    assert!(agreement(&alone) > 0.99, "{}", agreement(&alone));
     let (none, _) = learnt(&config(0.0), vec![Teacher::scores(scores())]);
     let (both, _) = learnt(&config(0.5), vec![Teacher::scores(scores())]);
-    assert!(agreement(&both) > agreement(&none) + 0.05, "{} {}", agreement(&both), agreement(&none));
+    assert!(agreement(&both) > agreement(&none) + 0.2, "{} {}", agreement(&both), agreement(&none));
 }
 
 #[test]
@@ -149,7 +149,8 @@ fn scored_pairs_in_place_of_clicks_teach_only_by_their_scores() {
     let owned = |(query, title, score): &(&str, &str, f32)| (query.to_string(), title.to_string(), *score);
     let all: Vec<(String, String, f32)> = scores().into_iter().chain(single.iter().map(owned)).collect();
     let run = |scored: Vec<(String, String, f32)>| {
-        let pairs: Vec<(String, String, f32)> = all.iter().map(|(query, title, _)| (query.clone(), title.clone(), 1.0)).collect();
+        let pairs: Vec<(String, String, f32)> =
+            all.iter().map(|(query, title, _)| (query.clone(), title.clone(), 1.0)).collect();
         let options = TrainOptions { teachers: vec![Teacher::scores(scored)], ..TrainOptions::default() };
         let mut found = None;
         let config = TrainConfig { epochs: 2, ..config(1.0) };
@@ -167,7 +168,7 @@ fn scored_pairs_in_place_of_clicks_teach_only_by_their_scores() {
     assert_eq!((model.training().log.pairs, model.training().log.alone), (scored, 2));
     // Opposite scores teach the opposite: it is not the click that counts.
     let opposite = all.iter().map(|(query, title, score)| (query.clone(), title.clone(), -score)).collect();
-    assert!(agreement(&model) > agreement(&run(opposite).0) + 0.1);
+    assert!(agreement(&model) > agreement(&run(opposite).0) + 0.2);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clickvec::eval::Metric;
+use clickvec::table::Full;
 use serde::Serialize;
 
 use super::report::{Report, verdict};
@@ -21,6 +22,9 @@ struct Table<'a> {
     folds: usize,
     systems: Vec<System<'a>>,
     tests: Vec<PairJson<'a>>,
+    /// The tests between searches of all titles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    all_titles_tests: Vec<PairJson<'a>>,
     against_first: Vec<Against<'a>>,
     query_ids: Vec<&'a str>,
     query_texts: Vec<&'a str>,
@@ -31,6 +35,12 @@ struct System<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: Option<ByKey<'a>>,
+    /// For each seed, if there are several, the means.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seeds: Vec<ByKey<'a>>,
+    /// The search of all titles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all_titles: Option<AllTitles>,
     /// 95 % confidence intervals of NDCG@1, @3 and @10.
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<[[f64; 2]; 3]>,
@@ -40,6 +50,30 @@ struct System<'a> {
     error: Option<String>,
     #[serde(flatten)]
     made: Option<Made<'a>>,
+}
+
+#[derive(Serialize)]
+struct AllTitles {
+    /// The mean of each measure.
+    #[serde(flatten)]
+    mean: BTreeMap<String, f64>,
+    /// For each seed, if there are several, the means.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seeds: Vec<BTreeMap<String, f64>>,
+    /// The value of each query, in the order of `query_ids`.
+    per_query: BTreeMap<String, Vec<f64>>,
+}
+
+impl From<&Full> for AllTitles {
+    fn from(full: &Full) -> AllTitles {
+        let names = || Full::MEASURES.iter().map(ToString::to_string);
+        let by_name = |values: &[f64]| names().zip(values.iter().copied()).collect();
+        let of_measure = |at: usize| full.evaluation.queries.iter().map(|values| values[at]).collect();
+        let seeds =
+            if full.seeds.len() > 1 { full.seeds.iter().map(|seed| by_name(seed)).collect() } else { Vec::new() };
+        let per_query = names().enumerate().map(|(at, name)| (name, of_measure(at))).collect();
+        AllTitles { mean: by_name(&full.evaluation.mean), seeds, per_query }
+    }
 }
 
 #[derive(Serialize)]
@@ -76,7 +110,17 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let systems = rows.map(|(row, &spec::System { paper, .. })| {
         let Ok(judged) = &row.outcome else {
             let error = row.outcome.as_ref().err().map(advice::told);
-            return System { name: &row.name, mean: None, intervals: None, paper, error, made: None };
+            let (seeds, all_titles) = (Vec::new(), None);
+            return System {
+                name: &row.name,
+                mean: None,
+                seeds,
+                all_titles,
+                intervals: None,
+                paper,
+                error,
+                made: None,
+            };
         };
         let intervals = report.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
         places += 1;
@@ -90,7 +134,10 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
             per_query: Metric::NDCG.map(|metric| (key(metric), of(metric))).into(),
         };
         let mean = Some(ByKey(&judged.evaluation.mean));
-        System { name: &row.name, mean, intervals: Some(intervals), paper, error: None, made: Some(made) }
+        let seeds = if judged.seeds.len() > 1 { judged.seeds.iter().map(ByKey).collect() } else { Vec::new() };
+        let all_titles = judged.full.as_ref().map(AllTitles::from);
+        let intervals = Some(intervals);
+        System { name: &row.name, mean, seeds, all_titles, intervals, paper, error: None, made: Some(made) }
     });
     let name = |place: usize| report.statistics.evaluations[place].name.as_str();
     let against = report.statistics.against.iter().map(|against| Against {
@@ -113,6 +160,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         folds: report.table.folds.count(),
         systems: systems.collect(),
         tests: report.statistics.tests.iter().map(PairJson::from).collect(),
+        all_titles_tests: report.statistics.full_tests.iter().map(PairJson::from).collect(),
         against_first: against.collect(),
         query_ids: report.table.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
         query_texts: report.table.judgments.queries.iter().map(|query| query.text.as_str()).collect(),

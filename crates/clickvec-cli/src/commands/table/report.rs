@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{BaselineComparison, Correction, Metric, Verdict, beaten};
-use clickvec::table::{Judged, Row, Statistics, Table};
+use clickvec::eval::{BaselineComparison, Comparison, Correction, Measure, Metric, Verdict, beaten};
+use clickvec::table::{Full, Judged, Row, Statistics, Table};
 use clickvec::tables::TITLE;
 
 use super::spec::Spec;
@@ -32,10 +32,28 @@ impl Report<'_> {
         marks(&beaten(place, metric, evaluations, tests, self.correction))
     }
 
+    /// The marks of a row that searches all titles.
+    fn marks_of_all(&self, place: usize, measure: Measure) -> String {
+        let Statistics { full, full_tests, .. } = &self.statistics;
+        let name = &full[place].name;
+        let loser = |test: &&Comparison<Measure>| match test.verdict(self.correction) {
+            Verdict::Better if test.a == *name => full.iter().position(|other| other.name == test.b),
+            Verdict::Worse if test.b == *name => full.iter().position(|other| other.name == test.a),
+            _ => None,
+        };
+        let of_measure = full_tests.iter().filter(|test| test.metric == measure);
+        let mut places: Vec<usize> = of_measure.filter_map(|test| loser(&test)).collect();
+        places.sort_unstable();
+        marks(&places)
+    }
+
     /// The cells of the table, headings first.
     pub(super) fn cells(&self) -> Vec<Vec<String>> {
         let papers = self.spec.systems.iter().any(|system| system.paper.is_some());
         let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
+        if self.table.searched.is_some() {
+            head.extend(Full::MEASURES.map(|measure| format!("all titles: {}", measure_name(measure))));
+        }
         if papers {
             head.push("the paper's".to_owned());
         }
@@ -57,12 +75,24 @@ impl Report<'_> {
                     places += 1;
                     let mut line = vec![letter(place), name];
                     let mean = &judged.evaluation.mean;
-                    let number = |metric| format!("{:.3}{}", mean.get(metric), self.marks(place, metric));
+                    let number = |metric| {
+                        let spread = spread(judged.spread(metric));
+                        format!("{:.3}{spread}{}", mean.get(metric), self.marks(place, metric))
+                    };
                     line.extend(Metric::NDCG.map(number));
+                    if let Some(full) = &judged.full {
+                        line.extend(Full::MEASURES.iter().enumerate().map(|(at, &measure)| {
+                            let spread = spread(full.spread(at));
+                            format!("{:.3}{spread}{}", full.evaluation.mean[at], self.marks_of_all(place, measure))
+                        }));
+                    }
                     line
                 }
                 Err(_) => vec![String::new(), name, "left out".to_owned(), String::new(), String::new()],
             };
+            if self.table.searched.is_some() && row.outcome.is_err() {
+                line.extend(Full::MEASURES.map(|_| String::new()));
+            }
             if papers {
                 line.push(paper);
             }
@@ -91,6 +121,24 @@ impl Report<'_> {
             ),
             format!("ᵃ: significantly better than system a (paired t-tests over queries, p < 0.05, {how})"),
         ];
+        if self.spec.evaluation.seeds > 1 {
+            notes.push(format!(
+                "±: standard deviation over {} seeds; tests are between each query's means over the seeds",
+                self.spec.evaluation.seeds
+            ));
+        }
+        if let Some(searched) = &self.table.searched {
+            notes.push(format!(
+                "all titles: each query searches {}; a title without a judgment counts as not relevant",
+                output::counted(searched.titles, "title")
+            ));
+            if searched.missing.count > 0 {
+                notes.push(format!(
+                    "{} of titles that the collection lacks; no system can find them",
+                    output::counted(searched.missing.count, "judgment")
+                ));
+            }
+        }
         if self.spec.data.field() != TITLE {
             notes.push(format!("judged and learnt from: the column `{}`", output::printable(self.spec.data.field())));
         }
@@ -164,7 +212,7 @@ impl Report<'_> {
         if let Some(title) = &self.spec.title {
             let _ = writeln!(text, "{}\n", output::printable(title));
         }
-        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..10));
+        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..12));
         for note in self.notes() {
             let _ = writeln!(text, "{note}");
         }
@@ -206,6 +254,20 @@ impl Report<'_> {
         }
         text
     }
+}
+
+/// The name of a measure in a heading.
+fn measure_name(measure: Measure) -> String {
+    match measure {
+        Measure::Ndcg(k) => format!("NDCG@{k}"),
+        Measure::Recall(k) => format!("R@{k}"),
+        other => other.to_string(),
+    }
+}
+
+/// The spread over the seeds, if there are several.
+fn spread(deviation: Option<f64>) -> String {
+    deviation.map_or_else(String::new, |deviation| format!(" ± {deviation:.3}"))
 }
 
 /// A verdict in a word or two.

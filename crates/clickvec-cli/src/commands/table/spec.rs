@@ -71,11 +71,15 @@ impl Data {
 pub(super) struct Evaluation {
     pub(super) folds: usize,
     pub(super) seed: u64,
+    /// How often each model is trained, each time with the next seed.
+    pub(super) seeds: usize,
+    /// Whether each system also searches all titles.
+    pub(super) full: bool,
 }
 
 impl Default for Evaluation {
     fn default() -> Evaluation {
-        Evaluation { folds: 2, seed: 1 }
+        Evaluation { folds: 2, seed: 1, seeds: 1, full: false }
     }
 }
 
@@ -101,6 +105,14 @@ pub(super) struct System {
     load: Option<PathBuf>,
     /// Vectors that another program trained.
     vectors: Option<PathBuf>,
+    /// With `train`: titles to learn from.
+    titles: Option<LearntTitles>,
+    /// With `train`: the model to start from.
+    init: Option<PathBuf>,
+    /// With `train`: files of a teacher.
+    teacher: Option<Paths>,
+    /// With `train`: the number of members.
+    members: Option<usize>,
     /// Results in a paper: NDCG@1, @3 and @10, in the paper's units.
     pub(super) paper: Option<[f64; 3]>,
 }
@@ -112,6 +124,39 @@ enum Options {
     /// Split at white space.
     Line(String),
     List(Vec<String>),
+}
+
+/// One path or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Paths {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl Paths {
+    fn all(&mut self) -> &mut [PathBuf] {
+        match self {
+            Paths::One(path) => std::slice::from_mut(path),
+            Paths::Several(paths) => paths,
+        }
+    }
+
+    fn list(&self) -> &[PathBuf] {
+        match self {
+            Paths::One(path) => std::slice::from_ref(path),
+            Paths::Several(paths) => paths,
+        }
+    }
+}
+
+/// Titles to learn from.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LearntTitles {
+    /// Whether to learn from the collection of the table.
+    OfTable(bool),
+    Files(Paths),
 }
 
 impl Options {
@@ -156,7 +201,13 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
         *file = folder.join(&*file);
     }
     for system in &mut spec.systems {
-        for file in [&mut system.model, &mut system.load, &mut system.vectors].into_iter().flatten() {
+        let titles = match &mut system.titles {
+            Some(LearntTitles::Files(files)) => files.all(),
+            Some(LearntTitles::OfTable(_)) | None => &mut [],
+        };
+        let several = titles.iter_mut().chain(system.teacher.iter_mut().flat_map(|files| files.all()));
+        let single = [&mut system.model, &mut system.load, &mut system.vectors, &mut system.init];
+        for file in single.into_iter().flatten().chain(several) {
             *file = folder.join(&*file);
         }
     }
@@ -166,6 +217,12 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
         "{}: expected 1 to 100 folds, found {}",
         path.display(),
         spec.evaluation.folds
+    );
+    ensure!(
+        (1..=100).contains(&spec.evaluation.seeds),
+        "{}: expected 1 to 100 seeds, found {}",
+        path.display(),
+        spec.evaluation.seeds
     );
     let mut names = HashSet::new();
     for system in &spec.systems {
@@ -210,12 +267,12 @@ impl Spec {
             |system: &System| system.grid.values().try_fold(1_usize, |points, values| points.checked_mul(values.len()));
         let all = self.systems.iter().try_fold(0_usize, |all, system| all.checked_add(points(system)?));
         ensure!(
-            all.is_some_and(|all| all <= MOST_POINTS),
-            "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, found more"
+            all.and_then(|all| all.checked_mul(self.evaluation.seeds)).is_some_and(|all| all <= MOST_POINTS),
+            "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, times the seeds, found more"
         );
         let entries = (0..self.systems.len()).map(|place| self.entry(place)).collect::<Result<_>>()?;
-        let Evaluation { folds, seed } = self.evaluation;
-        Ok(Plan { data: self.data.planned()?, folds, seed, entries })
+        let Evaluation { folds, seed, seeds, full } = self.evaluation;
+        Ok(Plan { data: self.data.planned()?, folds, seed, seeds, full, entries })
     }
 
     /// The row of the system at `place`.
@@ -238,11 +295,40 @@ impl Spec {
             ("method", system.method.is_some() && system.fusion.is_none(), "`fusion`"),
             ("load", system.load.is_some() && !reads("skip-thought"), "`ranker = \"skip-thought\"`"),
             ("vectors", system.vectors.is_some() && !reads("vectors"), "`ranker = \"vectors\"`"),
+            ("titles", system.titles.is_some() && system.train.is_none(), "`train`"),
+            ("init", system.init.is_some() && system.train.is_none(), "`train`"),
+            ("teacher", system.teacher.is_some() && system.train.is_none(), "`train`"),
+            ("members", system.members.is_some() && system.train.is_none(), "`train`"),
         ];
         match idle.iter().find(|(_, idle, _)| *idle) {
             None => Ok(()),
             Some((name, _, wants)) => bail!("expected `{name}` only with {wants}; leave it out"),
         }
+    }
+
+    /// The options of `train` for the files and the members of a system.
+    fn learnt_from(&self, system: &System) -> Result<Vec<String>> {
+        let titles = match &system.titles {
+            None | Some(LearntTitles::OfTable(false)) => &[],
+            Some(LearntTitles::OfTable(true)) => match &self.data.titles {
+                Some(titles) => std::slice::from_ref(titles),
+                None => bail!("expected titles of the table for `titles = true`, found none; name them in `[data]`"),
+            },
+            Some(LearntTitles::Files(files)) => files.list(),
+        };
+        let teacher = system.teacher.as_ref().map_or(&[][..], Paths::list);
+        let files = titles.iter().map(|path| ("--titles", path));
+        let files = files.chain(system.init.iter().map(|path| ("--init", path)));
+        let files = files.chain(teacher.iter().map(|path| ("--teacher", path)));
+        let mut options = Vec::new();
+        for (option, path) in files {
+            let Some(path) = path.to_str() else {
+                bail!("expected a path in UTF-8 for `{option}`, found `{}`", path.display())
+            };
+            options.extend([option.to_owned(), path.to_owned()]);
+        }
+        options.extend(system.members.iter().flat_map(|members| ["--members".to_owned(), members.to_string()]));
+        Ok(options)
     }
 
     fn source_of(&self, system: &System, place: usize) -> Result<Source> {
@@ -259,7 +345,7 @@ impl Spec {
                 Source::Ranker { points, load: system.load.clone(), vectors: system.vectors.clone() }
             }
             (None, Some(train), None, None) => {
-                let base = train.list();
+                let base = [train.list(), self.learnt_from(system)?].concat();
                 let arguments = |point: &Vec<(String, toml::Value)>| {
                     let options = point.iter().map(|(name, value)| format!("--{name}={}", shown(value)));
                     base.iter().cloned().chain(options).collect()

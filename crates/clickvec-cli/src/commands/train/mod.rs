@@ -51,7 +51,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     }
     let of_clicks = [
         ("--held-out", args.settings.held_out.is_some()),
-        ("--teacher", args.teacher.iter().any(|path| !teacher::is_known_to_library(path))),
+        ("--teacher in Parquet", args.teacher.iter().any(|path| teacher::is_parquet(path))),
     ];
     if let Some((option, _)) = of_clicks.iter().find(|(_, given)| *given) {
         bail!(
@@ -71,8 +71,9 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
     let (topics, texts) = (args.validation_topics, args.validation_titles);
     let validation = args.validation.map(|judged| Validation { judged, topics, titles: texts });
-    let (titles, init, teachers) = (args.titles, args.init, args.teacher);
-    Ok(Training { label, config, validation, titles, init, teachers })
+    let (titles, init) = (args.titles, args.init);
+    let (scores, teachers) = args.teacher.into_iter().partition(|path| teacher::has_scores(path));
+    Ok(Training { label, config, validation, titles, init, teachers, scores })
 }
 
 fn parse(arguments: &[String]) -> Result<Args> {

@@ -30,14 +30,9 @@ pub(super) fn has_scores(path: &Path) -> bool {
         && TableReader::open(path).is_ok_and(|table| ["query", "score"].iter().all(|name| table.column(name).is_some()))
 }
 
-/// Whether the library reads it as vectors: a table of scores needs settings of its own, and Parquet this program.
-pub(super) fn is_known_to_library(path: &Path) -> bool {
-    !has_scores(path) && !is_parquet(path)
-}
-
 /// Whether a file begins with Parquet's magic bytes. Always false for a pipe: Parquet is read from its end, which a pipe
 /// does not allow.
-fn is_parquet(path: &Path) -> bool {
+pub(super) fn is_parquet(path: &Path) -> bool {
     if !path.is_file() {
         return false;
     }
