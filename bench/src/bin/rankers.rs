@@ -60,7 +60,7 @@ fn main() -> Result<()> {
         let spec: RankerSpec = name.parse().with_context(|| format!("`{name}`"))?;
         let system = System::named(&spec.name)?;
         let values = system.values(&spec)?;
-        let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
+        let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
         let (began, before) = (Instant::now(), processor_seconds(ClockId::ProcessCPUTime));
         let ranker = system.train(&values, &resources, &mut |_| ())?;
         let training = processor_seconds(ClockId::ProcessCPUTime) - before;

@@ -55,7 +55,8 @@ fn what_is_saved_scores_as_it_did() {
         ALL.iter().map(|ranker| format!("--model=kept/{}.safetensors", ranker.replace(':', "_"))).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let kept = folder.run(&[&base[..], &files].concat()).code(0);
-    assert_eq!(kept.stderr(), "", "nothing is learnt again");
+    let said = kept.stderr();
+    assert!(said.lines().all(|line| line.contains("has no vector for")), "nothing is learnt again: {said}");
     let kept = kept.json_lines();
     for ((ranker, trained), kept) in ALL.iter().zip(systems(&trained)).zip(systems(&kept)) {
         assert_eq!((&trained["name"], &kept["name"]), (&(*ranker).into(), &ranker.replace(':', "_").into()));
@@ -173,4 +174,34 @@ fn what_cannot_be_trained_is_left_out_and_the_rest_is_judged() {
         let run = judge(more).code(1).says(&format!("left out {why}")).prints("a  bm25").prints("b  ulm");
         assert!(!run.stdout().contains("c  "), "{}", run.stdout());
     }
+}
+
+#[test]
+fn several_files_of_vectors_are_several_systems_and_what_they_lack_is_said() {
+    let folder = Folder::new();
+    folder.write("j.tsv", "query\ttitle\tgrade\nsofa\ta lamp\t0\nsofa\tthe couch\t3\nlamp\tcouch\t0\nlamp\tlight\t3\n");
+    folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
+    folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
+    folder.write("none.vec", "1 2\nchair 1 0\n");
+    let evaluate = |more: &[&str]| folder.run(&[&["evaluate", "--judged=j.tsv", "--json"][..], more].concat());
+    // Each is a system of its own, without `--ranker vectors`.
+    let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec", "--vectors=right.vec,part.vec"]).code(2);
+    run.says("expected each system once");
+    let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec"]).code(0);
+    let run = run.says("part: has no vector for 1 of 2 queries and 2 of 4 titles, which score 0");
+    let report = run.json_lines();
+    let names: Vec<_> = systems(&report).iter().map(|system| &system["name"]).collect();
+    assert_eq!(names, ["right", "part"]);
+    assert_eq!((&systems(&report)[0]["ndcg@1"], &systems(&report)[1]["ndcg@1"]), (&1.0.into(), &0.75.into()));
+    let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec", "--ranker=vectors:idf=1"]).code(0);
+    let report = run.json_lines();
+    assert_eq!(systems(&report)[1]["name"], "part:idf=1");
+    // Queries and titles apart: what the queries' file lacks, the titles' file does not give.
+    let run = evaluate(&["--vectors=part.vec,right.vec"]).code(0);
+    let report = run.says("vectors: has no vector for 1 of 2 queries, which score 0").json_lines();
+    assert_eq!(systems(&report)[0]["name"], "vectors");
+    // A file of other texts would score like chance.
+    evaluate(&["--vectors=none.vec"]).code(2).says("vectors: expected vectors for the texts of the test set").prints_nothing();
+    evaluate(&["--vectors=right.vec,part.vec,none.vec"]).code(2).says("expected FILE or QUERIES,TITLES, found 3 names");
+    evaluate(&["--vectors=nowhere.vec"]).code(2).says("nowhere.vec");
 }

@@ -231,6 +231,12 @@ pub enum LearnFault {
         /// What is wrong.
         fault: super::VectorFileFault,
     },
+    /// More files of vectors than sides of a pair.
+    #[error("expected one file of vectors, or one of queries and one of titles, found {found}")]
+    VectorFiles {
+        /// The number of files.
+        found: usize,
+    },
     /// Files of vectors for the same texts differ in dimension.
     #[error(
         "expected vectors of {expected} numbers, as the first file has, found {found}; make them all with one program"

@@ -50,12 +50,22 @@ impl State {
     /// Adds a vocabulary.
     #[must_use]
     pub fn with_words(self, vocabulary: &Interner) -> State {
+        self.with_words_as(WORDS, vocabulary)
+    }
+
+    /// Adds words, one a line, under another name than usual.
+    pub fn with_words_as(self, name: &str, vocabulary: &Interner) -> State {
         let mut bytes = Vec::with_capacity(vocabulary.bytes() + vocabulary.len());
         for id in 0..vocabulary.len() as u32 {
             bytes.extend_from_slice(vocabulary.word(id).as_bytes());
             bytes.push(b'\n');
         }
-        self.with(WORDS, &[bytes.len()], Numbers::Bytes(bytes))
+        self.with(name, &[bytes.len()], Numbers::Bytes(bytes))
+    }
+
+    /// Whether there is an array with this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.arrays.contains_key(name)
     }
 
     /// The array with this name, whose shape must match. `None` matches any size.
@@ -107,8 +117,16 @@ impl State {
     /// # Errors
     /// [`FileFault::MissingTensor`], or [`FileFault::Content`] if it is not a list of distinct words.
     pub fn words(&self) -> Result<Interner, FileFault> {
-        let bad = |found: &str| FileFault::content(WORDS, "different words in UTF-8, one a line", found);
-        let Array { numbers: Numbers::Bytes(bytes), .. } = self.array(WORDS, &[None])? else {
+        self.words_as(WORDS)
+    }
+
+    /// The words that [`State::with_words_as`] added.
+    ///
+    /// # Errors
+    /// Those of [`State::words`].
+    pub fn words_as(&self, name: &str) -> Result<Interner, FileFault> {
+        let bad = |found: &str| FileFault::content(name, "different words in UTF-8, one a line", found);
+        let Array { numbers: Numbers::Bytes(bytes), .. } = self.array(name, &[None])? else {
             return Err(bad("numbers"));
         };
         let text = std::str::from_utf8(bytes).map_err(|_| bad("other bytes"))?;

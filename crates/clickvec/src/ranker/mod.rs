@@ -58,6 +58,7 @@ mod word_vectors;
 
 use crate::error::Result;
 use crate::index::Candidates;
+use crate::model::Side;
 use candidates::Scan;
 use file::State;
 
@@ -99,6 +100,12 @@ pub trait Ranker: Send + Sync {
 
     /// The vectors of words that it has inside; `None` if it has none.
     fn word_vectors(&self) -> Option<WordTable<'_>> {
+        None
+    }
+
+    /// Whether it has a vector for a text of that side, if all it knows is a table of vectors; `None` for every other ranker. A
+    /// text without a vector has the score 0 with anything.
+    fn has_vector(&self, _text: &str, _side: Side) -> Option<bool> {
         None
     }
 

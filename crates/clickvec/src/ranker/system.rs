@@ -1,7 +1,7 @@
 //! A system before it is trained: its name, its parameters, and how to train or restore it.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::corpus::Corpus;
 use super::file::State;
@@ -117,13 +117,13 @@ pub struct Resources<'a> {
     pub contiguous: Option<&'a Path>,
     /// A folder with an encoder that another program trained, for `skip-thought`.
     pub load: Option<&'a Path>,
-    /// A file of vectors that another program trained, for `vectors`.
-    pub vectors: Option<&'a Path>,
+    /// Vectors that another program trained, for `vectors`: one file, or those of queries and of titles apart.
+    pub vectors: &'a [PathBuf],
 }
 
 impl<'a> From<&'a Corpus> for Resources<'a> {
     fn from(corpus: &'a Corpus) -> Resources<'a> {
-        Resources { corpus, contiguous: None, load: None, vectors: None }
+        Resources { corpus, contiguous: None, load: None, vectors: &[] }
     }
 }
 

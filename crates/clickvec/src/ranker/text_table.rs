@@ -93,29 +93,30 @@ impl TextTable {
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
-    /// Adds the table to the contents of a file.
-    pub(super) fn write(&self, state: State) -> State {
+    /// Adds the table to the contents of a file. The names of its tensors begin with `prefix`.
+    pub(super) fn write(&self, state: State, prefix: &str) -> State {
         // A file has 32-bit integers: the lower half comes first, then the upper.
         let halves = self.keys.iter().flat_map(|&key| [key as u32, (key >> 32) as u32]).collect();
-        state.with(KEYS, &[self.len(), 2], Numbers::U32(halves)).with(
-            VECTORS,
+        state.with(&format!("{prefix}{KEYS}"), &[self.len(), 2], Numbers::U32(halves)).with(
+            &format!("{prefix}{VECTORS}"),
             &[self.len(), self.dimension],
             Numbers::F32(self.vectors.clone()),
         )
     }
 
-    /// Restores the table from a file.
-    pub(super) fn restore(state: &State, dimension: usize) -> Result<TextTable, FileFault> {
-        let keys = state.u32s(KEYS, &[None, Some(2)])?;
-        let vectors = state.f32s(VECTORS, &[Some(keys.len() / 2), Some(dimension)])?;
+    /// Restores the table that [`TextTable::write`] added.
+    pub(super) fn restore(state: &State, prefix: &str, dimension: usize) -> Result<TextTable, FileFault> {
+        let [names, numbers] = [KEYS, VECTORS].map(|name| format!("{prefix}{name}"));
+        let keys = state.u32s(&names, &[None, Some(2)])?;
+        let vectors = state.f32s(&numbers, &[Some(keys.len() / 2), Some(dimension)])?;
         let mut table = TextTable::new(dimension);
         // With dimension 0 the keys would have no rows.
         if dimension == 0 && !keys.is_empty() {
-            return Err(FileFault::content(VECTORS, "vectors of 1 number or more", "vectors of none"));
+            return Err(FileFault::content(numbers, "vectors of 1 number or more", "vectors of none"));
         }
         for (halves, vector) in keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1))) {
             if !table.insert(u64::from(halves[0]) | u64::from(halves[1]) << 32, vector) {
-                return Err(FileFault::content(KEYS, "each text once", "one of them twice"));
+                return Err(FileFault::content(names, "each text once", "one of them twice"));
             }
         }
         Ok(table)
@@ -152,13 +153,13 @@ mod tests {
         let mut table = TextTable::new(2);
         let wide = u64::from(u32::MAX) << 7;
         assert!(table.insert(7, &[1.0, 2.0]) && table.insert(wide, &[3.0, 4.0]) && !table.insert(7, &[5.0, 6.0]));
-        let state = table.write(State::default());
-        let again = TextTable::restore(&state, 2).unwrap();
+        let state = table.write(State::default(), "");
+        let again = TextTable::restore(&state, "", 2).unwrap();
         assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
-        assert!(matches!(TextTable::restore(&state, 3), Err(FileFault::WrongTensor { .. })));
+        assert!(matches!(TextTable::restore(&state, "", 3), Err(FileFault::WrongTensor { .. })));
         let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
-        assert!(matches!(TextTable::restore(&twice, 2), Err(FileFault::Content { .. })));
+        assert!(matches!(TextTable::restore(&twice, "", 2), Err(FileFault::Content { .. })));
         let fewer = state.with(KEYS, &[1, 2], Numbers::U32(vec![7, 0]));
-        assert!(matches!(TextTable::restore(&fewer, 2), Err(FileFault::WrongTensor { .. })));
+        assert!(matches!(TextTable::restore(&fewer, "", 2), Err(FileFault::WrongTensor { .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! Rows that are rankers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
@@ -101,7 +101,8 @@ impl Maker<'_> {
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
         let &Beside { load, vectors, files } = beside;
-        let resources = Resources { corpus, contiguous: self.plan.data.contiguous.as_deref(), load, vectors };
+        let vectors: Vec<PathBuf> = vectors.map(Path::to_owned).into_iter().collect();
+        let resources = Resources { corpus, contiguous: self.plan.data.contiguous.as_deref(), load, vectors: &vectors };
         let memory = PeakMemory::begin();
         let mut cancelled = false;
         let (ranker, seconds) = timed(|| {

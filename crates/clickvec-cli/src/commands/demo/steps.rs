@@ -110,7 +110,7 @@ fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
     let mut corpus = Corpus::default();
     titles.iter().for_each(|title| corpus.add_title(&title.title));
     judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
-    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
+    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
     let spec: RankerSpec = "bm25".parse().map_err(clickvec::Error::from)?;
     let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
     let values = system.values(&spec).map_err(clickvec::Error::from)?;

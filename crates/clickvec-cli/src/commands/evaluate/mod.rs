@@ -1,5 +1,6 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether the differences are significant.
 
+mod coverage;
 mod full;
 mod fusion;
 mod gate;
@@ -21,6 +22,7 @@ use clickvec::tables::TITLE;
 
 use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::report::{difference, probability, systems_table, tests_table};
+use self::systems::VectorFiles;
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
 use crate::{input, output};
@@ -75,9 +77,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["qrels", "contiguous"])]
     load: Option<PathBuf>,
 
-    /// Vectors that another program trained, for the ranker `vectors`.
-    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
-    vectors: Option<PathBuf>,
+    /// Vectors that another program trained, of words or of texts: one file, or QUERIES,TITLES. Adds the ranker `vectors`,
+    /// whose parameters `--ranker vectors:idf=1` sets. May be repeated; then each is named by its file.
+    #[arg(long, value_name = "FILES", conflicts_with = "qrels")]
+    vectors: Vec<VectorFiles>,
 
     /// Add a fusion: one more system that adds up the scores of all others, normalised with this method. May be repeated.
     ///
@@ -226,7 +229,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     input::check_outputs(args.per_query.iter().chain(&args.qrels_out))?;
     for output in args.per_query.iter().chain(&args.qrels_out) {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
-        let read = read.chain(&args.contiguous).chain(&args.vectors);
+        let read = read.chain(&args.contiguous).chain(args.vectors.iter().flat_map(|VectorFiles(files)| files));
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
     }
     let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;

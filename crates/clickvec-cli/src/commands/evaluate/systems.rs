@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::eval::{self, Judgments, Scores};
@@ -10,8 +11,31 @@ use clickvec::search::Searcher;
 
 use super::fusion::MethodFlag;
 use super::run::Run;
-use super::{Args, gate, trec};
+use super::{Args, coverage, gate, trec};
 use crate::{input, output, progress};
+
+/// The ranker that reads the files of `--vectors`.
+const VECTORS: &str = "vectors";
+
+/// The files of one `--vectors`: one of all texts, or one of queries and one of titles.
+#[derive(Debug, Clone)]
+pub(super) struct VectorFiles(pub(super) Vec<PathBuf>);
+
+impl FromStr for VectorFiles {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<VectorFiles, String> {
+        // A file may have a comma in its name.
+        let files: Vec<PathBuf> = match Path::new(text).exists() {
+            true => vec![text.into()],
+            false => text.split(',').map(PathBuf::from).collect(),
+        };
+        match files.len() {
+            1 | 2 if files.iter().all(|file| !file.as_os_str().is_empty()) => Ok(VectorFiles(files)),
+            found => Err(format!("expected FILE or QUERIES,TITLES, found {}", output::counted(found as u64, "name"))),
+        }
+    }
+}
 
 /// A row of the report: its name, and the system to score.
 pub(super) struct Entry {
@@ -22,7 +46,7 @@ pub(super) struct Entry {
 /// The source of a system's scores.
 enum Source {
     /// A ranker to be trained first.
-    Ranker { system: &'static System, values: Values },
+    Ranker { system: &'static System, values: Values, vectors: Vec<PathBuf> },
     /// A model, ranker or fusion in a file.
     File { path: PathBuf, is_fusion: bool },
     /// A run from another program.
@@ -45,10 +69,11 @@ pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
 /// of the models.
 pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     let Args { ranker: rankers, model: models, run: runs, index: indexes, .. } = args;
-    if rankers.is_empty() && models.is_empty() && runs.is_empty() && indexes.is_empty() {
+    if [rankers.len(), models.len(), runs.len(), indexes.len(), args.vectors.len()].iter().all(|&count| count == 0) {
         bail!("expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`");
     }
     let mut entries = Vec::with_capacity(rankers.len() + models.len() + runs.len());
+    let mut specs = Vec::with_capacity(rankers.len());
     for text in rankers {
         let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
         ensure!(
@@ -56,9 +81,27 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
             "expected a ranker, found the file `{}`; name a model or a saved ranker with `--model`",
             output::printable(text)
         );
+        specs.push(spec);
+    }
+    if !args.vectors.is_empty() && specs.iter().all(|spec| spec.name != VECTORS) {
+        specs.push(VECTORS.parse().map_err(clickvec::Error::from)?);
+    }
+    for spec in specs {
         let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
         let values = system.values(&spec).map_err(clickvec::Error::from)?;
-        entries.push(Entry { name: spec.to_string(), source: Source::Ranker { system, values } });
+        let ranker = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
+        match (spec.name == VECTORS, &args.vectors[..]) {
+            (true, several @ [_, _, ..]) => {
+                let names =
+                    names_of(&several.iter().map(|VectorFiles(files)| files[0].clone()).collect::<Vec<_>>(), &[]);
+                // `vectors:idf=1` of the file `glove` is `glove:idf=1`.
+                let parameters = spec.to_string().split_off(VECTORS.len());
+                let named = names.into_iter().zip(several);
+                entries.extend(named.map(|(name, files)| ranker(format!("{name}{parameters}"), files.0.clone())));
+            }
+            (true, [files]) => entries.push(ranker(spec.to_string(), files.0.clone())),
+            _ => entries.push(ranker(spec.to_string(), Vec::new())),
+        }
     }
     let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     let files: Vec<PathBuf> = models.iter().chain(runs).chain(indexes).cloned().collect();
@@ -98,8 +141,13 @@ impl Entry {
     /// default, or the same file.
     fn is_same(&self, other: &Entry) -> bool {
         match (&self.source, &other.source) {
-            (Source::Ranker { system, values }, Source::Ranker { system: other, values: others }) => {
-                system.name == other.name && values == others
+            (
+                Source::Ranker { system, values, vectors },
+                Source::Ranker { system: other, values: others, vectors: files },
+            ) => {
+                let same_files = vectors.len() == files.len()
+                    && vectors.iter().zip(files).all(|(path, other)| input::same_file(path, other));
+                system.name == other.name && values == others && same_files
             }
             (
                 Source::File { path, .. } | Source::Run(path) | Source::Index(path),
@@ -144,7 +192,12 @@ impl Entry {
         judgments: &Judgments,
     ) -> Result<Scorer> {
         Ok(match self.ranker(resources, folder)? {
-            Loaded::Ranker(ranker) => Box::new(move |judgments| eval::score(ranker.as_ref(), judgments)),
+            Loaded::Ranker(ranker) => {
+                let queries = || judgments.queries.iter();
+                let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
+                coverage::say(&self.name, ranker.as_ref(), queries().map(|query| query.text.as_str()), titles)?;
+                Box::new(move |judgments| eval::score(ranker.as_ref(), judgments))
+            }
             Loaded::Run(run) => {
                 run.say_coverage(&self.file_name(), judgments)?;
                 Box::new(move |judgments| run.scores(judgments))
@@ -165,7 +218,8 @@ impl Entry {
     /// Loads the system from its file, or trains the ranker and saves it in `folder` if there is one.
     pub(super) fn ranker(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Loaded> {
         match &self.source {
-            Source::Ranker { system, values } => {
+            Source::Ranker { system, values, vectors } => {
+                let resources = &Resources { vectors, ..*resources };
                 let bar = progress::bar(1, &output::printable(&self.name), "steps");
                 let ranker = system.train(values, resources, &mut |progress| {
                     bar.set_length(progress.of);

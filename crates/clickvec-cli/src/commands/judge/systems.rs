@@ -60,7 +60,7 @@ fn rankers(args: &Args, titles: &Path) -> Result<Vec<(String, Box<dyn Ranker>)>>
         let files = CorpusFiles { titles: Some(titles), clicks: args.clicks.as_deref(), field: TITLE };
         let nothing_judged: [&Judgments; 0] = [];
         let corpus = eval::read_corpus(&files, &nothing_judged)?.corpus;
-        let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
+        let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
         for text in &args.ranker {
             let spec: RankerSpec = text.parse().map_err(Error::from)?;
             let system = System::named(&spec.name).map_err(Error::from)?;

@@ -185,7 +185,7 @@ impl Doc2Vec {
             false => Vec::new(),
         };
         let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
-        let texts = TextTable::restore(state, size)?;
+        let texts = TextTable::restore(state, "", size)?;
         // A longer vector would give cosines above 1, or no number at all.
         if texts.iter().any(|vector| score(vector, vector) > 1.001) {
             return Err(FileFault::content("text_vectors", "vectors of length 1 or 0", "another length"));
@@ -261,6 +261,6 @@ impl SystemRanker for Doc2Vec {
         if self.options.memory {
             state = state.with("word_inputs", &shape, Numbers::F32(self.network.inputs.clone()));
         }
-        self.texts.write(state)
+        self.texts.write(state, "")
     }
 }

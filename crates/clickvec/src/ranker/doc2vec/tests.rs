@@ -15,7 +15,7 @@ fn values(spec: &str) -> Values {
 }
 
 fn trained(spec: &str, corpus: &Corpus) -> Doc2Vec {
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: None };
+    let resources = Resources { corpus, contiguous: None, load: None, vectors: &[] };
     Doc2Vec::train(&values(spec), &resources, &mut |_| ()).unwrap()
 }
 

@@ -26,7 +26,7 @@ fn train(spec: &str, text: &str) -> Result<(SkipThought, Vec<f64>)> {
 
 fn learn(spec: &str, contiguous: Option<&Path>, load: Option<&Path>, losses: &mut Vec<f64>) -> Result<SkipThought> {
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, contiguous, load, vectors: None };
+    let resources = Resources { corpus: &corpus, contiguous, load, vectors: &[] };
     let mut expected = 0;
     SkipThought::train(&values(spec), &resources, &mut |progress| {
         expected += 1;

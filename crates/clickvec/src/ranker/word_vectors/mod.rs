@@ -1,18 +1,21 @@
 //! Pretrained vectors: averaged word vectors, or vectors of whole texts from another program.
 
 mod builder;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use self::builder::Vectors;
-use super::corpus::Corpus;
-use super::file::{Numbers, State};
+use self::table::{Table, dot};
+use super::file::State;
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
-use super::text_table::{TextReader, TextTable};
+use super::text_table::TextReader;
 use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{Error, FileFault, LearnFault, Result};
-use crate::text::Interner;
-use crate::vector_file::MAX_DIMENSION;
+use crate::model::Side;
+
+/// What the names of the tensors of the queries' own table begin with.
+const OF_QUERIES: &str = "query_";
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
@@ -36,105 +39,69 @@ pub(super) const SYSTEM: System = System {
 /// times idfᵉ of the word, where e is the parameter `idf`. (A cosine does not change if the sum is divided, so this is
 /// also the cosine of the mean.) idf = ln(1 + (N − df + ½) / (df + ½)) for the collection's N titles, as in BM25. A
 /// word that is not in the file is left out. A text without known words has the zero vector, whose cosine with
-/// anything is 0.
+/// anything is 0. Queries and titles have the same file, or one each, of the same dimension.
 #[derive(Debug, Clone)]
 pub(super) struct WordVectors {
-    vectors: Vectors,
-    /// The number of titles in the collection that have each word of the file.
-    document_frequency: Vec<u32>,
+    /// The vectors of titles and, unless they have their own, of queries.
+    titles: Table,
+    queries: Option<Table>,
+    /// The number of titles in the collection.
     documents: u64,
-    /// idfᵉ of each word.
-    weights: Vec<f64>,
 }
 
 impl WordVectors {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<WordVectors> {
-        let Some(path) = resources.vectors else {
-            let what = "a file of vectors that another program trained";
-            let fault = LearnFault::NoFile { what };
-            return Err(Error::Learn { ranker: SYSTEM.name, fault });
+        let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
+        let (queries, titles) = match resources.vectors {
+            [] => return Err(fault(LearnFault::NoFile { what: "a file of vectors that another program trained" })),
+            [both] => (None, both),
+            [queries, titles] => (Some(Table::read(queries, resources.corpus)?), titles),
+            more => return Err(fault(LearnFault::VectorFiles { found: more.len() })),
         };
-        let vectors = builder::read(path)?;
+        let titles = Table::read(titles, resources.corpus)?;
+        let dimension = titles.vectors.dimension;
+        if let Some(found) = queries.as_ref().map(|table| table.vectors.dimension).filter(|&found| found != dimension) {
+            return Err(fault(LearnFault::Dimensions { expected: found, found: dimension }));
+        }
         watch(Progress { done: 1, of: 1, objective: None });
-        let document_frequency = document_frequency(resources.corpus, &vectors.vocabulary);
-        Ok(WordVectors::new(vectors, document_frequency, resources.corpus.titles.len() as u64, values))
+        Ok(WordVectors::new(titles, queries, resources.corpus.titles.len() as u64, values))
     }
 
-    fn new(vectors: Vectors, document_frequency: Vec<u32>, documents: u64, values: &Values) -> WordVectors {
-        let mut ranker = WordVectors { vectors, document_frequency, documents, weights: Vec::new() };
+    fn new(titles: Table, queries: Option<Table>, documents: u64, values: &Values) -> WordVectors {
+        let mut ranker = WordVectors { titles, queries, documents };
         ranker.tune(values);
         ranker
     }
 
     fn restore(values: &Values, state: &State) -> Result<WordVectors, FileFault> {
-        let vocabulary = state.words()?;
-        let rows = state.array("word_vectors", &[Some(vocabulary.len()), None])?;
-        let dimension = rows.shape[1];
-        let words = state.f32s("word_vectors", &[Some(vocabulary.len()), Some(dimension)])?.to_vec();
-        if dimension == 0 || dimension > MAX_DIMENSION {
-            return Err(FileFault::content(
-                "word_vectors",
-                format!("vectors of 1 to {MAX_DIMENSION} numbers"),
-                dimension,
-            ));
+        let titles = Table::restore(state, "")?;
+        let queries = match state.has(&format!("{OF_QUERIES}word_vectors")) {
+            true => Some(Table::restore(state, OF_QUERIES)?),
+            false => None,
+        };
+        if let Some(queries) = &queries
+            && queries.vectors.dimension != titles.vectors.dimension
+        {
+            let expected = format!("vectors of {} numbers, as for titles", titles.vectors.dimension);
+            return Err(FileFault::content(format!("{OF_QUERIES}word_vectors"), expected, queries.vectors.dimension));
         }
-        let texts = TextTable::restore(state, dimension)?;
-        let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
         let documents = state.f64s("documents", &[Some(1)])?[0];
-        let most = document_frequency.iter().copied().max().unwrap_or(0);
+        let counts =
+            [Some(&titles), queries.as_ref()].into_iter().flatten().flat_map(|table| &table.document_frequency);
+        let most = counts.copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
             return Err(FileFault::content("documents", format!("a whole number of at least {most}"), documents));
         }
-        let vectors = Vectors { dimension, vocabulary, words, texts };
-        Ok(WordVectors::new(vectors, document_frequency, documents as u64, values))
+        Ok(WordVectors::new(titles, queries, documents as u64, values))
     }
 
-    /// The vector of a text before normalisation, and its length.
-    fn vector(&self, reader: &mut TextReader, text: &str) -> (Vec<f64>, f64) {
-        let Vectors { dimension, vocabulary, words, texts } = &self.vectors;
-        let (key, found) = reader.read(vocabulary, text);
-        let mut sum = vec![0.0; *dimension];
-        let mut add = |weight: f64, vector: &[f32]| {
-            sum.iter_mut().zip(vector).for_each(|(sum, &number)| *sum += weight * f64::from(number));
-        };
-        match texts.get(key) {
-            Some(vector) => add(1.0, vector),
-            None => found.iter().for_each(|&word| {
-                add(self.weights[word as usize], &words[word as usize * dimension..][..*dimension]);
-            }),
-        }
-        // Far from overflow: a few thousand 32-bit numbers.
-        let length = dot(&sum, &sum).sqrt();
-        (sum, length)
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    // Eight partial sums, which the compiler can keep in vector registers.
-    let ((a_blocks, a_rest), (b_blocks, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0; 8];
-    for (a, b) in a_blocks.iter().zip(b_blocks) {
-        for lane in 0..8 {
-            sums[lane] += a[lane] * b[lane];
+    /// The table of queries or of titles.
+    fn table(&self, side: Side) -> &Table {
+        match (side, &self.queries) {
+            (Side::Query, Some(queries)) => queries,
+            _ => &self.titles,
         }
     }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
-}
-
-/// The number of titles that have each word of `vocabulary`.
-fn document_frequency(corpus: &Corpus, vocabulary: &Interner) -> Vec<u32> {
-    let mut frequency = vec![0; vocabulary.len()];
-    let mut last = vec![0; vocabulary.len()];
-    let known: Vec<Option<u32>> =
-        (0..corpus.vocabulary.len() as u32).map(|word| vocabulary.get(corpus.vocabulary.word(word))).collect();
-    for (number, title) in (1u64..).zip(corpus.titles.iter()) {
-        for word in title.iter().filter_map(|&word| known[word as usize]) {
-            let word = word as usize;
-            frequency[word] += u32::from(last[word] != number);
-            last[word] = number;
-        }
-    }
-    frequency
 }
 
 impl Ranker for WordVectors {
@@ -144,38 +111,34 @@ impl Ranker for WordVectors {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let mut reader = TextReader::default();
-        let (query, query_length) = self.vector(&mut reader, query);
+        let (query, query_length) = self.table(Side::Query).vector(&mut reader, query);
         let cosine = |title: &&str| {
-            let (title, length) = self.vector(&mut reader, title);
+            let (title, length) = self.titles.vector(&mut reader, title);
             let product = query_length * length;
             if product > 0.0 { dot(&query, &title) / product } else { 0.0 }
         };
         titles.iter().map(cosine).collect()
     }
 
+    fn has_vector(&self, text: &str, side: Side) -> Option<bool> {
+        Some(self.table(side).has(text))
+    }
+
     fn word_vectors(&self) -> Option<WordTable<'_>> {
-        let Vectors { dimension, vocabulary, words, .. } = &self.vectors;
+        let Vectors { dimension, vocabulary, words, .. } = &self.titles.vectors;
         Some(WordTable { words: vocabulary, vectors: words.as_slice().into(), dimension: *dimension })
     }
 }
 
 impl SystemRanker for WordVectors {
     fn tune(&mut self, values: &Values) {
-        let exponent = values.get("idf");
-        let idf = |&titles: &u32| {
-            let others = self.documents.saturating_sub(u64::from(titles));
-            (1.0 + (others as f64 + 0.5) / (f64::from(titles) + 0.5)).ln()
-        };
-        self.weights = self.document_frequency.iter().map(|titles| idf(titles).powf(exponent)).collect();
+        for table in [Some(&mut self.titles), self.queries.as_mut()].into_iter().flatten() {
+            table.tune(values.get("idf"), self.documents);
+        }
     }
 
     fn state(&self) -> State {
-        let Vectors { dimension, vocabulary, words, texts } = &self.vectors;
-        let state = State::default()
-            .with_words(vocabulary)
-            .with("word_vectors", &[vocabulary.len(), *dimension], Numbers::F32(words.clone()))
-            .with_u32s("document_frequency", &self.document_frequency)
-            .with_f64s("documents", &[self.documents as f64]);
-        texts.write(state)
+        let state = self.titles.write(State::default(), "").with_f64s("documents", &[self.documents as f64]);
+        self.queries.iter().fold(state, |state, queries| queries.write(state, OF_QUERIES))
     }
 }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::error::{VectorFileFault as Fault, VectorPlace as Place};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
-use crate::ranker::file;
+use crate::ranker::corpus::Corpus;
+use crate::ranker::file::{self, Numbers};
 use crate::ranker::testing::corpus;
+use crate::vector_file::MAX_DIMENSION;
 
 /// A file of these bytes.
 fn file_of(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -22,7 +24,11 @@ fn values(spec: &str) -> Values {
 }
 
 fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: Some(path) };
+    train_files(spec, corpus, &[path.to_owned()])
+}
+
+fn train_files(spec: &str, corpus: &Corpus, files: &[PathBuf]) -> Result<WordVectors> {
+    let resources = Resources { corpus, contiguous: None, load: None, vectors: files };
     WordVectors::train(&values(spec), &resources, &mut |_| ())
 }
 
@@ -223,7 +229,7 @@ fn messages_say_where_and_what_to_do() {
     );
     assert_eq!(builder::read(&path).unwrap_err().to_string(), expected);
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: None };
+    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
     let expected = "vectors: expected a file of vectors that another program trained, found none";
     assert_eq!(error.to_string(), expected);
@@ -347,4 +353,25 @@ fn a_text_of_the_file_has_its_own_vector() {
     let scores = ranker.score("Red door!", &["red", "door", "door red"]);
     let expected = [0.6, 0.8, 1.4 / 2f64.sqrt()];
     assert!(scores.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{scores:?}");
+}
+
+#[test]
+fn queries_and_titles_may_have_files_of_their_own() {
+    let texts = b"red door\nlamp\n";
+    let (_first, queries) = npy(&header("<f4", "(2, 2)"), &floats(&[1.0, 0.0, 0.0, 1.0]), texts);
+    let (_second, titles) = npy(&header("<f4", "(2, 2)"), &floats(&[0.0, 2.0, 3.0, 4.0]), texts);
+    let ranker = train_files("vectors", &corpus(&["lamp"], &[]), &[queries.clone(), titles]).unwrap();
+    let of = |ranker: &dyn Ranker| ranker.score("Red door!", &["red door", "lamp", "sofa"]);
+    assert_eq!(of(&ranker), [0.0, 0.6, 0.0]);
+    let known = |text, side| ranker.has_vector(text, side);
+    assert_eq!([known("sofa", Side::Query), known("lamp", Side::Title)], [Some(false), Some(true)]);
+    let (folder, _) = file_of(b"");
+    let saved = folder.path().join("ranker.safetensors");
+    file::save(&saved, &SYSTEM, &values("vectors"), &ranker).unwrap();
+    assert_eq!(of(file::load(&saved).unwrap().2.as_ref()), [0.0, 0.6, 0.0]);
+    let (_third, other) = npy(&header("<f4", "(1, 3)"), &floats(&[1.0, 0.0, 0.0]), b"lamp\n");
+    let refused = |files: &[PathBuf]| train_files("vectors", &Corpus::default(), files).unwrap_err().to_string();
+    let message = refused(&[queries.clone(), other]);
+    assert!(message.contains("expected vectors of 2 numbers, as the first file has, found 3"), "{message}");
+    assert!(refused(&[queries.clone(), queries.clone(), queries]).contains("found 3"));
 }

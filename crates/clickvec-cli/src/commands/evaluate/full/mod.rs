@@ -21,7 +21,7 @@ use self::fusion::Fusions;
 use super::fusion::{Fused, Weights};
 use super::judged::check_outputs;
 use super::systems::{self, Entry, Loaded};
-use super::{Args, gate, trec};
+use super::{Args, coverage, gate, trec};
 use crate::answer::Answer;
 use crate::{advice, input, output, progress, test_set};
 
@@ -73,12 +73,8 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         true => corpus(args, collection.as_deref(), &searched, judgments, &weights)?,
         false => Corpus::default(),
     };
-    let resources = Resources {
-        corpus: &corpus,
-        contiguous: args.contiguous.as_deref(),
-        load: args.load.as_deref(),
-        vectors: args.vectors.as_deref(),
-    };
+    let resources =
+        Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
     let search =
         Search { set: &searched, others: &others, measures: &measures, options: args.options(), depth: args.depth() };
     let mut fusions = Fusions::new(args, weights);
@@ -249,6 +245,8 @@ impl Search<'_> {
         match system {
             Loaded::Ranker(ranker) => {
                 let texts = self.set.texts();
+                let queries = self.set.queries.iter().map(|query| query.text.as_str());
+                coverage::say(&entry.name, ranker.as_ref(), queries, texts.iter().copied())?;
                 let candidates = ranker.candidates(&texts)?;
                 search_all(candidates.as_ref(), &self.set.queries, self.depth, &mut take)?;
                 if keep {

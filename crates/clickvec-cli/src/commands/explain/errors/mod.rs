@@ -155,7 +155,7 @@ pub(super) fn bm25(corpus: &clickvec::ranker::Corpus) -> Result<Box<dyn Ranker>>
     let spec: RankerSpec = "bm25".parse().map_err(clickvec::Error::from)?;
     let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
     let values = system.values(&spec).map_err(clickvec::Error::from)?;
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: None };
+    let resources = Resources { corpus, contiguous: None, load: None, vectors: &[] };
     Ok(system.train(&values, &resources, &mut |_| ())?)
 }
 
