@@ -1,43 +1,50 @@
 //! An opened index: one generation of model, vectors, words and titles that belong together.
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::time::{Instant, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
+use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::index::Hit as Place;
-use clickvec::internals::text;
+use clickvec::internals::index::{About, Folder, MODEL, MODEL_FILE};
 use clickvec::model::{Embedder, Model, Side};
-use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K, fuse_hits};
-use clickvec::search::{Answer as Found, Searcher};
 
-use crate::answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+use crate::answer::{Comparison, Document, Explanation};
+use crate::changes::Changes;
 use crate::error::{EngineFault, Error, RequestFault, Result};
-use crate::facts::{Facts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
-use crate::request::{Mode, Request};
-use crate::words::{self, Statistics, Words};
-
-/// The file of the model in an index.
-const MODEL_FILE: &str = "model.safetensors";
+use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
+use crate::fusion::Fusion;
+use crate::segment::parts::{CODES, KNOWN, LISTS};
+use crate::segment::{Line, Segment};
+use crate::words;
 
 /// An index that answers queries.
 ///
-/// It is one *generation*: the model, the vectors, the words and the titles that it has never change. Whoever wants to see
-/// an update opens the index again. Any number of threads may ask at the same time.
+/// It is one *generation*: the model, the vectors, the words and the titles that it has never change, even if the index is
+/// updated or replaced on disk. [`Engine::reopened`] gives the next one. Any number of threads may ask at the same time.
 pub struct Engine {
     path: PathBuf,
-    searcher: Searcher,
-    words: Words,
-    positions: HashMap<String, u32>,
+    pub(crate) model: Arc<Both>,
+    pub(crate) segments: Vec<Opened>,
     facts: Facts,
-    /// The whole model, read when titles are embedded or explained.
-    model: OnceLock<Whole>,
 }
 
-struct Whole {
-    model: Model,
-    titles: Embedder,
+/// A model with an embedder for each of its sides.
+pub(crate) struct Both {
+    pub(crate) model: Model,
+    pub(crate) queries: Embedder,
+    pub(crate) titles: Embedder,
+}
+
+/// A segment of an opened index.
+pub(crate) struct Opened {
+    pub(crate) segment: Arc<Segment>,
+    /// The position of its first title among those of all segments.
+    pub(crate) first: u32,
+    /// A bit for each title that is still there; `None` if all are.
+    pub(crate) alive: Option<Vec<u64>>,
+    /// The number of titles that are gone.
+    pub(crate) dead: usize,
 }
 
 /// What [`Engine::check`] looked at.
@@ -53,101 +60,66 @@ pub struct Checked {
 }
 
 impl Engine {
-    /// Opens an index that `clickvec index` wrote.
+    /// Opens an index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
+    /// titles; [`Engine::check`] reads them all. An index that has only vectors, as earlier versions and smaller programs
+    /// write it, is completed in memory.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] for a folder that is no index, a model that does not fit, or what the system refuses;
     /// [`Error::Index`] for a part that only this crate reads.
     pub fn open(path: &Path) -> Result<Engine> {
-        let searcher = Searcher::open(path)?;
-        let titles = || (0..searcher.len() as u32).filter_map(|position| searcher.title(position));
-        let words = Words::in_memory(titles().map(|(_, title)| title)).map_err(|error| of_words(path, &error))?;
-        let positions = titles().zip(0..).map(|((id, _), position)| (id.to_owned(), position)).collect();
-        let facts = facts(path, &searcher, &words)?;
-        Ok(Engine { path: path.to_owned(), searcher, words, positions, facts, model: OnceLock::new() })
+        Engine::open_after(path, None)
     }
 
-    /// Answers a request.
+    /// The index as it is on disk now; `None` if it is the same still. What has not changed is shared with this one.
     ///
     /// # Errors
     ///
-    /// [`Error::Request`] if the request cannot be answered as it is; [`Error::Index`] if a part of the index that was
-    /// needed for it is damaged.
-    pub fn search(&self, request: &Request) -> Result<Answer> {
-        let begin = Instant::now();
-        if request.k == 0 {
-            return Err(RequestFault::NoTitles.into());
+    /// Those of [`Engine::open`].
+    pub fn reopened(&self) -> Result<Option<Engine>> {
+        let folder = Folder::<About>::open(&self.path, &KNOWN)?;
+        match folder.fingerprint() == self.facts.fingerprint {
+            true => Ok(None),
+            false => Engine::open_after(&self.path, Some(self)).map(Some),
         }
-        if let Some(filter) = request.filters.first() {
-            return Err(RequestFault::Field { found: filter.field.clone(), known: Vec::new() }.into());
-        }
-        let mut timings = Timings::default();
-        let query = self.query(&request.text)?;
-        let wanted = request.k.saturating_add(request.offset).min(self.searcher.len());
-        let depth = if request.mode == Mode::Both { wanted.max(FUSED_DEPTH) } else { wanted };
-        let [mut by_vectors, mut by_words] = [(); 2].map(|()| Vec::new());
-        if request.mode != Mode::Words {
-            let began = self.in_time(request)?;
-            by_vectors = self.by_vectors(&request.text, depth)?;
-            timings.vectors = began.elapsed();
-        }
-        if request.mode != Mode::Vectors {
-            let began = self.in_time(request)?;
-            by_words = self.by_words(&request.text, depth)?;
-            timings.words = began.elapsed();
-        }
-        let began = self.in_time(request)?;
-        let fused = match request.mode {
-            Mode::Vectors => by_vectors.clone(),
-            Mode::Words => by_words.clone(),
-            Mode::Both => {
-                let FusionFacts { method, vectors, words, .. } = self.facts.fusion;
-                fuse_hits(&[&by_vectors, &by_words], &[vectors, words], method)
+    }
+
+    fn open_after(path: &Path, before: Option<&Engine>) -> Result<Engine> {
+        let mut folder = Folder::open(path, &KNOWN)?;
+        loop {
+            let error = match load(&folder, before) {
+                Ok(engine) => return Ok(engine),
+                Err(error) => error,
+            };
+            // If it was replaced meanwhile, its files did not fit.
+            match Folder::open(path, &KNOWN) {
+                Ok(now) if now.fingerprint() != folder.fingerprint() => folder = now,
+                _ => return Err(error),
             }
-        };
-        timings.fuse = began.elapsed();
-        let ranks = |list: &[Place]| -> HashMap<u32, Share> {
-            (1..).zip(list).map(|(rank, hit)| (hit.position, Share { rank, score: hit.score })).collect()
-        };
-        let (of_vectors, of_words) = (ranks(&by_vectors), ranks(&by_words));
-        let hit = |(rank, place): (usize, &Place)| {
-            let (id, title) = self.searcher.title(place.position)?;
-            Some(Hit {
-                rank,
-                id: id.to_owned(),
-                title: title.to_owned(),
-                fields: BTreeMap::new(),
-                score: place.score,
-                vectors: of_vectors.get(&place.position).copied(),
-                words: of_words.get(&place.position).copied(),
-            })
-        };
-        let hits = (1..).zip(&fused).skip(request.offset).take(request.k).filter_map(hit).collect();
-        timings.total = begin.elapsed();
-        Ok(Answer { hits, total: self.searcher.len() as u64, query, timings })
+        }
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] if the model cannot be read.
+    /// None now, since the model is read as the index is opened.
     pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], side: Side) -> Result<Vec<f32>> {
-        match side {
-            Side::Query => Ok(self.searcher.model().embedder().embed(texts)),
-            Side::Title => Ok(self.whole()?.titles.embed(texts)),
-        }
+        Ok(match side {
+            Side::Query => self.model.queries.embed(texts),
+            Side::Title => self.model.titles.embed(texts),
+        })
     }
 
     /// Why the title with this id has its scores for a query.
     ///
     /// # Errors
     ///
-    /// [`RequestFault::Id`] if there is no such title; [`Error::Library`] if the model cannot be read.
+    /// [`RequestFault::Id`] if there is no such title; [`Error::Index`] if the index is damaged.
     pub fn explain(&self, query: &str, id: &str) -> Result<Explanation> {
         let document = self.get(id)?.ok_or_else(|| RequestFault::Id { found: id.to_owned() })?;
-        let vectors = Explainer::new(&self.whole()?.model).explain(query, &document.title);
+        let vectors = Explainer::new(&self.model.model).explain(query, &document.title);
         let words = self.word_shares(query, &document.title)?;
         let words_score = words.iter().map(|word| word.share).sum();
         Ok(Explanation { document, vectors, words, words_score })
@@ -172,19 +144,38 @@ impl Engine {
     ///
     /// [`Error::Index`] if the titles are damaged.
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
-        let title = self.positions.get(id).and_then(|&position| self.searcher.title(position));
-        Ok(title.map(|(id, title)| Document { id: id.to_owned(), title: title.to_owned(), fields: BTreeMap::new() }))
+        let Some((segment, position)) = self.place(id) else { return Ok(None) };
+        let segment = &self.segments[segment].segment;
+        segment.line(position)?;
+        Ok(segment.titles.document(position))
     }
 
     /// Reads every file, compares all checksums, and asks the queries whose answers the index keeps.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] or [`Error::Index`] with the first file that is not as it was written.
+    /// [`Error::Library`] or [`Error::Index`] with the first file that is not as it was written; [`EngineFault::Replaced`] if
+    /// the index on disk is no longer this one.
     pub fn check(&self) -> Result<Checked> {
-        Searcher::open(&self.path)?;
-        let files = self.searcher.summary().map_or(0, |summary| summary.files.len());
-        Ok(Checked { files, bytes: self.facts.bytes, queries: 0 })
+        let folder = Folder::<About>::open(&self.path, &KNOWN)?;
+        if folder.fingerprint() != self.facts.fingerprint {
+            return Err(Error::index(&self.path, EngineFault::Replaced));
+        }
+        let mut folders = vec![folder];
+        for named in &Changes::of(&folders[0])?.segments {
+            folders.push(Folder::open(&self.path.join(&named.folder), &KNOWN)?);
+        }
+        let (mut files, mut bytes) = (0, 0);
+        for folder in &folders {
+            for (part, name) in known_files(folder) {
+                let file = folder.open_file(&part, &name)?;
+                (files, bytes) = (files + 1, bytes + file.len());
+                file.finish()?;
+            }
+        }
+        let first = &self.segments[0].segment;
+        let queries = crate::segment::canaries::check(&first.canaries, first, &self.model.model)?;
+        Ok(Checked { files, bytes, queries })
     }
 
     /// What the index says of itself.
@@ -197,120 +188,191 @@ impl Engine {
         &self.path
     }
 
-    /// The whole model; it is read when it is first asked for.
+    /// The model.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] if it cannot be read.
+    /// None now, since it is read as the index is opened.
     pub fn model(&self) -> Result<&Model> {
-        Ok(&self.whole()?.model)
+        Ok(&self.model.model)
     }
 
-    fn whole(&self) -> Result<&Whole> {
-        if let Some(whole) = self.model.get() {
-            return Ok(whole);
-        }
-        let model = Model::load(&self.path.join(MODEL_FILE))?;
-        let titles = model.embedder(Side::Title);
-        Ok(self.model.get_or_init(|| Whole { model, titles }))
+    /// How the two lists are fused.
+    pub fn fusion(&self) -> Fusion {
+        self.segments[0].segment.fusion
     }
 
-    fn in_time(&self, request: &Request) -> Result<Instant> {
-        let now = Instant::now();
-        match request.deadline {
-            Some(deadline) if now >= deadline => Err(RequestFault::Deadline.into()),
-            _ => Ok(now),
-        }
+    /// The names of the stored fields.
+    pub fn stored_fields(&self) -> &[String] {
+        self.segments[0].segment.titles.fields()
     }
 
-    fn query(&self, text: &str) -> Result<QueryFacts> {
-        let dictionary = self.searcher.model().dictionary();
-        let mut facts = QueryFacts { words: Vec::new(), has_vector: dictionary.knows_a_word(text) };
-        for word in text::words(text) {
-            if facts.words.iter().any(|known| known.text == word) {
-                continue;
+    /// Whether [`crate::compact`] would make searches faster or the index much smaller.
+    pub fn is_worth_compacting(&self) -> bool {
+        is_worth_compacting(self.segments.len(), self.facts.deleted as usize, self.all_titles())
+    }
+
+    /// The number of titles of all segments, with those that are gone.
+    pub(crate) fn all_titles(&self) -> usize {
+        self.segments.iter().map(|opened| opened.segment.len()).sum()
+    }
+
+    /// The segment and the position of the title with an id.
+    pub(crate) fn place(&self, id: &str) -> Option<(usize, u32)> {
+        let newest_first = self.segments.iter().enumerate().rev();
+        newest_first.into_iter().find_map(|(number, opened)| {
+            let positions = opened.segment.ids.find(id, &opened.segment.titles);
+            positions.into_iter().rev().find(|&position| opened.is_alive(position)).map(|position| (number, position))
+        })
+    }
+
+    /// Passes on every title that is there with its vector, in order.
+    pub(crate) fn for_each_alive(&self, mut each: impl FnMut(Line<'_>, &[f32]) -> Result<()>) -> Result<()> {
+        for opened in &self.segments {
+            let vectors = opened.segment.vectors.index.flat();
+            for position in (0..opened.segment.len() as u32).filter(|&position| opened.is_alive(position)) {
+                let line = opened.segment.line(position)?;
+                each(line, vectors.vector(position).unwrap_or_default())?;
             }
-            let titles = self.words.titles_with(&word).map_err(|error| of_words(&self.path, &error))?;
-            let known_to_model = dictionary.knows_a_word(&word);
-            facts.words.push(QueryWord { text: word, known_to_model, titles: Some(titles) });
         }
-        Ok(facts)
-    }
-
-    fn by_vectors(&self, text: &str, k: usize) -> Result<Vec<Place>> {
-        match self.searcher.search(text, k)? {
-            Found::Found(found) => {
-                Ok(found.iter().map(|found| Place { position: found.position, score: found.score }).collect())
-            }
-            Found::NoWords | Found::UnknownWords => Ok(Vec::new()),
-        }
-    }
-
-    fn by_words(&self, text: &str, k: usize) -> Result<Vec<Place>> {
-        let found = self.words.search(&text::words(text), k, &Statistics(vec![&self.words]), &|_| true);
-        found.map_err(|error| of_words(&self.path, &error))
-    }
-
-    fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
-        let failed = |error| of_words(&self.path, &error);
-        let title = text::words(title);
-        let (titles, tokens) = (self.words.len() as f64, self.words.tokens().map_err(failed)? as f64);
-        let norm = words::K1 * (1.0 - words::B + words::B * title.len() as f64 * titles / tokens.max(1.0));
-        let mut shares: Vec<WordShare> = Vec::new();
-        for word in text::words(query) {
-            if let Some(share) = shares.iter_mut().find(|share| share.word == word) {
-                share.in_query += 1;
-                continue;
-            }
-            let in_title = title.iter().filter(|other| **other == word).count() as u32;
-            let titles = self.words.titles_with(&word).map_err(failed)?;
-            shares.push(WordShare { word, in_query: 1, in_title, titles, share: 0.0 });
-        }
-        for share in &mut shares {
-            let (with, tf) = (share.titles as f64, f64::from(share.in_title));
-            let idf = (1.0 + (titles - with + 0.5) / (with + 0.5)).ln();
-            share.share = (f64::from(share.in_query) * idf * (words::K1 + 1.0) * tf / (tf + norm)) as f32;
-        }
-        Ok(shares)
+        Ok(())
     }
 }
 
-fn of_words(path: &Path, error: &tantivy::TantivyError) -> Error {
-    Error::index(path, EngineFault::Words { name: "words".to_owned(), found: error.to_string() })
+impl Opened {
+    /// Whether a title is still there.
+    pub(crate) fn is_alive(&self, position: u32) -> bool {
+        self.alive.as_ref().is_none_or(|alive| bit(alive, position))
+    }
 }
 
-fn facts(path: &Path, searcher: &Searcher, words: &Words) -> Result<Facts> {
-    let summary = searcher.summary().expect("an index that was opened says what it is");
-    let written = std::fs::metadata(path.join("manifest.json")).and_then(|metadata| metadata.modified()).ok();
+/// Whether an index of so many segments, with so many of its titles gone, should be compacted.
+pub(crate) fn is_worth_compacting(segments: usize, dead: usize, all: usize) -> bool {
+    segments > 16 || dead * 5 > all
+}
+
+/// A bit of a list of bits.
+pub(crate) fn bit(bits: &[u64], position: u32) -> bool {
+    bits.get(position as usize / 64).is_some_and(|word| word >> (position % 64) & 1 == 1)
+}
+
+/// The files of the parts that this version knows.
+fn known_files(folder: &Folder<About>) -> Vec<(clickvec::internals::index::PartKind, String)> {
+    let files = |(name, part): (&String, &clickvec::internals::index::Part)| {
+        let known = KNOWN.into_iter().find(|known| known.name == name && known.kind == part.kind);
+        known.map(|known| part.files.keys().map(move |file| (known, file.clone())).collect::<Vec<_>>())
+    };
+    folder.parts().iter().filter_map(files).flatten().collect()
+}
+
+fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
+    let about = folder.about();
+    let model = match before.filter(|before| before.facts.model.fingerprint == about.model) {
+        Some(before) => Arc::clone(&before.model),
+        None => {
+            let model = Model::load(&folder.file(&MODEL, MODEL_FILE)?)?;
+            let (queries, titles) = (model.embedder(Side::Query), model.embedder(Side::Title));
+            Arc::new(Both { model, queries, titles })
+        }
+    };
+    let (found, dimension) = (model.model.fingerprint(), model.model.dimension());
+    let fits = |folder: &Folder<About>| {
+        let about = folder.about();
+        if found != about.model {
+            let fault = IndexFault::OtherModel { expected: about.model.clone(), found: found.to_owned() };
+            return Err(folder.fault(fault));
+        }
+        if dimension != about.dimension {
+            return Err(folder.fault(IndexFault::Dimension { expected: dimension, found: about.dimension }));
+        }
+        Ok(())
+    };
+    fits(folder)?;
+    let open = |folder: &Folder<About>| {
+        let identity = Segment::identity(folder);
+        let known = before.into_iter().flat_map(|before| &before.segments);
+        match known.map(|opened| &opened.segment).find(|segment| segment.identity == identity) {
+            Some(segment) => Ok(Arc::clone(segment)),
+            None => Segment::open(folder).map(Arc::new),
+        }
+    };
+    let changes = Changes::of(folder)?;
+    let mut folders = Vec::new();
+    for named in &changes.segments {
+        let inner = Folder::<About>::open(&folder.path().join(&named.folder), &KNOWN)?;
+        if inner.fingerprint() != named.fingerprint {
+            let (expected, found) = (named.fingerprint.clone(), inner.fingerprint().to_owned());
+            let fault = EngineFault::Segment { folder: named.folder.clone(), expected, found };
+            return Err(Error::index(folder.path(), fault));
+        }
+        fits(&inner)?;
+        folders.push(inner);
+    }
+    let mut segments: Vec<Opened> = Vec::new();
+    let mut first = 0u32;
+    for (folder, deleted) in std::iter::once(folder).chain(&folders).zip(&changes.deleted) {
+        let segment = open(folder)?;
+        let (len, alive) = (segment.len(), alive(segment.len(), deleted));
+        segments.push(Opened { segment, first, dead: deleted.len(), alive });
+        let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
+        first = next.ok_or(clickvec::error::VectorFault::TooMany { found: len }).map_err(clickvec::Error::from)?;
+    }
+    let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
+    let facts = facts(folder, left_out, &model.model, &segments)?;
+    Ok(Engine { path: folder.path().to_owned(), model, segments, facts })
+}
+
+/// The bits of the titles that are still there.
+fn alive(titles: usize, deleted: &[u32]) -> Option<Vec<u64>> {
+    if deleted.is_empty() {
+        return None;
+    }
+    let mut bits = vec![u64::MAX; titles.div_ceil(64)];
+    for &position in deleted {
+        if let Some(word) = bits.get_mut(position as usize / 64) {
+            *word &= !(1 << (position % 64));
+        }
+    }
+    Some(bits)
+}
+
+fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opened]) -> Result<Facts> {
+    let written = std::fs::metadata(folder.path().join("manifest.json")).and_then(|metadata| metadata.modified()).ok();
     let made = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs());
-    let tokens = words.tokens().map_err(|error| of_words(path, &error))?;
+    let all: u64 = segments.iter().map(|opened| opened.segment.len() as u64).sum();
+    let deleted: u64 = segments.iter().map(|opened| opened.dead as u64).sum();
+    let mut tokens = 0;
+    for Opened { segment, .. } in segments {
+        tokens += segment.words.tokens().map_err(|error| segment.of_words(&error))?;
+    }
+    let bytes = |wanted: &dyn Fn(&str) -> bool| {
+        let files = segments.iter().flat_map(|opened| &opened.segment.files);
+        files.filter(|(name, _)| wanted(name)).map(|(_, file)| file.bytes).sum()
+    };
+    let first = &segments[0].segment;
+    let of_vectors = ["vectors.npy", CODES.first_file, LISTS.first_file, crate::segment::parts::CENTROIDS_FILE];
     Ok(Facts {
-        titles: summary.titles,
-        left_out: summary.left_out,
-        deleted: 0,
-        segments: 1,
-        fingerprint: summary.fingerprint.clone(),
-        version: summary.version.clone(),
+        titles: all - deleted,
+        left_out,
+        deleted,
+        segments: segments.len(),
+        fingerprint: folder.fingerprint().to_owned(),
+        version: folder.version().to_owned(),
         made,
-        bytes: summary.files.values().sum(),
+        bytes: bytes(&|_| true),
         model: ModelFacts {
-            fingerprint: summary.model.clone(),
-            encoder: searcher.model().encoder_config().kind().to_owned(),
-            dimension: summary.dimension,
+            fingerprint: model.fingerprint().to_owned(),
+            encoder: model.encoder_config().kind().to_owned(),
+            dimension: model.dimension(),
         },
-        vectors: VectorFacts { search: VectorSearch::Exact, bytes: summary.files["vectors.npy"] },
+        vectors: VectorFacts { search: first.vectors.facts(), bytes: bytes(&|name| of_vectors.contains(&name)) },
         words: Some(WordFacts {
             k1: words::K1,
             b: words::B,
-            mean_length: tokens as f64 / summary.titles.max(1) as f64,
-            bytes: 0,
+            mean_length: tokens as f64 / all.max(1) as f64,
+            bytes: segments.iter().map(|opened| opened.segment.words_bytes).sum(),
         }),
-        fusion: FusionFacts {
-            method: FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
-            vectors: 0.5,
-            words: 0.5,
-            depth: FUSED_DEPTH,
-        },
-        fields: Vec::new(),
+        fusion: first.fusion.facts(),
+        fields: first.fields.0.iter().map(|column| column.facts()).collect(),
     })
 }

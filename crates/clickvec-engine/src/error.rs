@@ -39,6 +39,77 @@ pub enum EngineFault {
         /// What tantivy said.
         found: String,
     },
+    /// A file has another form than the manifest says.
+    #[error("expected {expected} in `{name}`, found something else; make the index anew")]
+    Form {
+        /// The file.
+        name: String,
+        /// What should be in it.
+        expected: &'static str,
+    },
+    /// A part has a kind that this version does not know.
+    #[error(
+        "expected a part `{name}` of kind `{expected}`, found `{}`; use a newer clickvec, or make the index anew",
+        shortened(found)
+    )]
+    Kind {
+        /// The part.
+        name: &'static str,
+        /// The kind that this version knows.
+        expected: &'static str,
+        /// The kind that the manifest gives.
+        found: String,
+    },
+    /// A title cannot be read.
+    #[error("expected title {position} in `titles.tsv`, found another line there; make the index anew")]
+    Title {
+        /// The title, counted from 1.
+        position: u64,
+    },
+    /// A segment that an update added is not the one that the index names.
+    #[error("expected the segment `{folder}` with fingerprint {expected}, found {found}; make the index anew")]
+    Segment {
+        /// Its folder.
+        folder: String,
+        /// The fingerprint that the index gives.
+        expected: String,
+        /// The fingerprint that it has.
+        found: String,
+    },
+    /// The answer to a query that was kept is another now.
+    #[error(
+        "expected the answer that was kept for the query `{}`, found another; this program and the index do not fit",
+        shortened(query)
+    )]
+    Canary {
+        /// The query.
+        query: String,
+    },
+    /// A fusion was fitted with another model.
+    #[error("expected a fusion with the model {expected}, which made the vectors, found one with {found}")]
+    FusedModel {
+        /// The fingerprint of the model of the index.
+        expected: String,
+        /// The fingerprint of the model of the fusion.
+        found: String,
+    },
+    /// A fusion has a member that an index cannot ask.
+    #[error("expected a fusion of a model and `bm25`, found one with {found}")]
+    FusedSystem {
+        /// The member.
+        found: String,
+    },
+    /// The index was replaced by one with another model or other fields while it was to be changed.
+    #[error("expected the index that was opened, found another in its place; try again")]
+    Replaced,
+    /// An update has another number of values than the index stores.
+    #[error("expected a value for each stored field ({}), found {found}", listed(expected))]
+    Values {
+        /// The stored fields.
+        expected: Vec<String>,
+        /// The number of values.
+        found: usize,
+    },
 }
 
 /// What can be wrong with a request.

@@ -111,6 +111,6 @@ pub struct FieldFacts {
     pub name: String,
     /// The number of different values.
     pub values: u64,
-    /// The number of titles whose value is a number.
+    /// The number of these that are numbers.
     pub numbers: u64,
 }

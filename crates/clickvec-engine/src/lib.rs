@@ -14,16 +14,26 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`finish`] makes the index, [`Updater`] changes it, [`compact`] clears away what updates leave behind.
 
 mod answer;
+mod changes;
 mod engine;
 pub mod error;
 mod facts;
+mod fusion;
+mod map;
 mod request;
+mod search;
+mod segment;
+mod update;
 mod words;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 pub use engine::{Checked, Engine};
 pub use error::{Error, Result};
 pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
+pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
+pub use update::{Compacted, Updated, Updater, compact, finish, join};

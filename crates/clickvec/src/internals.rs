@@ -37,6 +37,14 @@ pub mod files {
     };
 }
 
+/// The folder of an index, and what a search by vectors keeps beside them.
+pub mod index {
+    pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
+    pub use crate::index::{Codes, Scope, Shared};
+    pub use crate::npy::header as npy_header;
+    pub use crate::search::folder::{About, MODEL, MODEL_FILE, SHARD, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
+}
+
 /// The loss.
 pub mod loss {
     pub use crate::loss::{Loss, Margins, NegativeRows, Pairs, Targets, TitleLists};
@@ -69,7 +77,7 @@ pub mod optimizer {
 
 /// Rankers as files.
 pub mod ranker {
-    pub use crate::ranker::fusion::file::save as save_fusion;
+    pub use crate::ranker::fusion::file::{FusionFile, FusionMember, members as fusion_members, save as save_fusion};
 }
 
 /// Random streams.

@@ -13,7 +13,7 @@ const MAX_HEADER: usize = 1 << 16;
 
 /// Everything before the numbers: format 1.0, little-endian f32, row-major, [rows, dimension]. The length is the same
 /// for any number of rows.
-pub(crate) fn header(rows: usize, dimension: usize) -> Vec<u8> {
+pub fn header(rows: usize, dimension: usize) -> Vec<u8> {
     let description = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     let mut header = [MAGIC, b"\x01\x00"].concat();
     // The length of the rest in two bytes, the description, spaces, and a line end follow.

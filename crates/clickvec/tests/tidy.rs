@@ -90,6 +90,23 @@ const ORDER_OF_LOGS: &[&str] = &[
     "lib",
 ];
 
+/// The modules of the index that is served.
+const ORDER_OF_ENGINE: &[&str] = &[
+    "error",
+    "map",
+    "words",
+    "request",
+    "answer",
+    "facts",
+    "fusion",
+    "segment",
+    "changes",
+    "engine",
+    "search",
+    "update",
+    "lib",
+];
+
 /// The modules of the program. Files of the same command may use each other.
 const ORDER_OF_PROGRAM: &[&str] = &[
     "advice",
@@ -103,6 +120,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "superscripts",
     "test_set",
     "input",
+    "stored",
     "titles",
     "commands/welcome",
     "commands/inspect",
@@ -135,6 +153,7 @@ struct Crate {
 
 const LIBRARY: Crate = Crate { folder: "clickvec", order: ORDER };
 const LOGS: Crate = Crate { folder: "clickvec-logs", order: ORDER_OF_LOGS };
+const ENGINE: Crate = Crate { folder: "clickvec-engine", order: ORDER_OF_ENGINE };
 const PROGRAM: Crate = Crate { folder: "clickvec-cli", order: ORDER_OF_PROGRAM };
 
 impl Crate {
@@ -331,7 +350,7 @@ fn is_of_tests(source: &Source, sources: &[Source]) -> bool {
 
 #[test]
 fn a_module_uses_only_what_stands_before_it() {
-    let faults: Vec<String> = [LIBRARY, LOGS, PROGRAM].iter().flat_map(Crate::faults).collect();
+    let faults: Vec<String> = [LIBRARY, LOGS, ENGINE, PROGRAM].iter().flat_map(Crate::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -374,7 +393,7 @@ const ASKS: [&str; 5] = ["std::env", "env::var", "env::args", "std::net", "TcpSt
 #[test]
 fn the_library_never_prints_and_asks_for_nothing() {
     // Its tests may say what they skip.
-    for source in sources().iter().chain(&LOGS.sources()).map(Source::without_tests) {
+    for source in sources().iter().chain(&LOGS.sources()).chain(&ENGINE.sources()).map(Source::without_tests) {
         for word in PRINTS.iter().chain(&ASKS) {
             assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
         }
@@ -394,7 +413,7 @@ fn the_program_prints_without_macros_and_has_no_unsafe_code() {
 /// The program knows its flags, and the library does not: `output` may be an argument of a function in Python.
 #[test]
 fn the_library_knows_no_flags() {
-    for source in sources().iter().chain(&LOGS.sources()).map(Source::without_tests) {
+    for source in sources().iter().chain(&LOGS.sources()).chain(&ENGINE.sources()).map(Source::without_tests) {
         let flags = source.code.match_indices("--").map(|(at, _)| &source.code[at..]).filter(|rest| {
             rest.trim_start_matches('-').starts_with(|c: char| c.is_ascii_lowercase()) && !rest.starts_with("---")
         });
@@ -419,11 +438,15 @@ fn unsafe_code_is_in_the_kernels_and_around_memory_maps() {
     for source in LOGS.sources() {
         assert!(!has_word(&source.code, "unsafe "), "{}: unsafe code", source.name);
     }
+    for source in ENGINE.sources() {
+        let is_map = source.name == "map.rs" && source.whole.contains("SAFETY");
+        assert!(is_map || !has_word(&source.code, "unsafe "), "{}: unsafe code", source.name);
+    }
 }
 
 #[test]
 fn files_are_short_and_say_what_they_are() {
-    let folders = ["clickvec", "clickvec-logs", "clickvec-cli"].map(|name| root().join("crates").join(name));
+    let folders = ["clickvec", "clickvec-logs", "clickvec-engine", "clickvec-cli"].map(|name| root().join("crates").join(name));
     let folders = folders.iter().flat_map(|folder| ["src", "tests", "examples"].map(|inner| folder.join(inner)));
     let folders = folders.chain([root().join("bench/src")]).filter(|folder| folder.is_dir());
     let mut seen = 0;

@@ -3,20 +3,21 @@
 //! It has one field and one segment of tantivy's, written by one thread, so that the number of a document is the
 //! position of its title. Nothing is stored in it but the words.
 
-#![allow(dead_code, reason = "folders on disk come with the next format")]
-
+mod best;
 mod directory;
+mod files;
 mod tokenizer;
 
 use std::path::Path;
 
 use clickvec::index::Hit;
-use tantivy::directory::{Directory, RamDirectory};
+use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
-use tantivy::{DocId, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{DocId, Index, IndexReader, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
 
+use best::Best;
 use directory::ReadOnly;
 use tokenizer::WordTokenizer;
 
@@ -52,7 +53,10 @@ impl Words {
     pub(crate) fn open(folder: &Path) -> Result<Words, TantivyError> {
         let mut index = Index::open(ReadOnly::new(folder)?)?;
         index.set_tokenizers(tokenizers());
-        Words::of(index)
+        let words = Words::of(index)?;
+        // Some of what is damaged is noticed only when it is first looked at.
+        words.tokens()?;
+        Ok(words)
     }
 
     fn of(index: Index) -> Result<Words, TantivyError> {
@@ -114,9 +118,16 @@ impl Words {
     }
 }
 
-/// Writes the lexical part of titles into an empty folder.
-pub(crate) fn write_to<'t>(folder: &Path, titles: impl Iterator<Item = &'t str>) -> Result<(), TantivyError> {
-    write(tantivy::directory::MmapDirectory::open(folder)?, titles).map(drop)
+/// Writes the lexical part of titles into an empty folder, and returns the names of its files.
+pub(crate) fn write_to<'t>(folder: &Path, titles: impl Iterator<Item = &'t str>) -> Result<Vec<String>, TantivyError> {
+    write(MmapDirectory::open(folder)?, titles)?;
+    Ok(files::settle(folder)?)
+}
+
+/// What `read` gives; if it panics, as tantivy does on some damaged files, an error.
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, TantivyError>) -> Result<T, TantivyError> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    caught.unwrap_or_else(|_| Err(TantivyError::InternalError("reading it failed".to_owned())))
 }
 
 fn write<'t>(directory: impl Directory, titles: impl Iterator<Item = &'t str>) -> Result<Index, TantivyError> {
@@ -153,60 +164,3 @@ impl Bm25StatisticsProvider for Statistics<'_> {
         self.0.iter().map(|words| words.searcher.doc_freq(term)).sum()
     }
 }
-
-/// The best `k` hits so far, for hits that come in the order of their positions.
-struct Best {
-    k: usize,
-    /// A heap with the worst hit on top.
-    heap: std::collections::BinaryHeap<WorstFirst>,
-}
-
-struct WorstFirst(Hit);
-
-impl Best {
-    fn new(k: usize) -> Best {
-        Best { k, heap: std::collections::BinaryHeap::new() }
-    }
-
-    /// The score that a hit must exceed.
-    fn threshold(&self) -> Score {
-        match self.heap.peek() {
-            Some(worst) if self.heap.len() == self.k => worst.0.score,
-            _ => Score::MIN,
-        }
-    }
-
-    /// Keeps a hit with a score above the threshold.
-    fn keep(&mut self, hit: Hit) {
-        if self.heap.len() == self.k {
-            self.heap.pop();
-        }
-        self.heap.push(WorstFirst(hit));
-    }
-
-    fn finish(self) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = self.heap.into_iter().map(|hit| hit.0).collect();
-        hits.sort_unstable_by(Hit::best_first);
-        hits
-    }
-}
-
-impl Ord for WorstFirst {
-    fn cmp(&self, other: &WorstFirst) -> std::cmp::Ordering {
-        self.0.best_first(&other.0)
-    }
-}
-
-impl PartialOrd for WorstFirst {
-    fn partial_cmp(&self, other: &WorstFirst) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for WorstFirst {
-    fn eq(&self, other: &WorstFirst) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for WorstFirst {}

@@ -117,6 +117,18 @@ pub enum IndexFault {
         /// The other index.
         other: PathBuf,
     },
+    /// The indexes to join store other fields.
+    #[error(
+        "expected the stored fields {}, as in the first index to join, found {}; store the same fields in all",
+        named(expected),
+        named(found)
+    )]
+    OtherFields {
+        /// The fields of the first index.
+        expected: Vec<String>,
+        /// The fields of this one.
+        found: Vec<String>,
+    },
     /// The manifest does not list a file that every index has.
     #[error("expected `{name}` in the manifest, found no such file there; make the index anew")]
     NotListed {
@@ -221,6 +233,13 @@ pub enum BadShard {
         /// How many it says there are.
         of: u64,
     },
+}
+
+fn named(names: &[String]) -> String {
+    match names {
+        [] => "(none)".to_owned(),
+        names => names.iter().map(|name| format!("`{}`", super::shortened(name))).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn numbers(numbers: &[u64]) -> String {

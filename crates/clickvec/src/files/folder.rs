@@ -53,11 +53,27 @@ pub(crate) fn check_replaceable_folder(
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder || !names.contains(&name) {
+        // A folder that is named goes as a whole; of another, each file must be named.
+        let is_known = names.contains(&name) || is_folder && has_only(&entry.path(), &name, &names).map_err(failed)?;
+        if !is_known {
             return refused(format!("one with `{}` in it, which would be lost", shortened(&name)));
         }
     }
     Ok(())
+}
+
+/// Whether a folder has files, all of which are among the `names`, as `folder/file`.
+fn has_only(folder: &Path, name: &str, names: &HashSet<String>) -> io::Result<bool> {
+    let mut files = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        files += 1;
+        let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
+        if !entry.file_type()?.is_file() || !names.contains(&inner) {
+            return Ok(false);
+        }
+    }
+    Ok(files > 0)
 }
 
 /// A folder that is written under a temporary name. It is removed with its contents unless it is published.

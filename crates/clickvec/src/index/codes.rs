@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::math::nibbles::{self, ROWS};
+use super::Shared;
+use crate::error::VectorFault;
+use crate::math::nibbles::{self, MAX_DIMENSION, ROWS};
 
 /// The largest code of a number.
 const LARGEST: f32 = 127.0;
@@ -15,37 +17,80 @@ pub(super) const MIDDLE: f64 = 7.5;
 ///
 /// The high and the low four bits are in two planes (see [`nibbles`]), so that a scan can read the high ones alone.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Codes {
+pub struct Codes {
     /// [blocks, block_bytes]
-    pub(super) high: Vec<u8>,
+    pub high: Shared<u8>,
     /// [blocks, block_bytes]
-    pub(super) low: Vec<u8>,
-    /// [blocks, 16], the value of one step of a vector's codes; 0 after the last vector.
-    pub(super) scales: Vec<f32>,
+    pub low: Shared<u8>,
+    /// [blocks, 16], the value of one step of a vector's codes; 0 where there is no vector.
+    pub scales: Shared<f32>,
+    /// [blocks, 16], the position of each vector, if they are in another order; [`Codes::NOTHING`] where there is none.
+    pub rows: Option<Shared<u32>>,
     /// The largest distance of a vector from its codes, in steps.
-    pub(super) error: f64,
-    /// The largest distance from the high bits alone, with the low bits taken as [`MIDDLE`].
-    pub(super) coarse_error: f64,
+    pub error: f64,
+    /// The largest distance from the high bits alone, with the low bits taken as the middle of their range.
+    pub coarse_error: f64,
 }
 
 impl Codes {
-    /// Codes of vectors [n, dimension].
-    pub(super) fn encode(dimension: usize, vectors: &[f32]) -> Codes {
-        let (blocks, bytes) = (vectors.len().div_ceil(ROWS * dimension), nibbles::block_bytes(dimension));
+    /// The position of a row without a vector.
+    pub const NOTHING: u32 = u32::MAX;
+    /// The number of vectors in a block.
+    pub const BLOCK: usize = ROWS;
+
+    /// Codes of vectors [n, dimension], or of those at the positions `rows`, in this order.
+    pub fn encode(dimension: usize, vectors: &[f32], rows: Option<Vec<u32>>) -> Codes {
+        let count = rows.as_ref().map_or(vectors.len() / dimension, Vec::len);
+        let (blocks, bytes) = (count.div_ceil(ROWS), nibbles::block_bytes(dimension));
         let (mut high, mut low) = (vec![0; blocks * bytes], vec![0; blocks * bytes]);
         let mut scales = vec![0.0; blocks * ROWS];
         let planes = high.par_chunks_mut(bytes).zip(low.par_chunks_mut(bytes));
-        let blocks = vectors.par_chunks(ROWS * dimension).zip(planes).zip(scales.par_chunks_mut(ROWS));
-        let errors = blocks.map(|((vectors, (high, low)), scales)| {
+        let of_blocks = planes.zip(scales.par_chunks_mut(ROWS)).enumerate();
+        let errors = of_blocks.map(|(block, ((high, low), scales))| {
             let mut largest = [0.0f64; 2];
-            for (row, vector) in vectors.chunks_exact(dimension).enumerate() {
+            for (row, place) in (block * ROWS..count.min((block + 1) * ROWS)).enumerate() {
+                let position = rows.as_ref().map_or(place, |rows| rows[place] as usize);
+                let Some(vector) = vectors.chunks_exact(dimension).nth(position) else { continue };
                 let errors = encode(vector, row, high, low, &mut scales[row]);
                 largest = [0, 1].map(|i| largest[i].max(errors[i]));
             }
             largest
         });
         let [error, coarse_error] = errors.reduce(|| [0.0; 2], |a, b| [0, 1].map(|i| a[i].max(b[i])));
-        Codes { high, low, scales, error, coarse_error }
+        let rows = rows.map(|mut rows| {
+            rows.resize(blocks * ROWS, Codes::NOTHING);
+            rows.into()
+        });
+        Codes { high: high.into(), low: low.into(), scales: scales.into(), rows, error, coarse_error }
+    }
+
+    /// The lengths of the planes for this many blocks.
+    pub fn plane_bytes(dimension: usize, blocks: usize) -> Option<usize> {
+        blocks.checked_mul(nibbles::block_bytes(dimension))
+    }
+
+    /// Checks that the pieces fit together and, without positions of their own, as many vectors.
+    pub(super) fn check(&self, dimension: usize, vectors: usize) -> Result<(), VectorFault> {
+        let blocks = self.scales.len() / ROWS;
+        let bytes = Codes::plane_bytes(dimension, blocks);
+        let planes = Some(self.high.len()) == bytes && Some(self.low.len()) == bytes;
+        let rows = match &self.rows {
+            Some(rows) => rows.len() == self.scales.len(),
+            None => blocks == vectors.div_ceil(ROWS),
+        };
+        let errors = self.error.is_finite() && self.coarse_error.is_finite();
+        match self.scales.len().is_multiple_of(ROWS) && planes && rows && errors && dimension <= MAX_DIMENSION {
+            true => Ok(()),
+            false => Err(VectorFault::Shape { dimension, values: self.high.len() }),
+        }
+    }
+
+    /// The position of the vector in a row.
+    pub(super) fn position(&self, row: usize) -> u32 {
+        match &self.rows {
+            Some(rows) => rows[row],
+            None => row as u32,
+        }
     }
 }
 
@@ -81,7 +126,7 @@ mod tests {
         for dimension in [1, 3, 17, 96, 97] {
             let mut vectors: Vec<f32> = (0..21 * dimension).map(|i| (i as f32 * 0.37).sin()).collect();
             vectors[dimension..2 * dimension].fill(0.0);
-            let codes = Codes::encode(dimension, &vectors);
+            let codes = Codes::encode(dimension, &vectors, None);
             assert_eq!((codes.scales.len(), codes.scales[1], codes.scales[21]), (32, 0.0, 0.0));
             let mut worst = [0.0f64; 2];
             for (position, vector) in vectors.chunks_exact(dimension).enumerate().filter(|&(at, _)| at != 1) {

@@ -1,11 +1,10 @@
 //! Exact search that scores every vector. The faster indexes are tested against it.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::Hit;
 use super::batch;
 use super::best::Best;
+use super::{Hit, Shared};
 use crate::Result;
 use crate::error::VectorFault;
 use crate::math::Buffer;
@@ -27,7 +26,7 @@ const FEW_QUERIES: usize = 4;
 pub struct FlatIndex {
     dimension: usize,
     /// [n, dimension]; shared with indexes made from this one.
-    vectors: Arc<Vec<f32>>,
+    vectors: Shared<f32>,
 }
 
 /// The working memory of a search, reused from query to query. Once it fits the largest `k`, nothing more is
@@ -54,7 +53,18 @@ impl FlatIndex {
                 vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
             }
         }
-        Ok(FlatIndex { dimension, vectors: Arc::new(vectors) })
+        Ok(FlatIndex { dimension, vectors: vectors.into() })
+    }
+
+    /// An index of vectors [n, dimension] that somebody else has checked, or will: nothing of them is read now.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] with [`VectorFault::Shape`] or [`VectorFault::TooMany`].
+    #[doc(hidden)]
+    pub fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
+        check_shape(dimension, vectors.len())?;
+        Ok(FlatIndex { dimension, vectors })
     }
 
     /// An index of vectors [n, dimension] that are already normalised, kept bit for bit. Checks their lengths, since a
@@ -74,7 +84,7 @@ impl FlatIndex {
                 return Err(VectorFault::NotUnit { position }.into());
             }
         }
-        Ok(FlatIndex { dimension, vectors: Arc::new(vectors) })
+        Ok(FlatIndex { dimension, vectors: vectors.into() })
     }
 
     /// The `k` vectors with the highest dot product, in the order of [`Hit::best_first`], or all if there are fewer.

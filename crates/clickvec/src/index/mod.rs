@@ -7,6 +7,7 @@ mod exact;
 pub(crate) mod file;
 mod flat;
 mod quantized;
+mod shared;
 
 use std::cmp::Ordering;
 
@@ -14,9 +15,15 @@ use rayon::prelude::*;
 
 use crate::Result;
 
+#[doc(hidden)]
+pub use codes::Codes;
 pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
+#[doc(hidden)]
+pub use quantized::Scope;
+#[doc(hidden)]
+pub use shared::Shared;
 
 /// A vector that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -42,8 +42,25 @@ pub struct QuantizedIndex {
 impl QuantizedIndex {
     /// Computes the codes, on all threads of the pool.
     pub fn new(flat: FlatIndex) -> QuantizedIndex {
-        let codes = Codes::encode(flat.dimension(), flat.vectors());
+        let codes = Codes::encode(flat.dimension(), flat.vectors(), None);
         QuantizedIndex { flat, codes }
+    }
+
+    /// An index with codes that were computed before.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Vectors`] if their sizes do not fit the vectors.
+    #[doc(hidden)]
+    pub fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
+        codes.check(flat.dimension(), flat.len())?;
+        Ok(QuantizedIndex { flat, codes })
+    }
+
+    /// The codes.
+    #[doc(hidden)]
+    pub fn codes(&self) -> &Codes {
+        &self.codes
     }
 
     /// The vectors.
@@ -60,11 +77,35 @@ impl QuantizedIndex {
         if self.flat.dimension() > MAX_DIMENSION {
             return self.flat.search(query, k, scratch);
         }
+        self.search_in(query, k, &Scope::default(), scratch)
+    }
+
+    /// [`QuantizedIndex::search`] among some of the vectors. If these are in another order, which of several equal
+    /// scores is the last to be found depends on that order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FlatIndex::search`].
+    #[doc(hidden)]
+    pub fn search_in<'s>(
+        &self,
+        query: &[f32],
+        k: usize,
+        scope: &Scope<'_>,
+        scratch: &'s mut SearchScratch,
+    ) -> Result<&'s [Hit]> {
         let length = self.flat.query_length(query)?;
         let k = k.min(self.flat.len());
         let (codes, best) = (mem::take(&mut scratch.codes), mem::take(&mut scratch.best));
         let mut question = [Question::new(query, length, &self.codes, k, codes, best)];
-        self.scan(0..self.blocks(), &mut question);
+        question[0].allowed = scope.allowed;
+        match scope.blocks {
+            None => self.scan(0..self.blocks(), &mut question),
+            Some(ranges) => {
+                let inside = |range: &Range<usize>| range.start.min(self.blocks())..range.end.min(self.blocks());
+                ranges.iter().for_each(|range| self.scan(inside(range), &mut question));
+            }
+        }
         let [Question { codes, best, .. }] = question;
         (scratch.codes, scratch.best) = (codes, best);
         scratch.hits.clear();
@@ -131,12 +172,16 @@ impl QuantizedIndex {
         let scales = &self.codes.scales[block * ROWS..][..ROWS];
         for row in 0..ROWS {
             let bound = scales[row] * (16.0 * high[row] as f32 + low[row] as f32 + question.offset);
+            if bound <= question.threshold {
+                continue;
+            }
             // Positions after the last vector are not vectors.
-            if bound > question.threshold
-                && let Some(vector) = self.flat.vector((block * ROWS + row) as u32)
+            let position = self.codes.position(block * ROWS + row);
+            if let Some(vector) = self.flat.vector(position)
+                && question.allows(position)
             {
                 let score = score(question.query, vector);
-                question.show(Hit { position: (block * ROWS + row) as u32, score });
+                question.show(Hit { position, score });
             }
         }
     }
@@ -160,7 +205,18 @@ struct Question<'q> {
     slack: f64,
     /// The threshold that a bound must exceed.
     threshold: f32,
+    /// A bit for each position that may be found; `None` if all may.
+    allowed: Option<&'q [u64]>,
     best: Best,
+}
+
+/// The vectors that a search may find; all of them by default.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scope<'a> {
+    /// A bit for each position.
+    pub allowed: Option<&'a [u64]>,
+    /// The blocks of codes that are looked at.
+    pub blocks: Option<&'a [Range<usize>]>,
 }
 
 impl<'q> Question<'q> {
@@ -187,6 +243,7 @@ impl<'q> Question<'q> {
             coarse_offset: (norm * of.coarse_error - (f64::from(ZERO) - MIDDLE) * total) as f32,
             slack,
             threshold: 0.0,
+            allowed: None,
             best,
             codes,
         };
@@ -196,6 +253,12 @@ impl<'q> Question<'q> {
 
     fn probe(&self) -> Probe<'_> {
         Probe { query: &self.codes, offset: self.coarse_offset, threshold: self.threshold }
+    }
+
+    fn allows(&self, position: u32) -> bool {
+        self.allowed.is_none_or(|allowed| {
+            allowed.get(position as usize / 64).is_some_and(|bits| bits >> (position % 64) & 1 == 1)
+        })
     }
 
     fn show(&mut self, hit: Hit) {

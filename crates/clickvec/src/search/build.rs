@@ -11,7 +11,7 @@ use super::folder::{
 };
 use super::titles;
 use crate::error::{Error, IndexFault, Result, VectorFault, shortened};
-use crate::index::file::{self, Folder, FolderWriter};
+use crate::index::file::{self, Folder, FolderWriter, PartKind};
 use crate::model::Model;
 use crate::npy;
 use crate::tables::{Title, UniqueIds};
@@ -30,6 +30,8 @@ const SHOWN_SHARDS: usize = 10;
 pub struct IndexBuilder {
     encoder: TitleEncoder,
     output: Output,
+    /// The number of stored fields.
+    fields: usize,
     /// Whether titles could not be written, so that some may be incomplete.
     given_up: bool,
 }
@@ -57,9 +59,29 @@ impl IndexBuilder {
     ///
     /// [`Error::NotReplaceable`], [`Error::InUse`], [`Error::NoFolder`] and [`Error::Io`].
     pub fn new(model: &Model, path: &Path) -> Result<IndexBuilder> {
-        let output = Output::new(path, model.fingerprint(), model.dimension())?;
+        IndexBuilder::with_fields(model, path, &[])
+    }
+
+    /// Begins an index whose titles have values in fields of these names, which are stored and not searched.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexBuilder::new`], and [`Error::BadTitle`] for a name with a tab or a line end.
+    pub fn with_fields(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
+        let output = Output::new(path, model.fingerprint(), model.dimension(), fields, true)?;
         model.save(&output.folder.file(MODEL_FILE))?;
-        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, given_up: false })
+        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
+    }
+
+    /// Begins a part of an index, which has no model of its own.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexBuilder::with_fields`].
+    #[doc(hidden)]
+    pub fn segment(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
+        let output = Output::new(path, model.fingerprint(), model.dimension(), fields, false)?;
+        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
     }
 
     /// Checks that an index could be written to `path`. Callers can do this before they read a model.
@@ -85,7 +107,43 @@ impl IndexBuilder {
     /// [`Error::BadTitle`] if its id or text has a tab or a line end; [`Error::Vectors`] if there are too many titles
     /// or the vector is not finite; [`Error::Io`]. The error may concern a title that was added before.
     pub fn add(&mut self, title: Title) -> Result<()> {
-        let added = self.encoder.add(title, &mut self.output);
+        let none = vec![""; self.fields];
+        self.add_with_fields(title, &none)
+    }
+
+    /// Adds a title with the values of its stored fields.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexBuilder::add`], and [`Error::BadTitle`] for a value with a tab or a line end.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one value for each field.
+    pub fn add_with_fields(&mut self, title: Title, values: &[impl AsRef<str>]) -> Result<()> {
+        assert_eq!(values.len(), self.fields, "one value for each stored field");
+        let added = rest_of_line(values).and_then(|rest| self.encoder.add(title, rest, &mut self.output));
+        self.given_up |= added.is_err();
+        added
+    }
+
+    /// Adds a title whose vector, of unit length, is known. All titles must come in this way, or none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexBuilder::add_with_fields`].
+    ///
+    /// # Panics
+    ///
+    /// If there is not one value for each field, or the vector has another size.
+    #[doc(hidden)]
+    pub fn add_encoded(&mut self, title: &Title, values: &[impl AsRef<str>], vector: &[f32]) -> Result<()> {
+        assert_eq!((values.len(), vector.len()), (self.fields, self.output.dimension), "fields and numbers of a title");
+        let write = |output: &mut Output| {
+            output.write_title(&title.id, &title.title, &rest_of_line(values)?)?;
+            output.write_vectors(vector)
+        };
+        let added = write(&mut self.output);
         self.given_up |= added.is_err();
         added
     }
@@ -96,13 +154,43 @@ impl IndexBuilder {
     ///
     /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`], and [`IndexFault::GivenUp`] if a title could not
     /// be added before. Whatever was in the place is then untouched.
-    pub fn finish(mut self) -> Result<BuiltIndex> {
+    pub fn finish(self) -> Result<BuiltIndex> {
+        self.finish_with(|_| Ok(Vec::new()))
+    }
+
+    /// [`IndexBuilder::finish`] with more parts, which `complete` writes into the folder once titles and vectors are in it.
+    /// It returns their files, whose names may lead into a folder. An index can be read without these parts.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexBuilder::finish`], and what `complete` returns.
+    #[doc(hidden)]
+    pub fn finish_with<E: From<Error>>(
+        mut self,
+        complete: impl FnOnce(&Path) -> Result<Parts, E>,
+    ) -> Result<BuiltIndex, E> {
         if self.given_up {
-            return Err(self.output.folder.fault(IndexFault::GivenUp));
+            return Err(self.output.folder.fault(IndexFault::GivenUp).into());
         }
         self.encoder.flush(&mut self.output)?;
-        self.output.finish(self.encoder.left_out())
+        self.output.finish(self.encoder.left_out(), complete)
     }
+}
+
+/// Parts of an index, each with its files.
+pub type Parts = Vec<(PartKind, Vec<String>)>;
+
+/// What follows a title in its line: a tab and a value for each field.
+fn rest_of_line(values: &[impl AsRef<str>]) -> Result<String> {
+    let mut rest = String::new();
+    for value in values {
+        let value = value.as_ref();
+        if value.contains(['\t', '\n']) {
+            return Err(Error::BadTitle { found: shortened(value) });
+        }
+        rest.extend(["\t", value]);
+    }
+    Ok(rest)
 }
 
 /// Joins indexes of one model into a new one at `path`: the index of all their titles, one index after the other, with
@@ -115,31 +203,46 @@ impl IndexBuilder {
 /// [`IndexFault::DuplicateId`], [`IndexFault::MissingShards`], [`IndexFault::RepeatedShard`] or
 /// [`IndexFault::OtherShards`]. Shards that were made before indexes said so are joined as they come.
 pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
+    join_indexes_with(indexes, path, |_| Ok(Vec::new()))
+}
+
+/// [`join_indexes`] with more parts, as [`IndexBuilder::finish_with`] takes them.
+///
+/// # Errors
+///
+/// Those of [`join_indexes`], and what `complete` returns.
+#[doc(hidden)]
+pub fn join_indexes_with<E: From<Error>>(
+    indexes: &[PathBuf],
+    path: &Path,
+    complete: impl FnOnce(&Path) -> Result<Parts, E>,
+) -> Result<BuiltIndex, E> {
     let open = |index: &PathBuf| Folder::<About>::open(index, &PARTS);
     let folders = indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
     let order = order_of_shards(&folders, indexes)?;
-    let [first, ..] = &folders[..] else { return Err(Error::NothingToJoin) };
+    let [first, ..] = &folders[..] else { return Err(Error::NothingToJoin.into()) };
     let About { model, dimension, .. } = first.about();
     for folder in &folders {
         let found = folder.about();
         if found.model != *model || found.dimension != *dimension {
             let fault = IndexFault::OtherModel { expected: model.clone(), found: found.model.clone() };
-            return Err(folder.fault(fault));
+            return Err(folder.fault(fault).into());
         }
     }
     let model_file = first.file(&MODEL, MODEL_FILE)?;
     load_model(first)?;
-    let mut output = Output::new(path, model, *dimension)?;
+    let fields = load_titles(first)?.fields();
+    let mut output = Output::new(path, model, *dimension, &fields, true)?;
     std::fs::copy(&model_file, output.folder.file(MODEL_FILE)).map_err(|source| output.folder.failed(source))?;
     let mut ids = UniqueIds::default();
     let mut left_out = 0;
     for place in order {
         let folder = &folders[place];
-        join_titles(folder, place as u64, indexes, &mut ids, &mut output)?;
+        join_titles(folder, place as u64, indexes, &fields, &mut ids, &mut output)?;
         join_vectors(folder, &mut output)?;
         left_out = u64::saturating_add(left_out, folder.about().left_out);
     }
-    output.finish(left_out)
+    output.finish(left_out, complete)
 }
 
 /// The places of the indexes in the order in which they are joined: shards by their numbers, whatever else there is where it
@@ -184,17 +287,22 @@ fn join_titles(
     folder: &Folder<About>,
     number: u64,
     indexes: &[PathBuf],
+    fields: &[String],
     ids: &mut UniqueIds,
     output: &mut Output,
 ) -> Result<()> {
     let titles = load_titles(folder)?;
+    if titles.fields() != fields {
+        let fault = IndexFault::OtherFields { expected: fields.to_vec(), found: titles.fields() };
+        return Err(folder.fault(fault));
+    }
     for position in 0..titles.len() {
         let (id, title) = titles.get(position).expect("a title at each position");
         if let Some(other) = ids.add(id, number) {
             let fault = IndexFault::DuplicateId { id: shortened(id), other: indexes[other as usize].clone() };
             return Err(folder.fault(fault));
         }
-        output.write_title(id, title)?;
+        output.write_title(id, title, titles.rest(position).unwrap_or_default())?;
     }
     Ok(())
 }
@@ -220,6 +328,7 @@ struct Output {
     model: String,
     dimension: usize,
     shard: Option<Shard>,
+    has_model: bool,
     line: String,
     titles: BufWriter<File>,
     vectors: npy::Appender<BufWriter<File>>,
@@ -227,18 +336,20 @@ struct Output {
 }
 
 impl Output {
-    fn new(path: &Path, model: &str, dimension: usize) -> Result<Output> {
+    fn new(path: &Path, model: &str, dimension: usize, fields: &[String], has_model: bool) -> Result<Output> {
         let folder = FolderWriter::new(path)?;
         let mut titles = folder.create(TITLES_FILE)?;
-        titles.write_all(titles::HEADER.as_bytes()).map_err(|source| folder.failed(source))?;
+        let header = titles::HEADER.trim_end().to_owned() + &rest_of_line(fields)? + "\n";
+        titles.write_all(header.as_bytes()).map_err(|source| folder.failed(source))?;
         let vectors = folder.create(VECTORS_FILE)?;
         let vectors = npy::Appender::new(vectors, dimension).map_err(|source| folder.failed(source))?;
-        Ok(Output { model: model.to_owned(), dimension, shard: None, line: String::new(), titles, vectors, folder })
+        let (model, line) = (model.to_owned(), String::new());
+        Ok(Output { model, dimension, shard: None, has_model, line, titles, vectors, folder })
     }
 
-    fn write_title(&mut self, id: &str, title: &str) -> Result<()> {
+    fn write_title(&mut self, id: &str, title: &str, rest: &str) -> Result<()> {
         self.line.clear();
-        titles::write_line(&mut self.line, id, title)?;
+        titles::write_line(&mut self.line, id, title, rest)?;
         self.titles.write_all(self.line.as_bytes()).map_err(|source| self.folder.failed(source))
     }
 
@@ -253,11 +364,17 @@ impl Output {
         }
     }
 
-    fn finish(self, left_out: u64) -> Result<BuiltIndex> {
-        let Output { model, dimension, shard, mut titles, vectors, mut folder, .. } = self;
+    fn finish<E: From<Error>>(
+        self,
+        left_out: u64,
+        complete: impl FnOnce(&Path) -> Result<Parts, E>,
+    ) -> Result<BuiltIndex, E> {
+        let Output { model, dimension, shard, has_model, mut titles, vectors, mut folder, .. } = self;
         let count = vectors.rows() as u64;
         titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
-        folder.part(&MODEL, &[MODEL_FILE])?;
+        if has_model {
+            folder.part(&MODEL, &[MODEL_FILE])?;
+        }
         folder.part(&TITLES, &[TITLES_FILE])?;
         folder.part(&VECTORS, &[VECTORS_FILE])?;
         if let Some(shard) = shard {
@@ -266,6 +383,9 @@ impl Output {
             written.and_then(|()| file.flush()).map_err(|source| folder.failed(source))?;
             folder.optional_part(&SHARD, &[SHARD_FILE])?;
         }
+        for (part, files) in complete(&folder.file(""))? {
+            folder.optional_part(&part, &files)?;
+        }
         let about = About { model: model.clone(), titles: count, left_out, dimension };
         let fingerprint = folder.finish(about)?;
         Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })
@@ -273,9 +393,9 @@ impl Output {
 }
 
 impl Sink for Output {
-    fn take(&mut self, titles: &[Title], vectors: &[f32]) -> Result<()> {
-        for Title { id, title } in titles {
-            self.write_title(id, title)?;
+    fn take(&mut self, titles: &[Title], rests: &[String], vectors: &[f32]) -> Result<()> {
+        for (Title { id, title }, rest) in titles.iter().zip(rests) {
+            self.write_title(id, title, rest)?;
         }
         self.write_vectors(vectors)
     }

@@ -9,15 +9,18 @@ use crate::tables::Title;
 /// The number of titles that are encoded at once: enough for all threads.
 const TITLES_AT_ONCE: usize = 4096;
 
-/// A receiver of the titles that can be found, in order, with their vectors [titles, dimension].
+/// A receiver of the titles that can be found, in order, with the rest of their lines and their vectors [titles,
+/// dimension].
 pub(super) trait Sink {
-    fn take(&mut self, titles: &[Title], vectors: &[f32]) -> Result<()>;
+    fn take(&mut self, titles: &[Title], rests: &[String], vectors: &[f32]) -> Result<()>;
 }
 
 /// An encoder of titles, which takes title by title.
 pub(super) struct TitleEncoder {
     embedder: Embedder,
     waiting: Vec<Title>,
+    /// The stored fields of each, as they follow the title in a table.
+    rests: Vec<String>,
     vectors: Vec<f32>,
     left_out: u64,
 }
@@ -25,12 +28,14 @@ pub(super) struct TitleEncoder {
 impl TitleEncoder {
     pub(super) fn new(model: &Model) -> TitleEncoder {
         let embedder = model.embedder(Side::Title);
-        TitleEncoder { embedder, waiting: Vec::with_capacity(TITLES_AT_ONCE), vectors: Vec::new(), left_out: 0 }
+        let waiting = Vec::with_capacity(TITLES_AT_ONCE);
+        TitleEncoder { embedder, waiting, rests: Vec::new(), vectors: Vec::new(), left_out: 0 }
     }
 
     /// Adds a title. It is left out if the model knows none of its words, because its vector would mean nothing.
-    pub(super) fn add(&mut self, title: Title, sink: &mut impl Sink) -> Result<()> {
+    pub(super) fn add(&mut self, title: Title, rest: String, sink: &mut impl Sink) -> Result<()> {
         self.waiting.push(title);
+        self.rests.push(rest);
         if self.waiting.len() == TITLES_AT_ONCE { self.flush(sink) } else { Ok(()) }
     }
 
@@ -39,13 +44,17 @@ impl TitleEncoder {
         let all = self.waiting.len();
         let dictionary = self.embedder.dictionary();
         let known = |title: &Title| dictionary.knows_a_word(&title.title);
-        let mut known = self.waiting.par_iter().map(known).collect::<Vec<bool>>().into_iter();
-        self.waiting.retain(|_| known.next().expect("one for each"));
+        let known = self.waiting.par_iter().map(known).collect::<Vec<bool>>();
+        let mut each = known.iter();
+        self.waiting.retain(|_| *each.next().expect("one for each"));
+        let mut each = known.iter();
+        self.rests.retain(|_| *each.next().expect("one for each"));
         self.left_out += (all - self.waiting.len()) as u64;
         let texts: Vec<&str> = self.waiting.iter().map(|title| title.title.as_str()).collect();
         self.embedder.embed_into(&texts, &mut self.vectors);
-        sink.take(&self.waiting, &self.vectors)?;
+        sink.take(&self.waiting, &self.rests, &self.vectors)?;
         self.waiting.clear();
+        self.rests.clear();
         Ok(())
     }
 

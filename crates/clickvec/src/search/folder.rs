@@ -13,36 +13,39 @@ use crate::index::file::{self, FileReader, Folder, PartKind};
 use crate::model::QueryModel;
 use crate::npy;
 
-pub(super) const MODEL_FILE: &str = "model.safetensors";
-pub(super) const VECTORS_FILE: &str = "vectors.npy";
-pub(super) const TITLES_FILE: &str = "titles.tsv";
+/// The file of the model.
+pub const MODEL_FILE: &str = "model.safetensors";
+/// The file of the vectors.
+pub const VECTORS_FILE: &str = "vectors.npy";
+/// The file of the titles.
+pub const TITLES_FILE: &str = "titles.tsv";
 pub(super) const SHARD_FILE: &str = "shard.json";
 
 /// The model that made the vectors.
-pub(super) const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first_file: MODEL_FILE };
+pub const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first_file: MODEL_FILE };
 /// Ids and texts, by position.
-pub(super) const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: TITLES_FILE };
+pub const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: TITLES_FILE };
 /// The vectors of the titles, by position.
-pub(super) const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
+pub const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
 
 /// Which shard of a collection it is; an index of a whole collection has no such part, and a version that does not know the
 /// part passes over it.
-pub(super) const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
+pub const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
 
 /// The parts that this version can read.
 pub(super) const PARTS: [PartKind; 4] = [MODEL, TITLES, VECTORS, SHARD];
 
 /// What the manifest of an index says about its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct About {
+pub struct About {
     /// The fingerprint of the model that made the vectors.
-    pub(super) model: String,
+    pub model: String,
     /// The number of titles that can be found.
-    pub(super) titles: u64,
+    pub titles: u64,
     /// The number of titles that were left out because the model knows none of their words.
-    pub(super) left_out: u64,
+    pub left_out: u64,
     /// The size of a vector.
-    pub(super) dimension: usize,
+    pub dimension: usize,
 }
 
 /// A part of a collection's titles, which [`super::join_indexes`] joins with the others.

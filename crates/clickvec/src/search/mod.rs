@@ -2,7 +2,7 @@
 
 mod build;
 mod encode;
-mod folder;
+pub(crate) mod folder;
 mod titles;
 
 use std::fmt::{self, Debug, Formatter};
@@ -10,7 +10,9 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-pub use build::{BuiltIndex, IndexBuilder, join_indexes};
+#[doc(hidden)]
+pub use build::join_indexes_with;
+pub use build::{BuiltIndex, IndexBuilder, Parts, join_indexes};
 pub use folder::{IndexSummary, Shard};
 
 use crate::Result;
@@ -144,7 +146,7 @@ impl Searcher {
         let mut encoder = TitleEncoder::new(model);
         let mut memory = InMemory { titles: Titles::new(), vectors: Vec::new() };
         for title in titles {
-            encoder.add(title, &mut memory)?;
+            encoder.add(title, String::new(), &mut memory)?;
         }
         encoder.flush(&mut memory)?;
         let vectors = FlatIndex::from_unit(model.dimension(), memory.vectors)?;
@@ -296,7 +298,7 @@ struct InMemory {
 }
 
 impl Sink for InMemory {
-    fn take(&mut self, titles: &[Title], vectors: &[f32]) -> Result<()> {
+    fn take(&mut self, titles: &[Title], _: &[String], vectors: &[f32]) -> Result<()> {
         for Title { id, title } in titles {
             self.titles.push(id, title)?;
         }

@@ -14,14 +14,14 @@ pub(super) struct Titles {
     starts: Vec<usize>,
 }
 
-/// Appends a title's line to a table.
-pub(super) fn write_line(table: &mut String, id: &str, title: &str) -> Result<()> {
+/// Appends a title's line to a table. `rest` is what follows the title: a tab and a value for each stored field.
+pub(super) fn write_line(table: &mut String, id: &str, title: &str, rest: &str) -> Result<()> {
     for field in [id, title] {
         if field.contains(['\t', '\n']) {
             return Err(Error::BadTitle { found: shortened(field) });
         }
     }
-    table.extend([id, "\t", title, "\n"]);
+    table.extend([id, "\t", title, rest, "\n"]);
     Ok(())
 }
 
@@ -33,7 +33,7 @@ impl Titles {
 
     /// Appends a title.
     pub(super) fn push(&mut self, id: &str, title: &str) -> Result<()> {
-        write_line(&mut self.table, id, title)?;
+        write_line(&mut self.table, id, title, "")?;
         self.starts.push(self.table.len());
         Ok(())
     }
@@ -67,6 +67,19 @@ impl Titles {
 
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// The names of the stored fields.
+    pub(super) fn fields(&self) -> Vec<String> {
+        let header = self.table.split('\n').next().unwrap_or_default();
+        header.split('\t').skip(2).map(str::to_owned).collect()
+    }
+
+    /// What follows a title in its line.
+    pub(super) fn rest(&self, position: usize) -> Option<&str> {
+        let line = self.table.get(*self.starts.get(position)?..self.starts.get(position + 1)? - 1)?;
+        let tabs = memchr::memchr_iter(b'\t', line.as_bytes()).nth(1);
+        Some(tabs.map_or("", |tab| &line[tab..]))
     }
 
     /// The id and the text of a title.

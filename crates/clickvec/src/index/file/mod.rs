@@ -17,7 +17,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{IndexFault, shortened};
 
-pub(crate) use read::{FileReader, Folder, read};
+pub use read::{FileReader, Folder, read};
+pub use write::put_part;
 pub(crate) use write::{FolderWriter, check_replaceable};
 
 /// The version of the folder's format, `format` in the manifest.
@@ -31,29 +32,33 @@ const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// A part of an index, in its own files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub struct Part {
     /// The kind, which says how to read the files.
-    pub(crate) kind: String,
+    pub kind: String,
     /// Whether the index can be read without it.
-    pub(crate) required: bool,
-    pub(crate) files: BTreeMap<String, FileEntry>,
+    pub required: bool,
+    /// Its files, by name; a name may lead into a folder, as `words/meta.json`.
+    pub files: BTreeMap<String, FileEntry>,
 }
 
 /// The manifest's entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileEntry {
-    pub(crate) bytes: u64,
+pub struct FileEntry {
+    /// The length.
+    pub bytes: u64,
     /// XXH3 of the file, 128 bits in hexadecimal.
-    pub(crate) xxh3: String,
+    pub xxh3: String,
 }
 
 /// Name and kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PartKind {
-    pub(crate) name: &'static str,
-    pub(crate) kind: &'static str,
+pub struct PartKind {
+    /// The name.
+    pub name: &'static str,
+    /// The kind, which says how to read the files.
+    pub kind: &'static str,
     /// The only file of this part in the first version, whose manifest did not name parts.
-    pub(crate) first_file: &'static str,
+    pub first_file: &'static str,
 }
 
 /// The contents of a manifest of any version.

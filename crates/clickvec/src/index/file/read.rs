@@ -16,14 +16,18 @@ use crate::memory::room_for;
 
 /// A folder whose manifest has been read.
 #[derive(Debug)]
-pub(crate) struct Folder<A> {
+pub struct Folder<A> {
     path: PathBuf,
     manifest: Manifest<A>,
 }
 
 /// Reads an index with `load`, which knows the parts `known`. If the index is replaced meanwhile, so that the files do
 /// not fit the manifest, it is read again.
-pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
+///
+/// # Errors
+///
+/// What `load` returns, and those of [`Folder::open`].
+pub fn read<A: DeserializeOwned + Serialize, T>(
     path: &Path,
     known: &[PartKind],
     load: impl Fn(&Folder<A>) -> Result<T>,
@@ -43,7 +47,11 @@ pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
 
 impl<A: DeserializeOwned + Serialize> Folder<A> {
     /// Reads the manifest of an index. Fails if the index requires a part that is not in `known`.
-    pub(crate) fn open(path: &Path, known: &[PartKind]) -> Result<Folder<A>> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`] and [`Error::Io`].
+    pub fn open(path: &Path, known: &[PartKind]) -> Result<Folder<A>> {
         let fault = |fault| Error::Index { path: path.to_owned(), fault };
         match Found::at(path).map_err(|source| Error::io(path, "open", source))? {
             Found::Folder => {}
@@ -68,44 +76,61 @@ impl<A: DeserializeOwned + Serialize> Folder<A> {
 
 impl<A> Folder<A> {
     /// What the owner of the parts wrote in the manifest.
-    pub(crate) fn about(&self) -> &A {
+    pub fn about(&self) -> &A {
         &self.manifest.about
     }
 
     /// The version of clickvec that wrote the index.
-    pub(crate) fn version(&self) -> &str {
+    pub fn version(&self) -> &str {
         &self.manifest.version
     }
 
     /// A fingerprint of everything in the index.
-    pub(crate) fn fingerprint(&self) -> &str {
+    pub fn fingerprint(&self) -> &str {
         &self.manifest.fingerprint
     }
 
     /// All parts, by name.
-    pub(crate) fn parts(&self) -> &BTreeMap<String, Part> {
+    pub fn parts(&self) -> &BTreeMap<String, Part> {
         &self.manifest.parts
     }
 
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// An [`Error::Index`] about this folder.
-    pub(crate) fn fault(&self, fault: IndexFault) -> Error {
+    pub fn fault(&self, fault: IndexFault) -> Error {
         Error::Index { path: self.path.clone(), fault }
     }
 
     /// The path of a file that exists and has the right length, for a file with a checksum of its own.
-    pub(crate) fn file(&self, part: &PartKind, name: &str) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`] and [`Error::Io`].
+    pub fn file(&self, part: &PartKind, name: &str) -> Result<PathBuf> {
         self.checked(part, name).map(|(path, _)| path)
     }
 
     /// Opens a file. [`FileReader::finish`] checks its checksum.
-    pub(crate) fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`] and [`Error::Io`].
+    pub fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
         let (path, entry) = self.checked(part, name)?;
         let file = File::open(&path).map_err(|source| Error::io(&path, "open", source))?;
         Ok(FileReader { folder: &self.path, name: name.to_owned(), entry, file, hash: Xxh3::new() })
     }
 
     /// All bytes of a file.
-    pub(crate) fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`] and [`Error::Io`].
+    pub fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
         let mut file = self.open_file(part, name)?;
         room_for("a file of an index", Some(file.len()))?;
         // The file is as long as the manifest says, so this allocates no more than what is there.
@@ -147,7 +172,7 @@ pub(super) fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
 }
 
 /// A reader of a file in an index, which hashes what it reads.
-pub(crate) struct FileReader<'a> {
+pub struct FileReader<'a> {
     folder: &'a Path,
     name: String,
     entry: &'a FileEntry,
@@ -157,12 +182,17 @@ pub(crate) struct FileReader<'a> {
 
 impl FileReader<'_> {
     /// The length of the file, as the manifest says.
-    pub(crate) fn len(&self) -> u64 {
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
+    pub fn len(&self) -> u64 {
         self.entry.bytes
     }
 
     /// Reads the next bytes and fills `bytes`.
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
         let path = self.folder.join(&self.name);
         self.file.read_exact(bytes).map_err(|source| Error::io(&path, "read", source))?;
         self.hash.update(bytes);
@@ -170,7 +200,11 @@ impl FileReader<'_> {
     }
 
     /// Reads the rest of the file and compares the checksum.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], and [`Error::Index`] with [`IndexFault::Checksum`].
+    pub fn finish(mut self) -> Result<()> {
         let path = self.folder.join(&self.name);
         let mut rest = Hashing { inner: io::sink(), hash: self.hash, bytes: 0 };
         io::copy(&mut self.file, &mut rest).map_err(|source| Error::io(&path, "read", source))?;

@@ -5,10 +5,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::read::read_manifest;
-use super::{Contents, Envelope, FORMAT, FileEntry, Hashing, KIND, MANIFEST, Part, PartKind, fingerprint};
+use super::{
+    Contents, Envelope, FORMAT, FileEntry, Hashing, KIND, MANIFEST, Manifest, Part, PartKind, fingerprint, parse,
+};
 use crate::error::{Error, IndexFault, Result};
 use crate::files::{self, Claim, TemporaryFolder};
 
@@ -62,18 +65,18 @@ impl FolderWriter {
     }
 
     /// Adds a part whose files have been written. They are synced and hashed.
-    pub(crate) fn part(&mut self, part: &PartKind, files: &[&str]) -> Result<()> {
+    pub(crate) fn part(&mut self, part: &PartKind, files: &[impl AsRef<str>]) -> Result<()> {
         self.take_in(part, true, files)
     }
 
     /// Takes in a part that a reader which does not know it may pass over.
-    pub(crate) fn optional_part(&mut self, part: &PartKind, files: &[&str]) -> Result<()> {
+    pub(crate) fn optional_part(&mut self, part: &PartKind, files: &[impl AsRef<str>]) -> Result<()> {
         self.take_in(part, false, files)
     }
 
-    fn take_in(&mut self, part: &PartKind, required: bool, files: &[&str]) -> Result<()> {
-        let entry = |name: &&str| Ok(((*name).to_owned(), sealed(&self.file(name)).map_err(|e| self.failed(e))?));
-        let files = files.iter().map(entry).collect::<Result<_>>()?;
+    fn take_in(&mut self, part: &PartKind, required: bool, files: &[impl AsRef<str>]) -> Result<()> {
+        let entry = |name: &str| Ok((name.to_owned(), sealed(&self.file(name)).map_err(|e| self.failed(e))?));
+        let files = files.iter().map(|name| entry(name.as_ref())).collect::<Result<_>>()?;
         self.parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required, files });
         Ok(())
     }
@@ -95,6 +98,35 @@ impl FolderWriter {
         temporary.publish(&target).map_err(failed)?;
         Ok(fingerprint)
     }
+}
+
+/// Puts a part in the place of the one of this name in the index at `path`, in one step: whoever opens the index finds the
+/// old manifest or the new one. The files of the part must be in the folder already; they are synced and hashed. The
+/// caller must hold the claim to the index.
+///
+/// # Errors
+///
+/// [`Error::Index`] and [`Error::Io`]. The manifest is then as it was.
+pub fn put_part<A: DeserializeOwned + Serialize>(
+    path: &Path,
+    known: &[PartKind],
+    part: &PartKind,
+    files: &[impl AsRef<str>],
+) -> Result<String> {
+    let failed = |source| Error::io(path, "write", source);
+    let manifest: Manifest<A> =
+        parse(&read_manifest(path)?, known).map_err(|fault| Error::Index { path: path.to_owned(), fault })?;
+    let Manifest { version, about, mut parts, .. } = manifest;
+    let entry = |name: &str| Ok((name.to_owned(), sealed(&path.join(name)).map_err(failed)?));
+    let files = files.iter().map(|name| entry(name.as_ref())).collect::<Result<_>>()?;
+    parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required: true, files });
+    let contents = Contents { version, about, parts };
+    let fingerprint = fingerprint(&contents);
+    let manifest = Envelope { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), contents };
+    let mut bytes = serde_json::to_vec_pretty(&manifest).map_err(|error| failed(error.into()))?;
+    bytes.push(b'\n');
+    files::write_bytes_atomically(&path.join(MANIFEST), &bytes)?;
+    Ok(fingerprint)
 }
 
 fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
@@ -124,8 +156,19 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
         let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
         let FileNames { files, parts } = known.contents;
         let names = files.into_keys().chain(parts.into_values().flat_map(|part| part.files.into_keys()));
-        (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).collect())
+        (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).chain(abandoned(path)).collect())
     })
+}
+
+/// What updates of an index begin their files and folders with.
+pub(super) const CHANGES: &str = "changes-";
+
+/// What an update that was killed may have left in an index.
+fn abandoned(path: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_ours = |name: &String| [CHANGES, files::TEMPORARY_PREFIX].iter().any(|start| name.starts_with(start));
+    names.filter(is_ours).collect()
 }
 
 #[derive(Deserialize)]

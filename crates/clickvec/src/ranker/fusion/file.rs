@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,59 @@ fn write_parts(path: &Path, settings: Settings, weights: &Array) -> Result<()> {
         fusion: settings,
     };
     write(path, &header, entries)
+}
+
+/// The contents of a fusion's file, without its members.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionFile {
+    /// How scores are made comparable.
+    pub method: FusionMethod,
+    /// The members.
+    pub members: Vec<FusionMember>,
+}
+
+/// A member of a fusion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionMember {
+    /// Its file.
+    pub path: PathBuf,
+    /// The fingerprint that the file must have.
+    pub fingerprint: String,
+    /// Its weight.
+    pub weight: f64,
+    /// Name and parameters of the system, if the member is a ranker and no model.
+    pub system: Option<(&'static str, Vec<(&'static str, f64)>)>,
+}
+
+/// Reads what a fusion's file says of its members, which are read to see what they are.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn members(path: &Path) -> Result<FusionFile> {
+    let of_file = |fault| Error::File { path: path.to_owned(), fault };
+    let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
+    let folder = files::folder_of(path);
+    let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<FusionMember> {
+        let path = folder.join(&file);
+        let system = match FileKind::of(&path)? {
+            FileKind::Model => None,
+            FileKind::Ranker => {
+                let (system, values, _) = crate::ranker::file::load(&path)?;
+                Some((system.name, values.iter().map(|(parameter, value)| (parameter.name, value)).collect()))
+            }
+            FileKind::Fusion => {
+                let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
+                return Err(Error::File { path, fault });
+            }
+        };
+        let found = stored::fingerprint(&path)?;
+        if found != fingerprint {
+            return Err(of_file(FileFault::Member { file, expected: shortened(&fingerprint), found }));
+        }
+        Ok(FusionMember { path, fingerprint, weight, system })
+    };
+    let members = settings.members.into_iter().zip(weights).map(member).collect::<Result<_>>()?;
+    Ok(FusionFile { method: settings.method, members })
 }
 
 /// Reads a fusion and its members. Nothing in the files is trusted.

@@ -1,0 +1,226 @@
+//! Answering a request: the vectors' list, the words' list, and one made of both.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use clickvec::index::Hit as Place;
+use clickvec::internals::text;
+use clickvec::ranker::{FUSED_DEPTH, fuse_hits};
+
+use crate::answer::{Answer, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+use crate::engine::{Engine, Opened, bit};
+use crate::error::{RequestFault, Result};
+use crate::fusion::Fusion;
+use crate::request::{Filter, Mode, Request};
+use crate::words::{self, Statistics, Words};
+
+/// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
+/// may.
+type Allowed = Option<Vec<u64>>;
+
+impl Engine {
+    /// Answers a request.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Request`] if the request cannot be answered as it is; [`crate::Error::Index`] if a part of the index
+    /// that was needed for it is damaged.
+    pub fn search(&self, request: &Request) -> Result<Answer> {
+        let begin = in_time(request)?;
+        if request.k == 0 {
+            return Err(RequestFault::NoTitles.into());
+        }
+        let mut timings = Timings::default();
+        let allowed = self.allowed(&request.filters)?;
+        let of_segment = |(opened, allowed): (&Opened, &Allowed)| match allowed {
+            None => opened.segment.len() as u64,
+            Some(bits) => count(bits, opened.segment.len()),
+        };
+        let total: u64 = self.segments.iter().zip(&allowed).map(of_segment).sum();
+        timings.filter = begin.elapsed();
+        let query = self.query(&request.text)?;
+        let wanted = request.k.saturating_add(request.offset).min(total as usize);
+        let depth = if request.mode == Mode::Both { wanted.max(FUSED_DEPTH).min(total as usize) } else { wanted };
+        let [mut by_vectors, mut by_words] = [(); 2].map(|()| Vec::new());
+        if request.mode != Mode::Words && query.has_vector {
+            let began = in_time(request)?;
+            let vector = self.model.queries.embed(&[&request.text]);
+            timings.encode = began.elapsed();
+            let began = in_time(request)?;
+            by_vectors = self.by_vectors(&vector, depth, &allowed)?;
+            timings.vectors = began.elapsed();
+        }
+        if request.mode != Mode::Vectors {
+            let began = in_time(request)?;
+            by_words = self.by_words(&request.text, depth, &allowed)?;
+            timings.words = began.elapsed();
+        }
+        let began = in_time(request)?;
+        let fused = (request.mode == Mode::Both).then(|| {
+            let Fusion { method, vectors, words, .. } = self.fusion();
+            fuse_hits(&[&by_vectors, &by_words], &[vectors, words], method)
+        });
+        let list = match request.mode {
+            Mode::Vectors => &by_vectors,
+            Mode::Words => &by_words,
+            Mode::Both => fused.as_ref().unwrap_or(&by_vectors),
+        };
+        let (of_vectors, of_words) = (shares(&by_vectors), shares(&by_words));
+        timings.fuse = began.elapsed();
+        let mut hits = Vec::new();
+        for (rank, place) in (1..).zip(list).skip(request.offset).take(request.k) {
+            let (opened, position) = self.locate(place.position);
+            opened.segment.line(position)?;
+            let Some(document) = opened.segment.titles.document(position) else { continue };
+            hits.push(Hit {
+                rank,
+                id: document.id,
+                title: document.title,
+                fields: document.fields,
+                score: place.score,
+                vectors: of_vectors.get(&place.position).copied(),
+                words: of_words.get(&place.position).copied(),
+            });
+        }
+        timings.total = begin.elapsed();
+        Ok(Answer { hits, total, query, timings })
+    }
+
+    /// What each distinct word of a query adds to the BM25 of a title.
+    pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
+        let title = text::words(title);
+        let (mut titles, mut tokens) = (0.0, 0.0);
+        for Opened { segment, .. } in &self.segments {
+            titles += segment.words.len() as f64;
+            tokens += segment.words.tokens().map_err(|error| segment.of_words(&error))? as f64;
+        }
+        let norm = words::K1 * (1.0 - words::B + words::B * title.len() as f64 * titles / f64::max(tokens, 1.0));
+        let mut shares: Vec<WordShare> = Vec::new();
+        for word in text::words(query) {
+            if let Some(share) = shares.iter_mut().find(|share| share.word == word) {
+                share.in_query += 1;
+                continue;
+            }
+            let in_title = title.iter().filter(|other| **other == word).count() as u32;
+            let titles = self.titles_with(&word)?;
+            shares.push(WordShare { word, in_query: 1, in_title, titles, share: 0.0 });
+        }
+        for share in &mut shares {
+            let (with, tf) = (share.titles as f64, f64::from(share.in_title));
+            let idf = (1.0 + (titles - with + 0.5) / (with + 0.5)).ln();
+            share.share = (f64::from(share.in_query) * idf * (words::K1 + 1.0) * tf / (tf + norm)) as f32;
+        }
+        Ok(shares)
+    }
+
+    /// The titles that may be found, for each segment.
+    fn allowed(&self, filters: &[Filter]) -> Result<Vec<Allowed>> {
+        let of_segment = |opened: &Opened| {
+            let mut allowed = opened.alive.clone();
+            for filter in filters {
+                let column = opened.segment.fields.get(&filter.field).ok_or_else(|| RequestFault::Field {
+                    found: filter.field.clone(),
+                    known: self.stored_fields().to_vec(),
+                })?;
+                let matching = column.matching(&filter.condition);
+                match &mut allowed {
+                    None => allowed = Some(matching),
+                    Some(allowed) => allowed.iter_mut().zip(matching).for_each(|(word, other)| *word &= other),
+                }
+            }
+            Ok(allowed)
+        };
+        self.segments.iter().map(of_segment).collect()
+    }
+
+    fn query(&self, query: &str) -> Result<QueryFacts> {
+        let dictionary = self.model.model.dictionary();
+        let mut facts = QueryFacts { words: Vec::new(), has_vector: dictionary.knows_a_word(query) };
+        for word in text::words(query) {
+            if facts.words.iter().any(|known| known.text == word) {
+                continue;
+            }
+            let (titles, known_to_model) = (Some(self.titles_with(&word)?), dictionary.knows_a_word(&word));
+            facts.words.push(QueryWord { text: word, known_to_model, titles });
+        }
+        Ok(facts)
+    }
+
+    fn titles_with(&self, word: &str) -> Result<u64> {
+        let of_segment = |opened: &Opened| {
+            let found = words::guarded(|| opened.segment.words.titles_with(word));
+            found.map_err(|error| opened.segment.of_words(&error))
+        };
+        self.segments.iter().map(of_segment).sum()
+    }
+
+    fn by_vectors(&self, vector: &[f32], k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
+        let mut hits = Vec::new();
+        for (opened, allowed) in self.segments.iter().zip(allowed) {
+            let found = opened.segment.vectors.search(vector, k, allowed.as_deref())?;
+            hits.extend(found.into_iter().map(|hit| opened.place(hit)));
+        }
+        Ok(best(hits, k))
+    }
+
+    fn by_words(&self, query: &str, k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
+        let query = text::words(query);
+        if query.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of_segments: Vec<&Words> = self.segments.iter().map(|opened| &opened.segment.words).collect();
+        let statistics = Statistics(of_segments);
+        let mut hits = Vec::new();
+        for (opened, allowed) in self.segments.iter().zip(allowed) {
+            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
+            let found = words::guarded(|| opened.segment.words.search(&query, k, &statistics, &is_allowed));
+            let found = found.map_err(|error| opened.segment.of_words(&error))?;
+            hits.extend(found.into_iter().map(|hit| opened.place(hit)));
+        }
+        Ok(best(hits, k))
+    }
+
+    /// The segment of a title, and its position in it.
+    fn locate(&self, position: u32) -> (&Opened, u32) {
+        let after = self.segments.partition_point(|opened| opened.first <= position);
+        let opened = &self.segments[after.saturating_sub(1)];
+        (opened, position - opened.first)
+    }
+}
+
+impl Opened {
+    /// A hit of this segment with its position among the titles of all.
+    fn place(&self, hit: Place) -> Place {
+        Place { position: self.first + hit.position, score: hit.score }
+    }
+}
+
+fn best(mut hits: Vec<Place>, k: usize) -> Vec<Place> {
+    hits.sort_unstable_by(Place::best_first);
+    hits.truncate(k);
+    hits
+}
+
+/// The place of each title in a list.
+fn shares(list: &[Place]) -> HashMap<u32, Share> {
+    (1..).zip(list).map(|(rank, hit)| (hit.position, Share { rank, score: hit.score })).collect()
+}
+
+/// The number of bits among the first `len`.
+fn count(bits: &[u64], len: usize) -> u64 {
+    let whole = len / 64;
+    let rest = match (len % 64, bits.get(whole)) {
+        (0, _) | (_, None) => 0,
+        (rest, Some(word)) => u64::from((word & ((1 << rest) - 1)).count_ones()),
+    };
+    bits.iter().take(whole).map(|word| u64::from(word.count_ones())).sum::<u64>() + rest
+}
+
+/// The time now, unless the answer would come too late.
+fn in_time(request: &Request) -> Result<Instant> {
+    let now = Instant::now();
+    match request.deadline {
+        Some(deadline) if now >= deadline => Err(RequestFault::Deadline.into()),
+        _ => Ok(now),
+    }
+}

@@ -1,0 +1,104 @@
+//! Queries made from the titles: some are kept with their answers, others say how many lists a search must look at.
+
+use clickvec::internals::text;
+use clickvec::model::{Model, Side};
+use serde::{Deserialize, Serialize};
+
+use super::titles::Titles;
+use super::vectors::Vectors;
+use crate::error::{EngineFault, Error, Result};
+use crate::words::{self, Statistics, Words};
+
+/// The number of queries that are kept.
+const KEPT: usize = 8;
+/// The number of titles of each answer.
+const ANSWERS: usize = 3;
+/// The number of queries that say how many lists to look at.
+const TUNING: usize = 256;
+/// The number of best titles that should be found, and the share of them that is enough.
+const TUNED_K: usize = 10;
+const ENOUGH: f64 = 0.985;
+/// The most that a score may differ on another processor.
+const TOLERANCE: f32 = 1e-3;
+
+/// A query with its answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Canary {
+    query: String,
+    /// The scores of the best titles by vectors.
+    vectors: Vec<f32>,
+    /// The scores of the best titles by words.
+    words: Vec<f32>,
+}
+
+/// Queries of two or three words each, from titles that are spread over all.
+fn queries(titles: &Titles, count: usize) -> Vec<String> {
+    let count = count.min(titles.len());
+    let query = |number: usize| {
+        let position = (number as u128 * titles.len() as u128 / count as u128) as u32;
+        let words = text::words(titles.get(position).map_or("", |line| line.title));
+        let (taken, first) = (2 + number % 2, number % words.len().max(1));
+        words.iter().cycle().skip(first).take(taken.min(words.len())).map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    (0..count).map(query).filter(|query| !query.is_empty()).collect()
+}
+
+/// Finds out how many lists a search must look at.
+pub(super) fn tune(vectors: &mut Vectors, titles: &Titles, model: &Model) -> Result<()> {
+    let Some(lists) = &mut vectors.lists else { return Ok(()) };
+    let queries = queries(titles, TUNING);
+    let embedded = model.embedder(Side::Query).embed(&queries);
+    let index = &vectors.index;
+    let all = lists.header.blocks.len() - 1;
+    let search = |query: &[f32], blocks: Option<&[std::ops::Range<usize>]>| {
+        let scope = clickvec::internals::index::Scope { allowed: None, blocks };
+        index.search_in(query, TUNED_K, &scope, &mut Default::default()).map(<[_]>::to_vec)
+    };
+    let embedded: Vec<&[f32]> = embedded.chunks_exact(model.dimension()).collect();
+    let exact = embedded.iter().map(|query| search(query, None)).collect::<clickvec::Result<Vec<_>>>()?;
+    lists.header.searched = (all / 64).max(1);
+    loop {
+        let mut sum = 0.0;
+        for (query, exact) in embedded.iter().zip(&exact) {
+            let found = search(query, Some(&lists.nearest(query, lists.header.searched)))?;
+            // What scores as much as the last of the best is as good.
+            let last = exact.last().map_or(0.0, |hit| hit.score);
+            let good = found.iter().filter(|hit| hit.score >= last).count();
+            sum += good as f64 / exact.len().max(1) as f64;
+        }
+        lists.header.recall = sum / embedded.len().max(1) as f64;
+        if lists.header.recall >= ENOUGH || lists.header.searched >= all {
+            return Ok(());
+        }
+        lists.header.searched = (lists.header.searched + lists.header.searched.div_ceil(4)).min(all);
+    }
+}
+
+/// Asks the queries that are kept.
+pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &Titles, model: &Model) -> Result<Vec<Canary>> {
+    queries(titles, KEPT).into_iter().map(|query| answer(query, vectors, words, model)).collect()
+}
+
+fn answer(query: String, vectors: &Vectors, words: &Words, model: &Model) -> Result<Canary> {
+    let vector = model.embedder(Side::Query).embed(&[&query]);
+    let by_vectors = vectors.search(&vector, ANSWERS, None)?;
+    let statistics = Statistics(vec![words]);
+    let found = words::guarded(|| words.search(&text::words(&query), ANSWERS, &statistics, &|_| true));
+    let by_words = found.map_err(|error| super::of_words(std::path::Path::new("words"), &error))?;
+    let scores = |hits: Vec<clickvec::index::Hit>| hits.iter().map(|hit| hit.score).collect();
+    Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })
+}
+
+/// Asks the kept queries again, and returns their number.
+pub(crate) fn check(kept: &[Canary], segment: &super::Segment, model: &Model) -> Result<usize> {
+    let near = |a: &[f32], b: &[f32]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= TOLERANCE * a.abs().max(1.0))
+    };
+    for canary in kept {
+        let found = answer(canary.query.clone(), &segment.vectors, &segment.words, model)?;
+        if !(near(&found.vectors, &canary.vectors) && near(&found.words, &canary.words)) {
+            return Err(Error::index(&segment.path, EngineFault::Canary { query: canary.query.clone() }));
+        }
+    }
+    Ok(kept.len())
+}

@@ -1,0 +1,184 @@
+//! Stored fields as columns, for conditions on them: for each field its distinct values, sorted, and for each title the
+//! number of its value.
+
+use clickvec::internals::index::Shared;
+use rayon::slice::ParallelSliceMut as _;
+use serde::{Deserialize, Serialize};
+
+use super::titles::Titles;
+use crate::facts::FieldFacts;
+use crate::map::Map;
+use crate::request::Condition;
+
+/// The columns of all fields.
+pub(crate) struct Fields(pub(crate) Vec<Column>);
+
+/// The column of a field.
+pub(crate) struct Column {
+    pub(crate) header: ColumnHeader,
+    /// For each title, which value it has.
+    pub(crate) codes: Shared<u32>,
+    /// Where each value begins in `text`, and where the last one ends.
+    pub(crate) starts: Shared<u64>,
+    /// The distinct values, in order of their bytes, one after the other.
+    pub(crate) text: Shared<u8>,
+    /// Each value as a number; NaN if it is none.
+    pub(crate) numbers: Shared<f64>,
+}
+
+/// What `fields.json` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    pub(crate) fields: Vec<ColumnHeader>,
+}
+
+/// What `fields.json` says of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ColumnHeader {
+    pub(crate) name: String,
+    /// The number of distinct values.
+    pub(crate) values: u64,
+    /// The number of these that are numbers.
+    pub(crate) numbers: u64,
+}
+
+/// The files of a field: which value each title has, the values, and the values as numbers.
+pub(crate) fn files(field: usize) -> [String; 3] {
+    ["codes", "values", "numbers"].map(|kind| format!("field-{field}.{kind}"))
+}
+
+impl Fields {
+    /// The columns of titles in memory.
+    pub(crate) fn of(titles: &Titles) -> Fields {
+        let column = |(field, name): (usize, &String)| {
+            let value = |position| titles.get(position).and_then(|line| line.values().nth(field)).unwrap_or("");
+            let all: Vec<&str> = (0..titles.len() as u32).map(value).collect();
+            let value = |position: u32| all[position as usize];
+            let mut order: Vec<u32> = (0..titles.len() as u32).collect();
+            order.par_sort_unstable_by_key(|&position| value(position));
+            let mut codes = vec![0; order.len()];
+            let (mut starts, mut text, mut numbers) = (vec![0u64], Vec::new(), Vec::new());
+            for alike in order.chunk_by(|&a, &b| value(a) == value(b)) {
+                alike.iter().for_each(|&position| codes[position as usize] = numbers.len() as u32);
+                let value = value(alike[0]);
+                text.extend_from_slice(value.as_bytes());
+                starts.push(text.len() as u64);
+                numbers.push(number(value));
+            }
+            let values = numbers.len() as u64;
+            let are_numbers = numbers.iter().filter(|number: &&f64| !number.is_nan()).count() as u64;
+            Column {
+                header: ColumnHeader { name: name.clone(), values, numbers: are_numbers },
+                codes: codes.into(),
+                starts: starts.into(),
+                text: text.into(),
+                numbers: numbers.into(),
+            }
+        };
+        Fields(titles.fields().iter().enumerate().map(column).collect())
+    }
+
+    /// The column of a field in mapped files; `None` if their sizes do not fit.
+    pub(crate) fn column(header: &ColumnHeader, titles: usize, files: [Map; 3]) -> Option<Column> {
+        let [codes, values, numbers] = files;
+        let count = usize::try_from(header.values).ok()?;
+        let starts = 0..count.checked_add(1)?.checked_mul(8)?;
+        let text = starts.end..values.bytes().len();
+        let column = Column {
+            header: header.clone(),
+            codes: codes.all()?,
+            starts: values.numbers(starts)?,
+            text: values.numbers(text)?,
+            numbers: numbers.all()?,
+        };
+        (column.codes.len() == titles && column.numbers.len() == count).then_some(column)
+    }
+
+    /// The column of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Column> {
+        self.0.iter().find(|column| column.header.name == name)
+    }
+}
+
+impl Column {
+    /// The bits of the titles that meet a condition, in words of 64.
+    pub(crate) fn matching(&self, condition: &Condition) -> Vec<u64> {
+        let mut wanted = vec![false; self.numbers.len()];
+        let mut want = |value: &str| {
+            if let Some(code) = self.code(value) {
+                wanted[code] = true;
+            }
+        };
+        match condition {
+            Condition::Is(value) => want(value),
+            Condition::In(values) => values.iter().for_each(|value| want(value)),
+            Condition::Range { from, to } => {
+                let inside = |number: f64| from.is_none_or(|from| number >= from) && to.is_none_or(|to| number <= to);
+                for (wanted, &number) in wanted.iter_mut().zip(self.numbers.iter()) {
+                    *wanted = !number.is_nan() && inside(number);
+                }
+            }
+        }
+        let bit = |code: &u32| u64::from(wanted.get(*code as usize).copied().unwrap_or(false));
+        let word = |codes: &[u32]| codes.iter().rev().fold(0u64, |word, code| word << 1 | bit(code));
+        self.codes.chunks(64).map(word).collect()
+    }
+
+    /// The facts of this column.
+    pub(crate) fn facts(&self) -> FieldFacts {
+        let ColumnHeader { name, values, numbers } = self.header.clone();
+        FieldFacts { name, values, numbers }
+    }
+
+    fn value(&self, code: usize) -> Option<&[u8]> {
+        let at = |place: usize| usize::try_from(*self.starts.get(place)?).ok();
+        self.text.get(at(code)?..at(code + 1)?)
+    }
+
+    fn code(&self, value: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.numbers.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.value(middle)? < value.as_bytes() { low = middle + 1 } else { high = middle }
+        }
+        (low < self.numbers.len() && self.value(low)? == value.as_bytes()).then_some(low)
+    }
+}
+
+/// A value as a number; NaN if it is none.
+fn number(value: &str) -> f64 {
+    value.trim().parse::<f64>().ok().filter(|number| number.is_finite()).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_met_by_the_right_titles() {
+        let brands = ["acme", "", "zed", "acme", "Acme"];
+        let prices = ["10", "x", "-3.5", "1e2", ""];
+        let table: String = (0..200).map(|n| format!("{n}\tt\t{}\t{}\n", brands[n % 5], prices[n % 5])).collect();
+        let titles = Titles::new(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), None).unwrap();
+        let fields = Fields::of(&titles);
+        let found = |field: &str, condition: Condition| -> Vec<usize> {
+            let bits = fields.get(field).unwrap().matching(&condition);
+            assert_eq!(bits.len(), 4);
+            let found: Vec<usize> = (0..256).filter(|n| bits[n / 64] >> (n % 64) & 1 == 1).collect();
+            // The same five again and again.
+            assert!(found.iter().all(|n| found.contains(&(n % 5)) && *n < 200) && found.len().is_multiple_of(40));
+            found.into_iter().filter(|&n| n < 5).collect()
+        };
+        let range = |from, to| Condition::Range { from, to };
+        assert_eq!(found("brand", Condition::Is("acme".to_owned())), [0, 3]);
+        assert!(found("brand", Condition::Is("ac".to_owned())).is_empty());
+        assert_eq!(found("brand", Condition::In(vec!["zed".to_owned(), String::new(), "no".to_owned()])), [1, 2]);
+        assert_eq!(found("price", range(Some(0.0), None)), [0, 3]);
+        assert_eq!(found("price", range(None, Some(10.0))), [0, 2]);
+        assert_eq!(found("price", range(Some(10.0), Some(10.0))), [0]);
+        assert_eq!(found("price", range(None, None)), [0, 2, 3]);
+        assert!(fields.get("colour").is_none());
+        let facts = fields.get("price").unwrap().facts();
+        assert_eq!((facts.values, facts.numbers), (5, 3));
+    }
+}

@@ -1,0 +1,208 @@
+//! A segment: titles with everything that finds them, in a folder that never changes. An index has one and, for each update,
+//! another.
+
+pub(crate) mod canaries;
+mod cluster;
+pub(crate) mod complete;
+pub(crate) mod fields;
+mod ids;
+pub(crate) mod parts;
+mod titles;
+mod vectors;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clickvec::index::QuantizedIndex;
+use clickvec::internals::index::{About, FileEntry, Folder, PartKind, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
+use serde::de::DeserializeOwned;
+
+use crate::error::{EngineFault, Error, Result};
+use crate::fusion::Fusion;
+use crate::map::Map;
+use crate::words::{self, Words};
+use canaries::Canary;
+use fields::{Fields, Header};
+use ids::Ids;
+use parts::{CANARIES, CENTROIDS_FILE, CODES, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
+pub(crate) use titles::{Line, Titles};
+pub(crate) use vectors::Vectors;
+use vectors::{ListHeader, Lists, codes_of, flat_of};
+
+/// The number of vectors from which on they are put into lists. Fewer are scanned in about a millisecond.
+pub(crate) const MANY_VECTORS: usize = 200_000;
+
+/// A segment that was opened.
+pub(crate) struct Segment {
+    pub(crate) path: PathBuf,
+    /// What its files are; segments with the same are the same.
+    pub(crate) identity: String,
+    pub(crate) files: BTreeMap<String, FileEntry>,
+    pub(crate) titles: Titles,
+    pub(crate) ids: Ids,
+    pub(crate) vectors: Vectors,
+    pub(crate) words: Words,
+    /// The bytes of the lexical part on disk; 0 if it was made in memory.
+    pub(crate) words_bytes: u64,
+    pub(crate) fields: Fields,
+    pub(crate) canaries: Vec<Canary>,
+    pub(crate) fusion: Fusion,
+}
+
+impl Segment {
+    /// What the files of a folder are, without reading them.
+    pub(crate) fn identity(folder: &Folder<About>) -> String {
+        let of = |part: &PartKind| folder.parts().get(part.name).map(|part| format!("{:?}", part.files));
+        [TITLES, VECTORS, CODES, WORDS, FUSION].iter().filter_map(of).collect()
+    }
+
+    /// Opens a segment. Its files are mapped, and only small ones are read.
+    pub(crate) fn open(folder: &Folder<About>) -> Result<Segment> {
+        let reader = Reader { folder };
+        let About { titles: count, dimension, .. } = *folder.about();
+        let table = reader.map(&TITLES, TITLES_FILE)?;
+        let starts = reader.optional(&OFFSETS)?.then(|| reader.map(&OFFSETS, OFFSETS.first_file)).transpose()?;
+        let starts =
+            starts.map(|map| map.all().ok_or_else(|| reader.form(OFFSETS.first_file, "places"))).transpose()?;
+        let titles = table.all().and_then(|table| Titles::new(table, starts));
+        let titles = titles.filter(|titles| titles.len() as u64 == count);
+        let titles = titles.ok_or_else(|| reader.form(TITLES_FILE, "as many titles as the manifest says"))?;
+        let ids = match reader.optional(&IDS)? {
+            true => Ids::mapped(&reader.map(&IDS, IDS.first_file)?, titles.len())
+                .ok_or_else(|| reader.form(IDS.first_file, "an entry for each title"))?,
+            false => Ids::of(&titles),
+        };
+        let flat = flat_of(&reader.map(&VECTORS, VECTORS_FILE)?, count, dimension);
+        let flat = flat.ok_or_else(|| reader.form(VECTORS_FILE, "a vector for each title"))?;
+        let index = match reader.optional(&CODES)? {
+            true => codes_of(&reader.map(&CODES, CODES.first_file)?, dimension)
+                .and_then(|codes| QuantizedIndex::of_codes(flat, codes).ok())
+                .ok_or_else(|| reader.form(CODES.first_file, "the codes of each vector"))?,
+            false => QuantizedIndex::new(flat),
+        };
+        let lists = reader.lists(dimension)?;
+        let (words, words_bytes) = reader.words(&titles)?;
+        if words.len() != count {
+            return Err(reader.form(WORDS.first_file, "as many titles as the manifest says"));
+        }
+        let fields = reader.fields(&titles)?;
+        Ok(Segment {
+            path: folder.path().to_owned(),
+            identity: Segment::identity(folder),
+            files: folder.parts().values().flat_map(|part| part.files.clone()).collect(),
+            titles,
+            ids,
+            vectors: Vectors { index, lists },
+            words,
+            words_bytes,
+            fields,
+            canaries: reader.json(&CANARIES)?.unwrap_or_default(),
+            fusion: reader.json(&FUSION)?.unwrap_or_default(),
+        })
+    }
+
+    /// The line of a title.
+    pub(crate) fn line(&self, position: u32) -> Result<Line<'_>> {
+        let fault = || EngineFault::Title { position: u64::from(position) + 1 };
+        self.titles.get(position).ok_or_else(|| Error::index(&self.path, fault()))
+    }
+
+    /// The number of titles.
+    pub(crate) fn len(&self) -> usize {
+        self.titles.len()
+    }
+
+    /// An error of the lexical part.
+    pub(crate) fn of_words(&self, error: &tantivy::TantivyError) -> Error {
+        of_words(&self.path, error)
+    }
+}
+
+/// A reader of the parts of a segment.
+struct Reader<'a> {
+    folder: &'a Folder<About>,
+}
+
+impl Reader<'_> {
+    /// Whether a part is there, in the kind that this version knows.
+    fn optional(&self, part: &PartKind) -> Result<bool> {
+        match self.folder.parts().get(part.name) {
+            None => Ok(false),
+            Some(found) if found.kind == part.kind => Ok(true),
+            Some(found) => {
+                let fault = EngineFault::Kind { name: part.name, expected: part.kind, found: found.kind.clone() };
+                Err(Error::index(self.folder.path(), fault))
+            }
+        }
+    }
+
+    fn map(&self, part: &PartKind, name: &str) -> Result<Map> {
+        let path = self.folder.file(part, name)?;
+        Ok(Map::open(&path).map_err(|source| clickvec::Error::io(&path, "map", source))?)
+    }
+
+    fn form(&self, name: &str, expected: &'static str) -> Error {
+        form(self.folder.path(), name, expected)
+    }
+
+    /// The value in a small file, whose checksum is compared.
+    fn json<T: DeserializeOwned>(&self, part: &PartKind) -> Result<Option<T>> {
+        if !self.optional(part)? {
+            return Ok(None);
+        }
+        let bytes = self.folder.read(part, part.first_file)?;
+        let value = serde_json::from_slice(&bytes);
+        Ok(Some(value.map_err(|_| self.form(part.first_file, "what clickvec writes there"))?))
+    }
+
+    fn lists(&self, dimension: usize) -> Result<Option<Lists>> {
+        let Some(header) = self.json::<ListHeader>(&LISTS)? else { return Ok(None) };
+        let centroids = self.map(&LISTS, CENTROIDS_FILE)?.all();
+        let lists = header.blocks.len().saturating_sub(1);
+        let is_ordered = header.blocks.windows(2).all(|pair| pair[0] <= pair[1]);
+        match centroids {
+            Some(centroids) if Some(centroids.len()) == lists.checked_mul(dimension) && is_ordered => {
+                Ok(Some(Lists { header, centroids }))
+            }
+            _ => Err(self.form(CENTROIDS_FILE, "a centre for each list")),
+        }
+    }
+
+    fn words(&self, titles: &Titles) -> Result<(Words, u64)> {
+        let failed = |error| of_words(self.folder.path(), &error);
+        if !self.optional(&WORDS)? {
+            let texts = (0..titles.len() as u32).map(|position| titles.get(position).map_or("", |line| line.title));
+            return Ok((Words::in_memory(texts).map_err(failed)?, 0));
+        }
+        let files = &self.folder.parts()[WORDS.name].files;
+        for name in files.keys() {
+            self.folder.file(&WORDS, name)?;
+        }
+        let bytes = files.values().map(|file| file.bytes).sum();
+        let opened = words::guarded(|| Words::open(&self.folder.path().join("words")));
+        if opened.is_err() {
+            // A checksum says which file it is.
+            files.keys().try_for_each(|name| self.folder.open_file(&WORDS, name)?.finish())?;
+        }
+        Ok((opened.map_err(failed)?, bytes))
+    }
+
+    fn fields(&self, titles: &Titles) -> Result<Fields> {
+        let Some(Header { fields: headers }) = self.json::<Header>(&FIELDS)? else { return Ok(Fields::of(titles)) };
+        let column = |(field, header): (usize, &fields::ColumnHeader)| {
+            let [codes, values, numbers] = fields::files(field);
+            let maps = [self.map(&FIELDS, &codes)?, self.map(&FIELDS, &values)?, self.map(&FIELDS, &numbers)?];
+            Fields::column(header, titles.len(), maps).ok_or_else(|| self.form(&codes, "a value for each title"))
+        };
+        Ok(Fields(headers.iter().enumerate().map(column).collect::<Result<_>>()?))
+    }
+}
+
+/// A file that has another form.
+fn form(path: &Path, name: &str, expected: &'static str) -> Error {
+    Error::index(path, EngineFault::Form { name: name.to_owned(), expected })
+}
+
+fn of_words(path: &Path, error: &tantivy::TantivyError) -> Error {
+    Error::index(path, EngineFault::Words { name: "words".to_owned(), found: error.to_string() })
+}

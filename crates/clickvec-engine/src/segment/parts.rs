@@ -1,0 +1,32 @@
+//! The parts of an index that only this crate reads and writes. `docs/reference/formats.md` describes their files.
+
+use clickvec::internals::index::{MODEL, PartKind, SHARD, TITLES, VECTORS};
+
+const fn part(name: &'static str, kind: &'static str, first_file: &'static str) -> PartKind {
+    PartKind { name, kind, first_file }
+}
+
+/// Where each title begins.
+pub(crate) const OFFSETS: PartKind = part("offsets", "u64", "titles.offsets");
+/// The positions of titles by the hashes of their ids.
+pub(crate) const IDS: PartKind = part("ids", "xxh3", "ids.bin");
+/// The vectors as whole numbers.
+pub(crate) const CODES: PartKind = part("codes", "nibbles", "codes.bin");
+/// Lists of similar vectors.
+pub(crate) const LISTS: PartKind = part("lists", "centroids", "lists.json");
+/// The centres of the lists.
+pub(crate) const CENTROIDS_FILE: &str = "centroids.f32";
+/// The lexical index.
+pub(crate) const WORDS: PartKind = part("words", "tantivy", "words/meta.json");
+/// The stored fields as columns.
+pub(crate) const FIELDS: PartKind = part("fields", "columns", "fields.json");
+/// Queries with their answers.
+pub(crate) const CANARIES: PartKind = part("canaries", "json", "canaries.json");
+/// How the two lists are fused.
+pub(crate) const FUSION: PartKind = part("fusion", "json", "fusion.json");
+/// Segments that were added, and the titles that are no longer there.
+pub(crate) const CHANGES: PartKind = part("changes", "segments", "changes.json");
+
+/// All parts that this version can read.
+pub(crate) const KNOWN: [PartKind; 13] =
+    [MODEL, TITLES, VECTORS, SHARD, OFFSETS, IDS, CODES, LISTS, WORDS, FIELDS, CANARIES, FUSION, CHANGES];

@@ -1,0 +1,135 @@
+//! The vectors of a segment and what makes searching them fast: codes of 8 bits and, for many vectors, lists of similar
+//! ones, of which a search looks at the nearest.
+
+use std::ops::Range;
+
+use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
+use clickvec::internals::index::{Codes, Scope, Shared};
+use serde::{Deserialize, Serialize};
+
+use crate::facts::VectorSearch;
+use crate::map::Map;
+
+/// The bytes before the numbers in the file of codes: two distances, the number of blocks, whether there are positions.
+const HEADER_BYTES: usize = 64;
+
+/// With more hits than this, a search looks at [`DEEPER`] times as many lists.
+const MANY_HITS: usize = 100;
+const DEEPER: usize = 3;
+
+/// The vectors of a segment.
+pub(crate) struct Vectors {
+    pub(crate) index: QuantizedIndex,
+    pub(crate) lists: Option<Lists>,
+}
+
+/// Lists of similar vectors.
+pub(crate) struct Lists {
+    pub(crate) header: ListHeader,
+    /// [lists, dimension], of unit length.
+    pub(crate) centroids: Shared<f32>,
+}
+
+/// What `lists.json` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ListHeader {
+    /// The number of lists that a search looks at.
+    pub(crate) searched: usize,
+    /// The share of the ten best titles that this finds, for queries made from titles.
+    pub(crate) recall: f64,
+    /// The first block of codes of each list, and the end of the last one.
+    pub(crate) blocks: Vec<u32>,
+}
+
+impl Vectors {
+    /// How they are searched.
+    pub(crate) fn facts(&self) -> VectorSearch {
+        match &self.lists {
+            None => VectorSearch::Exact,
+            Some(Lists { header: ListHeader { searched, recall, blocks }, .. }) => {
+                VectorSearch::Lists { lists: blocks.len().saturating_sub(1), searched: *searched, recall: *recall }
+            }
+        }
+    }
+
+    /// The best `k` vectors among those that are allowed, a bit for each.
+    pub(crate) fn search(&self, query: &[f32], k: usize, allowed: Option<&[u64]>) -> clickvec::Result<Vec<Hit>> {
+        // In lists that hold mostly what is not allowed, the best that are might be missed.
+        let few = allowed.is_some_and(|bits| {
+            2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.flat().len()
+        });
+        let deeper = if k > MANY_HITS { DEEPER } else { 1 };
+        let lists = self.lists.as_ref().filter(|_| !few);
+        let blocks = lists.map(|lists| lists.nearest(query, deeper * lists.header.searched));
+        let scope = Scope { allowed, blocks: blocks.as_deref() };
+        Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
+    }
+}
+
+impl Lists {
+    /// The blocks of the `count` lists that are nearest to a query.
+    pub(crate) fn nearest(&self, query: &[f32], count: usize) -> Vec<Range<usize>> {
+        let products = |centroid: &[f32]| centroid.iter().zip(query).map(|(a, b)| a * b).sum::<f32>();
+        let mut order: Vec<(f32, usize)> =
+            self.centroids.chunks_exact(query.len().max(1)).map(products).zip(0..).collect();
+        let count = count.min(order.len());
+        if count > 0 && count < order.len() {
+            order.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        }
+        // Best first: the sooner the best are found, the more of the rest can be skipped.
+        order.truncate(count);
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let blocks = |&(_, list): &(f32, usize)| {
+            let at = |place: usize| self.header.blocks.get(place).copied().unwrap_or(0) as usize;
+            at(list)..at(list + 1)
+        };
+        order.iter().map(blocks).collect()
+    }
+}
+
+/// The bytes of a file of codes, piece by piece.
+pub(crate) fn codes_bytes(codes: &Codes) -> Vec<&[u8]> {
+    let rows = codes.rows.as_ref().map_or(&[][..], |rows| bytemuck::cast_slice(rows));
+    vec![bytemuck::cast_slice(&codes.scales), rows, &codes.high, &codes.low]
+}
+
+/// What comes before them.
+pub(crate) fn codes_header(codes: &Codes) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    let blocks = (codes.scales.len() / Codes::BLOCK) as u64;
+    header[..8].copy_from_slice(&codes.error.to_le_bytes());
+    header[8..16].copy_from_slice(&codes.coarse_error.to_le_bytes());
+    header[16..24].copy_from_slice(&blocks.to_le_bytes());
+    header[24] = u8::from(codes.rows.is_some());
+    header
+}
+
+/// The codes in a mapped file; `None` if it has another form.
+pub(crate) fn codes_of(map: &Map, dimension: usize) -> Option<Codes> {
+    let header = map.bytes().get(..HEADER_BYTES)?;
+    let number = |at: usize| Some(f64::from_le_bytes(header.get(at..at + 8)?.try_into().ok()?));
+    let blocks = usize::try_from(u64::from_le_bytes(header[16..24].try_into().ok()?)).ok()?;
+    let plane = Codes::plane_bytes(dimension, blocks)?;
+    let mut end = HEADER_BYTES;
+    let mut next = |bytes: usize| {
+        let start = end;
+        end = start.checked_add(bytes)?;
+        Some(start..end)
+    };
+    let per_row = blocks.checked_mul(4 * Codes::BLOCK)?;
+    let scales = map.numbers(next(per_row)?)?;
+    let rows = if header[24] == 1 { Some(map.numbers(next(per_row)?)?) } else { None };
+    let (high, low) = (map.numbers(next(plane)?)?, map.numbers(next(plane)?)?);
+    (end == map.bytes().len()).then_some(Codes { high, low, scales, rows, error: number(0)?, coarse_error: number(8)? })
+}
+
+/// Vectors in a NumPy file as `clickvec index` writes it; `None` if it has another form.
+pub(crate) fn flat_of(map: &Map, rows: u64, dimension: usize) -> Option<FlatIndex> {
+    let rows = usize::try_from(rows).ok()?;
+    let header = clickvec::internals::index::npy_header(rows, dimension);
+    let bytes = rows.checked_mul(dimension)?.checked_mul(4)?;
+    if !map.bytes().starts_with(&header) || map.bytes().len() != header.len().checked_add(bytes)? {
+        return None;
+    }
+    FlatIndex::of_unit(dimension, map.numbers(header.len()..header.len() + bytes)?).ok()
+}

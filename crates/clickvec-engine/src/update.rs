@@ -1,0 +1,250 @@
+//! Changing an index: titles are added, replaced and deleted in one step, and what was left behind is cleared away.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
+use clickvec::internals::index::{About, Folder, put_part};
+use clickvec::model::Model;
+use clickvec::search::{BuiltIndex, IndexBuilder, join_indexes_with};
+use clickvec::tables::Title;
+use serde::Serialize;
+
+use crate::answer::Document;
+use crate::changes::{Changes, Named, names};
+use crate::engine::{Engine, is_worth_compacting};
+use crate::error::{EngineFault, Error, RequestFault, Result};
+use crate::fusion::Fusion;
+use crate::segment::Segment;
+use crate::segment::complete::{Recipe, complete};
+use crate::segment::parts::{CHANGES, KNOWN};
+
+/// Writes the rest of an index, with all that [`Engine`] wants, and moves it to its place.
+///
+/// # Errors
+///
+/// Those of [`IndexBuilder::finish`], and [`Error::Index`] if a part cannot be made. Whatever was in the place is then
+/// untouched.
+pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion) -> Result<BuiltIndex> {
+    builder.finish_with(|folder| complete(folder, &Recipe { model, fusion: Some(fusion) }))
+}
+
+/// Joins indexes as [`clickvec::search::join_indexes`] does, with all that [`Engine`] wants. `model` is theirs.
+///
+/// # Errors
+///
+/// Those of [`clickvec::search::join_indexes`], and [`Error::Index`] if a part cannot be made.
+pub fn join(indexes: &[PathBuf], path: &Path, model: &Model, fusion: &Fusion) -> Result<BuiltIndex> {
+    join_indexes_with(indexes, path, |folder| complete(folder, &Recipe { model, fusion: Some(fusion) }))
+}
+
+/// An update of an index. Nothing of it is seen before [`Updater::commit`], and all of it afterwards; if it is dropped or
+/// killed earlier, the index stays as it was.
+///
+/// While it lives, no one else can change the index; searches go on.
+pub struct Updater {
+    path: PathBuf,
+    engine: Engine,
+    changes: Changes,
+    number: u64,
+    builder: Option<IndexBuilder>,
+    /// What happened last to each id.
+    last: HashMap<String, Last>,
+    puts: u64,
+    _claim: Claim,
+}
+
+/// What happened last to an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// It was added or replaced.
+    Put,
+    /// It was added or replaced, but the model knows none of its words, so that it cannot be found.
+    LeftOut,
+    Deleted,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Updated {
+    /// Titles with ids that the index did not have.
+    pub added: u64,
+    /// Titles in the place of others with their ids.
+    pub replaced: u64,
+    /// Titles that were deleted.
+    pub deleted: u64,
+    /// Titles that were left out because the model knows none of their words.
+    pub left_out: u64,
+    /// Ids to delete that the index did not have.
+    pub missing: u64,
+    /// The number of titles that can be found now.
+    pub titles: u64,
+    /// The number of segments now.
+    pub segments: usize,
+    /// The fingerprint of the index now.
+    pub fingerprint: String,
+    /// Whether [`compact`] would make searches faster or the index much smaller.
+    pub is_worth_compacting: bool,
+}
+
+impl Updater {
+    /// Begins an update of the index at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`clickvec::Error::InUse`] if another process changes it; those of [`Engine::open`].
+    pub fn open(path: &Path) -> Result<Updater> {
+        let path = resolved(path);
+        let claim = Claim::new(&path)?;
+        let folder = Folder::<About>::open(&path, &KNOWN)?;
+        let changes = Changes::of(&folder)?;
+        changes.sweep(&path, Changes::file(&folder).as_deref());
+        let number = Changes::next(&folder, &changes);
+        let engine = Engine::open(&path)?;
+        let last = HashMap::new();
+        Ok(Updater { path, engine, changes, number, builder: None, last, puts: 0, _claim: claim })
+    }
+
+    /// The index as it was before the update.
+    pub fn before(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Adds a title, or replaces the one with its id. A field that it lacks is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestFault::Field`] for a field that the index does not store; [`clickvec::Error::BadTitle`];
+    /// [`clickvec::Error::Io`].
+    pub fn put(&mut self, document: &Document) -> Result<()> {
+        let stored = self.engine.stored_fields();
+        if let Some(unknown) = document.fields.keys().find(|name| !stored.contains(name)) {
+            return Err(RequestFault::Field { found: unknown.clone(), known: stored.to_vec() }.into());
+        }
+        let values: Vec<&str> =
+            stored.iter().map(|name| document.fields.get(name).map_or("", String::as_str)).collect();
+        let builder = match &mut self.builder {
+            Some(builder) => builder,
+            empty => {
+                let folder = self.path.join(&names(self.number)[1]);
+                empty.insert(IndexBuilder::segment(&self.engine.model.model, &folder, stored)?)
+            }
+        };
+        let known = self.engine.model.model.dictionary().knows_a_word(&document.title);
+        builder.add_with_fields(Title { id: document.id.clone(), title: document.title.clone() }, &values)?;
+        self.puts += 1;
+        self.last.insert(document.id.clone(), if known { Last::Put } else { Last::LeftOut });
+        Ok(())
+    }
+
+    /// Deletes the title with this id, if there is one.
+    pub fn delete(&mut self, id: &str) {
+        self.last.insert(id.to_owned(), Last::Deleted);
+    }
+
+    /// Makes the update durable and visible.
+    ///
+    /// # Errors
+    ///
+    /// [`clickvec::Error::Io`] and [`Error::Index`]; the index then stays as it was.
+    pub fn commit(self) -> Result<Updated> {
+        let Updater { path, engine, mut changes, number, builder, last, .. } = self;
+        let [file, name] = names(number);
+        let recipe = Recipe { model: &engine.model.model, fusion: None };
+        let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
+        let new = match &built {
+            None => None,
+            Some(built) => {
+                changes.segments.push(Named { folder: name.clone(), fingerprint: built.fingerprint.clone() });
+                changes.deleted.push(Vec::new());
+                Some(Segment::open(&Folder::open(&path.join(&name), &KNOWN)?)?)
+            }
+        };
+        let [mut added, mut replaced, mut deleted, mut left_out, mut missing] = [0u64; 5];
+        for (id, last) in &last {
+            let was = engine.place(id);
+            if let Some((segment, position)) = was {
+                changes.deleted[segment].push(position);
+            }
+            match (last, was) {
+                (Last::Put, None) => added += 1,
+                (Last::Put, Some(_)) => replaced += 1,
+                (Last::LeftOut, _) => left_out += 1,
+                (Last::Deleted, Some(_)) => deleted += 1,
+                (Last::Deleted, None) => missing += 1,
+            }
+            let Some(new) = &new else { continue };
+            let mut positions = new.ids.find(id, &new.titles);
+            if *last == Last::Put {
+                positions.pop();
+            }
+            changes.deleted.last_mut().expect("one for each segment").extend(positions);
+        }
+        changes.deleted.iter_mut().for_each(|positions| {
+            positions.sort_unstable();
+            positions.dedup();
+        });
+        let bytes = serde_json::to_vec(&changes).expect("names for keys");
+        write_bytes_atomically(&path.join(&file), &bytes)?;
+        let fingerprint = put_part::<About>(&path, &KNOWN, &CHANGES, &[&file])?;
+        changes.sweep(&path, Some(&file));
+        let dead: usize = changes.deleted.iter().map(Vec::len).sum();
+        let all = engine.all_titles() + new.as_ref().map_or(0, Segment::len);
+        let segments = changes.segments.len() + 1;
+        Ok(Updated {
+            added,
+            replaced,
+            deleted,
+            left_out,
+            missing,
+            titles: (all - dead) as u64,
+            segments,
+            fingerprint,
+            is_worth_compacting: is_worth_compacting(segments, dead, all),
+        })
+    }
+}
+
+/// What compacting did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// The number of titles that can be found.
+    pub titles: u64,
+    /// The number of titles that were gone and no longer take space.
+    pub cleared: u64,
+    /// The number of segments that became one.
+    pub segments: usize,
+    /// The fingerprint of the index now.
+    pub fingerprint: String,
+}
+
+/// Makes one segment of all those of an index, without the titles that are gone. Searches go on, and whoever opens the index
+/// finds the old one or the new one.
+///
+/// # Errors
+///
+/// [`clickvec::Error::InUse`] if another process changes it; those of [`Engine::open`]; [`clickvec::Error::Io`].
+/// The index then stays as it was.
+pub fn compact(path: &Path) -> Result<Compacted> {
+    let path = &resolved(path);
+    let before = Engine::open(path)?;
+    let mut builder = IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?;
+    // From here on nobody else can change it; somebody may have, before.
+    let engine = match before.reopened()? {
+        None => before,
+        Some(now) if now.facts().model == before.facts().model && now.stored_fields() == before.stored_fields() => now,
+        Some(_) => return Err(Error::index(path, EngineFault::Replaced)),
+    };
+    let mut titles = 0;
+    engine.for_each_alive(|line, vector| {
+        titles += 1;
+        let title = Title { id: line.id.to_owned(), title: line.title.to_owned() };
+        let values: Vec<&str> = line.values().collect();
+        Ok(builder.add_encoded(&title, &values, vector)?)
+    })?;
+    let built = finish(builder, &engine.model.model, &engine.fusion())?;
+    let cleared = engine.all_titles() as u64 - titles;
+    Ok(Compacted { titles, cleared, segments: engine.facts().segments, fingerprint: built.fingerprint })
+}

@@ -1,0 +1,224 @@
+//! What an index answers, compared with the library's own searches.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clickvec::index::Query;
+use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
+use clickvec::search::Searcher;
+use clickvec_engine::error::{Error, RequestFault};
+use clickvec_engine::{Condition, Engine, Filter, Fusion, Mode, Request};
+
+use crate::world::{QUERIES, World, build, field_names, fields, found, search, testdata, titles};
+
+#[test]
+fn vectors_find_what_the_searcher_finds() {
+    let world = World::new();
+    let (engine, searcher) = (world.open(), Searcher::open(&world.path).unwrap());
+    for query in QUERIES {
+        let expected: Vec<(String, u32)> = (searcher.search(query, 20).unwrap().results().iter())
+            .map(|found| (found.id.to_owned(), found.score.to_bits()))
+            .collect();
+        assert_eq!(found(&search(&engine, query, Mode::Vectors, 20)), expected, "{query}");
+    }
+}
+
+/// tantivy computes in 32 bits and rounds lengths above 40 words; no title of the shop is that long.
+#[test]
+fn words_score_like_our_bm25_at_the_same_parameters() {
+    let world = World::new();
+    let engine = world.open();
+    // Of the titles that can be found.
+    let searcher = Searcher::open(&world.path).unwrap();
+    let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+    let bm25 = ranker::train("bm25:k1=1.2,b=0.75", &Corpus::from_iter(titles.iter().copied())).unwrap();
+    let candidates = bm25.candidates(&titles).unwrap();
+    let mut compared = 0;
+    for query in QUERIES {
+        let expected = candidates.search(&Query::new(query, None), 50).unwrap();
+        let hits = search(&engine, query, Mode::Words, 50).hits;
+        assert_eq!(hits.len(), expected.len(), "{query}");
+        for (hit, expected) in hits.iter().zip(&expected) {
+            let near = (hit.score - expected.score).abs() <= 2e-6 * expected.score;
+            assert!(near, "{query}: {} and {}", hit.score, expected.score);
+            compared += 1;
+        }
+        // The same titles, and in the same order but for those whose scores differ by rounding alone.
+        let ids = |rank: usize| searcher.title(expected[rank].position).unwrap().0;
+        for (rank, hit) in hits.iter().enumerate().filter(|&(rank, hit)| ids(rank) != hit.id) {
+            let other = expected.iter().find(|other| searcher.title(other.position).unwrap().0 == hit.id);
+            let gap =
+                other.map_or(hit.score - expected.last().unwrap().score, |other| other.score - expected[rank].score);
+            assert!(gap.abs() <= 4e-6 * hit.score, "{query}: rank {rank}");
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn both_are_fused_as_the_library_fuses() {
+    let world = World::new();
+    let searcher = Searcher::open(&world.path).unwrap();
+    let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+    for method in [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }] {
+        let fusion = Fusion { method, vectors: 0.7, words: 0.3, fitted_at: None };
+        let path = world.folder.path().join("fused");
+        build(&path, &world.model, &world.titles, &fusion);
+        let engine = Engine::open(&path).unwrap();
+        assert_eq!((engine.facts().fusion.vectors, engine.fusion()), (0.7, fusion));
+        let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
+        let corpus = Corpus::from_iter(titles.iter().copied());
+        let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
+        let bm25: Arc<dyn Ranker> = Arc::from(bm25);
+        let fused = ranker::Fusion::new("fusion".to_owned(), vec![(model, 0.7), (bm25, 0.3)], method);
+        let candidates = fused.candidates(&titles).unwrap();
+        for query in QUERIES {
+            let expected = candidates.search(&Query::new(query, None), 10).unwrap();
+            let answer = search(&engine, query, Mode::Both, 10);
+            assert_eq!(answer.hits.len(), expected.len(), "{query}");
+            for (hit, expected) in answer.hits.iter().zip(&expected) {
+                assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
+                // Each share is the place in the list of that part.
+                assert!(hit.vectors.is_some() || hit.words.is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_follow_each_other() {
+    let engine = World::new().open();
+    for mode in Mode::ALL {
+        let whole = search(&engine, "white seat with kit", mode, 30).hits;
+        let pages = [0, 7, 14, 21, 28].map(|offset| {
+            let request = Request::new("white seat with kit", mode).with_k(7).with_offset(offset);
+            engine.search(&request).unwrap().hits
+        });
+        let paged: Vec<_> = pages.concat().into_iter().take(whole.len()).collect();
+        let ranks: Vec<_> = paged.iter().map(|hit| (hit.rank, hit.id.clone())).collect();
+        assert_eq!(ranks, whole.iter().map(|hit| (hit.rank, hit.id.clone())).collect::<Vec<_>>(), "{mode}");
+        let beyond = Request::new("white seat with kit", mode).with_offset(usize::MAX);
+        assert!(engine.search(&beyond).unwrap().hits.is_empty());
+    }
+}
+
+#[test]
+fn filters_leave_only_what_meets_them() {
+    let world = World::new();
+    let engine = world.open();
+    assert_eq!(engine.stored_fields(), field_names());
+    let is = |brand: &str| Filter { field: "brand".to_owned(), condition: Condition::Is(brand.to_owned()) };
+    let price = Filter { field: "price".to_owned(), condition: Condition::Range { from: Some(10.0), to: Some(60.0) } };
+    for mode in Mode::ALL {
+        let all = search(&engine, "white seat with kit", mode, 100_000).hits;
+        let request =
+            Request::new("white seat with kit", mode).with_k(100_000).with_filters(vec![is("brand 3"), price.clone()]);
+        let answer = engine.search(&request).unwrap();
+        let meets = |fields: &std::collections::BTreeMap<String, String>| {
+            fields["brand"] == "brand 3" && (10.0..=60.0).contains(&fields["price"].parse::<f64>().unwrap())
+        };
+        let expected: Vec<&str> = all.iter().filter(|hit| meets(&hit.fields)).map(|hit| hit.id.as_str()).collect();
+        let found: Vec<&str> = answer.hits.iter().map(|hit| hit.id.as_str()).collect();
+        if mode == Mode::Both {
+            // Ranks among fewer titles give other fused scores.
+            assert!(answer.hits.iter().all(|hit| meets(&hit.fields)));
+            assert_eq!(found.len(), expected.len());
+        } else {
+            assert_eq!(found, expected, "{mode}");
+        }
+        assert!(!found.is_empty() && answer.total < engine.facts().titles / 5, "{}", answer.total);
+    }
+    let none = engine.search(&Request::new("oak", Mode::Both).with_filters(vec![is("no such")])).unwrap();
+    assert_eq!((none.total, none.hits.len()), (0, 0));
+    let unknown = Filter { field: "colour".to_owned(), condition: Condition::Is("red".to_owned()) };
+    let error = engine.search(&Request::new("oak", Mode::Both).with_filters(vec![unknown])).unwrap_err();
+    assert!(error.is_of_request() && error.to_string().contains("(`brand`, `price`)"), "{error}");
+}
+
+#[test]
+fn a_query_is_described() {
+    let engine = World::new().open();
+    let answer = search(&engine, "Seat seat, zqxjk!", Mode::Both, 3);
+    let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles.unwrap() > 0)).collect();
+    assert_eq!(words, [("seat", true), ("zqxjk", false)]);
+    assert!(answer.query.has_vector);
+    for empty in ["", "!?", "   "] {
+        for mode in Mode::ALL {
+            let answer = search(&engine, empty, mode, 3);
+            assert!(answer.hits.is_empty() && answer.query.words.is_empty() && !answer.query.has_vector);
+        }
+    }
+    assert!(matches!(
+        engine.search(&Request::new("a", Mode::Both).with_k(0)),
+        Err(Error::Request(RequestFault::NoTitles))
+    ));
+    let late = Request::new("a", Mode::Both).with_deadline(Instant::now() - Duration::from_secs(1));
+    assert!(matches!(engine.search(&late), Err(Error::Request(RequestFault::Deadline))));
+}
+
+#[test]
+fn explanations_give_the_scores_of_the_search() {
+    let engine = World::new().open();
+    let hits = search(&engine, "seat kit seat", Mode::Both, 5).hits;
+    for hit in &hits {
+        let explained = engine.explain("seat kit seat", &hit.id).unwrap();
+        assert_eq!((&explained.document.title, &explained.document.fields), (&hit.title, &hit.fields));
+        if let Some(share) = hit.vectors {
+            assert_eq!(explained.vectors.score, share.score);
+        }
+        let words = hit.words.map_or(0.0, |share| share.score);
+        assert!((explained.words_score - words).abs() <= 1e-5 * words.max(1.0), "{} {words}", explained.words_score);
+        assert_eq!(explained.words.iter().map(|word| word.in_query).collect::<Vec<_>>(), [2, 1]);
+    }
+    let compared = engine.compare("white seat with kit", &hits[0].id, &hits[4].id).unwrap();
+    assert!((compared.units.iter().sum::<f64>() - compared.vectors).abs() < 1e-5);
+    assert!(matches!(engine.explain("seat", "none"), Err(Error::Request(RequestFault::Id { .. }))));
+}
+
+#[test]
+fn titles_by_id() {
+    let world = World::new();
+    let engine = world.open();
+    for (number, title) in world.titles.iter().enumerate().step_by(97) {
+        let document = engine.get(&title.id).unwrap().unwrap();
+        let [brand, price] = fields(number);
+        assert_eq!(
+            (document.title, &document.fields["brand"], &document.fields["price"]),
+            (title.title.clone(), &brand, &price)
+        );
+    }
+    assert_eq!(engine.get("none").unwrap(), None);
+}
+
+#[test]
+fn indexes_of_earlier_versions_answer_in_every_mode() {
+    for format in ["format-1", "format-2"] {
+        let engine = Engine::open(&testdata("frozen").join(format).join("index")).unwrap();
+        for mode in Mode::ALL {
+            let answer = search(&engine, "oak vanity", mode, 3);
+            assert_eq!(answer.hits.len(), 3, "{format} {mode}");
+        }
+        assert!(engine.check().unwrap().files >= 3);
+        assert_eq!((engine.facts().words.unwrap().bytes, engine.stored_fields().len()), (0, 0));
+    }
+}
+
+#[test]
+fn the_same_titles_give_the_same_bytes() {
+    let world = World::new();
+    let other = world.folder.path().join("other");
+    let again = build(&other, &world.model, &titles(), &Fusion::default());
+    assert_eq!(world.open().facts().fingerprint, again);
+}
+
+#[test]
+fn an_index_without_titles_finds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    build(&path, &crate::world::model(), &[], &Fusion::default());
+    let engine = Engine::open(&path).unwrap();
+    for mode in Mode::ALL {
+        assert!(search(&engine, "oak", mode, 3).hits.is_empty());
+    }
+    engine.check().unwrap();
+}

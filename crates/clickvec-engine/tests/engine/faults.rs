@@ -1,0 +1,129 @@
+//! Folders that are damaged or only half there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clickvec::model::Model;
+use clickvec_engine::{Engine, Mode, Request, Updater};
+
+use crate::world::{World, document, testdata};
+
+/// All files of an index, by their names in it.
+fn files(path: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(path.join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let name = folder.join(entry.file_name());
+            if entry.path().is_dir() { folders.push(name) } else { names.push(name.to_str().unwrap().to_owned()) }
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Opens an index, checks it and asks it; whatever is wrong must be an error and never a panic.
+fn look(path: &Path) -> Result<(), String> {
+    let engine = Engine::open(path).map_err(|error| error.to_string())?;
+    let told = |error: clickvec_engine::Error| error.to_string();
+    // The answers may be wrong as long as nobody has checked.
+    for mode in Mode::ALL {
+        let _ = engine.search(&Request::new("nylon anchor", mode));
+    }
+    engine.check().map(drop).map_err(told)
+}
+
+#[test]
+fn a_changed_byte_in_any_file_is_refused_by_name() {
+    let world = World::new();
+    let mut updater = Updater::open(&world.path).unwrap();
+    updater.put(&document("new", "nylon drywall anchor of brass", "")).unwrap();
+    updater.delete(&world.titles[3].id);
+    updater.commit().unwrap();
+    look(&world.path).unwrap();
+    let names = files(&world.path);
+    assert!(names.len() > 40, "{names:?}");
+    for name in &names {
+        let path = world.path.join(name);
+        let good = fs::read(&path).unwrap();
+        for place in [0, good.len() / 2, good.len().saturating_sub(2)] {
+            let mut bad = good.clone();
+            if let Some(byte) = bad.get_mut(place) {
+                *byte ^= 0x15;
+            }
+            // Replaced and not written over, since a mapped file must not change.
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, &bad).unwrap();
+            let Err(error) = look(&world.path) else {
+                assert!(good.is_empty(), "{name}: nothing was noticed at {place}");
+                continue;
+            };
+            let short = Path::new(name).file_name().unwrap().to_str().unwrap();
+            assert!(error.contains(short) || name.ends_with("manifest.json"), "{name}: {error}");
+        }
+        for bad in [&good[..good.len() / 2], &[]] {
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, bad).unwrap();
+            assert!(look(&world.path).is_err() || bad.len() == good.len(), "{name}: {} bytes", bad.len());
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(look(&world.path).is_err(), "{name}: removed");
+        fs::write(&path, &good).unwrap();
+    }
+    look(&world.path).unwrap();
+}
+
+#[test]
+fn another_model_is_refused() {
+    let world = World::new();
+    let model = world.path.join("model.safetensors");
+    let other = testdata("frozen/format-1/clsm.safetensors");
+    fs::remove_file(&model).unwrap();
+    fs::copy(&other, &model).unwrap();
+    let error = look(&world.path).unwrap_err();
+    assert!(error.contains("model"), "{error}");
+    assert_ne!(Model::load(&other).unwrap().fingerprint(), world.model.fingerprint());
+}
+
+#[test]
+fn what_a_killed_update_left_is_cleared_away_by_the_next() {
+    let world = World::new();
+    let before = world.open().facts().clone();
+    for name in ["changes-000007", ".clickvec-changes-000007-abc.tmp"] {
+        fs::create_dir(world.path.join(name)).unwrap();
+        fs::write(world.path.join(name).join("titles.tsv"), "half").unwrap();
+    }
+    fs::write(world.path.join("changes-000007.json"), "{").unwrap();
+    fs::write(world.path.join(".clickvec-manifest.json-abc.tmp"), "{").unwrap();
+    assert_eq!(world.open().facts().fingerprint, before.fingerprint);
+    let mut updater = Updater::open(&world.path).unwrap();
+    updater.put(&document("new", "nylon drywall anchor", "")).unwrap();
+    drop(updater);
+    assert!(files(&world.path).iter().all(|name| !name.contains("changes-") && !name.contains(".tmp")));
+    assert_eq!(world.open().facts().fingerprint, before.fingerprint);
+    // An index in which something was left can be replaced.
+    fs::create_dir(world.path.join("changes-000009")).unwrap();
+    fs::write(world.path.join("changes-000009").join("titles.tsv"), "half").unwrap();
+    crate::world::build(&world.path, &world.model, &world.titles[..50], &Default::default());
+    assert!(world.open().facts().titles <= 50);
+    assert!(!world.path.join("changes-000009").exists());
+    // One with somebody else's files cannot.
+    fs::write(world.path.join("words").join("mine"), "").unwrap();
+    let builder = clickvec::search::IndexBuilder::new(&world.model, &world.path);
+    assert!(matches!(builder, Err(clickvec::Error::NotReplaceable { .. })));
+}
+
+#[test]
+fn names_that_lead_out_of_the_index_are_refused() {
+    let world = World::new();
+    let mut updater = Updater::open(&world.path).unwrap();
+    updater.put(&document("new", "nylon drywall anchor", "")).unwrap();
+    updater.commit().unwrap();
+    let outside = world.folder.path().join("outside");
+    fs::rename(world.path.join("changes-000001"), &outside).unwrap();
+    let path = world.path.join("changes-000001.json");
+    let changes = fs::read_to_string(&path).unwrap();
+    fs::write(&path, changes.replace("changes-000001", "../outside")).unwrap();
+    assert!(look(&world.path).is_err());
+}

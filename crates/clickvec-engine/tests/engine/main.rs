@@ -1,0 +1,6 @@
+//! Indexes of the made-up shop: made, asked, changed, damaged.
+
+mod answers;
+mod faults;
+mod updates;
+mod world;

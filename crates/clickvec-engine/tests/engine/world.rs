@@ -1,0 +1,84 @@
+//! A small index to ask.
+
+use std::path::{Path, PathBuf};
+
+use clickvec::model::Model;
+use clickvec::search::IndexBuilder;
+use clickvec::tables::{Title, read_titles};
+use clickvec_engine::{Answer, Document, Engine, Fusion, Mode, Request, finish};
+
+pub(crate) fn testdata(name: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
+}
+
+pub(crate) fn model() -> Model {
+    Model::load(&testdata("frozen/format-1/lstm.safetensors")).unwrap()
+}
+
+/// The titles of the shop.
+pub(crate) fn titles() -> Vec<Title> {
+    read_titles(&testdata("shop/titles.tsv"), "title").unwrap().titles
+}
+
+pub(crate) const QUERIES: [&str; 7] = [
+    "nylon drywall anchor",
+    "white toilet seat",
+    "with kit",
+    "wool wool rug",
+    "8 ft. in.",
+    "leather sofa with kit",
+    "zzzz",
+];
+
+/// The fields of the title with this number: a brand of five, and a price.
+pub(crate) fn fields(number: usize) -> [String; 2] {
+    [format!("brand {}", number % 5), format!("{}.5", number % 100)]
+}
+
+pub(crate) fn field_names() -> Vec<String> {
+    ["brand", "price"].map(str::to_owned).to_vec()
+}
+
+/// Makes an index of these titles.
+pub(crate) fn build(path: &Path, model: &Model, titles: &[Title], fusion: &Fusion) -> String {
+    let mut builder = IndexBuilder::with_fields(model, path, &field_names()).unwrap();
+    for (number, title) in titles.iter().enumerate() {
+        builder.add_with_fields(title.clone(), &fields(number)).unwrap();
+    }
+    finish(builder, model, fusion).unwrap().fingerprint
+}
+
+/// An index of all titles of the shop, in a folder that goes away.
+pub(crate) struct World {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) path: PathBuf,
+    pub(crate) model: Model,
+    pub(crate) titles: Vec<Title>,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        let (folder, model, titles) = (tempfile::tempdir().unwrap(), model(), titles());
+        let path = folder.path().join("index");
+        build(&path, &model, &titles, &Fusion::default());
+        World { folder, path, model, titles }
+    }
+
+    pub(crate) fn open(&self) -> Engine {
+        Engine::open(&self.path).unwrap()
+    }
+}
+
+pub(crate) fn search(engine: &Engine, query: &str, mode: Mode, k: usize) -> Answer {
+    engine.search(&Request::new(query, mode).with_k(k)).unwrap()
+}
+
+/// Ids and bits of scores.
+pub(crate) fn found(answer: &Answer) -> Vec<(String, u32)> {
+    answer.hits.iter().map(|hit| (hit.id.clone(), hit.score.to_bits())).collect()
+}
+
+pub(crate) fn document(id: &str, title: &str, brand: &str) -> Document {
+    let fields = [("brand".to_owned(), brand.to_owned())].into_iter().collect();
+    Document { id: id.to_owned(), title: title.to_owned(), fields }
+}
