@@ -39,7 +39,8 @@ pub(crate) fn each_title(
     note_titles(&path, titles, &skipped, untitled)
 }
 
-fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled: u64) -> Result<()> {
+/// Reports what was left out of a table of titles; too many, or no titles, are an error.
+pub(crate) fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled: u64) -> Result<()> {
     note_skipped(path, skipped);
     ensure!(
         titles > 0,

@@ -12,6 +12,7 @@ mod metrics;
 mod output;
 mod page;
 mod progress;
+mod stored;
 mod superscripts;
 mod table;
 mod test_set;

@@ -56,13 +56,18 @@ impl TitleTable {
 impl TitleColumns {
     /// A table with the columns `id` and `field`: the file itself, or a copy in this form.
     pub(crate) fn table(&self, path: &Path, field: &str) -> Result<TitleTable> {
+        self.table_with(path, field, &[])
+    }
+
+    /// [`TitleColumns::table`] with the columns `stored` too.
+    pub(crate) fn table_with(&self, path: &Path, field: &str, stored: &[String]) -> Result<TitleTable> {
         let is_named = self.id_column.is_some() || self.title_column.is_some();
         if path.is_dir() || !(is_named || is_foreign(path)?) {
             return Ok(TitleTable { path: path.to_owned(), _copy: None });
         }
         let (file, copy, temporary) = target()?;
         let mut out = BufWriter::new(file);
-        self.copy(path, field, &mut out)?;
+        self.copy(path, field, stored, &mut out)?;
         let file = out.into_inner().map_err(|error| Error::io(&copy, "write", error.into_error()))?;
         Ok(TitleTable { path: copy, _copy: Some((file, temporary)) })
     }
@@ -79,20 +84,27 @@ impl TitleColumns {
         input::titles(self.table(path, field)?.path(), field)
     }
 
-    fn copy(&self, path: &Path, field: &str, out: &mut impl Write) -> Result<()> {
+    fn copy(&self, path: &Path, field: &str, stored: &[String], out: &mut impl Write) -> Result<()> {
         let mut options = Options::default();
         columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
         options.columns.name(Role::Item, self.id_column.as_deref().unwrap_or("id"));
         let text = self.title_column.as_deref().unwrap_or(field);
         let texts: Vec<&str> = text.split('+').map(str::trim).collect();
-        ensure!(texts.len() <= TEXTS.len(), "expected at most {} columns of texts, found {}", TEXTS.len(), texts.len());
-        for (&role, name) in TEXTS.iter().zip(&texts) {
+        let all: Vec<&str> = texts.iter().copied().chain(stored.iter().map(String::as_str)).collect();
+        ensure!(
+            all.len() <= TEXTS.len(),
+            "expected at most {} columns to search and to store in a file that is no table with tabs, found {}; make it one first",
+            TEXTS.len(),
+            all.len()
+        );
+        for (&role, name) in TEXTS.iter().zip(&all) {
             options.columns.name(role, *name);
         }
         let told = |error| self.told(error);
         let mut table = Table::open(path, &options).map_err(told)?;
         let written = |result: std::io::Result<()>| result.map_err(|source| Error::io(path, "copy", source));
-        written(writeln!(out, "id\t{field}"))?;
+        let names = [&["id".to_owned(), field.to_owned()], stored].concat().join("\t");
+        written(writeln!(out, "{names}"))?;
         let mut lines: HashMap<Box<str>, u64> = HashMap::new();
         let (mut record, mut broken, mut shown) = (Record::default(), 0u64, Vec::new());
         loop {
@@ -118,7 +130,12 @@ impl TitleColumns {
                             .filter(|text| !text.trim().is_empty())
                             .map(|text| text.replace(['\t', '\n', '\r'], " "))
                             .collect();
-                        written(writeln!(out, "{id}\t{}", text.join(" ")))?;
+                        let mut line = format!("{id}\t{}", text.join(" "));
+                        for &role in &TEXTS[texts.len()..all.len()] {
+                            line.push('\t');
+                            line.push_str(&record.get(role).unwrap_or_default().replace(['\t', '\n', '\r'], " "));
+                        }
+                        written(writeln!(out, "{line}"))?;
                         continue;
                     }
                 },

@@ -1,4 +1,8 @@
-//! `clickvec index`: encodes titles once for all later searches.
+//! `clickvec index`: encodes titles once for all later searches, and changes them.
+
+#[cfg(feature = "serve")]
+mod change;
+mod whole;
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -7,34 +11,48 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder, join_indexes};
+use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::{TITLE, for_each_title};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress};
+use crate::{input, output, progress, stored};
 
-/// Encode titles once and keep their vectors for `search --index`.
+/// Encode titles once for `search --index` and `serve`, and change them later.
 ///
-/// An index is a folder with a copy of the model, the titles and their vectors. It is written next to the output and
-/// moved there in one step, so a search finds either the old index or the new one. Titles are encoded as they are
-/// read, so memory hardly grows with their number.
+/// An index is a folder with a copy of the model, the titles with the columns to store, their vectors, and their words for
+/// BM25. It is written next to the output and moved there in one step, so a search finds either the old index or the new
+/// one.
+///
+/// `--update` adds titles or replaces those with the same ids, `--delete` deletes, and both are seen at once, or not at all
+/// if the program is killed. What they leave behind is cleared away by `--compact`. Searches go on meanwhile.
 ///
 /// Several processes or machines can share the work: each encodes one part with `--shard`, and `--join` joins the
 /// parts. The result is byte for byte that of a single run.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec index --model MODEL --titles FILE [--shard I/N] --output INDEX\n       \
-    clickvec index --join INDEX... --output INDEX")]
+    clickvec index --join INDEX... --output INDEX\n       \
+    clickvec index --update FILE [--delete FILE] --output INDEX\n       \
+    clickvec index --compact --output INDEX")]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote.
-    #[arg(long, value_name = "MODEL", required_unless_present = "join")]
+    #[arg(long, value_name = "MODEL", required_unless_present_any = ["join", "update", "delete", "compact"])]
     model: Option<PathBuf>,
 
     /// The titles to search: a table with the columns id and title, or a BEIR corpus, also as .gz or .zst; `-` is
     /// standard input.
-    #[arg(long, value_name = "FILE", required_unless_present = "join")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["join", "update", "delete", "compact"])]
     titles: Option<PathBuf>,
+
+    /// Columns to store with the titles, such as brand,price: results show them, and searches can filter by them.
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', requires = "titles")]
+    store: Vec<String>,
+
+    /// How `search --mode both` fuses vectors and words: a fusion of the model and `bm25` that `evaluate --save-rankers` wrote
+    /// [default: reciprocal ranks, both with the same weight].
+    #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
+    fusion: Option<PathBuf>,
 
     /// The column to search instead of the title, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
@@ -51,7 +69,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["model", "titles", "shard"])]
     join: Vec<PathBuf>,
 
-    /// The folder to write. An existing index is replaced; anything else is refused.
+    /// Add these titles to the index, or replace those with the same ids; a table like --titles.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "titles", "shard", "join"])]
+    update: Option<PathBuf>,
+
+    /// Delete the titles with these ids, one a line.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "titles", "shard", "join"])]
+    delete: Option<PathBuf>,
+
+    /// Clear away what updates left behind. Updates do so by themselves from time to time.
+    #[arg(long, conflicts_with_all = ["model", "titles", "shard", "join"])]
+    compact: bool,
+
+    /// The folder to write, or the index to change. An existing index is replaced; anything else is refused.
     #[arg(long, short, value_name = "INDEX")]
     output: PathBuf,
 
@@ -101,13 +131,16 @@ struct Report<'a> {
 
 /// Encodes the titles and writes the index.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    if args.update.is_some() || args.delete.is_some() || args.compact {
+        return change(&args);
+    }
     IndexBuilder::check_output(&args.output)?;
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
-            let titles = args.title_columns.table(titles, &args.field)?;
+            let titles = args.title_columns.table_with(titles, &args.field, &args.store)?;
             build(&args, model, titles.path())?
         }
-        _ => join_indexes(&args.join, &args.output)?,
+        _ => whole::join(&args.join, &args.output, args.fusion.as_deref())?,
     };
     if args.json {
         let mut out = output::stdout();
@@ -128,9 +161,22 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
+#[cfg(feature = "serve")]
+fn change(args: &Args) -> Result<Answer> {
+    change::run(args)
+}
+
+#[cfg(not(feature = "serve"))]
+fn change(_: &Args) -> Result<Answer> {
+    bail!(
+        "expected a program that can change indexes, found one that was built without the feature `serve`; build it with"
+    )
+}
+
 fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
     let model = Model::load(model)?;
-    let mut builder = IndexBuilder::new(&model, &args.output)?;
+    let finish = whole::Finish::new(&model, args.fusion.as_deref(), args.shard.is_some())?;
+    let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?;
     let wanted = match args.shard {
         None => 0..u64::MAX,
         Some(_) if titles == Path::new("-") => {
@@ -145,16 +191,16 @@ fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
     };
     let bar = progress::counter("encoding", "titles");
     let mut place = 0;
-    input::each_title(titles, &args.field, |title| {
+    stored::each_document(titles, &args.field, &args.store, |title, values| {
         if wanted.contains(&place) {
-            builder.add(title)?;
+            builder.add_with_fields(title, values)?;
             bar.inc(1);
         }
         place += 1;
-        Ok(())
+        Ok::<(), clickvec::Error>(())
     })?;
     bar.finish_and_clear();
-    let built = builder.finish()?;
+    let built = finish.finish(builder)?;
     input::note_left_out(built.left_out);
     Ok(built)
 }

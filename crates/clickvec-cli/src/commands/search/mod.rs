@@ -1,5 +1,9 @@
 //! `clickvec search`: the best of all titles for each query.
 
+#[cfg(feature = "serve")]
+mod modes;
+mod outcome;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +13,7 @@ use clickvec::eval::trec::{RunLine, write_run_lines};
 use clickvec::internals::eval::read_topics;
 use clickvec::model::Model;
 use clickvec::ranker::{self, FileKind};
-use clickvec::search::{self, Answer, Found, Searcher};
+use clickvec::search::{self, Searcher};
 use clickvec::tables::{TITLE, Title};
 use serde::Serialize;
 
@@ -17,13 +21,14 @@ use crate::answer::Answer as Exit;
 use crate::input::{self, Lines};
 use crate::titles::TitleColumns;
 use crate::{output, progress};
+use outcome::{Nothing, Outcome, Shown};
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.
 const BATCH_QUERIES: usize = 64;
 
 /// Rank all titles for each query, best first.
 ///
-/// The search is exact: every title is scored. An index contains the encoded titles; without one, they are encoded
+/// By vectors, by words (BM25), or by both fused: `--mode`. An index contains the encoded titles; without one, they are encoded
 /// anew each time. Queries come from the command line or, if there are none, line by line from standard input, and
 /// each is answered as it comes.
 #[derive(clap::Args)]
@@ -62,6 +67,10 @@ pub(crate) struct Args {
     #[arg(long, short = 'k', default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
 
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    modes: modes::Args,
+
     /// Print one JSON object for each query.
     #[arg(long, conflicts_with = "trec")]
     json: bool,
@@ -78,7 +87,7 @@ const TAG: &str = "clickvec";
 const STANDARD_OUTPUT: &str = "standard output";
 
 /// Finds titles for queries.
-type Search<'s> = dyn Fn(&[String], usize) -> clickvec::Result<Vec<Answer<'s>>> + 's;
+type Search<'s> = dyn Fn(&[String], usize) -> Result<Vec<Outcome>> + 's;
 
 /// Answers the queries. The result is `No` if none of them has a result.
 pub(crate) fn run(args: Args) -> Result<Exit> {
@@ -89,8 +98,18 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         let titles = args.title_columns.titles(titles, &args.field)?;
         let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
-        return answer(&args, &|queries, top| search::answers(candidates.as_ref(), &titles, queries, top));
+        modes_need_an_index(&args)?;
+        return answer(&args, &|queries, top| {
+            Ok(outcome::all(&search::answers(candidates.as_ref(), &titles, queries, top)?))
+        });
     }
+    #[cfg(feature = "serve")]
+    if let (Some(index), None, None) = (&args.index, &args.model, &args.titles)
+        && let Some(engine) = modes::engine(index, &args.modes)?
+    {
+        return answer(&args, &|queries, top| modes::search(&engine, &args.modes, queries, top));
+    }
+    modes_need_an_index(&args)?;
     let searcher = match (&args.index, &args.model, &args.titles) {
         (Some(index), None, None) => Searcher::open(index)?,
         (None, Some(model), Some(titles)) => encode(model, args.title_columns.titles(titles, &args.field)?)?,
@@ -109,7 +128,22 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
             )
         }
     };
-    answer(&args, &|queries, top| searcher.search_batch(queries, top))
+    answer(&args, &|queries, top| Ok(outcome::all(&searcher.search_batch(queries, top)?)))
+}
+
+#[cfg(feature = "serve")]
+fn modes_need_an_index(args: &Args) -> Result<()> {
+    if args.modes.are_given() && args.index.is_none() {
+        bail!(
+            "expected `--index INDEX` with `--mode`, `--filter` or `--offset`, found none; make one with `clickvec index`"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "serve"))]
+fn modes_need_an_index(_: &Args) -> Result<()> {
+    Ok(())
 }
 
 /// Answers the queries of the command line, or those of standard input.
@@ -188,20 +222,20 @@ impl Session<'_> {
     fn answer(&mut self, queries: &[String], out: &mut impl Write) -> Result<()> {
         for (query, answer) in queries.iter().zip((self.search)(queries, self.top)?) {
             let shown = output::printable(query);
-            match &answer {
-                Answer::Found(found) if found.is_empty() => {
+            match answer.nothing {
+                Some(Nothing::Found) => {
                     output::note(format_args!("`{shown}`: no results: no title has anything of it"));
                 }
-                Answer::Found(_) => {}
-                Answer::NoWords => {
+                Some(Nothing::OfWords) => {
                     output::note(format_args!("`{shown}`: no results: expected words, found none"));
                 }
-                Answer::UnknownWords => {
+                Some(Nothing::Known) => {
                     output::note(format_args!("`{shown}`: no results: the model knows none of its words"));
                 }
+                None => {}
             }
-            self.answered |= !answer.results().is_empty();
-            self.printer.print(query, answer.results(), out)?;
+            self.answered |= !answer.results.is_empty();
+            self.printer.print(query, &answer.results, out)?;
         }
         Ok(())
     }
@@ -234,32 +268,15 @@ enum Form {
 struct JsonAnswer<'a> {
     /// `None` if a line of standard input is not valid text.
     query: Option<&'a str>,
-    results: Vec<JsonResult<'a>>,
+    results: &'a [Shown],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-#[derive(Serialize)]
-struct JsonResult<'a> {
-    rank: usize,
-    id: &'a str,
-    title: &'a str,
-    score: f32,
-}
-
-impl<'a> From<&Found<'a>> for JsonResult<'a> {
-    fn from(&Found { rank, id, title, score, .. }: &Found<'a>) -> JsonResult<'a> {
-        JsonResult { rank, id, title, score }
-    }
-}
-
 impl Printer {
-    fn print(&mut self, query: &str, found: &[Found<'_>], out: &mut impl Write) -> Result<()> {
+    fn print(&mut self, query: &str, found: &[Shown], out: &mut impl Write) -> Result<()> {
         match &mut self.form {
-            Form::Json => {
-                let results = found.iter().map(JsonResult::from).collect();
-                output::json_line(out, &JsonAnswer { query: Some(query), results, error: None })
-            }
+            Form::Json => output::json_line(out, &JsonAnswer { query: Some(query), results: found, error: None }),
             Form::Text { several, first } => {
                 let gap = if *first { "" } else { "\n" };
                 *first = false;
@@ -269,9 +286,9 @@ impl Printer {
             Form::Trec { asked, lines } => {
                 let id = self.ids.get(*asked).cloned().unwrap_or_else(|| (*asked + 1).to_string());
                 *asked += 1;
-                let line = |found: &Found<'_>| RunLine {
+                let line = |found: &Shown| RunLine {
                     query_id: id.clone(),
-                    title_id: found.id.to_owned(),
+                    title_id: found.id.clone(),
                     rank: found.rank as u64,
                     score: f64::from(found.score),
                 };
@@ -290,7 +307,7 @@ impl Printer {
         match &mut self.form {
             Form::Text { .. } => Ok(()),
             Form::Json => {
-                let answer = JsonAnswer { query: None, results: Vec::new(), error: Some(error.to_string()) };
+                let answer = JsonAnswer { query: None, results: &[], error: Some(error.to_string()) };
                 output::json_line(out, &answer)
             }
             Form::Trec { asked, .. } => {
@@ -302,11 +319,11 @@ impl Printer {
 }
 
 /// One line for each title: rank, score, id, title.
-fn print_text(heading: &str, found: &[Found<'_>], out: &mut impl Write) -> io::Result<()> {
+fn print_text(heading: &str, found: &[Shown], out: &mut impl Write) -> io::Result<()> {
     write!(out, "{heading}")?;
-    let rank_width = found.len().to_string().len();
+    let rank_width = found.last().map_or(1, |found| found.rank.to_string().len());
     let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0);
-    for Found { rank, id, title, score, .. } in found {
+    for Shown { rank, id, title, score, .. } in found {
         let (id, text) = (output::printable(id), output::printable(title));
         writeln!(out, "{rank:>rank_width$}  {score:>6.3}  {id:<id_width$}  {text}")?;
     }

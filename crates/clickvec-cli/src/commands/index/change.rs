@@ -1,0 +1,111 @@
+//! Titles added to an index, replaced and deleted; compaction.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clickvec_engine::{Compacted, Document, Updated, Updater, compact};
+use serde::Serialize;
+
+use super::Args;
+use crate::answer::Answer;
+use crate::input::Lines;
+use crate::{input, output, progress, stored};
+
+/// The ids that are taken from the file of those to delete at once.
+const IDS_AT_ONCE: usize = 1024;
+
+/// The report as JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(serialize_with = "output::json_path")]
+    index: &'a Path,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated: Option<Updated>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compacted: Option<Compacted>,
+}
+
+/// Changes an index.
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    let mut report = Report { index: &args.output, updated: None, compacted: None };
+    if args.update.is_some() || args.delete.is_some() {
+        report.updated = Some(update(args)?);
+    }
+    if args.compact || report.updated.as_ref().is_some_and(|updated| updated.is_worth_compacting) {
+        let step = progress::step("compacting");
+        report.compacted = Some(compact(&args.output)?);
+        step.finish_and_clear();
+    }
+    if args.json {
+        let mut out = output::stdout();
+        output::json_line(&mut out, &report)?;
+        output::written(out.flush())?;
+        return Ok(Answer::Done);
+    }
+    let index = output::path(&args.output);
+    if let Some(updated) = &report.updated {
+        input::note_left_out(updated.left_out);
+        if updated.missing > 0 {
+            let missing = output::counted(updated.missing, "id");
+            output::note(format_args!("{missing} to delete: the index has no such titles"));
+        }
+        let Updated { added, replaced, deleted, titles, fingerprint, .. } = updated;
+        let [added, replaced, deleted] = [added, replaced, deleted].map(|number| output::count(*number));
+        let titles = output::counted(*titles, "title");
+        output::note(format_args!(
+            "{index}: updated; {added} added, {replaced} replaced, {deleted} deleted; {titles}, fingerprint {fingerprint}"
+        ));
+    }
+    if let Some(Compacted { titles, cleared, segments, fingerprint, .. }) = &report.compacted {
+        let (titles, cleared) = (output::counted(*titles, "title"), output::counted(*cleared, "old title"));
+        let segments = output::counted(*segments as u64, "segment");
+        output::note(format_args!(
+            "{index}: compacted; {segments} made one, {cleared} cleared; {titles}, fingerprint {fingerprint}"
+        ));
+    }
+    Ok(Answer::Done)
+}
+
+fn update(args: &Args) -> Result<Updated> {
+    let mut updater = Updater::open(&args.output)?;
+    if let Some(path) = &args.delete {
+        delete(path, &mut updater)?;
+    }
+    if let Some(path) = &args.update {
+        let fields = updater.before().stored_fields().to_vec();
+        let table = args.title_columns.table_with(path, &args.field, &fields)?;
+        let bar = progress::counter("encoding", "titles");
+        stored::each_document(table.path(), &args.field, &fields, |title, values| {
+            let values = values.iter().map(|value| (*value).to_owned());
+            let fields = fields.iter().cloned().zip(values).collect();
+            updater.put(&Document { id: title.id, title: title.title, fields })?;
+            bar.inc(1);
+            Ok::<(), anyhow::Error>(())
+        })?;
+        bar.finish_and_clear();
+    }
+    Ok(updater.commit()?)
+}
+
+fn delete(path: &Path, updater: &mut Updater) -> Result<()> {
+    let (mut lines, mut ids) = (Lines::open(path)?, Vec::new());
+    let mut number = 0u64;
+    loop {
+        lines.next_batch(IDS_AT_ONCE, &mut ids)?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        for id in &ids {
+            number += 1;
+            if id.contains('\t') {
+                bail!(
+                    "{}:{number}: expected an id, found `{}` with a tab; give one id a line",
+                    output::path(path),
+                    output::printable(id)
+                );
+            }
+            updater.delete(id);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Search by vectors, by words or by both, with conditions and pages.
+
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::Error;
+use clickvec::error::IndexFault;
+use clickvec::internals::index::{About, Folder, MODEL, SHARD, TITLES, VECTORS};
+use clickvec_engine::{Answer, Engine, Filter, Hit, Mode, Request};
+use rayon::prelude::*;
+
+use super::outcome::{Nothing, Outcome, Shown};
+
+/// How to search an index.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75), or `both`, fused
+    /// [default: vectors].
+    #[arg(long, value_name = "MODE")]
+    mode: Option<Mode>,
+
+    /// Only titles of an index that meet this condition on a stored column: brand=acme, brand=acme|zed, or
+    /// price:10..20, where an end may be missing. Several must all be met.
+    #[arg(long = "filter", value_name = "CONDITION")]
+    filters: Vec<Filter>,
+
+    /// Leave out this many of the best titles: with -k 10, the third page has 20.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+}
+
+impl Args {
+    /// Whether any was given.
+    pub(super) fn are_given(&self) -> bool {
+        self.mode.is_some() || !self.filters.is_empty() || self.offset > 0
+    }
+}
+
+/// The index, if it must be asked in another way than by its first vectors alone.
+pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
+    let has_changes = || match Folder::<About>::open(index, &[MODEL, TITLES, VECTORS, SHARD]) {
+        Err(Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. }) => name == "changes",
+        _ => false,
+    };
+    Ok(if args.are_given() || has_changes() { Some(Engine::open(index)?) } else { None })
+}
+
+/// Answers queries on all threads.
+pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
+    let mode = args.mode.unwrap_or(Mode::Vectors);
+    let one = |query: &String| {
+        let request = Request::new(query, mode).with_k(top).with_offset(args.offset).with_filters(args.filters.clone());
+        Ok(outcome(engine.search(&request)?, mode))
+    };
+    queries.par_iter().map(one).collect()
+}
+
+fn outcome(answer: Answer, mode: Mode) -> Outcome {
+    let nothing = match (answer.hits.is_empty(), mode) {
+        (false, _) => None,
+        _ if answer.query.words.is_empty() => Some(Nothing::OfWords),
+        (true, Mode::Vectors) if !answer.query.has_vector => Some(Nothing::Known),
+        (true, _) => Some(Nothing::Found),
+    };
+    let shown = |hit: Hit| {
+        let Hit { rank, id, title, fields, score, .. } = hit;
+        Shown { rank, id, title, score, fields }
+    };
+    Outcome { results: answer.hits.into_iter().map(shown).collect(), nothing }
+}
