@@ -73,7 +73,7 @@ fn files_of_this_program_are_known() {
     let kinds: Vec<_> = found.iter().map(|file| file["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["clicks", "judged", "titles", "model", "index", "qrels", "run", "corpus", "preset"]);
     let next = |place: usize| found[place]["next"].as_str().unwrap().to_owned();
-    assert_eq!(next(0), "clickvec train --clicks clicks.tsv --validation judged.tsv --output model.safetensors");
+    assert_eq!(next(0), "clickvec train --titles titles.tsv --clicks clicks.tsv --output model.safetensors");
     let judge = "clickvec evaluate --judged judged.tsv --titles titles.tsv --ranker bm25 --ranker trigram --model model.safetensors";
     assert_eq!(next(1), judge);
     assert_eq!(next(2), "clickvec index --model model.safetensors --titles titles.tsv --output titles.index");
@@ -107,4 +107,45 @@ fn what_is_not_known_is_no_success() {
         .run(&["check", "judged.tsv"])
         .code(1)
         .prints("judged.tsv:2: expected a grade from 0 to 10 in column `grade`, found `17`");
+}
+
+#[test]
+fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
+    let folder = Folder::with_model();
+    folder
+        .run(&[
+            "simulate",
+            "--titles",
+            "titles.tsv",
+            "--pairs",
+            "300",
+            "--impressions",
+            "--judged",
+            "5",
+            "--output",
+            "log",
+        ])
+        .code(0);
+    folder
+        .run(&["check", "log/log.tsv", "titles.tsv"])
+        .code(0)
+        .prints("log/log.tsv: a raw click log")
+        .prints("next: clickvec prepare log/log.tsv ")
+        .prints(" --titles titles.tsv");
+    let pool =
+        ["judge", "pool", "--queries", "clicks.tsv", "--titles", "titles.tsv", "--ranker", "bm25", "-o", "sheet.tsv"];
+    folder.run(&pool).code(0);
+    folder
+        .run(&["check", "sheet.tsv"])
+        .code(0)
+        .prints("sheet.tsv: a sheet of `judge pool` with grades to fill in")
+        .prints("next: clickvec judge read sheet.tsv --output judged.tsv");
+    folder.write("sheet.tsv", folder.read("sheet.tsv").replace("\t\n", "\t1\n"));
+    folder.run(&["check", "sheet.tsv"]).code(0).prints("sheet.tsv: judged titles");
+    folder.write("typed.txt", "red hammer\nblue ladder\n");
+    folder
+        .run(&["check", "typed.txt"])
+        .code(0)
+        .prints("typed.txt: queries, one a line")
+        .prints("next: clickvec judge pool --queries typed.txt --titles TITLES");
 }

@@ -201,7 +201,10 @@ fn several_files_of_vectors_are_several_systems_and_what_they_lack_is_said() {
     let report = run.says("vectors: has no vector for 1 of 2 queries, which score 0").json_lines();
     assert_eq!(systems(&report)[0]["name"], "vectors");
     // A file of other texts would score like chance.
-    evaluate(&["--vectors=none.vec"]).code(2).says("vectors: expected vectors for the texts of the test set").prints_nothing();
+    evaluate(&["--vectors=none.vec"])
+        .code(2)
+        .says("vectors: expected vectors for the texts of the test set")
+        .prints_nothing();
     evaluate(&["--vectors=right.vec,part.vec,none.vec"]).code(2).says("expected FILE or QUERIES,TITLES, found 3 names");
     evaluate(&["--vectors=nowhere.vec"]).code(2).says("nowhere.vec");
 }

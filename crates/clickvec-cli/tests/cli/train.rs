@@ -278,6 +278,16 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
 }
 
 #[test]
+fn a_comparison_that_says_nothing_is_not_called_a_win() {
+    let folder = Folder::with_data();
+    // Item numbers for titles: no word in common with any query.
+    let letters = |i: usize| -> String { i.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect() };
+    let row = |i: usize| format!("query {}\t{}\n", letters(i), 900_000 + i % 400);
+    folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1400).map(row).collect::<String>()));
+    folder.train("m.safetensors", &[]).code(0).says("BM25 and letter trigrams find next to nothing");
+}
+
+#[test]
 fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
     let folder = Folder::with_data();
     folder.train("few.safetensors", &[]).code(0).says("held out: nothing, since 48 queries are too few to judge by");

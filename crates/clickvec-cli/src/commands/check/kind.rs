@@ -13,6 +13,10 @@ pub(super) enum Kind {
     Clicks,
     /// Judged titles.
     Judged,
+    /// A sheet of `judge pool` with titles that have no grade yet.
+    Sheet,
+    /// Queries, one a line.
+    Queries,
     /// Titles.
     Titles,
     /// A corpus of BEIR.
@@ -39,6 +43,8 @@ impl Kind {
             Kind::Preset(name) => format!("a raw log with the preset `{name}`"),
             Kind::Clicks => "a click log, ready for `train`".to_owned(),
             Kind::Judged => "judged titles".to_owned(),
+            Kind::Sheet => "a sheet of `judge pool` with grades to fill in".to_owned(),
+            Kind::Queries => "queries, one a line".to_owned(),
             Kind::Titles => "titles".to_owned(),
             Kind::Corpus => "a corpus of titles in BEIR's form".to_owned(),
             Kind::Qrels => "judgments in TREC's form (qrels)".to_owned(),
@@ -57,6 +63,8 @@ impl Kind {
             Kind::Preset(_) => "preset",
             Kind::Clicks => "clicks",
             Kind::Judged => "judged",
+            Kind::Sheet => "sheet",
+            Kind::Queries => "queries",
             Kind::Titles => "titles",
             Kind::Corpus => "corpus",
             Kind::Qrels => "qrels",
@@ -89,16 +97,11 @@ pub(super) fn of_columns(names: &[String], found: &[(Meaning, String)], is_plain
     if has_name("_id") && (has_name("text") || has_name("title")) {
         return Kind::Corpus;
     }
+    // Nobody judges at a time or at a place in a list; a simulated log has grades as well.
+    let is_logged = [Meaning::User, Meaning::Time, Meaning::Position, Meaning::Session].into_iter().any(has);
     match (has(Meaning::Query), has(Meaning::Title), has(Meaning::Item)) {
-        (true, true, _) if has(Meaning::Grade) => Kind::Judged,
-        (true, true, false)
-            if is_plain
-                && has_name("query")
-                && has_name("title")
-                && ![Meaning::User, Meaning::Time, Meaning::Position, Meaning::Session].into_iter().any(has) =>
-        {
-            Kind::Clicks
-        }
+        (true, true, _) if has(Meaning::Grade) && !is_logged => Kind::Judged,
+        (true, true, false) if is_plain && has_name("query") && has_name("title") && !is_logged => Kind::Clicks,
         (true, true, _) | (true, _, true) => Kind::Log,
         (false, true, true) => Kind::Titles,
         _ => Kind::Unknown,
@@ -144,6 +147,7 @@ mod tests {
             ("query title user", Kind::Log),
             ("query sku date", Kind::Log),
             ("query title grade", Kind::Judged),
+            ("time user query position id title clicked grade", Kind::Log),
             ("query_id query title_id title relevance", Kind::Judged),
             ("id title", Kind::Titles),
             ("sku name price", Kind::Titles),

@@ -27,6 +27,8 @@ const MOST_ROWS: u64 = 1_000_000;
 const SHOWN_FAULTS: usize = 5;
 /// The bytes in which the first line must be.
 const FIRST_BYTES: u64 = 1 << 20;
+/// The columns of the sheets of `judge pool`.
+const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
 
 /// Say what files seem to be, which columns they have, what is wrong with them, and which command comes next.
 ///
@@ -105,6 +107,10 @@ fn look(path: &Path) -> Result<Found> {
         found.kind = kind;
         return Ok(found);
     }
+    if is_query(&line) {
+        found.kind = Kind::Queries;
+        return Ok(found);
+    }
     let format = match line.first() {
         Some(b'{') => "json",
         _ if line.starts_with(b"PAR1") => "parquet",
@@ -129,10 +135,20 @@ fn look(path: &Path) -> Result<Found> {
     }
     found.meanings = columns::guess(&found.names);
     found.kind = kind::of_columns(&found.names, &found.meanings, format == "tsv");
+    if found.names == SHEET {
+        found.kind = Kind::Sheet;
+    }
     if !matches!(found.kind, Kind::Unknown | Kind::Preset(_) | Kind::Corpus) {
         read(&mut found)?;
     }
     Ok(found)
+}
+
+/// Whether a first line is a query rather than a row: words, and nothing between columns.
+fn is_query(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let is_plain = !line.contains(['\t', ',', ';', '|', '{', '<']) && !line.chars().any(char::is_control);
+    is_plain && !log_columns::is_header(&[line.to_owned()]) && line.chars().any(char::is_alphabetic)
 }
 
 fn has_corpus(folder: &Path) -> bool {
@@ -192,6 +208,7 @@ fn read(found: &mut Found) -> Result<()> {
     let bar = progress::counter("reading", "rows");
     let mut record = Record::default();
     let meanings: Vec<(Meaning, String)> = found.meanings.clone();
+    let mut ungraded = 0u64;
     loop {
         let fault = match table.next(&mut record)? {
             Next::End => break,
@@ -203,6 +220,7 @@ fn read(found: &mut Found) -> Result<()> {
             Next::Broken(fault) => Some(fault.to_string()),
             Next::Row => {
                 let field = |meaning| record.get(role(meaning));
+                ungraded += u64::from(field(Meaning::Grade).is_none_or(|grade| grade.trim().is_empty()));
                 meanings.iter().find_map(|(meaning, name)| fault_of(found.kind, *meaning, name, field(*meaning)))
             }
         };
@@ -218,6 +236,9 @@ fn read(found: &mut Found) -> Result<()> {
         }
     }
     bar.finish_and_clear();
+    if found.kind == Kind::Sheet && ungraded == 0 {
+        found.kind = Kind::Judged;
+    }
     Ok(())
 }
 
@@ -229,6 +250,7 @@ fn fault_of(kind: Kind, meaning: Meaning, column: &str, field: Option<&str>) -> 
     match meaning {
         Meaning::Query | Meaning::Item if text.is_empty() => expected("a text"),
         Meaning::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
+        Meaning::Grade if kind == Kind::Sheet && text.is_empty() => None,
         Meaning::Grade if !matches!(text.parse::<f64>(), Ok(grade) if (0.0..=f64::from(MAX_GRADE)).contains(&grade) && grade.fract() == 0.0) => {
             expected(&format!("a grade from 0 to {MAX_GRADE}"))
         }

@@ -19,7 +19,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         Kind::Log => {
             let mut command = format!("clickvec prepare {path}{}", columns(found));
             let has = |meaning| found.meanings.iter().any(|(other, _)| *other == meaning);
-            if !has(Meaning::Title) {
+            if !has(Meaning::Title) || (has(Meaning::Item) && titles().is_some()) {
                 command.push_str(&format!(" {}", prepared_titles(titles())));
             }
             format!("{command} --output clicks.tsv")
@@ -35,12 +35,16 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             format!("clickvec prepare {} --preset {name}{titles} --output clicks.tsv", files.join(" "))
         }
         Kind::Clicks => {
-            let judged =
-                of(Kind::Judged).map_or(String::new(), |judged| format!(" --validation {}", quoted(&judged.path)));
-            format!("clickvec train --clicks {path}{judged} --output model.safetensors")
+            let titles = titles().map_or(String::new(), |titles| format!(" {}", of_titles("--titles", titles)));
+            format!("clickvec train{titles} --clicks {path} --output model.safetensors")
         }
         Kind::Judged => format!(
             "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
+            named_titles("--titles")
+        ),
+        Kind::Sheet => format!("clickvec judge read {path} --output judged.tsv"),
+        Kind::Queries => format!(
+            "clickvec judge pool --queries {path} {} --ranker bm25 --ranker trigram --model {model} --output sheet.tsv",
             named_titles("--titles")
         ),
         Kind::Titles | Kind::Corpus => {

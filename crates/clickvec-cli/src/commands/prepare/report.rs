@@ -236,8 +236,9 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     if let Some(users) = report.users {
         add("users", about(users));
     }
-    if let Some(robots) = report.robots {
-        add("robots", output::count(robots));
+    match report.robots {
+        Some(robots) => add("robots", output::count(robots)),
+        None => add("robots", "cannot be told without users".to_owned()),
     }
     if let Some(items) = report.items {
         add("items", about(items));

@@ -1,20 +1,27 @@
-//! Progress bars, on a terminal only.
+//! Progress bars on a terminal; elsewhere, a line now and then.
+
+mod lines;
 
 use std::io::IsTerminal;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use self::lines::{LineTarget, Pace};
+
 /// The number of times a second that a bar is drawn.
 const DRAWS_PER_SECOND: u8 = 10;
+/// The pace of lines where no terminal is.
+static PACE: LazyLock<Pace> = LazyLock::new(|| Pace::new(Duration::from_secs(60)));
 
 /// Whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Hidden if
-/// standard error is not a terminal.
+/// A bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Where standard error is
+/// not a terminal, the same without its bar is a line once a minute.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s{{left}}"))
 }
@@ -39,13 +46,18 @@ pub(crate) fn step(name: &str) -> ProgressBar {
 }
 
 fn styled(length: u64, template: &str) -> ProgressBar {
-    let target = match is_watched() {
+    let is_watched = is_watched();
+    let target = match is_watched {
         true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
-        false => ProgressDrawTarget::hidden(),
+        false => {
+            let target = LineTarget::new(PACE.clone(), std::io::stderr());
+            ProgressDrawTarget::term_like_with_hz(Box::new(target), 1)
+        }
     };
+    let template = if is_watched { template.to_owned() } else { template.replace(" {wide_bar}", "") };
     let bar = ProgressBar::with_draw_target(Some(length), target);
     // Only the words in the templates vary. If indicatif refuses one, its default style will do.
-    if let Ok(style) = ProgressStyle::with_template(template) {
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of).with_key("left", left));
     }
     bar
