@@ -103,3 +103,30 @@ fn another_setting_is_refused_and_named() {
     folder.run(&[&run[..], &["--resume", "--seed", "3"]].concat()).code(2).says("seed");
     assert!(!folder.path("m").exists());
 }
+
+#[test]
+fn kills_of_both_runs_change_nothing_where_queries_are_held_out() {
+    let folder = Folder::with_data();
+    let things = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
+    let row = |i: usize| format!("{} {}\t{} no {}\n", things[i % 8], i, things[i % 8], i % 300);
+    folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
+    let run = ["train", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--cells", "8", "--title-epochs", "1"];
+    let run = [&run[..], &["--minibatch", "16", "--epochs", "3", "--members", "2"]].concat();
+    folder.run(&[&run[..], &["--output", "alone"]].concat()).code(0);
+    let killed = [&run[..], &["--output", "killed", "--checkpoint-every", "1", "--resume"]].concat();
+    let (mut trials, mut seconds) = (0, 0);
+    for milliseconds in [30, 100, 200, 300, 300, 400, 400, 500, 500, 600] {
+        if !kill_after(&folder, &killed, Duration::from_millis(milliseconds)) {
+            break;
+        }
+        trials += u32::from(folder.path("killed.held-out.checkpoint").exists());
+        seconds += u32::from(folder.path("killed.checkpoint").exists());
+    }
+    folder.run(&killed).code(0);
+    assert!(bytes(&folder, "alone") == bytes(&folder, "killed"), "{trials} and {seconds} kills");
+    assert!(trials + seconds > 0, "no kill came before the end");
+    folder.run(&killed).code(0).says("finished before");
+    let names = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert!(!names.iter().any(|name| name.contains(".checkpoint") || name.contains(".held-out")), "{names:?}");
+}

@@ -251,7 +251,8 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     folder.write("clicks.tsv", many_queries(1400));
     let said = folder.train("m.safetensors", &[]).code(0).stderr();
     for line in [
-        "held out: 140 of 1,400 queries with 140 pairs, to judge the model by; `--held-out 0` learns all clicks",
+        "held out: 140 of 1,400 queries with 140 pairs, to judge the model by; then all clicks are learnt",
+        "learning all clicks now, the held-out ones too, for ",
         "  held out: NDCG@10 ",
         "140 queries, each searched among all 1,400 titles; a clicked title is relevant, any other is not",
         "model − BM25: NDCG@10 +0.",
@@ -266,15 +267,64 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     let events = folder.train("m.safetensors", &["--json"]).code(0).json_lines();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
     assert_eq!((&named("held_out")[0]["queries"], &named("held_out")[0]["of_titles"]), (&140.into(), &1400.into()));
-    assert!(named("epoch").iter().all(|epoch| epoch["held_out"]["ndcg@10"].is_f64() && epoch["validation"].is_null()));
     let judged = named("judged")[0];
+    let of_trial =
+        events.iter().take_while(|event| event["event"] != "judged").filter(|event| event["event"] == "epoch");
+    let is_judged = |epoch: &serde_json::Value| epoch["held_out"]["ndcg@10"].is_f64() && epoch["validation"].is_null();
+    assert!(of_trial.clone().count() == 3 && of_trial.clone().all(is_judged));
     assert_eq!((&judged["systems"][1]["name"], judged["tests"].as_array().unwrap().len()), (&"BM25".into(), 2));
     let kept = &judged["systems"][0]["ndcg@10"];
     assert!(named("epoch").iter().any(|epoch| &epoch["held_out"]["ndcg@10"] == kept), "{judged}");
     assert_eq!(events.last().unwrap()["event"], "done");
-    // Finished before, and judged again.
-    let again = folder.train("m.safetensors", &["--resume", "--json"]).code(0).json_lines();
-    assert_eq!(again.iter().find(|event| event["event"] == "judged"), Some(judged));
+}
+
+#[test]
+fn all_clicks_are_learnt_for_as_long_as_was_best() {
+    let folder = Folder::with_data();
+    folder.write("clicks.tsv", many_queries(1400));
+    let titles = ["--titles", "titles.tsv", "--title-epochs", "2", "--members", "2"];
+    let settings = ["--cells", "8", "--minibatch", "32", "--seed", "7"];
+    for more in [&[][..], &titles[..]] {
+        let events = folder.train("m", &[more, &["--json"]].concat()).code(0).json_lines();
+        let at = events.iter().position(|event| event["event"] == "all_clicks").unwrap();
+        let epochs = events[at]["epochs"].to_string();
+        let after: Vec<_> = events[at + 1..].iter().map(|event| event["event"].as_str().unwrap()).collect();
+        assert_eq!(
+            after.len() as u64,
+            1 + events[at]["epochs"].as_u64().unwrap(),
+            "titles are not learnt again: {after:?}"
+        );
+        assert!(after[..after.len() - 1].iter().all(|event| *event == "epoch") && after.last() == Some(&"done"));
+        // The same as without anything held out.
+        let whole = ["train", "--clicks", "clicks.tsv", "--output", "whole", "--held-out", "0", "--epochs", &epochs];
+        folder.run(&[&whole[..], &settings, more].concat()).code(0);
+        assert!(std::fs::read(folder.path("m")).unwrap() == std::fs::read(folder.path("whole")).unwrap());
+        assert!(!folder.path("m.held-out").exists());
+        folder.train("m", &[more, &["--resume"]].concat()).code(0).says("m: finished before, nothing to do");
+    }
+    // What such a model is asked to begin with has seen the held-out queries.
+    folder.train("m", &[]).code(0);
+    folder.train("later", &["--init", "m"]).code(0).says("the initial model has learnt all its clicks");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(folder.path("m"), std::fs::Permissions::from_mode(0o600)).unwrap();
+        folder.train("m", &[]).code(0);
+        assert_eq!(std::fs::metadata(folder.path("m")).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    // It is said at once that the output has no place.
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder.train("folder", &["--json"]).code(2).prints_nothing();
+    folder.train("folder/", &["--json"]).code(2).prints_nothing();
+}
+
+#[cfg(unix)]
+#[test]
+fn clicks_that_can_be_read_once_are_not_learnt_twice() {
+    let folder = Folder::with_data();
+    let clicks = many_queries(1400);
+    let run = [&["train", "--clicks", "/dev/stdin", "--output", "m"], &SMALL[..]].concat();
+    folder.run_with(&run, clicks).code(0).says("to judge the model by; `--held-out 0` learns all clicks");
 }
 
 #[test]

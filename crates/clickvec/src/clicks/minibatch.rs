@@ -306,11 +306,12 @@ impl<'a> Minibatches<'a> {
         let margins = margins.get_or_insert_default();
         margins.clear();
         (margins.gamma, margins.share) = (how.gamma, how.scores);
+        let first_title = self.log.section(Section::Titles).start;
         let mut stream = rng::stream(seed, "scored titles", minibatch);
         let mut places: Vec<usize> = Vec::new();
         for &number in numbers {
             let pair = self.log.pair(number as usize);
-            let lines = scored.of(pair.query);
+            let lines = if number < first_title { scored.of(pair.query) } else { &[] };
             places.clear();
             places.extend(0..lines.len());
             let clicked = lines.binary_search_by_key(&pair.title, |line| line.title);

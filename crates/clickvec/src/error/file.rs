@@ -238,6 +238,9 @@ pub enum InitFault {
     /// The model has two towers, and one would be lost.
     #[error("expected an initial model with one tower for queries and titles, found two; train two towers")]
     Towers,
+    /// The model is not one that has learnt the titles of this run.
+    #[error("expected a model that has learnt these titles with these settings, found another")]
+    AfterTitles,
 }
 
 /// Why a run cannot continue from a checkpoint.

@@ -20,7 +20,8 @@ pub enum Side {
     Title,
 }
 
-/// A trained model; it never changes.
+/// A trained model; it never changes. Clones share their weights.
+#[derive(Clone)]
 pub struct Model {
     pub(crate) dictionary: Arc<Dictionary>,
     /// The query tower and the title tower, or one for both.

@@ -67,6 +67,10 @@ pub struct TrainOptions<'a> {
     /// A model to start from, which must have the same encoder. Trigrams of the log that the model lacks are added to
     /// its dictionary.
     pub init: Option<&'a Model>,
+    /// The model of the last epoch of titles of a run with the same settings and data, apart from the queries that are held
+    /// out, if there is one. Titles are not learnt again then, and the clicks follow; the result is the same. A run that
+    /// is resumed goes on from its checkpoint.
+    pub after_titles: Option<&'a Model>,
     /// Vectors of the same texts from another program, all from one vector space. The model learns to imitate their
     /// similarities, as [`TrainConfig::teacher`] sets out.
     pub teachers: Vec<Teacher<'a>>,
@@ -155,7 +159,11 @@ pub fn train(
     let ControlFlow::Continue(log) = run::read(config, clicks, &mut options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
+    let after_titles = options.after_titles;
     let mut run = Run::new(config, &log, storage, options, None)?;
+    if let Some(model) = after_titles {
+        run.begin_after_titles(model)?;
+    }
     Ok(match run.train(started, on_event)? {
         ControlFlow::Continue(()) => Outcome::Finished(run.into_model()),
         ControlFlow::Break(()) => Outcome::Cancelled,
@@ -208,15 +216,19 @@ pub fn train_to_file(
         checkpoint::remove(output.path);
         return Ok(Outcome::Finished(written));
     }
+    let after_titles = options.after_titles;
     let mut run = Run::new(config, &log, storage, options, Some(output))?;
     if !output.resume {
         // The old checkpoint would not fit the `.partial` that this run writes.
         checkpoint::remove(output.path);
-    } else if checkpoint.exists() {
+    }
+    if output.resume && checkpoint.exists() {
         let resumed = run.resume(output.path)?;
         if on_event(&resumed).is_break() {
             return Ok(Outcome::Cancelled);
         }
+    } else if let Some(model) = after_titles {
+        run.begin_after_titles(model)?;
     }
     Ok(match run.train(started, on_event)? {
         ControlFlow::Continue(()) => Outcome::Finished(run.publish(output.path)?),

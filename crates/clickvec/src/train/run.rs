@@ -12,7 +12,7 @@ use super::stage::{Stage, stage_after, stages};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
 use crate::encoder::{Encoder, Tensor, TensorKind, TextStatistics, initialize};
-use crate::error::{Error, Result};
+use crate::error::{Error, InitFault, Result};
 use crate::files::publish;
 use crate::memory::room_for;
 use crate::model::{Model, prefixes};
@@ -324,15 +324,9 @@ impl<'a, 'v> Run<'a, 'v> {
             }
         }
         if kept {
-            progress.kept = progress.epoch;
-            match self.output {
-                None => self.model = Some(model),
-                Some(output) => {
-                    model.save_for(&partial(output.path), output.path)?;
-                    self.fingerprint = Some(model.fingerprint().to_owned());
-                }
-            }
+            self.keep(model)?;
         }
+        let progress = &mut self.progress;
         let stage = &self.stages[number];
         let report = EpochReport {
             section: stage.section,
@@ -356,6 +350,45 @@ impl<'a, 'v> Run<'a, 'v> {
             checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
         }
         Ok(report)
+    }
+
+    /// Keeps the model of the epoch that was finished last.
+    fn keep(&mut self, model: Model) -> Result<()> {
+        self.progress.kept = self.progress.epoch;
+        match self.output {
+            None => self.model = Some(model),
+            Some(output) => {
+                model.save_for(&partial(output.path), output.path)?;
+                self.fingerprint = Some(model.fingerprint().to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins with the clicks, where a run that learnt the same titles ended with them.
+    pub(super) fn begin_after_titles(&mut self, model: &Model) -> Result<()> {
+        let [titles, clicks] = &self.stages[..] else { return Ok(()) };
+        let learnt = model.training();
+        let &TrainConfig { epochs, held_out, keep, patience, .. } = self.config;
+        // These settings are of the clicks, or of how their epochs are chosen.
+        let fits = TrainConfig { epochs, held_out, keep, patience, ..learnt.config.clone() } == *self.config
+            && (&learnt.init, &learnt.log_fingerprint) == (&self.record.init, &self.record.log_fingerprint)
+            && model.dictionary() == self.log.dictionary()
+            && learnt.epoch == clicks.before;
+        if !fits {
+            return Err(Error::Init(InitFault::AfterTitles));
+        }
+        let weights = || -> Vec<Vec<Tensor>> { model.towers.iter().map(|tower| tower.tensors().to_vec()).collect() };
+        self.progress.epoch = clicks.before;
+        self.record.epoch = clicks.before;
+        self.record.updates = titles.updates();
+        self.record.loss = model.training().loss;
+        self.learner = begin(self.device, clicks, encoders(self.config, self.log, weights()))?;
+        self.keep(self.model_of(weights()))?;
+        if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
+            checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
+        }
+        Ok(())
     }
 
     fn model_of(&self, towers: Vec<Vec<Tensor>>) -> Model {

@@ -8,8 +8,9 @@ use clickvec::train::OptimizerKind;
 use clickvec::train::SettingFault;
 use clickvec::train::Views;
 use clickvec::train::{ClickSource, Section};
-use clickvec::train::{Event, Keep, TitleConfig, TrainConfig, TrainOptions};
+use clickvec::train::{Event, Keep, Score, TitleConfig, TrainConfig, TrainOptions, Validation, train};
 use clickvec::{Error, Result};
+use std::ops::ControlFlow;
 
 const VIEWS: Views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };
 
@@ -275,5 +276,48 @@ fn a_model_of_members_is_one_to_begin_with() {
     let side = clickvec::model::Side::Query;
     for (before, after) in before.encoder(side).tensors().iter().zip(after.encoder(side).tensors()) {
         assert_eq!(before.value.data(), &after.value.data()[..before.value.data().len()]);
+    }
+}
+
+#[test]
+fn titles_that_were_learnt_before_are_not_learnt_again() {
+    let place = place(240);
+    let titles = [place.titles()];
+    for optimizer in [OptimizerKind::Adam, OptimizerKind::Nesterov] {
+        let config = TrainConfig { augment: Views::NONE, ..config(optimizer) };
+        let run = |config: &TrainConfig, after_titles: Option<&Model>| {
+            let (mut at_titles, mut events) = (None, Vec::new());
+            let mut judge = |model: &Model| {
+                if model.training().epoch == 2 {
+                    at_titles = Some(model.clone());
+                }
+                Score { value: 0.0, metrics: None }
+            };
+            let options = TrainOptions {
+                titles: &titles,
+                validation: Some(Validation { fingerprint: 1, judge: &mut judge }),
+                after_titles,
+                ..TrainOptions::default()
+            };
+            let outcome = train(config, ClickSource::file(&place.clicks()), options, &mut |event| {
+                events.push(event.clone());
+                ControlFlow::Continue(())
+            });
+            outcome.map(|outcome| (outcome.finished().expect("nobody breaks off"), at_titles, sections(&events)))
+        };
+        let (whole, at_titles, _) = run(&config, None).expect("trained");
+        let at_titles = at_titles.expect("a model after the titles");
+        let clicks = Section::Clicks;
+        let (later, none, learnt) = run(&config, Some(&at_titles)).expect("trained");
+        assert_eq!((learnt, none.is_none()), (vec![(clicks, 1), (clicks, 2), (clicks, 3)], true));
+        assert_eq!(later.fingerprint(), whole.fingerprint());
+        assert_eq!(later.training(), whole.training());
+        // Another model, and one of other settings, are not what this run would have learnt.
+        let other =
+            TrainConfig { titles: config.titles.map(|titles| TitleConfig { gamma: 9.0, ..titles }), ..config.clone() };
+        for (config, model) in [(&config, &whole), (&other, &at_titles)] {
+            let found = run(config, Some(model));
+            assert!(matches!(found, Err(Error::Init(InitFault::AfterTitles))), "another model");
+        }
     }
 }

@@ -115,8 +115,8 @@ impl Counts {
         }
     }
 
-    /// Says which queries are held out, or that all are learnt.
-    pub(super) fn say(&self) {
+    /// Says which queries are held out, or that all are learnt. `all_later`: whether all are learnt in the end.
+    pub(super) fn say(&self, all_later: bool) {
         let of_queries = output::counted(self.of_queries, "query");
         if self.queries == 0 {
             output::note(format_args!(
@@ -127,7 +127,8 @@ impl Counts {
         }
         let (queries, pairs) = (output::count(self.queries), output::counted(self.pairs, "pair"));
         output::note(format_args!(
-            "held out: {queries} of {of_queries} with {pairs}, to judge the model by; `--held-out 0` learns all clicks"
+            "held out: {queries} of {of_queries} with {pairs}, to judge the model by; {}",
+            if all_later { "then all clicks are learnt" } else { "`--held-out 0` learns all clicks" }
         ));
     }
 }

@@ -77,6 +77,10 @@ pub(super) enum JsonEvent<'a> {
         fingerprint: &'a str,
         epoch: u32,
     },
+    #[serde(rename = "all_clicks")]
+    AllClicks {
+        epochs: u32,
+    },
     Cancelled,
 }
 

@@ -1,5 +1,6 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
+mod again;
 mod encoder;
 mod held_out;
 mod json;
@@ -9,6 +10,7 @@ mod report;
 mod settings;
 mod teacher;
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +22,7 @@ use clickvec::internals::eval::files_of_test_set;
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::{TITLE, TableFault};
-use clickvec::train::ClickSource;
-use clickvec::train::{Event, LogStatistics, Outcome, Output, TrainOptions, train_to_file};
+use clickvec::train::{ClickSource, Event, LogStatistics, Output, TrainConfig, TrainOptions, train_to_file};
 
 use self::held_out::Judge;
 use self::settings::Given;
@@ -183,71 +184,126 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         members: init.as_ref().map(|init| init.encoder_config().members()),
     };
     let config = args.settings.config(&args.encoder, given)?;
+    let trial = again::Trial::of(&args, &config)?;
     let validation = args.validation_files();
-    for beside in clickvec::train::written_paths(&args.output) {
-        input::refuse_overwriting(
-            &beside,
-            validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init).chain(&args.teacher),
-        )?;
+    let read: Vec<&PathBuf> =
+        validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init).chain(&args.teacher).collect();
+    let outputs = trial.iter().map(|trial| trial.path.as_path()).chain([args.output.as_path()]);
+    for beside in outputs.flat_map(clickvec::train::written_paths) {
+        input::refuse_overwriting(&beside, read.iter().copied())?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
-    let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
-    let validation =
-        judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
-    let by_held_out = Judge::default();
-    let mut score = |model: &Model| by_held_out.score(model);
-    let validation = match config.held_out > 0.0 {
-        true => Some(Judge::validation(&mut score)),
-        false => validation,
-    };
     let (_tables, title_files) = args.title_columns.tables(&args.titles, &config.field)?;
-    let options = TrainOptions {
-        validation,
-        titles: &title_files,
-        init: init.as_ref(),
-        teachers: args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect::<Result<_>>()?,
-        ..TrainOptions::default()
-    };
     let pairs = args.clicks.as_deref().or(scored.map(PathBuf::as_path));
-    let output = Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume };
     let scores = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
     let mut reporter = report::Reporter::new(&config, pairs, &args.titles, scores, args.json);
     // Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
     let mut interrupt: Option<Result<Interrupt>> = None;
-    let clicks = match (&args.clicks, scored) {
-        (Some(clicks), _) => ClickSource::file(clicks),
-        (None, Some(scored)) => ClickSource::file(scored).of_scores(),
-        (None, None) => ClickSource::none(),
-    };
     let mut left_out = None;
-    let outcome = train_to_file(&config, clicks, &output, options, &mut |event| {
-        if let Event::Log { statistics, .. } = event {
-            interrupt = Some(Interrupt::watch());
-            left_out = mostly_broken(statistics);
+    // What the run with held-out queries has learnt from titles is what the other learns from them.
+    let after_titles = RefCell::new(None);
+    let mut train = |config: &TrainConfig, path: &Path, reporter: &mut report::Reporter| -> Result<_> {
+        let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
+        let validation =
+            judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
+        let by_held_out = Judge::default();
+        let learnt_titles: Option<Model> = after_titles.take();
+        let mut score = |model: &Model| {
+            if config.titles.is_some_and(|titles| titles.epochs == model.training().epoch) {
+                after_titles.replace(Some(model.clone()));
+            }
+            by_held_out.score(model)
+        };
+        let validation = match config.held_out > 0.0 {
+            true => Some(Judge::validation(&mut score)),
+            false => validation,
+        };
+        let options = TrainOptions {
+            validation,
+            titles: &title_files,
+            init: init.as_ref(),
+            teachers: args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect::<Result<_>>()?,
+            after_titles: learnt_titles.as_ref(),
+            ..TrainOptions::default()
+        };
+        let output = Output { path, checkpoint_every: args.checkpoint_every, resume: args.resume };
+        let clicks = match (&args.clicks, scored) {
+            (Some(clicks), _) => ClickSource::file(clicks),
+            (None, Some(scored)) => ClickSource::file(scored).of_scores(),
+            (None, None) => ClickSource::none(),
+        };
+        let outcome = train_to_file(config, clicks, &output, options, &mut |event| {
+            if let Event::Log { statistics, .. } = event {
+                interrupt.get_or_insert_with(Interrupt::watch);
+                left_out = mostly_broken(statistics);
+            }
+            if let Event::HeldOut(held_out) = event {
+                by_held_out.begin(held_out);
+            }
+            reporter.event(event, by_held_out.last());
+            match &interrupt {
+                Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        reporter.close();
+        let outcome = outcome.map_err(|fault| told_of_log(fault, args.clicks.as_deref()))?;
+        Ok(outcome.finished().map(|written| (written, by_held_out)))
+    };
+    // The run that holds queries out says how many epochs of clicks are best. Then all clicks are learnt for as long.
+    let mut at = args.output.as_path();
+    let mut last = None;
+    match &trial {
+        None => {}
+        Some(trial) if let Some(all) = trial.finished(&args, &config) => {
+            reporter.again(None);
+            last = train(&all, &args.output, &mut reporter)?;
         }
-        if let Event::HeldOut(held_out) = event {
-            by_held_out.begin(held_out);
-        }
-        reporter.event(event, by_held_out.last());
-        match &interrupt {
-            Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
-    });
-    reporter.close();
-    match outcome.map_err(|fault| told_of_log(fault, args.clicks.as_deref()))? {
-        Outcome::Finished(written) => {
-            let judged = by_held_out.finish(|| Model::load(&args.output))?;
-            reporter.done(&args.output, &written, judged.as_ref());
-        }
-        Outcome::Cancelled => {
-            let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
-            reporter.cancelled(&args.output);
-            reporter.result()?;
-            return Ok(Answer::Stopped(asked.unwrap_or(2)));
+        Some(trial) => {
+            at = &trial.path;
+            reporter.begin_trial();
+            if init.as_ref().is_some_and(again::has_learnt_all) {
+                output::note(
+                    "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles \
+                     tell",
+                );
+            }
+            if let Some((written, judge)) = train(&config, &trial.path, &mut reporter)? {
+                let judged = judge.finish(|| Model::load(&trial.path))?;
+                if let Some(judged) = &judged {
+                    reporter.judged(judged);
+                }
+                match trial.all_clicks(&config, &written).filter(|_| judged.is_some()) {
+                    None => {
+                        trial.keep(&args.output)?;
+                        last = Some((written, Judge::default()));
+                    }
+                    Some(all) => {
+                        at = &args.output;
+                        reporter.again(Some(all.epochs));
+                        last = train(&all, &args.output, &mut reporter)?;
+                    }
+                }
+            }
         }
     }
+    if trial.is_none() {
+        last = train(&config, &args.output, &mut reporter)?;
+    }
+    let Some((written, judge)) = last else {
+        let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
+        reporter.cancelled(at);
+        reporter.result()?;
+        return Ok(Answer::Stopped(asked.unwrap_or(2)));
+    };
+    if let Some(judged) = judge.finish(|| Model::load(&args.output))? {
+        reporter.judged(&judged);
+    }
+    if let Some(trial) = trial {
+        trial.remove();
+    }
+    reporter.done(&args.output, &written);
     reporter.result()?;
     Ok(match (left_out, &args.clicks) {
         (Some((broken, lines)), Some(clicks)) => {

@@ -32,6 +32,9 @@ pub(super) struct Reporter {
     keeps_best: bool,
     tail: Tail,
     json: bool,
+    /// Whether all clicks will be learnt after a run that holds some out, and whether they are being learnt now.
+    learns_all: bool,
+    again: bool,
     watched: bool,
     bar: Option<ProgressBar>,
     /// The number of pairs in the epoch so far, and the sum of their losses.
@@ -61,6 +64,8 @@ impl Reporter {
             keeps_best: config.keep == Keep::Best,
             tail: config.tail,
             json,
+            learns_all: false,
+            again: false,
             watched: progress::is_watched(),
             bar: None,
             loss: (0, 0.0),
@@ -72,6 +77,7 @@ impl Reporter {
     /// Reports an event. `held_out` is what was last measured on held-out queries.
     pub(super) fn event(&mut self, event: &Event, held_out: Option<Means>) {
         match event {
+            Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) if self.again => self.close(),
             Event::Reading { pairs } => self.reading(*pairs),
             Event::Minibatch { .. } => {
                 if self.watched {
@@ -108,12 +114,36 @@ impl Reporter {
         self.loss = (0, 0.0);
     }
 
-    /// Reports that the model was written, and what held-out queries say of it.
-    pub(super) fn done(&mut self, model: &Path, written: &Written, judged: Option<&Judged>) {
+    /// Reports what held-out queries say of the model.
+    pub(super) fn judged(&mut self, judged: &Judged) {
+        match self.json {
+            true => self.print(&judged.json()),
+            false => output::note(judged.text()),
+        }
+    }
+
+    /// From now on the report is of a run that holds queries out, after which all clicks are learnt.
+    pub(super) fn begin_trial(&mut self) {
+        self.learns_all = true;
+    }
+
+    /// Reports that all clicks are learnt now, for so many epochs. What the log contains was said before.
+    pub(super) fn again(&mut self, epochs: Option<u32>) {
+        self.again = true;
+        self.keeps_best = false;
+        let Some(epochs) = epochs else { return };
         if self.json {
-            if let Some(judged) = judged {
-                self.print(&judged.json());
-            }
+            return self.print(&JsonEvent::AllClicks { epochs });
+        }
+        let shown = output::counted(u64::from(epochs), "epoch");
+        output::note(format_args!(
+            "\nlearning all clicks now, the held-out ones too, for {shown}: as many as were best"
+        ));
+    }
+
+    /// Reports that the model was written.
+    pub(super) fn done(&mut self, model: &Path, written: &Written) {
+        if self.json {
             return self.print(&JsonEvent::done(model, written));
         }
         let Written { fingerprint, epoch, already } = written;
@@ -123,9 +153,6 @@ impl Reporter {
         };
         let model = model.display();
         output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
-        if let Some(judged) = judged {
-            output::note(judged.text());
-        }
     }
 
     /// Reports that the run was stopped, and what it left.
@@ -193,7 +220,7 @@ impl Reporter {
             }
             Event::Teacher(coverage) => say_teacher(coverage),
             Event::TeacherScores(coverage) => say_scores(coverage),
-            Event::HeldOut(held_out) => Counts::of(held_out).say(),
+            Event::HeldOut(held_out) => Counts::of(held_out).say(self.learns_all),
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
                 output::note(format_args!(
