@@ -12,6 +12,8 @@ mod judge;
 mod man;
 mod prepare;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod simulate;
 mod table;
 mod train;
@@ -60,6 +62,8 @@ enum Command {
     Embed(embed::Args),
     Index(index::Args),
     Search(search::Args),
+    #[cfg(feature = "serve")]
+    Serve(Box<serve::Args>),
     Inspect(inspect::Args),
     Explain(Box<explain::Args>),
     Simulate(simulate::Args),
@@ -84,6 +88,8 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Embed(args)) => embed::run(args),
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(args)) => serve::run(*args),
         Some(Command::Inspect(args)) => inspect::run(args),
         Some(Command::Explain(args)) => explain::run(*args),
         Some(Command::Simulate(args)) => simulate::run(args),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "check",
     "prepare",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 16] = [
     "embed",
     "index",
     "search",
+    "serve",
     "inspect",
     "explain",
     "simulate",

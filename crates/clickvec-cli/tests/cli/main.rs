@@ -25,6 +25,8 @@ mod prepare;
 mod rankers;
 mod resume;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod simulate;
 mod table;
 mod table_inputs;

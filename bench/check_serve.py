@@ -1,0 +1,246 @@
+"""Checks `clickvec serve` with public tools: python3 bench/check_serve.py PROGRAM [SCREENSHOTS]
+
+The real client of OpenAI's API, schemathesis on /openapi.json, and the page in a real browser, with axe. Needs openai,
+schemathesis, selenium, axe-selenium-python, Debian's chromium and chromium-driver. SCREENSHOTS is a folder for pictures.
+"""
+
+import json
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+SHOP = pathlib.Path(__file__).parent.parent / "testdata" / "shop"
+TOKEN = "a-token-for-administration"
+
+
+class Service:
+    """A running service."""
+
+    def __init__(self, program, folder, *more, listen="127.0.0.1:0"):
+        self.log = open(folder / "serve.log", "a")
+        command = [program, "serve", "--index", str(folder / "shop.index"), "--listen", listen, *more]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://"), (folder / "serve.log").read_text()
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path) as answer:
+            return json.load(answer)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(30) == 0, self.process.returncode
+
+
+def prepare(program, folder):
+    run = lambda *command: subprocess.run([program, *map(str, command)], check=True, capture_output=True)
+    model = folder / "shop.safetensors"
+    run("train", "--clicks", SHOP / "clicks.tsv", "--cells", 32, "--epochs", 6, "--output", model)
+    run("index", "--model", model, "--titles", SHOP / "titles.tsv", "--output", folder / "shop.index")
+
+
+def check_openai(service):
+    import openai
+
+    client = openai.OpenAI(base_url=service.url + "/v1", api_key="none", max_retries=0)
+    assert [model.id for model in client.models.list()] == ["shop", "shop:query", "shop:title"]
+    texts = ["lether couch", "desk lamp"]
+    for model in ["shop", "shop:query", "shop:title"]:
+        # The client asks for base64 and decodes it; numbers must give the same.
+        coded = client.embeddings.create(model=model, input=texts)
+        plain = client.embeddings.create(model=model, input=texts, encoding_format="float")
+        for one, other in zip(coded.data, plain.data, strict=True):
+            assert max(abs(a - b) for a, b in zip(one.embedding, other.embedding, strict=True)) < 1e-6
+            assert math.isclose(sum(x * x for x in one.embedding), 1, abs_tol=1e-4)
+    try:
+        client.embeddings.create(model="text-embedding-3-small", input="a")
+        raise AssertionError("another model was taken")
+    except openai.NotFoundError as error:
+        assert "shop" in error.message and error.body["param"] == "model", error
+    try:
+        client.embeddings.create(model="shop", input=[[1, 2, 3]])
+        raise AssertionError("tokens were taken")
+    except openai.UnprocessableEntityError as error:
+        assert "tokens" in error.message, error
+    print("openai: models, vectors as numbers and in base64, and faults")
+
+
+def check_description(service):
+    command = [str(pathlib.Path(sys.executable).parent / "schemathesis"), "run", service.url + "/openapi.json", "--checks", "all",
+               "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", os.environ.get("CLICKVEC_EXAMPLES", "30"), "--seed", "1",
+               # A token is needed only if the service has some; and whether a condition, a page or a number of dimensions fits the
+               # index is more than a schema can say.
+               "--exclude-checks", "missing_required_header,positive_data_acceptance"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout[-20_000:] + done.stderr[-2_000:])
+    print("schemathesis: nothing found")
+
+
+class Page:
+    """The page in a browser."""
+
+    def __init__(self, width, height, scheme):
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        for option in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]:
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        service = webdriver.ChromeService("/usr/bin/chromedriver")
+        self.browser = webdriver.Chrome(options=options, service=service)
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        self.name = f"{width}-{scheme}"
+
+    def all(self, selector):
+        return self.browser.find_elements("css selector", selector)
+
+    def one(self, selector):
+        return self.browser.find_element("css selector", selector)
+
+    def until(self, what, holds):
+        end = time.time() + 15
+        while time.time() < end:
+            try:
+                if holds():
+                    return
+            except Exception:  # what is looked for may just be replaced
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"{self.name}: expected {what}; the page says {self.one('body').text!r}")
+
+    def shoot(self, folder, what):
+        if folder:
+            self.browser.save_screenshot(str(folder / f"{what}-{self.name}.png"))
+
+    def accessible(self, what):
+        from axe_selenium_python import Axe
+
+        axe = Axe(self.browser)
+        axe.inject()
+        found = [of for of in axe.run()["violations"] if of["impact"] in ("serious", "critical")]
+        told = [(of["id"], [node["html"] for node in of["nodes"]][:3]) for of in found]
+        assert not found, f"{self.name}, {what}: {told}"
+
+    def fits(self, what):
+        wide = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{self.name}, {what}: {wide} px wider than the screen"
+
+
+def check_page(program, folder, pictures):
+    for width, height in [(390, 844), (1200, 900)]:
+        for scheme in ["light", "dark"]:
+            judged = folder / f"judged-{width}-{scheme}.tsv"
+            service = Service(program, folder, "--judgments", str(judged))
+            page = Page(width, height, scheme)
+            try:
+                walk(service, page, pictures, judged)
+                port = service.url.rsplit(":", 1)[1]
+                service.stop()
+                page.one("#query").send_keys("x")
+                page.until("an error when the service has stopped", lambda: "does not answer" in page.one("#alert").text)
+                page.shoot(pictures, "stopped")
+                page.accessible("stopped")
+                service = Service(program, folder, listen=f"127.0.0.1:{port}")
+                page.until("no error when it is there again", lambda: not page.one("#alert").is_displayed() and page.all("#lists li"))
+            finally:
+                page.browser.quit()
+                service.process.kill()
+    subprocess.run([program, "evaluate", "--judged", str(judged), "--ranker", "bm25"], check=True, capture_output=True)
+    print("page: typed, explained, compared, judged, stopped and came back; axe finds nothing serious")
+
+
+def walk(service, page, pictures, judged):
+    from selenium.webdriver.common.keys import Keys
+
+    page.browser.get(service.url)
+    page.until("the index's facts", lambda: page.one("#about").get_attribute("textContent").startswith("Name"))
+    assert page.browser.switch_to.active_element.get_attribute("id") == "query"
+    page.one("#query").send_keys("lether couch")
+    page.until("titles as one types", lambda: len(page.all("#lists li")) == 10)
+    page.until("the address", lambda: "q=lether+couch" in page.browser.current_url)
+    page.shoot(pictures, "search")
+    page.accessible("search")
+    page.fits("search")
+    # Modes: side by side has three lists.
+    page.one("input[value=side]").find_element("xpath", "..").click()
+    page.until("three lists", lambda: len(page.all("#lists section")) == 3)
+    page.shoot(pictures, "side")
+    page.fits("side by side")
+    page.browser.back()
+    page.until("one list again", lambda: len(page.all("#lists section")) == 1 and page.one("input[value=both]").is_selected())
+    # By keyboard to the second title and into its explanation.
+    page.one("#query").send_keys(Keys.ARROW_DOWN)
+    page.browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    second = page.all("#lists li a")[1]
+    assert page.browser.switch_to.active_element == second
+    name = second.text
+    second.send_keys(Keys.ENTER)
+    page.until("an explanation", lambda: page.one("#why").get_attribute("open") is not None and page.one("#why-title").text == name)
+    page.until("heat maps", lambda: len(page.all("#why svg rect.l16")) > 0 and "Shared cells" in page.one("#why-body").text)
+    assert "id=" in page.browser.current_url
+    page.shoot(pictures, "explain")
+    page.accessible("explanation")
+    page.fits("explanation")
+    address = page.browser.current_url
+    page.browser.back()
+    page.until("the list after going back", lambda: page.one("#why").get_attribute("open") is None)
+    # The address alone brings the explanation back; Escape closes it.
+    page.browser.get(address)
+    page.until("the explanation from its address", lambda: page.one("#why-title").text == name)
+    page.one("#close").send_keys(Keys.ESCAPE)
+    page.until("no explanation after Escape", lambda: page.one("#why").get_attribute("open") is None and "id=" not in page.browser.current_url)
+    page.one(".compare").click()
+    page.until("why one is above another", lambda: "above" in page.one("#why-title").text and "in all" in page.one("#why-body").text)
+    page.shoot(pictures, "above")
+    page.one("#close").click()
+    # Thumbs.
+    up = page.all(".thumbs button")[0]
+    up.click()
+    page.until("a judgment", lambda: up.get_attribute("aria-pressed") == "true" and "lether couch\t" in judged.read_text())
+    up.click()
+    page.until("no judgment", lambda: up.get_attribute("aria-pressed") == "false" and "lether couch\t" not in judged.read_text())
+    page.all(".thumbs button")[0].click()
+    page.all(".thumbs button")[3].click()
+    page.until("two judgments", lambda: judged.read_text().count("\n") == 3)
+    # What nobody can find.
+    page.one("#query").clear()
+    page.one("#query").send_keys("?!")
+    page.until("no title", lambda: "No title" in page.one("main").text)
+    page.one("#query").clear()
+    page.one("#query").send_keys("lether couch")
+    page.until("titles again", lambda: len(page.all("#lists li")) == 10)
+    faults = [entry for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not faults, faults
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).absolute())
+    pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        prepare(program, folder)
+        tokens = folder / "tokens"
+        tokens.write_text(TOKEN + "\n")
+        # A batch of the longest texts must fit into a body, so that its own limit is what refuses it.
+        service = Service(program, folder, "--body", str(64 << 20), "--admin-tokens", str(tokens), "--clicks", str(folder / "clicks.jsonl"),
+                          "--judgments", str(folder / "of-schemathesis.tsv"))
+        try:
+            check_openai(service)
+            check_description(service)
+        finally:
+            service.process.kill()
+        check_page(program, folder, pictures)
+
+
+if __name__ == "__main__":
+    main()

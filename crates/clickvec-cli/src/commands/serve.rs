@@ -1,0 +1,283 @@
+//! `clickvec serve`: answers searches over HTTP.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clickvec::internals::tables::{Line, TableReader};
+use clickvec_serve::{Canary, Config, Error, Limits, Server, Tokens};
+
+use crate::answer::Answer;
+use crate::interrupt::Interrupt;
+use crate::output;
+
+/// How often it is looked whether a signal came.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Answer searches over HTTP, and show a page to search with.
+///
+/// The page is at the address that is printed. Titles are found by vectors, by words, or by both; `/openapi.json` describes
+/// everything that programs can ask. A new index in the folder is noticed, tested and taken without losing a request, and
+/// so it is after SIGHUP; one that does not fit is refused and the old one stays. SIGTERM and Ctrl-C finish what runs.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// An index to serve: the folder that `clickvec index` wrote, with a name for requests if there are several. Requests
+    /// that name none get the first.
+    #[arg(long = "index", value_name = "[NAME=]INDEX", required = true)]
+    indexes: Vec<Named>,
+
+    /// The address and port to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700")]
+    listen: SocketAddr,
+
+    /// Listen on an address that others can reach. Only behind something that speaks TLS.
+    #[arg(long)]
+    public: bool,
+
+    /// Tokens of those who may search, one a line; without it everybody may.
+    #[arg(long, value_name = "FILE")]
+    search_tokens: Option<PathBuf>,
+
+    /// Tokens of those who may reload and roll back; without it nobody may.
+    #[arg(long, value_name = "FILE")]
+    admin_tokens: Option<PathBuf>,
+
+    /// Queries that a new index must answer before it is taken: a table with the columns query and id.
+    #[arg(long, value_name = "FILE")]
+    canaries: Option<PathBuf>,
+
+    /// Keep clicks in this file, one JSON object a line, for `clickvec prepare`.
+    #[arg(long, value_name = "FILE")]
+    clicks: Option<PathBuf>,
+
+    /// The size of the clicks' file, in MiB, at which it is put aside and a new one begun, as for each day (UTC).
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    clicks_rotate: u64,
+
+    /// Keep judgments in this table, for `clickvec evaluate --judged`.
+    #[arg(long, value_name = "FILE")]
+    judgments: Option<PathBuf>,
+
+    /// How often to look whether an index has changed, in seconds; 0 never looks.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
+    watch: f64,
+
+    /// An origin whose pages may ask through a browser, as https://shop.example; may be given several times.
+    #[arg(long = "origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
+
+    /// Take the client's address from the header X-Forwarded-For, which the proxy in front must set.
+    #[arg(long)]
+    forwarded: bool,
+
+    /// Write queries to the log. They are personal.
+    #[arg(long)]
+    log_queries: bool,
+
+    #[command(flatten)]
+    limits: LimitFlags,
+}
+
+/// How much one may ask for.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct LimitFlags {
+    /// Connections that are open at the same time.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
+    connections: usize,
+
+    /// Texts that wait for a worker; a batch counts as its texts.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().queue)]
+    queue: usize,
+
+    /// Threads that compute; 0 means one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    workers: usize,
+
+    /// Bytes of a request's body.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body)]
+    body: usize,
+
+    /// Characters of a text.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().text)]
+    text: usize,
+
+    /// Texts of a request.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().batch)]
+    batch: usize,
+
+    /// Titles of an answer.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().results)]
+    results: usize,
+
+    /// How deep pages go.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().depth)]
+    depth: usize,
+
+    /// Seconds that a request may wait for a worker.
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().wait.as_secs_f64(), value_parser = seconds)]
+    wait: f64,
+
+    /// Seconds that a request may take in all.
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().request.as_secs_f64(), value_parser = seconds)]
+    request: f64,
+
+    /// Seconds that a client may take to send the head of a request.
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().headers.as_secs_f64(), value_parser = seconds)]
+    headers: f64,
+
+    /// Seconds that a connection may do nothing.
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64(), value_parser = seconds)]
+    idle: f64,
+
+    /// Seconds that running requests may take after SIGTERM.
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().drain.as_secs_f64(), value_parser = seconds)]
+    drain: f64,
+
+    /// Texts a second that one client may ask for; 0 is no limit.
+    #[arg(long, value_name = "N", default_value_t = 0.0)]
+    client_rate: f64,
+}
+
+/// A number of seconds, of at most a day.
+fn seconds(text: &str) -> Result<f64, &'static str> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds.ok_or("expected seconds from 0 to 86400")
+}
+
+/// An index and its name, which is that of its folder unless given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    name: String,
+    path: PathBuf,
+}
+
+impl FromStr for Named {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Named, &'static str> {
+        // A folder may have a `=` in its name, and then it comes after another folder's.
+        if let Some((name, path)) = text.split_once('=').filter(|(name, _)| !name.contains('/')) {
+            return Ok(Named { name: name.to_owned(), path: path.into() });
+        }
+        let path = Path::new(text);
+        let name =
+            path.file_stem().and_then(|name| name.to_str()).ok_or("expected NAME=INDEX or a folder with a name")?;
+        Ok(Named { name: name.to_owned(), path: path.to_owned() })
+    }
+}
+
+impl LimitFlags {
+    fn limits(&self) -> Limits {
+        let usual = Limits::default();
+        let time = Duration::from_secs_f64;
+        Limits {
+            connections: self.connections,
+            queue: self.queue,
+            workers: if self.workers == 0 { usual.workers } else { self.workers },
+            body: self.body,
+            text: self.text,
+            batch: self.batch,
+            results: self.results,
+            depth: self.depth,
+            wait: time(self.wait),
+            request: time(self.request),
+            headers: time(self.headers),
+            idle: time(self.idle),
+            drain: time(self.drain),
+            client_rate: self.client_rate,
+        }
+    }
+}
+
+/// Serves until a signal comes.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    let tokens = |file: &Option<PathBuf>| file.as_deref().map(Tokens::read).transpose();
+    let mut config = Config::new(args.indexes.into_iter().map(|Named { name, path }| (name, path)).collect());
+    config.listen = args.listen;
+    config.public = args.public;
+    config.search_tokens = tokens(&args.search_tokens)?;
+    config.admin_tokens = tokens(&args.admin_tokens)?;
+    config.canaries = args.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
+    config.clicks = args.clicks;
+    config.clicks_rotate = args.clicks_rotate << 20;
+    config.judgments = args.judgments;
+    config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
+    config.origins = args.origins;
+    config.forwarded = args.forwarded;
+    config.log_queries = args.log_queries;
+    config.limits = args.limits.limits();
+    config.log = Box::new(std::io::stderr());
+    let interrupt = Interrupt::watch()?;
+    let reload = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reload)).context("cannot watch for SIGHUP")?;
+    let server = Server::start(config).map_err(advised)?;
+    let mut out = output::stdout();
+    output::written(writeln!(out, "http://{}", server.address()).and_then(|()| out.flush()))?;
+    while interrupt.status().is_none() {
+        std::thread::sleep(LOOK_AGAIN);
+        if reload.swap(false, Ordering::Relaxed) {
+            server.reload();
+        }
+    }
+    server.stop();
+    // It was asked to stop and did: that is no failure.
+    Ok(Answer::Done)
+}
+
+/// Reads the queries that a new index must answer.
+fn canaries(path: &Path) -> Result<Vec<Canary>> {
+    let mut rows = TableReader::open(path)?;
+    let (query, id) = (rows.require("query")?, rows.require("id")?);
+    let mut canaries = Vec::new();
+    while let Some(line) = rows.next()? {
+        match line {
+            Line::Whole(row) => {
+                let field = |column| row.get(column).unwrap_or_default().to_owned();
+                canaries.push(Canary { query: field(query), id: field(id) });
+            }
+            // A test that silently lost a line would let a worse index through.
+            Line::Broken { line, fault } => anyhow::bail!("{}:{line}: {fault}", output::path(path)),
+        }
+    }
+    anyhow::ensure!(!canaries.is_empty(), "{}: expected queries below the header, found none", output::path(path));
+    Ok(canaries)
+}
+
+/// An error with the option that helps.
+fn advised(error: Error) -> anyhow::Error {
+    let advice = match &error {
+        Error::Limits { limit, .. } => format!("--{} sets it", limit.replace('_', "-")),
+        Error::Public { .. } => "--public says that something in front speaks TLS".to_owned(),
+        Error::Listen { .. } => "--listen names another address or port".to_owned(),
+        Error::Name { .. } => "--index NAME=INDEX gives a name".to_owned(),
+        Error::Canary { .. } => "--canaries names the queries that must be answered".to_owned(),
+        _ => return error.into(),
+    };
+    anyhow::anyhow!("{error}; {advice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_has_a_name() {
+        for (text, name, path) in [
+            ("shop=a/b.index", "shop", "a/b.index"),
+            ("a/shop.index", "shop", "a/shop.index"),
+            ("shop", "shop", "shop"),
+            ("a/b=c.index", "b=c", "a/b=c.index"),
+            ("shop=", "shop", ""),
+        ] {
+            assert_eq!(text.parse(), Ok(Named { name: name.to_owned(), path: path.into() }), "{text}");
+        }
+        assert!("..".parse::<Named>().is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! `clickvec serve`: the service as a program, and what comes back from it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Folder, program};
+
+/// A running service; it is killed if a test fails.
+struct Service {
+    child: Child,
+    address: String,
+}
+
+impl Service {
+    fn start(folder: &Folder, more: &[&str]) -> Service {
+        let mut child = Command::new(program())
+            .current_dir(folder.path(""))
+            .args([&["serve", "--index", "shop.index", "--listen", "127.0.0.1:0"], more].concat())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(folder.path("serve.log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let address = first.trim().strip_prefix("http://").unwrap_or_else(|| {
+            panic!("{first}{}", folder.read("serve.log"));
+        });
+        Service { address: address.to_owned(), child }
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + body).as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+    }
+
+    fn total(&self) -> u64 {
+        self.ask("GET", "/search?q=red+hammer", "").1["total"].as_u64().unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        let done = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
+        assert!(done.success());
+    }
+
+    fn end(mut self) -> i32 {
+        self.signal("TERM");
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn indexed() -> Folder {
+    let folder = Folder::with_model();
+    let index = ["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"];
+    folder.run(&index).code(0);
+    folder
+}
+
+/// The circle: what is clicked and judged in the service is learnt from and judged with, and the new index is taken.
+#[cfg(unix)]
+#[test]
+fn clicks_and_judgments_come_back() {
+    let folder = indexed();
+    let service = Service::start(&folder, &["--clicks", "clicks.jsonl", "--judgments", "thumbs.tsv", "--watch", "0"]);
+    let all = service.total();
+    for (query, id) in
+        [("red hammer", "t0010"), ("red hammer", "t0020"), ("blue ladder", "t1110"), ("green paint", "t2220")]
+    {
+        let click = json!({"query": query, "id": id, "shown": ["t0010", id], "session": "s"});
+        assert_eq!(service.ask("POST", "/click", &click.to_string()).0, 200);
+        for (id, grade) in [(id, "up"), ("t7510", "down")] {
+            let judgment = json!({"query": query, "id": id, "grade": grade});
+            assert_eq!(service.ask("POST", "/judge", &judgment.to_string()).0, 200);
+        }
+    }
+    folder.run(&["prepare", "clicks.jsonl", "--output", "log.tsv"]).code(0).says("5 clicks");
+    assert!(folder.read("log.tsv").contains("red hammer\thammer in red, 10 in.\t2"));
+    folder.run(&["evaluate", "--judged", "thumbs.tsv", "--ranker", "bm25"]).code(0).prints("bm25");
+    let few: String = folder.read("titles.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
+    folder.write("titles.tsv", &few);
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    assert_eq!(service.total(), all);
+    service.signal("HUP");
+    let begun = Instant::now();
+    while service.total() != 29 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", folder.read("serve.log"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(service.end(), 0);
+    let log = folder.read("serve.log");
+    assert!(log.contains("\"event\":\"reload\"") && log.ends_with('\n'), "{log}");
+    assert!(log.lines().last().unwrap().contains("\"event\":\"end\""), "{log}");
+    assert!(!log.contains("hammer"), "queries are personal: {log}");
+}
+
+#[test]
+fn what_cannot_be_served_says_which_option_helps() {
+    let folder = indexed();
+    let run =
+        |more: &[&str]| folder.run(&[&["serve", "--listen", "127.0.0.1:0"], more].concat()).code(2).prints_nothing();
+    run(&["--index", "nowhere"]).says("nowhere");
+    run(&[]).says("--index");
+    run(&["--index", "shop.index", "--queue", "10"]).says("--queue sets it");
+    run(&["--index", "shop.index", "--wait", "3"]).says("--wait sets it");
+    run(&["--index", "shop.index", "--listen", "0.0.0.0:0"]).says("--listen");
+    folder.run(&["serve", "--index", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("--public says");
+    run(&["--index", "a b=shop.index"]).says("--index NAME=INDEX");
+    run(&["--index", "shop.index", "--index", "shop=shop.index"]).says("twice");
+    folder.write("tokens", "short\n");
+    run(&["--index", "shop.index", "--admin-tokens", "tokens"]).says("tokens:1");
+    folder.write("canaries.tsv", "query\tid\nred hammer\tnobody\n");
+    run(&["--index", "shop.index", "--canaries", "canaries.tsv"]).says("`nobody`");
+    folder.write("canaries.tsv", "query\tid\n");
+    run(&["--index", "shop.index", "--canaries", "canaries.tsv"]).says("found none");
+    folder.write("judged.tsv", "query\ttitle\n");
+    run(&["--index", "shop.index", "--judgments", "judged.tsv"]).says("judged.tsv:1");
+}

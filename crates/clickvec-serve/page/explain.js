@@ -1,0 +1,83 @@
+// Draws an explanation: what each word adds, which cells both texts share, and what happens inside word by word.
+"use strict";
+const make = (tag, attributes = {}, ...inside) => {
+  const element = tag.startsWith("svg:") ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4)) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== false && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+  element.append(...inside);
+  return element;
+};
+const signed = (value, digits = 3) => (value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+const shown = word => word.parts > 1 ? `… (${word.parts} words)` : word.word;
+const table = (head, rows, label) => make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label },
+  make("table", {}, make("thead", {}, make("tr", {}, ...head.map((cell, place) => make("th", { scope: "col", class: place && "n" }, cell)))),
+    make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((cell, place) => make("td", { class: place && typeof cell === "string" && "n" }, cell)))))));
+// A bar from a common zero: filled to the right for what adds, hollow to the left for what takes away.
+const bar = (value, most) => {
+  const width = 90, zero = 30, scale = (value < 0 ? zero : width - zero) / (most || 1), length = Math.max(1, Math.abs(value) * scale);
+  return make("svg:svg", { class: "bars", viewBox: `0 0 ${width} 12`, width, height: 12, preserveAspectRatio: "none", "aria-hidden": "true" },
+    make("svg:rect", { class: value < 0 ? "bar less" : "bar", x: value < 0 ? zero - Math.min(length, zero - 1) : zero, y: 1, width: Math.min(length, value < 0 ? zero - 1 : width - zero), height: 10 }));
+};
+const wordsTable = (text, label) => {
+  const most = Math.max(...text.words.map(word => Math.abs(word.along)), 1e-9), hasGate = text.words.some(word => word.input_gate !== undefined);
+  const rows = text.words.map(word => [
+    make("span", {}, text.has_keywords && word.keyword ? make("mark", {}, shown(word)) : shown(word), word.known ? "" : " (unknown)"),
+    bar(word.along, most), signed(word.along), signed(word.without), ...(hasGate ? [word.input_gate === undefined ? "" : word.input_gate.toFixed(2)] : [])]);
+  const box = make("div", {}, table(["word", "", "along", "without", ...(hasGate ? ["input gate"] : [])], rows, label));
+  if (text.cut) box.append(make("p", { class: "note" }, `The model does not read ${text.cut} more words.`));
+  return box;
+};
+const heatMap = (heat, words, low, high, label) => {
+  const cell = 26, row = 13, left = 34, head = 78, width = left + words.length * cell + 60, height = head + heat.units.length * row + 4;
+  const picture = make("svg:svg", { width, height, role: "img", "aria-label": label });
+  words.forEach((word, place) => {
+    const text = shown(word), turned = make("svg:text", { transform: `translate(${left + place * cell + cell / 2 + 4} ${head - 6}) rotate(-50)` }, text.length > 14 ? text.slice(0, 13) + "…" : text);
+    picture.append(turned);
+  });
+  heat.units.forEach((unit, place) => {
+    picture.append(make("svg:text", { x: left - 5, y: head + place * row + 11, "text-anchor": "end" }, String(unit)));
+    heat.values[place].forEach((value, word) => {
+      const level = high > low ? Math.round(16 * Math.min(1, Math.max(0, (value - low) / (high - low)))) : 8;
+      picture.append(make("svg:rect", { class: `l${level}`, x: left + word * cell, y: head + place * row, width: cell, height: row },
+        make("svg:title", {}, `unit ${unit}, ${shown(words[word])}: ${signed(value)}`)));
+    });
+  });
+  return make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, picture);
+};
+const heatMaps = title => {
+  const maps = make("div"), kinds = new Map();
+  for (const [side, text] of [["query", title.query], ["title", title.text]]) for (const heat of text.heat) {
+    const kind = heat.direction === "backward" ? `${heat.state}, read backwards` : heat.state;
+    if (!kinds.has(kind)) kinds.set(kind, []);
+    kinds.get(kind).push([side, text, heat]);
+  }
+  for (const [kind, parts] of kinds) {
+    const all = parts.flatMap(([, , heat]) => heat.values.flat()), low = Math.min(...all), high = Math.max(...all);
+    const pair = make("div", { class: "pair" }, ...parts.map(([side, text, heat]) => make("div", {}, make("p", { class: "note" }, `of the ${side}`), heatMap(heat, text.words, low, high, `${kind} of the ${side}`))));
+    maps.append(make("h3", {}, kind[0].toUpperCase() + kind.slice(1)), make("p", { class: "note" }, `Rows are the units that add most, columns are words; from ${signed(low, 2)} (dark) to ${signed(high, 2)} (light).`), pair);
+  }
+  return maps;
+};
+const gapTable = (answer) => {
+  const { gap, title, other } = answer, most = Math.max(...gap.by_word.map(word => Math.abs(word.vectors)), 1e-9), mostWords = Math.max(...gap.by_word.map(word => Math.abs(word.words)), 1e-9);
+  const rows = gap.by_word.map(word => [word.word, bar(word.vectors, most), signed(word.vectors), bar(word.words, mostWords), signed(word.words)]);
+  rows.push([make("b", {}, "in all"), "", signed(gap.vectors), "", signed(gap.words)]);
+  return make("div", {}, make("p", {}, make("b", {}, title.title)), make("p", {}, "compared with ", make("b", {}, other.title)),
+    make("p", { class: "note" }, "What each word of the query adds to the first title less what it adds to the second."),
+    table(["word", "", "vectors", "", "words"], rows, "differences by word"));
+};
+const drawExplanation = (box, answer, query) => {
+  const { title } = answer;
+  box.replaceChildren(make("h2", { id: "why-title", tabindex: -1 }, answer.gap ? "Why is it above the other?" : title.title));
+  if (answer.gap) { box.append(gapTable(answer)); return; }
+  box.append(make("p", {}, `Query: ${query}`), make("p", { class: "note" }, `Cosine ${signed(title.vectors)}, BM25 ${signed(title.words)}`, ...Object.entries(title.fields).map(([name, value]) => `, ${name}: ${value}`)));
+  box.append(make("h3", {}, "What each word adds to the cosine"), make("p", { class: "note" }, "“Along” is how far the vector moves towards the other text while the word is read: these sum to the cosine. “Without” is how much the cosine falls without the word. Underlined words are keywords of the model."));
+  box.append(make("div", { class: "pair" }, make("div", {}, make("p", { class: "note" }, "of the query"), wordsTable(title.query, "words of the query")), make("div", {}, make("p", { class: "note" }, "of the title"), wordsTable(title.text, "words of the title"))));
+  if (title.bm25.length) box.append(make("h3", {}, "What each word adds to BM25"), table(["word", "in the title", "titles that have it", "adds"], title.bm25.map(word => [word.word, String(word.in_title), word.titles.toLocaleString("en"), signed(word.share)]), "BM25 by word"));
+  const words = pair => `${shown(title.query.words[pair.query_word])} ↔ ${shown(title.text.words[pair.title_word])}`;
+  const pairs = title.pairs.filter(pair => pair.share >= 0.005).slice(0, 8);
+  if (pairs.length) box.append(make("h3", {}, "Words that match"), table(["query ↔ title", "adds to the cosine"], pairs.map(pair => [words(pair), signed(pair.share)]), "words that match"));
+  const place = (text, at) => at === undefined ? "" : shown(text.words[at]);
+  box.append(make("h3", {}, "Shared cells"), make("p", { class: "note" }, "The cells of both vectors that add most, and the word that moved each most."),
+    table(["cell", "query", "title", "adds", "word of the query", "word of the title"], title.units.map(unit => [String(unit.unit), signed(unit.query), signed(unit.title), signed(unit.share), place(title.query, unit.query_word), place(title.text, unit.title_word)]), "shared cells"));
+  box.append(heatMaps(title));
+};

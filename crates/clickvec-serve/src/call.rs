@@ -1,0 +1,280 @@
+//! A request as a route gets it, and the answer that a route gives.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Incoming};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::{HeaderMap, Method};
+use percent_encoding::percent_decode_str;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+
+use crate::fault::{Fault, Kind, quoted};
+use crate::limits::Limits;
+
+/// A body that is too large is read on and thrown away up to here, so that a client that sends it all sees the answer.
+const THROWN_AWAY: u64 = 256 << 20;
+
+/// A request.
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    /// What follows the `?`.
+    pub(crate) query: Option<String>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) started: Instant,
+}
+
+/// What is known of an answer besides its bytes.
+#[derive(Default)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    /// The stages of the work and their times.
+    pub(crate) stages: Vec<(&'static str, Duration)>,
+    /// For the log: the texts that were asked for, the index, and its generation.
+    pub(crate) texts: usize,
+    pub(crate) index: Option<String>,
+    pub(crate) generation: Option<u64>,
+    /// For the log, if it may have queries.
+    pub(crate) query: Option<String>,
+}
+
+impl Answer {
+    pub(crate) fn json(body: Vec<u8>) -> Answer {
+        Answer::of("application/json", body)
+    }
+
+    pub(crate) fn of(content_type: &'static str, body: impl Into<Bytes>) -> Answer {
+        Answer { status: 200, content_type, body: body.into(), ..Answer::default() }
+    }
+}
+
+impl From<&Fault> for Answer {
+    fn from(fault: &Fault) -> Answer {
+        let mut headers = Vec::new();
+        if let Some(after) = fault.retry_after {
+            headers.push(("retry-after", after.as_secs_f64().ceil().max(1.0).to_string()));
+        }
+        if let Some(allow) = &fault.allow {
+            headers.push(("allow", allow.clone()));
+        }
+        if fault.kind == Kind::Unauthorized {
+            headers.push(("www-authenticate", "Bearer".to_owned()));
+        }
+        Answer { status: fault.kind.status(), headers, ..Answer::json(fault.json()) }
+    }
+}
+
+/// Reads a body up to the limits of size and time.
+pub(crate) async fn read(
+    mut body: Incoming,
+    headers: &HeaderMap,
+    limits: &Limits,
+    started: Instant,
+) -> Result<Bytes, Fault> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let end = started + limits.request;
+    let slow = || {
+        let expected = format!("the whole request within {} s", limits.request.as_secs_f64());
+        Fault::new(Kind::Slow, expected, "only a part of it").help("send it faster or in smaller pieces")
+    };
+    let mut all = Vec::new();
+    let (mut size, mut is_large) = (0, length.is_some_and(|length| length > limits.body as u64));
+    while let Some(frame) = tokio::time::timeout_at(end.into(), body.frame()).await.map_err(|_| slow())? {
+        let broken = |error: hyper::Error| Fault::new(Kind::BadRequest, "a whole body", error.to_string());
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        size += data.len() as u64;
+        is_large |= size > limits.body as u64;
+        match is_large {
+            true if size > THROWN_AWAY => break,
+            true => all = Vec::new(),
+            false => all.extend_from_slice(&data),
+        }
+        if body.is_end_stream() {
+            break;
+        }
+    }
+    if is_large {
+        let found = length.map_or_else(|| format!("more than {size}"), |length| length.to_string());
+        let expected = format!("a body of at most {} bytes", limits.body);
+        return Err(Fault::new(Kind::TooLarge, expected, found).help("send several requests"));
+    }
+    Ok(all.into())
+}
+
+impl Call {
+    /// The body as JSON of a known form.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        let media = self.headers.get(CONTENT_TYPE).map(|media| media.to_str().unwrap_or_default());
+        let plain = media.map(|media| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+        if plain.as_deref() != Some("application/json") {
+            let found = media.map_or("none".to_owned(), quoted);
+            return Err(Fault::new(Kind::MediaType, "the Content-Type application/json", found));
+        }
+        let text = std::str::from_utf8(&self.body).map_err(|error| {
+            Fault::new(Kind::BadRequest, "JSON in UTF-8", format!("another byte at {}", error.valid_up_to()))
+        })?;
+        // A list would be taken for the fields in their order.
+        if text.trim_start().starts_with('[') {
+            return Err(Fault::new(
+                Kind::Unprocessable,
+                "an object with the fields that /openapi.json lists",
+                "a list",
+            ));
+        }
+        serde_json::from_str(text).map_err(|error| {
+            let found = printable(&error.to_string());
+            match error.classify() {
+                serde_json::error::Category::Data => {
+                    Fault::new(Kind::Unprocessable, "the fields that /openapi.json lists", found)
+                }
+                _ => Fault::new(Kind::BadRequest, "JSON", found),
+            }
+        })
+    }
+
+    /// The parameters of the address, each at most once except those in `repeated`.
+    pub(crate) fn parameters(&self, known: &[&str], repeated: &[&str]) -> Result<Parameters, Fault> {
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for pair in self.query.as_deref().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let decoded = |text: &str| {
+                let spaced = text.replace('+', " ");
+                let decoded = percent_decode_str(&spaced).decode_utf8().map(|text| text.into_owned());
+                decoded.map_err(|_| Fault::new(Kind::BadRequest, "parameters in UTF-8", quoted(text)))
+            };
+            let (name, value) = (decoded(name)?, decoded(value)?);
+            if !known.contains(&name.as_str()) {
+                let fault =
+                    Fault::new(Kind::Unprocessable, format!("the parameters {}", known.join(", ")), quoted(&name));
+                return Err(fault.of(name));
+            }
+            let all = values.entry(name.clone()).or_default();
+            all.push(value);
+            if all.len() > 1 && !repeated.contains(&name.as_str()) {
+                return Err(Fault::new(Kind::Unprocessable, format!("`{name}` once"), "it again").of(name));
+            }
+        }
+        Ok(Parameters(values))
+    }
+}
+
+/// A whole number of 0 or more: 10 and 10.0, which JSON does not tell apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whole(pub(crate) usize);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Whole, D::Error> {
+        // Numbers above this are not all whole as floats.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let number = serde_json::Number::deserialize(deserializer)?;
+        let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=EXACT).contains(float));
+        let whole = number.as_u64().or(float.map(|float| float as u64)).and_then(|whole| usize::try_from(whole).ok());
+        whole
+            .map(Whole)
+            .ok_or_else(|| D::Error::custom(format_args!("expected a whole number of 0 or more, found {number}")))
+    }
+}
+
+fn printable(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// The parameters of an address.
+pub(crate) struct Parameters(BTreeMap<String, Vec<String>>);
+
+impl Parameters {
+    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name).and_then(|mut values| values.pop())
+    }
+
+    pub(crate) fn texts(&mut self, name: &str) -> Vec<String> {
+        self.0.remove(name).unwrap_or_default()
+    }
+
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<usize>, Fault> {
+        self.text(name).map(|text| parsed(name, &text, "a whole number of 0 or more")).transpose()
+    }
+
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
+        Ok(self.text(name).map(|text| parsed(name, &text, "true or false")).transpose()?.unwrap_or(false))
+    }
+}
+
+fn parsed<T: std::str::FromStr>(name: &str, text: &str, expected: &str) -> Result<T, Fault> {
+    text.parse().map_err(|_| Fault::new(Kind::Unprocessable, format!("{expected} for `{name}`"), quoted(text)).of(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(query: &str, media: &str, body: &[u8]) -> Call {
+        let mut headers = HeaderMap::new();
+        if !media.is_empty() {
+            headers.insert(CONTENT_TYPE, media.parse().unwrap());
+        }
+        let (query, body) = (Some(query.to_owned()), Bytes::copy_from_slice(body));
+        Call { method: Method::POST, query, headers, body, started: Instant::now() }
+    }
+
+    #[test]
+    fn parameters_are_decoded_and_known() {
+        let read = |query: &str| call(query, "", b"").parameters(&["q", "k", "filter"], &["filter"]);
+        let mut parameters = read("q=caf%C3%A9+au%2Blait&filter=a=1&filter=b&k=3&").unwrap();
+        assert_eq!(parameters.text("q").unwrap(), "café au+lait");
+        assert_eq!(parameters.texts("filter"), ["a=1", "b"]);
+        assert_eq!(parameters.number("k").unwrap(), Some(3));
+        assert_eq!(read("q=%FF").err().unwrap().kind, Kind::BadRequest);
+        for wrong in ["x=1", "q=a&q=b", "%71=a&q=b"] {
+            assert_eq!(read(wrong).err().unwrap().kind, Kind::Unprocessable, "{wrong}");
+        }
+        for wrong in ["k=-1", "k=", "k=1e3", "k=99999999999999999999999"] {
+            assert!(read(wrong).unwrap().number("k").is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_may_have_a_point() {
+        let whole = |text: &str| serde_json::from_str::<Whole>(text).map(|Whole(whole)| whole).ok();
+        let cases = [
+            ("10", Some(10)),
+            ("10.0", Some(10)),
+            ("1e3", Some(1000)),
+            ("0", Some(0)),
+            ("-1", None),
+            ("1.5", None),
+            ("1e300", None),
+            ("\"1\"", None),
+            ("18446744073709551615", Some(usize::MAX)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(whole(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn bodies_are_json_in_utf_8() {
+        type Body = BTreeMap<String, serde_json::Value>;
+        let kind = |media: &str, body: &[u8]| call("", media, body).json::<Body>().map_err(|fault| fault.kind);
+        for media in ["application/json; charset=utf-8", "Application/JSON"] {
+            assert_eq!(kind(media, b" {\"a\": 1} ").unwrap()["a"], 1);
+        }
+        for media in ["", "text/plain", "application/jsonx"] {
+            assert_eq!(kind(media, b"{}"), Err(Kind::MediaType));
+        }
+        let deep = format!("{{\"a\":{}", "[".repeat(100_000));
+        for body in [&b""[..], b"{", b"{\"\xff\":1}", b"{} 2", b"\0", deep.as_bytes()] {
+            assert_eq!(kind("application/json", body), Err(Kind::BadRequest));
+        }
+        for body in [&b"[]"[..], b" [1]", b"1", b"null", b"\"a\""] {
+            assert_eq!(kind("application/json", body), Err(Kind::Unprocessable));
+        }
+    }
+}

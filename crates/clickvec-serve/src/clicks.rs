@@ -1,0 +1,289 @@
+//! A log that loses nothing it acknowledged: lines are appended in groups, each group is synced, and only then is anybody
+//! told that a line is kept.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::SystemTime;
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+
+/// Groups that may wait for the disk.
+const WAITING: usize = 4096;
+/// A torn line is looked for in pieces of this size.
+const PIECE: u64 = 64 * 1024;
+
+/// The way to the log.
+#[derive(Clone)]
+pub(crate) struct Clicks {
+    groups: SyncSender<Group>,
+}
+
+enum Group {
+    Lines { lines: Vec<u8>, reply: oneshot::Sender<io::Result<()>> },
+    End,
+}
+
+/// Why lines were not kept.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// Too many wait for the disk.
+    Full,
+    /// The disk refused.
+    Io(io::Error),
+}
+
+impl Clicks {
+    /// Opens the log at `path` and mends what a kill may have left: a last line without its end, which nobody was told
+    /// is kept, is cut off. The thread ends after [`Clicks::end`].
+    pub(crate) fn open(path: &Path, rotate: u64) -> Result<(Clicks, JoinHandle<()>)> {
+        let fault = |source| Error::Io { path: path.to_owned(), action: "open", source };
+        let writer = Writer::open(path, rotate).map_err(fault)?;
+        let (groups, received) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name("clicks".to_owned()).spawn(move || writer.run(&received));
+        Ok((Clicks { groups }, thread.map_err(Error::Threads)?))
+    }
+
+    /// Appends lines, each with its end, all or none. When this returns, they are on the disk.
+    pub(crate) async fn append(&self, lines: Vec<u8>) -> Result<(), Lost> {
+        let (reply, kept) = oneshot::channel();
+        match self.groups.try_send(Group::Lines { lines, reply }) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => return Err(Lost::Full),
+            Err(TrySendError::Disconnected(_)) => return Err(Lost::Io(io::ErrorKind::BrokenPipe.into())),
+        }
+        match kept.await {
+            Ok(done) => done.map_err(Lost::Io),
+            Err(_) => Err(Lost::Io(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    /// Ends the log after what it has so far.
+    pub(crate) fn end(&self) {
+        let _ = self.groups.send(Group::End);
+    }
+}
+
+/// The file that lines are appended to.
+struct Writer {
+    path: PathBuf,
+    file: File,
+    /// Its size. What is behind it is of a group that failed.
+    size: u64,
+    /// The day on which its last line was written.
+    day: i64,
+    rotate: u64,
+}
+
+/// The number of a day, UTC, counted from 1970.
+fn day_of(time: SystemTime) -> i64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| (since.as_secs() / 86_400) as i64)
+}
+
+impl Writer {
+    fn open(path: &Path, rotate: u64) -> io::Result<Writer> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
+        // Two writers would cut off each other's lines.
+        file.try_lock().map_err(|error| match error {
+            std::fs::TryLockError::WouldBlock => {
+                io::Error::new(io::ErrorKind::ResourceBusy, "another service writes to it")
+            }
+            std::fs::TryLockError::Error(error) => error,
+        })?;
+        let size = end_of_lines(&mut file)?;
+        // Before it is cut, which would make it look new.
+        let day = day_of(file.metadata()?.modified()?);
+        file.set_len(size)?;
+        file.sync_all()?;
+        sync_folder(path)?;
+        Ok(Writer { path: path.to_owned(), file, size, day, rotate })
+    }
+
+    fn run(mut self, received: &Receiver<Group>) {
+        let mut ended = false;
+        while !ended {
+            let Ok(first) = received.recv() else { return };
+            let (mut bytes, mut replies) = (Vec::new(), Vec::new());
+            let mut next = Some(first);
+            while let Some(group) = next {
+                match group {
+                    Group::Lines { lines, reply } => {
+                        bytes.extend_from_slice(&lines);
+                        replies.push(reply);
+                    }
+                    Group::End => ended = true,
+                }
+                next = received.try_recv().ok();
+            }
+            let done = self.append(&bytes);
+            for reply in replies {
+                let _ = reply.send(match &done {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+                });
+            }
+        }
+    }
+
+    /// Appends and syncs; if that fails, the file has what it had.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let today = day_of(SystemTime::now());
+        let is_large = self.size.saturating_add(bytes.len() as u64) > self.rotate;
+        if self.size > 0 && (is_large || self.day != today) {
+            self.put_aside()?;
+        }
+        let written = self.write(bytes);
+        match written {
+            Ok(()) => {
+                self.size += bytes.len() as u64;
+                self.day = today;
+            }
+            // What got through is cut off now, or else by the next group, which begins at the same place.
+            Err(_) => self.file.set_len(self.size)?,
+        }
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.size))?;
+        self.file.write_all(bytes)?;
+        // A shorter group must leave nothing of a longer one that failed.
+        self.file.set_len(self.size + bytes.len() as u64)?;
+        self.file.sync_data()
+    }
+
+    /// Gives the file a name with the time, and begins a new one: when it is large, and for each day.
+    fn put_aside(&mut self) -> io::Result<()> {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let extension = self.path.extension().map_or(String::new(), |of| format!(".{}", of.to_string_lossy()));
+        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let aside = (0..u32::MAX)
+            .map(|number| match number {
+                0 => format!("{stem}-{time}{extension}"),
+                _ => format!("{stem}-{time}-{number}{extension}"),
+            })
+            .map(|name| self.path.with_file_name(name))
+            .find(|path| !path.exists());
+        let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
+        std::fs::rename(&self.path, aside)?;
+        *self = Writer::open(&self.path, self.rotate)?;
+        Ok(())
+    }
+}
+
+/// Where the last whole line ends.
+fn end_of_lines(file: &mut File) -> io::Result<u64> {
+    let mut end = file.metadata()?.len();
+    let mut piece = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(PIECE);
+        piece.clear();
+        file.seek(SeekFrom::Start(start))?;
+        (&*file).take(end - start).read_to_end(&mut piece)?;
+        if let Some(at) = piece.iter().rposition(|&byte| byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// Makes a new name in a folder survive a power failure.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn append(clicks: &Clicks, line: &str) -> Result<(), Lost> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(clicks.append(line.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_and_whole_ones_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.jsonl");
+        for (before, kept) in [("", ""), ("{\"a", ""), ("one\ntwo\n", "one\ntwo\n"), ("one\n{\"tw", "one\n")] {
+            std::fs::write(&path, before).unwrap();
+            let (clicks, thread) = Clicks::open(&path, 1 << 20).unwrap();
+            append(&clicks, "new\n").unwrap();
+            clicks.end();
+            thread.join().unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{kept}new\n"), "{before:?}");
+        }
+        let long = format!("kept\n{}", "x".repeat(3 * PIECE as usize));
+        std::fs::write(&path, long).unwrap();
+        drop(Writer::open(&path, 1).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept\n");
+    }
+
+    #[test]
+    fn a_large_log_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.jsonl");
+        let (clicks, thread) = Clicks::open(&path, 10).unwrap();
+        for line in ["first\n", "second\n", "third\n", "a line that is longer than the limit\n"] {
+            append(&clicks, line).unwrap();
+        }
+        clicks.end();
+        thread.join().unwrap();
+        let mut all: Vec<String> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+            .collect();
+        all.sort();
+        assert_eq!(all, ["a line that is longer than the limit\n", "first\n", "second\n", "third\n"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a line that is longer than the limit\n");
+    }
+
+    #[test]
+    fn each_day_has_its_own_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.jsonl");
+        std::fs::write(&path, "of yesterday\n").unwrap();
+        let yesterday = SystemTime::now() - std::time::Duration::from_secs(86_400);
+        File::options().write(true).open(&path).unwrap().set_modified(yesterday).unwrap();
+        let mut writer = Writer::open(&path, 1 << 20).unwrap();
+        writer.append(b"of today\n").unwrap();
+        writer.append(b"also of today\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of today\nalso of today\n");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_second_writer_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.jsonl");
+        let (_clicks, _thread) = Clicks::open(&path, 10).unwrap();
+        let error = Clicks::open(&path, 10).err().unwrap();
+        assert!(error.to_string().contains("another service writes to it"), "{error}");
+    }
+
+    #[test]
+    fn a_disk_that_refuses_is_told_and_costs_nothing() {
+        let path = Path::new("/dev/full");
+        if !path.exists() {
+            return;
+        }
+        // It cannot be cut, so the writer is made by hand.
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let mut writer = Writer { path: path.to_owned(), file, size: 0, day: 0, rotate: 100 };
+        assert!(writer.append(b"line\n").is_err());
+        assert_eq!(writer.size, 0);
+    }
+}

@@ -1,0 +1,82 @@
+//! The share of each client: so many texts a second, and as many at once as a batch may have.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// When so many clients are known, those that have their whole share are forgotten.
+const KNOWN: usize = 65_536;
+
+/// What clients have left of their shares.
+pub(crate) struct Clients {
+    /// Texts a second; 0 is no limit.
+    rate: f64,
+    /// Texts at once.
+    burst: f64,
+    left: Mutex<HashMap<String, Left>>,
+}
+
+struct Left {
+    texts: f64,
+    at: Instant,
+}
+
+impl Clients {
+    pub(crate) fn new(rate: f64, batch: usize) -> Clients {
+        Clients { rate, burst: rate.max(batch as f64), left: Mutex::default() }
+    }
+
+    /// Takes `texts` from a client's share, or says how long it must wait.
+    pub(crate) fn take(&self, client: &str, texts: usize, now: Instant) -> Result<(), Duration> {
+        if self.rate == 0.0 {
+            return Ok(());
+        }
+        let texts = texts as f64;
+        let mut all = self.left.lock().expect("no holder panics");
+        if all.len() >= KNOWN && !all.contains_key(client) {
+            all.retain(|_, left| self.now(left, now) < self.burst);
+            if all.len() >= KNOWN {
+                all.clear();
+            }
+        }
+        let left = all.entry(client.to_owned()).or_insert(Left { texts: self.burst, at: now });
+        *left = Left { texts: self.now(left, now), at: now };
+        if left.texts < texts {
+            return Err(Duration::from_secs_f64((texts - left.texts) / self.rate));
+        }
+        left.texts -= texts;
+        Ok(())
+    }
+
+    fn now(&self, left: &Left, now: Instant) -> f64 {
+        let since = now.saturating_duration_since(left.at).as_secs_f64();
+        (left.texts + since * self.rate).min(self.burst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_its_share_and_takes_nobody_elses() {
+        let (clients, start) = (Clients::new(2.0, 4), Instant::now());
+        assert_eq!(clients.take("a", 4, start), Ok(()));
+        assert_eq!(clients.take("a", 1, start), Err(Duration::from_millis(500)));
+        assert_eq!(clients.take("b", 4, start), Ok(()));
+        assert_eq!(clients.take("a", 1, start + Duration::from_millis(500)), Ok(()));
+        // No more is saved than a batch.
+        let later = start + Duration::from_secs(3600);
+        assert_eq!(clients.take("a", 5, later), Err(Duration::from_millis(500)));
+        assert_eq!(Clients::new(0.0, 1).take("a", 1_000_000, start), Ok(()));
+    }
+
+    #[test]
+    fn what_is_remembered_of_clients_is_bounded() {
+        let (clients, start) = (Clients::new(1.0, 1), Instant::now());
+        for client in 0..KNOWN + 10 {
+            let _ = clients.take(&client.to_string(), 1, start);
+        }
+        assert!(clients.left.lock().unwrap().len() <= KNOWN);
+    }
+}

@@ -1,0 +1,67 @@
+//! What a service is told when it starts.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::generation::Canary;
+use crate::limits::Limits;
+use crate::tokens::Tokens;
+
+/// The settings of a service.
+pub struct Config {
+    /// The address to listen on; port 0 takes any that is free.
+    pub listen: SocketAddr,
+    /// Whether the address may be one that others can reach. Say so only behind something that speaks TLS.
+    pub public: bool,
+    /// The indexes: the name of each and its folder. The first one answers requests that name none.
+    pub indexes: Vec<(String, PathBuf)>,
+    /// Queries that a new generation must answer before it is taken.
+    pub canaries: Vec<Canary>,
+    /// The limits.
+    pub limits: Limits,
+    /// The tokens of those who may search; `None` lets everybody.
+    pub search_tokens: Option<Tokens>,
+    /// The tokens of those who may reload and roll back; `None` lets nobody.
+    pub admin_tokens: Option<Tokens>,
+    /// How often it is looked whether a folder has changed; `None` never.
+    pub watch: Option<Duration>,
+    /// The file that clicks are appended to; `None` refuses them.
+    pub clicks: Option<PathBuf>,
+    /// The size at which a log of clicks is put aside and a new one begun, in bytes. Each day (UTC) has its own too.
+    pub clicks_rotate: u64,
+    /// The table that judgments are kept in; `None` refuses them.
+    pub judgments: Option<PathBuf>,
+    /// The origins whose pages may ask, as `https://shop.example`.
+    pub origins: Vec<String>,
+    /// Whether the client of a request is who the header X-Forwarded-For says last.
+    pub forwarded: bool,
+    /// Whether the log has the queries. They are personal.
+    pub log_queries: bool,
+    /// Where the log goes.
+    pub log: Box<dyn Write + Send>,
+}
+
+impl Config {
+    /// A service of these indexes on port 7700 of this machine alone, with the usual limits and no log.
+    pub fn new(indexes: Vec<(String, PathBuf)>) -> Config {
+        Config {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7700),
+            public: false,
+            indexes,
+            canaries: Vec::new(),
+            limits: Limits::default(),
+            search_tokens: None,
+            admin_tokens: None,
+            watch: Some(Duration::from_secs(2)),
+            clicks: None,
+            clicks_rotate: 64 << 20,
+            judgments: None,
+            origins: Vec::new(),
+            forwarded: false,
+            log_queries: false,
+            log: Box::new(std::io::sink()),
+        }
+    }
+}

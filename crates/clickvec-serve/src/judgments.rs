@@ -1,0 +1,118 @@
+//! Judgments of people who search: a table of query, title and grade, which `evaluate` takes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use clickvec::internals::files::write_bytes_atomically;
+
+use crate::error::{Error, Result};
+
+const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
+/// The grades of a thumb that points up or down.
+pub(crate) const UP: u8 = 4;
+pub(crate) const DOWN: u8 = 0;
+
+/// The table, in the order in which titles were first judged.
+pub(crate) struct Judgments {
+    path: PathBuf,
+    rows: Mutex<Vec<Row>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Row {
+    query: String,
+    id: String,
+    title: String,
+    grade: u8,
+}
+
+impl Judgments {
+    /// Reads the table, if there is one.
+    pub(crate) fn open(path: &Path) -> Result<Judgments> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(Error::Io { path: path.to_owned(), action: "read", source }),
+        };
+        let fault = |line, expected, found: &str| Error::Judgments {
+            path: path.to_owned(),
+            line,
+            expected,
+            found: found.chars().take(60).collect(),
+        };
+        let mut lines = (1..).zip(text.lines());
+        if let Some((line, header)) = lines.next()
+            && header != HEADER
+        {
+            return Err(fault(line, "the columns query, title_id, title and grade", header));
+        }
+        let row = |(line, text): (usize, &str)| match *text.split('\t').collect::<Vec<_>>() {
+            [query, id, title, grade] => match grade.parse() {
+                Ok(grade @ 0..=4) => {
+                    Ok(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade })
+                }
+                _ => Err(fault(line, "a grade from 0 to 4", grade)),
+            },
+            _ => Err(fault(line, "four fields", "others")),
+        };
+        let rows = lines.map(row).collect::<Result<Vec<Row>>>()?;
+        Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows) })
+    }
+
+    /// Keeps a grade, or takes it back. A title that is judged again for a query has the last grade. When this returns,
+    /// the table is on the disk, whole. Returns the number of judgments.
+    pub(crate) fn judge(&self, query: &str, id: &str, title: &str, grade: Option<u8>) -> clickvec::Result<usize> {
+        let [query, id, title] = [query, id, title].map(plain);
+        let mut rows = self.rows.lock().expect("no holder panics");
+        let mut changed = rows.clone();
+        let place = changed.iter().position(|row| row.query == query && row.id == id);
+        match (place, grade) {
+            (Some(place), Some(grade)) => changed[place] = Row { query, id, title, grade },
+            (Some(place), None) => drop(changed.remove(place)),
+            (None, Some(grade)) => changed.push(Row { query, id, title, grade }),
+            (None, None) => return Ok(rows.len()),
+        }
+        let mut text = format!("{HEADER}\n");
+        for Row { query, id, title, grade } in &changed {
+            text += &format!("{query}\t{id}\t{title}\t{grade}\n");
+        }
+        write_bytes_atomically(&self.path, text.as_bytes())?;
+        *rows = changed;
+        Ok(rows.len())
+    }
+}
+
+/// A text without what a table cannot hold, and without spaces that say nothing.
+fn plain(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judgments_are_kept_changed_and_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("judged.tsv");
+        let judgments = Judgments::open(&path).unwrap();
+        assert_eq!(judgments.judge("red\tshoe", "a", "Shoe\n in red", Some(UP)).unwrap(), 1);
+        assert_eq!(judgments.judge("red shoe", "b", "Boot", Some(DOWN)).unwrap(), 2);
+        assert_eq!(judgments.judge("red shoe", "a", "Shoe in red", Some(3)).unwrap(), 2);
+        let again = Judgments::open(&path).unwrap();
+        assert_eq!(again.judge("red shoe", "b", "Boot", None).unwrap(), 1);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\nred shoe\ta\tShoe in red\t3\n"));
+    }
+
+    #[test]
+    fn another_table_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("judged.tsv");
+        for text in ["id\ttitle\n", &format!("{HEADER}\na\tb\tc\t9\n"), &format!("{HEADER}\na\tb\n")] {
+            std::fs::write(&path, text).unwrap();
+            assert!(matches!(Judgments::open(&path), Err(Error::Judgments { .. })));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+}

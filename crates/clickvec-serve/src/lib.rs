@@ -1,0 +1,44 @@
+//! The search service: HTTP in front of the indexes that `clickvec-engine` opens.
+//!
+//! ```no_run
+//! use clickvec_serve::{Config, Server};
+//!
+//! # fn main() -> clickvec_serve::Result<()> {
+//! let indexes = vec![("shop".to_owned(), "shop.index".into())];
+//! let server = Server::start(Config::new(indexes))?;
+//! println!("http://{}", server.address());
+//! # server.stop();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A request goes through three gates: a bound on connections; a bounded queue with a deadline, from which a random one is
+//! turned away when it is full; and as many workers as there are cores. Everything else that a request may ask for has a
+//! limit in [`Limits`] too.
+
+mod call;
+mod clicks;
+mod clients;
+mod config;
+mod connection;
+mod dispatch;
+mod error;
+mod fault;
+mod generation;
+mod judgments;
+mod limits;
+mod log;
+mod metrics;
+mod openapi;
+mod routes;
+mod server;
+mod service;
+mod tokens;
+mod workers;
+
+pub use config::Config;
+pub use error::{Error, Result};
+pub use generation::Canary;
+pub use limits::Limits;
+pub use server::Server;
+pub use tokens::Tokens;

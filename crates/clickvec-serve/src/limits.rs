@@ -1,0 +1,148 @@
+//! How much a client may ask for, how much may wait, and for how long.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// The limits of a service. [`Limits::check`] refuses those that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Connections that are open at the same time; others wait until one closes.
+    pub connections: usize,
+    /// Texts that wait for a worker at the same time. A batch counts as its texts.
+    pub queue: usize,
+    /// Threads that compute; each works on one request at a time.
+    pub workers: usize,
+    /// Bytes of a request's body.
+    pub body: usize,
+    /// Characters of a text.
+    pub text: usize,
+    /// Texts of a request.
+    pub batch: usize,
+    /// Titles of an answer.
+    pub results: usize,
+    /// How deep pages go: the first title of a page plus its length.
+    pub depth: usize,
+    /// How long a request may wait for a worker.
+    pub wait: Duration,
+    /// How long a request may take in all.
+    pub request: Duration,
+    /// How long a client may take to send the head of a request.
+    pub headers: Duration,
+    /// How long a connection may do nothing.
+    pub idle: Duration,
+    /// How long running requests may take when the service stops.
+    pub drain: Duration,
+    /// Texts a second that one client may ask for; 0 is no limit.
+    pub client_rate: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: 1024,
+            queue: 2048,
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            body: 1 << 20,
+            text: 8192,
+            batch: 1024,
+            results: 1000,
+            depth: 10_000,
+            wait: Duration::from_secs(1),
+            request: Duration::from_secs(2),
+            headers: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            drain: Duration::from_secs(10),
+            client_rate: 0.0,
+        }
+    }
+}
+
+impl Limits {
+    /// Checks that every limit lets something through, and that none contradicts another.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limits`].
+    pub fn check(&self) -> Result<()> {
+        let counts = [
+            ("connections", self.connections),
+            ("queue", self.queue),
+            ("workers", self.workers),
+            ("body", self.body),
+            ("text", self.text),
+            ("batch", self.batch),
+            ("results", self.results),
+        ];
+        for (limit, count) in counts {
+            if count == 0 {
+                return Err(fault(limit, format!("a limit of 1 or more for `{limit}`"), "0".to_owned()));
+            }
+        }
+        let times = [("wait", self.wait), ("request", self.request), ("headers", self.headers), ("idle", self.idle)];
+        for (limit, time) in times {
+            if time.is_zero() {
+                return Err(fault(limit, format!("a time above 0 for `{limit}`"), "0 s".to_owned()));
+            }
+        }
+        if self.batch > self.queue {
+            let expected = format!("a queue of at least `batch` texts, which is {}", self.batch);
+            return Err(fault("queue", expected, format!("{}: such a batch could never wait", self.queue)));
+        }
+        if self.text > self.body {
+            let expected = format!("a body of at least `text` characters, which is {}", self.text);
+            return Err(fault("body", expected, format!("{}: such a text could never arrive", self.body)));
+        }
+        if self.results > self.depth {
+            let expected = format!("a depth of at least `results`, which is {}", self.results);
+            return Err(fault("depth", expected, format!("{}: such an answer could never be given", self.depth)));
+        }
+        if self.wait > self.request {
+            let expected = format!("a wait of at most `request`, which is {:?}", self.request);
+            return Err(fault("wait", expected, format!("{:?}: such a request would never start in time", self.wait)));
+        }
+        if !(self.client_rate >= 0.0 && self.client_rate.is_finite()) {
+            let expected = "a rate of 0 or more texts a second for `client_rate`".to_owned();
+            return Err(fault("client_rate", expected, self.client_rate.to_string()));
+        }
+        Ok(())
+    }
+}
+
+fn fault(limit: &'static str, expected: String, found: String) -> Error {
+    Error::Limits { limit, expected, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_do_not_contradict_each_other() {
+        Limits::default().check().unwrap();
+    }
+
+    #[test]
+    fn each_contradiction_is_refused_by_name() {
+        type Change = fn(&mut Limits);
+        let cases: [(&str, Change); 9] = [
+            ("connections", |of| of.connections = 0),
+            ("workers", |of| of.workers = 0),
+            ("queue", |of| of.queue = of.batch - 1),
+            ("body", |of| of.body = of.text - 1),
+            ("depth", |of| of.depth = of.results - 1),
+            ("wait", |of| of.wait = of.request * 2),
+            ("headers", |of| of.headers = Duration::ZERO),
+            ("client_rate", |of| of.client_rate = -1.0),
+            ("client_rate", |of| of.client_rate = f64::NAN),
+        ];
+        for (name, change) in cases {
+            let mut limits = Limits::default();
+            change(&mut limits);
+            match limits.check() {
+                Err(Error::Limits { limit, .. }) => assert_eq!(limit, name),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+}

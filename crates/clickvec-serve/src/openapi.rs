@@ -1,0 +1,85 @@
+//! The description of all routes. It is one file, written by hand; the tests hold every answer against it, and every route.
+
+use serde_json::{Value, json};
+
+use crate::limits::Limits;
+
+const TEXT: &str = include_str!("../openapi.json");
+
+/// The description, with the limits of this service in the place of the usual ones.
+pub(crate) fn described(limits: &Limits) -> Vec<u8> {
+    let mut description: Value = serde_json::from_str(TEXT).expect("the description is JSON");
+    description["info"]["version"] = env!("CARGO_PKG_VERSION").into();
+    set_limits(&mut description, limits);
+    let mut text = serde_json::to_vec_pretty(&description).expect("JSON stays JSON");
+    text.push(b'\n');
+    text
+}
+
+/// A schema names the limit it has in `x-limit`.
+fn set_limits(value: &mut Value, limits: &Limits) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(name)) = fields.get("x-limit") {
+                let (key, limit) = match name.as_str() {
+                    "text" => ("maxLength", limits.text),
+                    "batch" => ("maxItems", limits.batch),
+                    "results" => ("maximum", limits.results),
+                    "depth" => ("maximum", limits.depth.saturating_sub(1)),
+                    other => unreachable!("a limit named {other}"),
+                };
+                fields.insert(key.to_owned(), json!(limit));
+                if fields.get("default").and_then(Value::as_u64).is_some_and(|usual| usual > limit as u64) {
+                    fields.insert("default".to_owned(), json!(limit));
+                }
+            }
+            fields.values_mut().for_each(|value| set_limits(value, limits));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| set_limits(value, limits)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::{Access, ROUTES};
+
+    #[test]
+    fn it_has_every_route_with_its_methods_and_no_other() {
+        let description: Value = serde_json::from_slice(&described(&Limits::default())).unwrap();
+        let paths = description["paths"].as_object().unwrap();
+        for route in ROUTES {
+            let methods: Vec<String> = route
+                .methods
+                .iter()
+                .map(|method| method.as_str().to_lowercase())
+                .filter(|method| method != "head")
+                .collect();
+            let told = paths.get(route.path).unwrap_or_else(|| panic!("{} is not described", route.path));
+            let told: Vec<&String> = told.as_object().unwrap().keys().collect();
+            assert_eq!(told, methods.iter().collect::<Vec<_>>(), "{}", route.path);
+            for method in &methods {
+                let operation = &description["paths"][route.path][method];
+                let is_guarded = operation.get("security").is_some();
+                assert_eq!(is_guarded, route.access != Access::Open, "{method} {}", route.path);
+            }
+        }
+        assert_eq!(paths.len(), ROUTES.len());
+    }
+
+    #[test]
+    fn it_has_the_limits_of_the_service() {
+        let text = String::from_utf8(described(&Limits { text: 77, results: 55, ..Limits::default() })).unwrap();
+        assert!(text.contains("\"maxLength\": 77") && text.contains("\"maximum\": 55"));
+    }
+
+    #[test]
+    fn the_file_says_the_usual_limits() {
+        let mut written: Value = serde_json::from_str(TEXT).unwrap();
+        let before = written.clone();
+        set_limits(&mut written, &Limits { workers: 1, ..Limits::default() });
+        assert_eq!(written, before);
+        assert_eq!(written["info"]["version"], env!("CARGO_PKG_VERSION"));
+    }
+}

@@ -1,0 +1,201 @@
+//! `POST /click` and `/judge`: what people did with an answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Answer, Call, Whole};
+use crate::clicks::Lost;
+use crate::fault::{Fault, Kind};
+use crate::generation::Generation;
+use crate::judgments::{DOWN, UP};
+use crate::log::now;
+use crate::metrics::Shed;
+use crate::service::{Asker, Service, fault_of};
+
+/// A disk that is behind is given this time.
+const DISK: Duration = Duration::from_secs(1);
+/// A visit's name is at most this long.
+const SESSION: usize = 128;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Clicked {
+    query: String,
+    /// The title that was clicked; none if people only looked.
+    id: Option<String>,
+    /// Its place, counted from 1.
+    position: Option<Whole>,
+    session: Option<String>,
+    /// The titles that were shown, from the first place on. One post for a search, since each makes rows of its own.
+    #[serde(default)]
+    shown: Vec<String>,
+    index: Option<String>,
+}
+
+/// A line of the log, in the form that `prepare` reads.
+#[derive(Serialize)]
+struct Line<'a> {
+    time: &'a str,
+    index: &'a str,
+    query: &'a str,
+    item: &'a str,
+    title: &'a str,
+    clicked: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Kept {
+    kept: usize,
+}
+
+/// Keeps a click and what was shown.
+pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
+    let Some(log) = &service.clicks else { return Err(off("clicks")) };
+    let Clicked { query, id, position, session, shown, index } = call.json()?;
+    service.check_text("query", &query)?;
+    if let Some(session) = session.as_ref().filter(|session| session.chars().count() > SESSION) {
+        let expected = format!("a session of at most {SESSION} characters");
+        return Err(Fault::new(Kind::Unprocessable, expected, session.chars().count().to_string()).of("session"));
+    }
+    if shown.len() > service.limits.batch {
+        let expected = format!("at most {} titles", service.limits.batch);
+        return Err(Fault::new(Kind::Unprocessable, expected, shown.len().to_string()).of("shown"));
+    }
+    if id.is_none() && shown.is_empty() {
+        return Err(Fault::new(Kind::Unprocessable, "`id`, `shown` or both", "neither").of("id"));
+    }
+    let position = position.map(|Whole(position)| position);
+    if let Some(found) = position.filter(|position| !(1..=u32::MAX as usize).contains(position)) {
+        let expected = format!("a position counted from 1, at most {}", u32::MAX);
+        return Err(Fault::new(Kind::Unprocessable, expected, found.to_string()).of("position"));
+    }
+    let rows = shown.len().max(1);
+    if let Err(wait) = service.clients.take(asker.client, rows, Instant::now()) {
+        service.metrics.shed(Shed::Client);
+        return Err(Fault::new(Kind::ClientLimit, "fewer rows from one client", rows.to_string()).after(wait));
+    }
+    let slot = service.slot(index.as_deref())?;
+    let generation = slot.current();
+    let (time, mut lines, mut kept) = (now(), Vec::new(), 0);
+    let mut row = |id: &str, clicked: bool, position: Option<usize>| -> Result<(), Fault> {
+        let title = title_of(&generation, id)?;
+        let line = Line {
+            time: &time,
+            index: &slot.name,
+            query: &query,
+            item: id,
+            title: &title,
+            clicked: u8::from(clicked),
+            position,
+            session: session.as_deref(),
+        };
+        serde_json::to_writer(&mut lines, &line).map_err(|error| Fault::internal(&error))?;
+        lines.push(b'\n');
+        kept += 1;
+        Ok(())
+    };
+    for (place, shown) in (1..).zip(&shown) {
+        row(shown, id.as_ref() == Some(shown), Some(place))?;
+    }
+    if let Some(id) = id.as_ref().filter(|id| !shown.contains(id)) {
+        row(id, true, position)?;
+    }
+    log.append(lines).await.map_err(|lost| match lost {
+        Lost::Full => {
+            let fault = Fault::new(Kind::Overloaded, "room for clicks", "too many that wait for the disk");
+            fault.help("try again after the time that Retry-After says").after(DISK)
+        }
+        Lost::Io(error) => Fault::new(Kind::Unavailable, "to write the click to the disk", error.to_string())
+            .help("nothing was kept; try again"),
+    })?;
+    service.metrics.kept("click", usize::from(id.is_some()));
+    service.metrics.kept("shown", shown.len());
+    Ok(Answer {
+        index: Some(slot.name.clone()),
+        ..Answer::json(serde_json::to_vec(&Kept { kept }).expect("a number is JSON"))
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Judged {
+    query: String,
+    id: String,
+    /// A thumb, a grade from 0 to 4, or nothing to take a judgment back.
+    grade: Grade,
+    index: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Grade {
+    Number(Whole),
+    Thumb(Thumb),
+    None(()),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Thumb {
+    Up,
+    Down,
+}
+
+#[derive(Serialize)]
+struct Judgments {
+    judgments: usize,
+}
+
+/// Keeps a judgment.
+pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
+    if service.judgments.is_none() {
+        return Err(off("judgments"));
+    }
+    let Judged { query, id, grade, index } = call.json()?;
+    service.check_text("query", &query)?;
+    if query.trim().is_empty() {
+        return Err(Fault::new(Kind::Unprocessable, "a query", "none").of("query"));
+    }
+    let grade = match grade {
+        Grade::Number(Whole(grade)) if grade > 4 => {
+            return Err(Fault::new(Kind::Unprocessable, "a grade from 0 to 4", grade.to_string()).of("grade"));
+        }
+        Grade::Number(Whole(grade)) => Some(grade as u8),
+        Grade::Thumb(Thumb::Up) => Some(UP),
+        Grade::Thumb(Thumb::Down) => Some(DOWN),
+        Grade::None(()) => None,
+    };
+    let slot = service.slot(index.as_deref())?;
+    let (name, generation, service) = (slot.name.clone(), slot.current(), Arc::clone(service));
+    let written = tokio::task::spawn_blocking(move || {
+        let title = title_of(&generation, &id)?;
+        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments"))?;
+        let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
+            Fault::new(Kind::Unavailable, "to write the judgment to the disk", error.to_string())
+                .help("nothing was kept; try again")
+        })?;
+        service.metrics.kept("judgment", 1);
+        Ok(kept)
+    });
+    let judgments = written.await.map_err(|error| Fault::internal(&error))??;
+    let body = serde_json::to_vec(&Judgments { judgments }).expect("a number is JSON");
+    Ok(Answer { index: Some(name), ..Answer::json(body) })
+}
+
+fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
+    let document = generation.engine.get(id).map_err(|error| fault_of(&error))?;
+    document
+        .map(|document| document.title)
+        .ok_or_else(|| Fault::new(Kind::NotFound, "the id of a title in the index", crate::fault::quoted(id)).of("id"))
+}
+
+fn off(what: &str) -> Fault {
+    Fault::new(Kind::NotFound, format!("a service that keeps {what}"), "one that does not")
+        .help("start it with a file for them")
+}

@@ -1,0 +1,308 @@
+//! `POST /explain`: why a title has its scores for a query, and why it is above another.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use clickvec::encoder::{Direction, State};
+use clickvec::explain::{KeywordOptions, Panel, SharedUnit, TextView, WordShares};
+use clickvec_engine::Explanation;
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Answer, Call, Whole};
+use crate::fault::{Fault, Kind};
+use crate::generation::Generation;
+use crate::service::{Asker, Service, fault_of};
+
+/// The units that an answer has unless more or fewer are asked for.
+const UNITS: usize = 12;
+/// No answer has more: the largest models have about as many.
+const MOST_UNITS: usize = 1024;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    query: String,
+    id: String,
+    /// A title to compare it with.
+    other: Option<String>,
+    index: Option<String>,
+    generation: Option<String>,
+    /// The number of units, those that add most.
+    #[serde(default = "usual_units")]
+    units: Whole,
+}
+
+fn usual_units() -> Whole {
+    Whole(UNITS)
+}
+
+#[derive(Serialize)]
+struct Explained<'a> {
+    index: &'a str,
+    generation: u64,
+    title: Title<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<Title<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gap: Option<Gap<'a>>,
+}
+
+/// A title and its scores.
+#[derive(Serialize)]
+struct Title<'a> {
+    id: &'a str,
+    title: &'a str,
+    fields: &'a BTreeMap<String, String>,
+    /// The cosine.
+    vectors: f32,
+    /// BM25.
+    words: f32,
+    bm25: Vec<Lexical<'a>>,
+    query: Text<'a>,
+    text: Text<'a>,
+    /// The pairs of words that add most to the cosine.
+    pairs: Vec<PairOfWords>,
+    units: Vec<Unit>,
+}
+
+#[derive(Serialize)]
+struct Lexical<'a> {
+    word: &'a str,
+    in_query: u32,
+    in_title: u32,
+    titles: u64,
+    share: f32,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    words: Vec<Word<'a>>,
+    /// Words beyond those that the model reads.
+    cut: usize,
+    /// Whether a word has a keyword's mark at all: models that read bags of words have none.
+    has_keywords: bool,
+    heat: Vec<Heat>,
+}
+
+#[derive(Serialize)]
+struct Word<'a> {
+    word: &'a str,
+    parts: usize,
+    known: bool,
+    keyword: bool,
+    along: f64,
+    without: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_gate: Option<f64>,
+}
+
+/// A state of the units that are shown, at each word.
+#[derive(Serialize)]
+struct Heat {
+    state: String,
+    direction: &'static str,
+    /// The numbers of the units, counted from 1.
+    units: Vec<usize>,
+    /// For each unit, its value at each word.
+    values: Vec<Vec<f32>>,
+}
+
+#[derive(Serialize)]
+struct PairOfWords {
+    query_word: usize,
+    title_word: usize,
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct Unit {
+    unit: usize,
+    share: f64,
+    query: f32,
+    title: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query_word: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title_word: Option<usize>,
+}
+
+/// The scores of the title less those of the other, in all and for each word of the query.
+#[derive(Serialize)]
+struct Gap<'a> {
+    vectors: f64,
+    words: f64,
+    by_word: Vec<WordGap<'a>>,
+}
+
+#[derive(Serialize)]
+struct WordGap<'a> {
+    word: &'a str,
+    vectors: f64,
+    words: f64,
+}
+
+/// Explains a title, or two.
+pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
+    let Asked { query, id, other, index, generation, units } = call.json()?;
+    let Whole(units) = units;
+    if units > MOST_UNITS {
+        return Err(
+            Fault::new(Kind::Unprocessable, format!("at most {MOST_UNITS} units"), units.to_string()).of("units")
+        );
+    }
+    service.check_text("query", &query)?;
+    service.check_text("id", &id)?;
+    other.iter().try_for_each(|other| service.check_text("other", other))?;
+    let slot = service.slot(index.as_deref())?;
+    let generation = service.generation(slot, generation.as_deref())?;
+    let (name, number) = (slot.name.clone(), generation.number);
+    let logged = service.log_queries.then(|| query.clone());
+    let texts = 2 + usize::from(other.is_some());
+    let work = move || explained(&generation, &name, &query, &id, other.as_deref(), units);
+    let (body, waited) = service.work(asker, texts, work).await?;
+    let mut answer = Answer::json(body);
+    answer.stages = vec![("queue", waited)];
+    (answer.texts, answer.generation, answer.index, answer.query) =
+        (texts, Some(number), Some(slot.name.clone()), logged);
+    Ok(answer)
+}
+
+fn explained(
+    generation: &Generation,
+    index: &str,
+    query: &str,
+    id: &str,
+    other: Option<&str>,
+    units: usize,
+) -> Result<Vec<u8>, Fault> {
+    let explain = |id: &str| generation.engine.explain(query, id).map_err(|error| fault_of(&error));
+    let (first, second) = (explain(id)?, other.map(explain).transpose()?);
+    // Both titles are drawn with the units that matter for the first, so that they can be compared.
+    let shown: Vec<usize> = first.vectors.shared.iter().take(units).map(|unit| unit.unit).collect();
+    let explained = Explained {
+        index,
+        generation: generation.number,
+        title: title(&first, &shown),
+        other: second.as_ref().map(|second| title(second, &shown)),
+        gap: second.as_ref().map(|second| gap(&first, second)),
+    };
+    serde_json::to_vec(&explained).map_err(|error| Fault::internal(&error))
+}
+
+fn title<'a>(explanation: &'a Explanation, shown: &[usize]) -> Title<'a> {
+    let Explanation { document, vectors, words, words_score, .. } = explanation;
+    let lexical = words.iter().map(|of| Lexical {
+        word: &of.word,
+        in_query: of.in_query,
+        in_title: of.in_title,
+        titles: of.titles,
+        share: of.share,
+    });
+    let pairs = vectors.word_pairs().into_iter().take(shown.len());
+    let pairs = pairs.map(|of| PairOfWords { query_word: of.query_word, title_word: of.title_word, share: of.share });
+    let units = shown.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit)).map(unit);
+    Title {
+        id: &document.id,
+        title: &document.title,
+        fields: &document.fields,
+        vectors: vectors.score,
+        words: *words_score,
+        bm25: lexical.collect(),
+        query: text(&vectors.query, &vectors.query_words, shown),
+        text: text(&vectors.title, &vectors.title_words, shown),
+        pairs: pairs.collect(),
+        units: units.collect(),
+    }
+}
+
+fn unit(of: &SharedUnit) -> Unit {
+    Unit {
+        unit: of.unit + 1,
+        share: of.product,
+        query: of.query,
+        title: of.title,
+        query_word: of.query_word,
+        title_word: of.title_word,
+    }
+}
+
+fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &[usize]) -> Text<'a> {
+    let keywords = view.keywords(&KeywordOptions::default());
+    let word = |(place, word): (usize, &'a clickvec::explain::Word)| Word {
+        word: &word.text,
+        parts: word.parts,
+        known: word.known,
+        keyword: keywords.as_ref().is_some_and(|keywords| keywords.is_keyword[place]),
+        along: shares.along.get(place).copied().unwrap_or(0.0),
+        without: shares.without.get(place).copied().unwrap_or(0.0),
+        input_gate: keywords.as_ref().and_then(|keywords| keywords.input_gate.get(place).copied()),
+    };
+    let of_interest = [State::Activation, State::InputGate, State::UpdateGate, State::Window];
+    let panels = view.panels.iter().filter(|panel| of_interest.contains(&panel.quantity.state));
+    Text {
+        words: view.words.iter().enumerate().map(word).collect(),
+        cut: view.cut,
+        has_keywords: keywords.is_some(),
+        heat: panels.filter_map(|panel| heat(view, panel, shown)).collect(),
+    }
+}
+
+/// The values of a panel for the units that are shown. A direction has its own part of the vector's dimensions.
+fn heat(view: &TextView, panel: &Panel, shown: &[usize]) -> Option<Heat> {
+    let is_backward = panel.quantity.direction == Direction::Backward;
+    // The dimensions of the vector are the cells of the forward pass, then those of the backward pass.
+    let start = if is_backward { view.vector.len().checked_sub(panel.units)? } else { 0 };
+    let is_of_vector = panel.quantity.state != State::Window;
+    let mut units: Vec<usize> = shown
+        .iter()
+        .filter_map(|&unit| unit.checked_sub(start))
+        .filter(|&unit| unit < panel.units && is_of_vector)
+        .collect();
+    if !is_of_vector {
+        // A CLSM's windows have units of their own: those that are largest somewhere.
+        units = largest(panel, view.words.len(), shown.len());
+    }
+    if units.is_empty() || view.words.is_empty() {
+        return None;
+    }
+    let values = units.iter().map(|&unit| (0..view.words.len()).map(|word| panel.at(word)[unit]).collect());
+    Some(Heat {
+        state: panel.quantity.state.to_string(),
+        direction: if is_backward { "backward" } else { "forward" },
+        values: values.collect(),
+        units: units.iter().map(|unit| unit + start + 1).collect(),
+    })
+}
+
+fn largest(panel: &Panel, words: usize, most: usize) -> Vec<usize> {
+    let top = |unit: usize| (0..words).map(|word| panel.at(word)[unit].abs()).fold(0.0, f32::max);
+    let mut units: Vec<usize> = (0..panel.units).collect();
+    units.sort_by(|&a, &b| top(b).total_cmp(&top(a)).then(a.cmp(&b)));
+    units.truncate(most);
+    units
+}
+
+fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {
+    let (above, below) = (&first.vectors, &second.vectors);
+    let mut by_word: Vec<WordGap<'a>> = Vec::new();
+    for (place, word) in above.query.words.iter().enumerate() {
+        let vectors = above.query_words.along[place] - below.query_words.along[place];
+        match by_word.iter_mut().find(|gap| gap.word == word.text) {
+            Some(gap) => gap.vectors += vectors,
+            None => by_word.push(WordGap { word: &word.text, vectors, words: 0.0 }),
+        }
+    }
+    for of in &first.words {
+        let other = second.words.iter().find(|other| other.word == of.word).map_or(0.0, |other| f64::from(other.share));
+        let words = f64::from(of.share) - other;
+        match by_word.iter_mut().find(|gap| gap.word == of.word) {
+            Some(gap) => gap.words += words,
+            None => by_word.push(WordGap { word: &of.word, vectors: 0.0, words }),
+        }
+    }
+    Gap {
+        vectors: f64::from(above.score) - f64::from(below.score),
+        words: f64::from(first.words_score) - f64::from(second.words_score),
+        by_word,
+    }
+}

@@ -1,0 +1,273 @@
+//! `GET` and `POST /search`: titles for a query.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clickvec::explain::{Explainer, KeywordOptions, TextView};
+use clickvec::model::Side;
+use clickvec_engine::{Filter, Mode, Request, Share, Timings};
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Answer, Call, Whole};
+use crate::fault::{Fault, Kind};
+use crate::generation::Generation;
+use crate::service::{Asker, Service, fault_of};
+
+/// What is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    query: Option<String>,
+    queries: Option<Vec<String>>,
+    k: Option<Whole>,
+    #[serde(default = "first")]
+    offset: Whole,
+    mode: Option<Mode>,
+    #[serde(default)]
+    filters: Vec<String>,
+    index: Option<String>,
+    generation: Option<String>,
+    #[serde(default)]
+    keywords: bool,
+}
+
+fn first() -> Whole {
+    Whole(0)
+}
+
+#[derive(Serialize)]
+struct Answers<'a> {
+    answers: Vec<Found<'a>>,
+}
+
+/// The answer to a query.
+#[derive(Serialize)]
+struct Found<'a> {
+    query: &'a str,
+    index: &'a str,
+    generation: u64,
+    fingerprint: &'a str,
+    mode: Mode,
+    /// Titles that meet the conditions.
+    total: u64,
+    has_vector: bool,
+    words: Vec<Word>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keywords: Option<Vec<String>>,
+    results: Vec<Title>,
+}
+
+#[derive(Serialize)]
+struct Word {
+    text: String,
+    known_to_model: bool,
+    titles: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Title {
+    rank: usize,
+    id: String,
+    title: String,
+    score: f32,
+    vectors: Option<Place>,
+    words: Option<Place>,
+    fields: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keywords: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    rank: usize,
+    score: f32,
+}
+
+fn place(share: Share) -> Place {
+    Place { rank: share.rank, score: share.score }
+}
+
+/// Finds titles.
+pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
+    let asked = if call.method == Method::POST { call.json()? } else { of_address(call)? };
+    let Asked { query, queries, k, offset, mode, filters, index, generation, keywords } = asked;
+    let is_batch = queries.is_some();
+    let queries = match (query, queries) {
+        (Some(query), None) => vec![query],
+        (None, Some(queries)) => queries,
+        (one, _) => {
+            let found = if one.is_some() { "both" } else { "neither" };
+            return Err(Fault::new(Kind::Unprocessable, "`query` or `queries`", found).of("query"));
+        }
+    };
+    service.check_texts("query", &queries)?;
+    let (k, offset) = (k.map_or(clickvec_engine::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
+    check_page(service, k, offset)?;
+    let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>();
+    let filters = filters.map_err(|fault| fault_of(&fault.into()))?;
+    let slot = service.slot(index.as_deref())?;
+    let generation = service.generation(slot, generation.as_deref())?;
+    let mode = mode.unwrap_or_else(|| generation.usual_mode());
+    if mode != Mode::Vectors && generation.engine.facts().words.is_none() {
+        let fault = Fault::new(Kind::Unprocessable, "the mode vectors, since the index has no words", mode.name());
+        return Err(fault.of("mode"));
+    }
+    let (name, number, texts) = (slot.name.clone(), generation.number, queries.len());
+    let logged = service.log_queries.then(|| queries.join("\n"));
+    let end = asker.started + service.limits.request;
+    let work = move || {
+        let mut stages = Stages::default();
+        let mut answers = Vec::with_capacity(queries.len());
+        for query in &queries {
+            let request = Request::new(query.as_str(), mode)
+                .with_k(k)
+                .with_offset(offset)
+                .with_filters(filters.clone())
+                .with_deadline(end);
+            let answer = generation.engine.search(&request).map_err(|error| fault_of(&error))?;
+            stages.add(&answer.timings);
+            answers.push(found(&generation, &name, query, mode, answer, keywords)?);
+        }
+        let body = match (is_batch, &answers[..]) {
+            (false, [answer]) => serde_json::to_vec(answer),
+            _ => serde_json::to_vec(&Answers { answers }),
+        };
+        Ok((body.map_err(|error| Fault::internal(&error))?, stages))
+    };
+    let ((body, stages), waited) = service.work(asker, texts, work).await?;
+    let mut answer = Answer::json(body);
+    answer.stages = stages.named(waited);
+    (answer.texts, answer.generation, answer.index, answer.query) =
+        (texts, Some(number), Some(slot.name.clone()), logged);
+    Ok(answer)
+}
+
+fn of_address(call: &Call) -> Result<Asked, Fault> {
+    let known = ["q", "k", "offset", "mode", "filter", "index", "generation", "keywords"];
+    let mut parameters = call.parameters(&known, &["filter"])?;
+    let mode = parameters.text("mode").map(|mode| mode.parse::<Mode>()).transpose();
+    let Some(query) = parameters.text("q") else {
+        return Err(Fault::new(Kind::Unprocessable, "a query in the parameter `q`", "none").of("q"));
+    };
+    Ok(Asked {
+        query: Some(query),
+        queries: None,
+        k: parameters.number("k")?.map(Whole),
+        offset: Whole(parameters.number("offset")?.unwrap_or(0)),
+        mode: mode.map_err(|fault| fault_of(&fault.into()))?,
+        filters: parameters.texts("filter"),
+        index: parameters.text("index"),
+        generation: parameters.text("generation"),
+        keywords: parameters.flag("keywords")?,
+    })
+}
+
+fn check_page(service: &Service, k: usize, offset: usize) -> Result<(), Fault> {
+    let (most, depth) = (service.limits.results, service.limits.depth);
+    if k == 0 || k > most {
+        return Err(Fault::new(Kind::Unprocessable, format!("1 to {most} titles"), k.to_string()).of("k"));
+    }
+    if offset.saturating_add(k) > depth {
+        let expected = format!("pages within the first {depth} titles");
+        let found = format!("one that ends with title {}", offset.saturating_add(k));
+        return Err(Fault::new(Kind::Unprocessable, expected, found)
+            .help("narrow the query or add a condition")
+            .of("offset"));
+    }
+    Ok(())
+}
+
+fn found<'a>(
+    generation: &'a Generation,
+    index: &'a str,
+    query: &'a str,
+    mode: Mode,
+    answer: clickvec_engine::Answer,
+    keywords: bool,
+) -> Result<Found<'a>, Fault> {
+    let facts = generation.engine.facts();
+    let mut marked = if keywords { Some(Marked::of(generation, query, &answer)?) } else { None };
+    let words = answer.query.words.into_iter();
+    Ok(Found {
+        query,
+        index,
+        generation: generation.number,
+        fingerprint: &facts.fingerprint,
+        mode,
+        total: answer.total,
+        has_vector: answer.query.has_vector,
+        words: words.map(|of| Word { text: of.text, known_to_model: of.known_to_model, titles: of.titles }).collect(),
+        keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.query)),
+        results: answer
+            .hits
+            .into_iter()
+            .enumerate()
+            .map(|(row, hit)| Title {
+                rank: hit.rank,
+                id: hit.id,
+                title: hit.title,
+                score: hit.score,
+                vectors: hit.vectors.map(place),
+                words: hit.words.map(place),
+                fields: hit.fields,
+                keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.titles[row])),
+            })
+            .collect(),
+    })
+}
+
+/// The keywords of a query and of the titles found, as the model sees them.
+struct Marked {
+    query: Vec<String>,
+    titles: Vec<Vec<String>>,
+}
+
+impl Marked {
+    fn of(generation: &Generation, query: &str, answer: &clickvec_engine::Answer) -> Result<Marked, Fault> {
+        let model = generation.engine.model().map_err(|error| fault_of(&error))?;
+        let explainer = Explainer::new(model);
+        let titles: Vec<&str> = answer.hits.iter().map(|hit| hit.title.as_str()).collect();
+        let titles = explainer.texts(Side::Title, &titles).iter().map(keywords_of).collect();
+        Ok(Marked { query: keywords_of(&explainer.text(Side::Query, query)), titles })
+    }
+}
+
+fn keywords_of(view: &TextView) -> Vec<String> {
+    let Some(keywords) = view.keywords(&KeywordOptions::default()) else { return Vec::new() };
+    let words = view.words.iter().zip(&keywords.is_keyword);
+    words.filter(|(word, is_keyword)| **is_keyword && word.parts == 1).map(|(word, _)| word.text.clone()).collect()
+}
+
+/// The times of the stages, over all queries of a request.
+#[derive(Default)]
+struct Stages {
+    encode: Duration,
+    filter: Duration,
+    vectors: Duration,
+    words: Duration,
+    fuse: Duration,
+}
+
+impl Stages {
+    fn add(&mut self, timings: &Timings) {
+        self.encode += timings.encode;
+        self.filter += timings.filter;
+        self.vectors += timings.vectors;
+        self.words += timings.words;
+        self.fuse += timings.fuse;
+    }
+
+    fn named(&self, waited: Duration) -> Vec<(&'static str, Duration)> {
+        let all = [
+            ("encode", self.encode),
+            ("filter", self.filter),
+            ("vectors", self.vectors),
+            ("words", self.words),
+            ("fuse", self.fuse),
+        ];
+        let used = all.into_iter().filter(|(_, time)| !time.is_zero());
+        std::iter::once(("queue", waited)).chain(used).collect()
+    }
+}

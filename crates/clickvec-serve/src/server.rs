@@ -1,0 +1,238 @@
+//! A service that runs: its threads, its indexes under watch, and its end.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::clicks::Clicks;
+use crate::clients::Clients;
+use crate::config::Config;
+use crate::connection::accept;
+use crate::error::{Error, Result};
+use crate::generation::{Reloaded, Slot};
+use crate::judgments::Judgments;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::openapi::described;
+use crate::service::Service;
+use crate::workers::Workers;
+
+/// Threads that read and write; the work is done by the workers.
+const THREADS: usize = 2;
+/// A name of an index is at most this long.
+const NAME: usize = 64;
+/// How often a thread that waits looks whether the service stops.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A service that runs. If it is dropped, it stops as after [`Server::stop`].
+pub struct Server {
+    service: Arc<Service>,
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<()>>,
+    writers: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens the indexes and answers requests from then on, on threads of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limits`], [`Error::Public`], [`Error::NoIndex`], [`Error::Name`], [`Error::Listen`], [`Error::Index`],
+    /// [`Error::SelfTest`], [`Error::Canary`], and [`Error::Io`] for the files of clicks and judgments.
+    pub fn start(config: Config) -> Result<Server> {
+        check(&config)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("connections")
+            .enable_all()
+            .build()
+            .map_err(Error::Threads)?;
+        let listen = |source| Error::Listen { address: config.listen, source };
+        let listener = std::net::TcpListener::bind(config.listen).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let listener = runtime.block_on(async { TcpListener::from_std(listener) }).map_err(listen)?;
+        let canaries: Arc<[_]> = config.canaries.into();
+        let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
+        let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
+        let judgments = config.judgments.as_deref().map(Judgments::open).transpose()?;
+        let clicks = config.clicks.as_deref().map(|path| Clicks::open(path, config.clicks_rotate)).transpose()?;
+        let (log, log_writer) = Log::new(config.log).map_err(Error::Threads)?;
+        let metrics = Arc::new(Metrics::new());
+        let workers = Workers::start(&config.limits, Arc::clone(&metrics)).map_err(Error::Threads)?;
+        let (clicks, click_writer) = clicks.unzip();
+        let service = Arc::new(Service {
+            openapi: described(&config.limits),
+            clients: Clients::new(config.limits.client_rate, config.limits.batch),
+            limits: config.limits,
+            slots,
+            workers,
+            metrics,
+            log,
+            clicks,
+            judgments,
+            search_tokens: config.search_tokens,
+            admin_tokens: config.admin_tokens,
+            origins: config.origins,
+            forwarded: config.forwarded,
+            log_queries: config.log_queries,
+            stopping: AtomicBool::new(false),
+        });
+        service.slots.iter().for_each(|slot| service.tell_of(slot));
+        let (stop, stopped) = watch::channel(false);
+        let mut server = Server { service, address, stop, threads: Vec::new(), writers: vec![log_writer] };
+        server.writers.extend(click_writer);
+        let of_connections = Arc::clone(&server.service);
+        server.thread("accept", move || {
+            runtime.block_on(accept(of_connections, listener, stopped));
+            runtime.shutdown_timeout(LOOK_AGAIN);
+        })?;
+        if let Some(every) = config.watch {
+            let of_watch = Arc::clone(&server.service);
+            server.thread("watch", move || watch_folders(&of_watch, every))?;
+        }
+        server.tell_start();
+        Ok(server)
+    }
+
+    fn thread(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(Error::Threads)?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    fn tell_start(&self) {
+        for slot in &self.service.slots {
+            let generation = slot.current();
+            let facts = generation.engine.facts();
+            self.service.log.event(
+                "index",
+                [
+                    ("index", slot.name.as_str().into()),
+                    ("titles", facts.titles.into()),
+                    ("model", facts.model.fingerprint.as_str().into()),
+                    ("fingerprint", facts.fingerprint.as_str().into()),
+                ],
+            );
+        }
+        self.service.log.event("start", [("address", self.address.to_string().into())]);
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Reloads all indexes. What does not fit is refused, which the log says, and the old one stays.
+    pub fn reload(&self) {
+        for slot in &self.service.slots {
+            // The log and the figures have it.
+            let _ = self.service.reload(slot);
+        }
+    }
+
+    /// Takes no new connection, finishes what runs within the time for that, and ends all threads.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if self.service.stopping.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.service.log.event("stop", []);
+        let _ = self.stop.send(true);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        self.service.workers.stop();
+        if let Some(clicks) = &self.service.clicks {
+            clicks.end();
+        }
+        self.service.log.event("end", []);
+        self.service.log.end();
+        for writer in self.writers.drain(..) {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn check(config: &Config) -> Result<()> {
+    config.limits.check()?;
+    if !config.listen.ip().is_loopback() && !config.public {
+        return Err(Error::Public { address: config.listen });
+    }
+    if config.indexes.is_empty() {
+        return Err(Error::NoIndex);
+    }
+    for (place, (name, _)) in config.indexes.iter().enumerate() {
+        let fault = |found| Err(Error::Name { name: name.clone(), found });
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() {
+            return fault("none");
+        }
+        if name.len() > NAME {
+            return fault("a longer one");
+        }
+        if !name.chars().all(is_plain) {
+            return fault("another character");
+        }
+        if config.indexes[..place].iter().any(|(other, _)| other == name) {
+            return fault("it twice");
+        }
+    }
+    Ok(())
+}
+
+/// Reloads an index when its folder has changed and stays as it is for a moment.
+fn watch_folders(service: &Service, every: Duration) {
+    let mut seen: Vec<Option<State>> = service.slots.iter().map(|slot| state(slot.path())).collect();
+    // What is to be reloaded, once it has stopped changing.
+    let mut pending: Vec<Option<State>> = vec![None; seen.len()];
+    let mut waited = Duration::ZERO;
+    while !service.is_stopping() {
+        std::thread::sleep(LOOK_AGAIN.min(every));
+        waited += LOOK_AGAIN.min(every);
+        if waited < every {
+            continue;
+        }
+        waited = Duration::ZERO;
+        for (place, slot) in service.slots.iter().enumerate() {
+            let now = state(slot.path());
+            if now.is_none() || now == seen[place] {
+                pending[place] = None;
+            } else if pending[place] == now {
+                // Whether it is taken or refused: it is not tried again before it changes again.
+                let _: Result<Reloaded> = service.reload(slot);
+                (seen[place], pending[place]) = (now, None);
+            } else {
+                pending[place] = now;
+            }
+        }
+    }
+}
+
+/// What changes when a folder gets a new manifest.
+type State = (Option<SystemTime>, u64, u64);
+
+fn state(path: &Path) -> Option<State> {
+    let metadata = std::fs::metadata(path.join("manifest.json")).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((metadata.modified().ok(), metadata.len(), number))
+}

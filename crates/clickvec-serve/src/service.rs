@@ -1,0 +1,177 @@
+//! What all requests share: indexes, workers, figures, files.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use clickvec_engine::error::RequestFault;
+
+use crate::clicks::Clicks;
+use crate::clients::Clients;
+use crate::error::Error;
+use crate::fault::{Fault, Kind, quoted};
+use crate::generation::{Generation, Reloaded, Slot};
+use crate::judgments::Judgments;
+use crate::limits::Limits;
+use crate::log::Log;
+use crate::metrics::{Metrics, Shed};
+use crate::tokens::Tokens;
+use crate::workers::Workers;
+
+/// The one value that answers all requests.
+pub(crate) struct Service {
+    pub(crate) limits: Limits,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) workers: Workers,
+    pub(crate) clients: Clients,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) log: Log,
+    pub(crate) clicks: Option<Clicks>,
+    pub(crate) judgments: Option<Judgments>,
+    pub(crate) search_tokens: Option<Tokens>,
+    pub(crate) admin_tokens: Option<Tokens>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) forwarded: bool,
+    pub(crate) log_queries: bool,
+    /// The description of all routes, with this service's limits.
+    pub(crate) openapi: Vec<u8>,
+    /// Whether the service stops: it finishes what it has and takes nothing new.
+    pub(crate) stopping: AtomicBool,
+}
+
+/// A request that may run: who asks, and since when.
+pub(crate) struct Asker<'a> {
+    pub(crate) client: &'a str,
+    pub(crate) started: Instant,
+}
+
+impl Service {
+    /// The index with a name, or the first one.
+    pub(crate) fn slot(&self, name: Option<&str>) -> Result<&Slot, Fault> {
+        let Some(name) = name else { return Ok(&self.slots[0]) };
+        self.slots.iter().find(|slot| slot.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.slots.iter().map(|slot| slot.name.as_str()).collect();
+            Fault::new(Kind::NotFound, format!("an index, {}", names.join(" or ")), quoted(name)).of("index")
+        })
+    }
+
+    /// The generation that a request asks for: `current` or `previous`.
+    pub(crate) fn generation(&self, slot: &Slot, which: Option<&str>) -> Result<Arc<Generation>, Fault> {
+        match which {
+            None | Some("current") => Ok(slot.current()),
+            Some("previous") => slot.pair().previous.clone().ok_or_else(|| {
+                Fault::new(Kind::NotFound, "an earlier generation", "none: nothing was reloaded yet").of("generation")
+            }),
+            Some(other) => {
+                let fault = Fault::new(Kind::Unprocessable, "a generation, current or previous", quoted(other));
+                Err(fault.of("generation"))
+            }
+        }
+    }
+
+    /// Checks a client's own limit, then runs work on a worker.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        asker: &Asker<'_>,
+        texts: usize,
+        work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+    ) -> Result<(T, std::time::Duration), Fault> {
+        if let Err(wait) = self.clients.take(asker.client, texts, Instant::now()) {
+            self.metrics.shed(Shed::Client);
+            let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
+            let fault =
+                Fault::new(Kind::ClientLimit, expected, "more").help("try again after the time that Retry-After says");
+            return Err(fault.after(wait));
+        }
+        let (done, waited) = self.workers.run(texts, asker.started, work).await?;
+        Ok((done?, waited))
+    }
+
+    /// Reloads an index, and says so in the log and the figures.
+    pub(crate) fn reload(&self, slot: &Slot) -> Result<Reloaded, Error> {
+        let started = Instant::now();
+        let result = slot.reload();
+        let told = match &result {
+            Ok(Reloaded::Swapped) => "swapped",
+            Ok(Reloaded::Unchanged) => "unchanged",
+            Err(_) => "refused",
+        };
+        self.metrics.reloaded(&slot.name, told);
+        self.tell_of(slot);
+        let reason = result.as_ref().err().map(ToString::to_string);
+        let generation = slot.current();
+        self.log.event(
+            "reload",
+            [
+                ("index", slot.name.as_str().into()),
+                ("result", told.into()),
+                ("generation", generation.number.into()),
+                ("fingerprint", generation.engine.facts().fingerprint.as_str().into()),
+                ("seconds", started.elapsed().as_secs_f64().into()),
+                ("reason", reason.into()),
+            ],
+        );
+        result
+    }
+
+    /// Lets the generation before answer again.
+    pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), Error> {
+        slot.roll_back()?;
+        self.tell_of(slot);
+        self.log
+            .event("rollback", [("index", slot.name.as_str().into()), ("generation", slot.current().number.into())]);
+        Ok(())
+    }
+
+    /// Brings the figures of an index up to date.
+    pub(crate) fn tell_of(&self, slot: &Slot) {
+        let generation = slot.current();
+        self.metrics.serves(&slot.name, generation.number, generation.engine.facts().titles);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Refuses a text that is longer than the limit.
+    pub(crate) fn check_text(&self, name: &str, text: &str) -> Result<(), Fault> {
+        // No text has more characters than bytes.
+        if text.len() <= self.limits.text {
+            return Ok(());
+        }
+        let found = text.chars().count();
+        if found <= self.limits.text {
+            return Ok(());
+        }
+        let expected = format!("a text of at most {} characters", self.limits.text);
+        Err(Fault::new(Kind::Unprocessable, expected, found.to_string()).help("shorten it").of(name))
+    }
+
+    /// Refuses more texts than the limit, none, and texts that are too long.
+    pub(crate) fn check_texts(&self, name: &str, texts: &[String]) -> Result<(), Fault> {
+        if texts.is_empty() || texts.len() > self.limits.batch {
+            let expected = format!("1 to {} texts", self.limits.batch);
+            let fault = Fault::new(Kind::Unprocessable, expected, texts.len().to_string());
+            return Err(fault.help("send several requests").of(name));
+        }
+        texts.iter().try_for_each(|text| self.check_text(name, text))
+    }
+}
+
+/// What an error of an index is to a client.
+pub(crate) fn fault_of(error: &clickvec_engine::Error) -> Fault {
+    let clickvec_engine::Error::Request(fault) = error else { return Fault::internal(error) };
+    let text = fault.to_string();
+    let (expected, found) = text.split_once(", found ").unwrap_or((&text, "another"));
+    let expected = expected.strip_prefix("expected ").unwrap_or(expected);
+    match fault {
+        RequestFault::Id { .. } => Fault::new(Kind::NotFound, expected, found).of("id"),
+        RequestFault::Deadline => Fault::new(Kind::Late, "to answer in time", "that it takes longer")
+            .help("ask for fewer texts or titles at once"),
+        RequestFault::Mode { .. } => Fault::new(Kind::Unprocessable, expected, found).of("mode"),
+        RequestFault::Filter { .. } | RequestFault::Field { .. } => {
+            Fault::new(Kind::Unprocessable, expected, found).of("filters")
+        }
+        _ => Fault::new(Kind::Unprocessable, expected, found),
+    }
+}

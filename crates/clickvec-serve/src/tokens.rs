@@ -1,0 +1,121 @@
+//! Bearer tokens, kept as hashes and compared in constant time.
+
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use crate::error::{Error, Result};
+
+/// A shorter token could be guessed.
+const SHORTEST: usize = 16;
+/// What a line of a file may be instead of a token.
+const HASHED: &str = "sha256:";
+const EXPECTED: &str = "a token of 16 characters or more without spaces, or `sha256:` and 64 hexadecimal digits";
+
+/// The tokens of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Tokens {
+    hashes: Vec<[u8; 32]>,
+}
+
+impl Tokens {
+    /// Reads tokens, one a line: the token itself, or `sha256:` and the hash of it in hexadecimal digits. Empty lines and
+    /// those that begin with `#` are passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], and [`Error::Token`] if a line is neither, or if there is none.
+    pub fn read(path: &Path) -> Result<Tokens> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+            path: path.to_owned(),
+            action: "read",
+            source,
+        })?;
+        let fault = |line, found: &str| Error::Token {
+            path: path.to_owned(),
+            line,
+            expected: EXPECTED,
+            found: found.to_owned(),
+        };
+        let mut hashes = Vec::new();
+        for (line, text) in (1..).zip(text.lines().map(str::trim)) {
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            // The message does not repeat what may be most of a token.
+            hashes.push(match text.strip_prefix(HASHED) {
+                Some(digits) => from_hexadecimal(digits).ok_or_else(|| fault(line, "another hash"))?,
+                None if text.contains(char::is_whitespace) => return Err(fault(line, "a space in it")),
+                None if text.chars().count() < SHORTEST => return Err(fault(line, "a shorter one")),
+                None => Sha256::digest(text).into(),
+            });
+        }
+        if hashes.is_empty() {
+            return Err(fault(0, "no token"));
+        }
+        Ok(Tokens { hashes })
+    }
+
+    /// Whether this is one of the tokens. Every hash is compared to its end.
+    pub(crate) fn has(&self, token: &str) -> bool {
+        let hash: [u8; 32] = Sha256::digest(token).into();
+        let mut found = subtle::Choice::from(0);
+        for known in &self.hashes {
+            found |= known.ct_eq(&hash);
+        }
+        found.into()
+    }
+}
+
+fn from_hexadecimal(digits: &str) -> Option<[u8; 32]> {
+    if digits.len() != 64 || !digits.is_ascii() {
+        return None;
+    }
+    let mut hash = [0; 32];
+    for (place, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * place..][..2], 16).ok()?;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Tokens> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens");
+        std::fs::write(&path, text).unwrap();
+        Tokens::read(&path)
+    }
+
+    #[test]
+    fn tokens_and_hashes() {
+        // printf 0123456789abcdef | sha256sum
+        let hash = "9f9f5111f7b27a781f1f1ddde5ebc2dd2b796bfc7365c9c28b548e564176929f";
+        for text in ["# ours\n\n0123456789abcdef\n".to_owned(), format!("sha256:{hash}\r\n")] {
+            let tokens = read(&text).unwrap();
+            assert!(tokens.has("0123456789abcdef"));
+            for wrong in ["", "0123456789abcdeF", "0123456789abcdef ", hash] {
+                assert!(!tokens.has(wrong), "{wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused_and_not_repeated() {
+        for text in [
+            "",
+            "# only this\n",
+            "short\n",
+            "two words of sixteen\n",
+            "sha256:12\n",
+            &format!("sha256:{}\n", "é".repeat(32)),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(matches!(error, Error::Token { .. }), "{error}");
+            assert!(!error.to_string().contains("sixteen"), "{error}");
+        }
+    }
+}

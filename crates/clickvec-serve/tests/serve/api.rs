@@ -1,0 +1,302 @@
+//! What each route answers.
+
+use serde_json::{Value, json};
+
+use crate::harness::{SHOES, Service, write_index};
+use crate::schema;
+
+fn ids(answer: &Value) -> Vec<&str> {
+    answer["results"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn search_finds_titles_by_get_and_by_post() {
+    let service = Service::start();
+    let got = service.get("/search?q=leather+sofa&k=3&mode=words").is(200);
+    let posted = service.post("/search", r#"{"query":"leather sofa","k":3,"mode":"words"}"#).is(200);
+    assert_eq!(got, posted);
+    assert_eq!(ids(&got)[0], "t1");
+    assert_eq!(got["results"][0]["rank"], 1);
+    let both = service.get("/search?q=leather%20sofa").is(200);
+    assert_eq!((&both["mode"], &both["total"], &both["index"]), (&json!("both"), &json!(6), &json!("shop")));
+    assert!(both["results"][0]["vectors"].is_object() && both["results"][0]["words"].is_object());
+    let vectors = service.get("/search?q=leather+sofa&mode=vectors&keywords=true").is(200);
+    assert_eq!(ids(&vectors).len(), 6);
+    assert!(vectors["keywords"].is_array() && vectors["results"][0]["keywords"].is_array());
+}
+
+#[test]
+fn pages_follow_each_other() {
+    let service = Service::start();
+    let all = service.get("/search?q=leather+sofa&mode=vectors&k=6").is(200);
+    let first = service.get("/search?q=leather+sofa&mode=vectors&k=2").is(200);
+    let second = service.get("/search?q=leather+sofa&mode=vectors&k=2&offset=2").is(200);
+    assert_eq!([ids(&first), ids(&second)].concat(), ids(&all)[..4]);
+    assert_eq!(second["results"][0]["rank"], 3);
+    assert_eq!(ids(&service.get("/search?q=leather+sofa&mode=vectors&offset=100").is(200)), Vec::<&str>::new());
+}
+
+#[test]
+fn a_batch_answers_as_each_query_alone() {
+    let service = Service::start();
+    let batch = service.post("/search", r#"{"queries":["sofa","lamp",""],"k":2}"#).is(200);
+    let answers = batch["answers"].as_array().unwrap();
+    for (answer, query) in answers.iter().zip(["sofa", "lamp", ""]) {
+        assert_eq!(*answer, service.post("/search", json!({"query": query, "k": 2}).to_string()).is(200));
+    }
+    assert_eq!(answers.len(), 3);
+}
+
+#[test]
+fn queries_of_every_kind_have_an_answer() {
+    let service = Service::start();
+    for query in
+        ["", " ", "?!", "日本語", "🛋️", "a\u{0}b", "\u{202e}x", "qqqqzzzz", "ß", "' OR 1=1 --", "+-&|!(){}[]^\"~*?:\\"]
+    {
+        for mode in ["vectors", "words", "both"] {
+            let answer =
+                service.post("/search", json!({"query": query, "mode": mode, "keywords": true}).to_string()).is(200);
+            assert_eq!(answer["query"], query);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_the_field() {
+    let service = Service::start();
+    for (body, field, text) in [
+        (r#"{}"#, "query", "neither"),
+        (r#"{"query":"a","queries":["b"]}"#, "query", "both"),
+        (r#"{"query":"a","k":0}"#, "k", "1 to 1000"),
+        (r#"{"query":"a","k":1001}"#, "k", "1001"),
+        (r#"{"query":"a","k":1,"offset":10000}"#, "offset", "10000"),
+        (r#"{"query":"a","offset":18446744073709551615}"#, "offset", "first 10000"),
+        (r#"{"query":"a","filters":["brand"]}"#, "filters", "brand"),
+        (r#"{"query":"a","filters":["brand=x"]}"#, "filters", "brand"),
+        (r#"{"query":"a","generation":"next"}"#, "generation", "previous"),
+        (r#"{"queries":[]}"#, "query", "1 to 1024"),
+    ] {
+        let reply = service.post("/search", body);
+        reply.refuses(422, text);
+        assert_eq!(reply.json()["error"]["param"], field, "{body}");
+    }
+    for body in [
+        r#"{"query":1}"#,
+        r#"{"query":"a","k":-1}"#,
+        r#"{"query":"a","k":1.5}"#,
+        r#"{"query":"a","x":1}"#,
+        r#"{"query":"a","mode":"bm25"}"#,
+        "[]",
+        "null",
+        "\"a\"",
+    ] {
+        service.post("/search", body).refuses(422, "/openapi.json");
+    }
+    service.post("/search", r#"{"query":"a","index":"other"}"#).refuses(404, "shop");
+    service.post("/search", r#"{"query":"a","generation":"previous"}"#).refuses(404, "nothing was reloaded");
+    service.get("/search").refuses(422, "`q`");
+    service.get("/search?q=a&x=1").refuses(422, "x");
+    service.get("/search?q=a&k=many").refuses(422, "k");
+    service.get("/search?q=%ff").refuses(400, "UTF-8");
+}
+
+#[test]
+fn embed_gives_unit_vectors_of_both_towers() {
+    let service = Service::start();
+    let ask =
+        |side: &str| service.post("/embed", json!({"texts": ["leather sofa", "?"], "side": side}).to_string()).is(200);
+    let (query, title) = (ask("query"), ask("title"));
+    for answer in [&query, &title] {
+        let vector: Vec<f64> = serde_json::from_value(answer["vectors"][0].clone()).unwrap();
+        assert_eq!(vector.len() as u64, answer["dimension"].as_u64().unwrap());
+        assert!((vector.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-5);
+        assert!(answer["vectors"][1].as_array().unwrap().iter().all(|x| x.as_f64() == Some(0.0)), "no word");
+    }
+    service.post("/embed", r#"{"texts":["a"],"side":"both"}"#).refuses(422, "");
+    service.post("/embed", r#"{"texts":[]}"#).refuses(422, "1 to 1024");
+}
+
+#[test]
+fn explain_agrees_with_search() {
+    let service = Service::start();
+    let found = service.get("/search?q=leather+sofa&k=6").is(200);
+    for hit in found["results"].as_array().unwrap() {
+        let body = json!({"query": "leather sofa", "id": hit["id"], "units": 1000});
+        let title = &service.post("/explain", body.to_string()).is(200)["title"];
+        assert_eq!(title["vectors"], hit["vectors"]["score"], "bit for bit");
+        let sum =
+            |list: &Value, of: &str| list.as_array().unwrap().iter().map(|x| x[of].as_f64().unwrap()).sum::<f64>();
+        let cosine = title["vectors"].as_f64().unwrap();
+        assert!((sum(&title["units"], "share") - cosine).abs() < 1e-5);
+        assert!((sum(&title["query"]["words"], "along") - cosine).abs() < 1e-5);
+        assert!((sum(&title["bm25"], "share") - title["words"].as_f64().unwrap()).abs() < 1e-4);
+        for text in ["query", "text"] {
+            for heat in title[text]["heat"].as_array().unwrap() {
+                let words = title[text]["words"].as_array().unwrap().len();
+                assert_eq!(heat["units"].as_array().unwrap().len(), heat["values"].as_array().unwrap().len());
+                assert!(heat["values"].as_array().unwrap().iter().all(|row| row.as_array().unwrap().len() == words));
+            }
+        }
+    }
+    assert!(
+        !service.post("/explain", r#"{"query":"sofa","id":"t1"}"#).is(200)["title"]["text"]["heat"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn explain_says_why_one_title_is_above_another() {
+    let service = Service::start();
+    let answer = service.post("/explain", r#"{"query":"leather sofa","id":"t1","other":"t5"}"#).is(200);
+    let gap = &answer["gap"];
+    let score = |title: &str, of: &str| answer[title][of].as_f64().unwrap();
+    assert!((gap["vectors"].as_f64().unwrap() - (score("title", "vectors") - score("other", "vectors"))).abs() < 1e-6);
+    let sum = |of: &str| gap["by_word"].as_array().unwrap().iter().map(|word| word[of].as_f64().unwrap()).sum::<f64>();
+    assert!((sum("vectors") - gap["vectors"].as_f64().unwrap()).abs() < 1e-5);
+    assert!((sum("words") - gap["words"].as_f64().unwrap()).abs() < 1e-4);
+    service.post("/explain", r#"{"query":"sofa","id":"nobody"}"#).refuses(404, "nobody");
+    service.post("/explain", r#"{"query":"","id":"t1","other":"t2"}"#).is(200);
+}
+
+#[test]
+fn several_indexes_have_names() {
+    let service = Service::with(|config, folder| {
+        let second = folder.join("lamps.index");
+        write_index(&second, &[("l1", "Floor lamp"), ("l2", "Table lamp")]);
+        config.indexes.push(("lamps".to_owned(), second));
+    });
+    assert_eq!(service.get("/search?q=lamp&index=lamps").is(200)["total"], 2);
+    assert_eq!(service.get("/search?q=lamp").is(200)["total"], SHOES.len());
+    let indexes = service.get("/indexes").is(200);
+    assert_eq!(indexes["indexes"][1]["name"], "lamps");
+    assert_eq!(indexes["indexes"][1]["current"]["facts"]["titles"], 2);
+}
+
+#[test]
+fn health_figures_and_the_page() {
+    let service = Service::start();
+    assert_eq!(service.get("/health/live").is(200)["status"], "live");
+    assert_eq!(service.get("/health/ready").is(200)["status"], "ready");
+    service.get("/search?q=sofa");
+    service.get("/nothing");
+    let figures = service.get("/metrics").text();
+    for line in [
+        "clickvec_requests_total{route=\"/search\",status=\"200\"} 1",
+        "clickvec_requests_total{route=\"none\",status=\"404\"} 1",
+        "clickvec_request_seconds_bucket{route=\"/search\",le=\"0.000001\"}",
+        "clickvec_stage_seconds_count{stage=\"queue\"} 1",
+        "clickvec_titles{index=\"shop\"} 6",
+        "clickvec_generation{index=\"shop\"} 1",
+        "clickvec_log_dropped_total 0",
+    ] {
+        assert!(figures.contains(line), "{line} in\n{figures}");
+    }
+    for path in ["/", "/page.css", "/page.js", "/explain.js"] {
+        let reply = service.get(path);
+        assert_eq!(reply.status, 200);
+        let policy = reply.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        let text = reply.text();
+        for other in ["http://", "https://", " onclick", "style=", "innerHTML", "eval("] {
+            assert!(!text.replace("http://www.w3.org/2000/svg", "").contains(other), "{path} has {other}");
+        }
+    }
+}
+
+#[test]
+fn answers_say_where_the_time_went_and_carry_the_clients_name_for_the_request() {
+    let service = Service::start();
+    let reply = service.ask("GET", "/search?q=leather+sofa", &[("X-Request-Id", "mine-1")], b"");
+    assert_eq!(reply.header("x-request-id"), Some("mine-1"));
+    let timing = reply.header("server-timing").unwrap();
+    for stage in ["queue;dur=", "encode;dur=", "vectors;dur=", "words;dur=", "total;dur="] {
+        assert!(timing.contains(stage), "{timing}");
+    }
+    let hostile = service.ask("GET", "/search?q=leather+sofa", &[("X-Request-Id", "<script>")], b"");
+    assert_ne!(hostile.header("x-request-id"), Some("<script>"));
+}
+
+#[test]
+fn methods_and_addresses_that_are_not_there() {
+    let service = Service::start();
+    service.ask("DELETE", "/search", &[], b"").refuses(405, "GET or HEAD or POST");
+    service.get("/embed").refuses(405, "POST");
+    assert_eq!(service.get("/embed").header("allow"), Some("POST"));
+    for path in ["/nothing", "/search/", "//search", "/Search", "/admin", "/../etc/passwd", "/%2e%2e/", "/page.css/.."]
+    {
+        service.get(path).refuses(404, "/openapi.json");
+    }
+    let head = service.ask("HEAD", "/health/live", &[], b"");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+}
+
+/// The examples of the description are requests that work, and what it forbids is refused.
+#[test]
+fn the_description_is_true_of_requests() {
+    let service = Service::with(|config, folder| {
+        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.judgments = Some(folder.join("judged.tsv"));
+    });
+    let description = service.get("/openapi.json").is(200);
+    let mut seen = 0;
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        let Some(body) = methods.get("post").and_then(|post| post.get("requestBody")) else { continue };
+        let content = &body["content"]["application/json"];
+        let mut example = content["example"].clone();
+        let name = content["schema"]["$ref"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        assert!(schema::allows(&description, &name, &example), "{path}");
+        if example.get("id").is_some() {
+            example["id"] = "t1".into();
+        }
+        service.post(path, example.to_string()).is(200);
+        let told = description["components"]["schemas"][&name].clone();
+        // Every field that is described is known, and no other.
+        for field in told["properties"].as_object().unwrap().keys() {
+            let mut wrong = example.clone();
+            wrong[field] = json!({"an": "object"});
+            assert!(!schema::allows(&description, &name, &wrong), "{path} {field}");
+            let reply = service.post(path, wrong.to_string());
+            reply.refuses(422, "");
+            assert!(!reply.text().contains("unknown field"), "{path} {field}: {}", reply.text());
+            // What may be null says nothing.
+            let mut empty = example.clone();
+            empty[field] = Value::Null;
+            let status = service.post(path, empty.to_string()).status;
+            assert_eq!(
+                status == 200,
+                schema::allows(&description, &name, &empty),
+                "{path} {field}: null gave {status}"
+            );
+        }
+        if told.get("additionalProperties").is_some() {
+            example["surplus"] = 1.into();
+            service.post(path, example.to_string()).refuses(422, "surplus");
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 6);
+}
+
+#[test]
+fn the_log_has_requests_and_queries_only_if_asked_for() {
+    let secret = "a query that nobody should read";
+    for (is_asked, log) in [(false, false), (true, true)].map(|(asked, expected)| {
+        let service = Service::with(|config, _| config.log_queries = asked);
+        service.post("/search", json!({"query": secret}).to_string()).is(200);
+        service.post("/search", json!({"query": "x", "index": secret}).to_string()).refuses(404, "");
+        service.post("/explain", json!({"query": secret, "id": "t1"}).to_string()).is(200);
+        (expected, service.stop())
+    }) {
+        assert_eq!(log.contains(secret), is_asked, "{log}");
+        let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+        assert_eq!((of("request"), of("start"), of("stop"), of("end")), (4, 1, 1, 1), "{log}");
+        let request = lines.iter().find(|line| line["route"] == "/search").unwrap();
+        assert_eq!(
+            (&request["status"], &request["index"], &request["texts"]),
+            (&json!(200), &json!("shop"), &json!(1))
+        );
+    }
+}

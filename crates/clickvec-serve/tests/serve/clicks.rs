@@ -1,0 +1,183 @@
+//! Clicks and judgments.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::harness::Service;
+
+fn keeping() -> Service {
+    Service::with(|config, folder| {
+        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.judgments = Some(folder.join("judged.tsv"));
+    })
+}
+
+fn rows(service: &Service) -> Vec<Value> {
+    let text = std::fs::read_to_string(service.path("clicks.jsonl")).unwrap();
+    assert!(text.is_empty() || text.ends_with('\n'));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_click_and_what_was_shown_are_rows_that_prepare_reads() {
+    let service = keeping();
+    let click = json!({"query": "leather\tsofa", "id": "t2", "session": "s1", "shown": ["t1", "t2", "t3"]});
+    assert_eq!(service.post("/click", click.to_string()).is(200)["kept"], 3);
+    service.post("/click", r#"{"query":"lamp","id":"t3","position":7}"#).is(200);
+    service.post("/click", r#"{"query":"oak","shown":["t4"]}"#).is(200);
+    let rows = rows(&service);
+    let of = |name: &str| rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("item"), ["t1", "t2", "t3", "t3", "t4"]);
+    assert_eq!(of("clicked"), [0, 1, 0, 1, 0]);
+    assert_eq!(of("position"), [1, 2, 3, 7, 1]);
+    assert_eq!(rows[1]["title"], "Velvet sofa, two seats");
+    assert_eq!(
+        (&rows[0]["query"], &rows[0]["session"], &rows[3]["session"]),
+        (&json!("leather\tsofa"), &json!("s1"), &Value::Null)
+    );
+}
+
+#[test]
+fn what_is_no_click_is_refused_and_leaves_no_row() {
+    let service = keeping();
+    for (body, status, text) in [
+        (json!({"query": "a"}), 422, "neither"),
+        (json!({"query": "a", "id": "t9"}), 404, "t9"),
+        (json!({"query": "a", "id": "t1", "shown": ["t1", "t9"]}), 404, "t9"),
+        (json!({"query": "a", "id": "t1", "position": 0}), 422, "counted from 1"),
+        (json!({"query": "a", "id": "t1", "session": "s".repeat(129)}), 422, "128"),
+        (json!({"query": "x".repeat(9000), "id": "t1"}), 422, "8192"),
+    ] {
+        service.post("/click", body.to_string()).refuses(status, text);
+    }
+    assert!(rows(&service).is_empty());
+    let other = Service::start();
+    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "file");
+    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "file");
+}
+
+#[test]
+fn many_clients_at_once_lose_nothing() {
+    let service = keeping();
+    std::thread::scope(|scope| {
+        for client in 0..8 {
+            let service = &service;
+            scope.spawn(move || {
+                for number in 0..25 {
+                    let body = json!({"query": format!("{client}-{number}"), "id": "t1"});
+                    service.post("/click", body.to_string()).is(200);
+                }
+            });
+        }
+    });
+    let mut queries: Vec<String> = rows(&service).iter().map(|row| row["query"].as_str().unwrap().to_owned()).collect();
+    queries.sort();
+    queries.dedup();
+    assert_eq!(queries.len(), 200);
+}
+
+#[test]
+fn judgments_are_a_table() {
+    let service = keeping();
+    let judge =
+        |id: &str, grade: Value| service.post("/judge", json!({"query": "sofa", "id": id, "grade": grade}).to_string());
+    assert_eq!(judge("t1", json!("up")).is(200)["judgments"], 1);
+    judge("t5", json!("down")).is(200);
+    judge("t2", json!(2)).is(200);
+    judge("t2", Value::Null).is(200);
+    judge("t3", json!(5)).refuses(422, "0 to 4");
+    judge("t3", json!("sideways")).refuses(422, "");
+    judge("t9", json!("up")).refuses(404, "t9");
+    service.post("/judge", r#"{"query":" ","id":"t1","grade":"up"}"#).refuses(422, "a query");
+    let table = std::fs::read_to_string(service.path("judged.tsv")).unwrap();
+    assert_eq!(
+        table,
+        "query\ttitle_id\ttitle\tgrade\nsofa\tt1\tLeather sofa with three seats\t4\nsofa\tt5\tGarden hose, 20 m\t0\n"
+    );
+}
+
+/// The name of the variable that makes this test program a service that is killed.
+const KILLED: &str = "CLICKVEC_SERVE_KILLED";
+
+/// Not a test by itself: `kill_9_loses_no_acknowledged_click` runs it in a process of its own.
+#[test]
+fn a_service_that_is_killed() {
+    let Some(folder) = std::env::var_os(KILLED) else { return };
+    let folder = std::path::PathBuf::from(folder);
+    let service = Service::with(|config, _| {
+        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.clicks_rotate = 4096;
+    });
+    println!("\naddress {}", service.address);
+    std::io::stdout().flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+#[cfg(unix)]
+#[test]
+fn kill_9_loses_no_acknowledged_click() {
+    let (folder, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut acknowledged = Vec::new();
+    for round in 0..4 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["clicks::a_service_that_is_killed", "--exact", "--nocapture"])
+            .env(KILLED, folder.path())
+            .env("TMPDIR", scratch.path())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = lines.find_map(|line| line.unwrap().strip_prefix("address ").map(str::to_owned)).unwrap();
+        let kept = std::sync::Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for client in 0..4 {
+                let (address, kept) = (&address, &kept);
+                scope.spawn(move || {
+                    for number in 0.. {
+                        let query = format!("{round}-{client}-{number}");
+                        let Some(200) = click(address, &query) else { return };
+                        kept.lock().unwrap().push(query);
+                    }
+                });
+            }
+            std::thread::sleep(std::time::Duration::from_millis(60 + 70 * round));
+            child.kill().unwrap();
+        });
+        child.wait().unwrap();
+        acknowledged.extend(kept.into_inner().unwrap());
+    }
+    assert!(acknowledged.len() > 20, "only {} were acknowledged", acknowledged.len());
+    // What the last kill left is mended by the next start.
+    drop(Service::with(|config, _| config.clicks = Some(folder.path().join("clicks.jsonl"))));
+    let mut found = std::collections::HashSet::new();
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        files += 1;
+        for line in text.lines() {
+            let row: Value = serde_json::from_str(line).unwrap();
+            assert!(found.insert(row["query"].as_str().unwrap().to_owned()), "{line} twice");
+        }
+    }
+    assert!(files > 1, "none was put aside");
+    let lost: Vec<&String> = acknowledged.iter().filter(|query| !found.contains(*query)).collect();
+    assert!(lost.is_empty(), "lost: {lost:?}");
+}
+
+/// Posts a click and returns the status, if there was an answer.
+#[cfg(unix)]
+fn click(address: &str, query: &str) -> Option<u16> {
+    use std::io::Read as _;
+    let mut stream = std::net::TcpStream::connect(address).ok()?;
+    let body = json!({"query": query, "id": "t1"}).to_string();
+    let head = format!(
+        "POST /click HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok()?;
+    let text = String::from_utf8_lossy(&answer);
+    text.split(' ').nth(1)?.parse().ok()
+}

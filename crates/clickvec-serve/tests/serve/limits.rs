@@ -1,0 +1,124 @@
+//! How much one may ask for, how many may wait, and for how long.
+
+use std::time::{Duration, Instant};
+
+use clickvec_serve::{Config, Error, Limits, Server};
+use serde_json::json;
+
+use crate::harness::Service;
+
+#[test]
+fn texts_and_batches_have_limits_and_the_description_says_them() {
+    let service = Service::with(|config, _| {
+        config.limits = Limits { text: 20, batch: 3, results: 5, depth: 8, ..config.limits.clone() };
+    });
+    let exactly = "é".repeat(20);
+    service.post("/search", json!({"query": exactly}).to_string()).is(200);
+    service.post("/search", json!({"query": exactly + "é"}).to_string()).refuses(422, "20 characters, found 21");
+    service.post("/search", json!({"queries": ["a", "b", "c", "d"]}).to_string()).refuses(422, "1 to 3 texts, found 4");
+    service.post("/embed", json!({"texts": ["a", "b", "c"]}).to_string()).is(200);
+    service.post("/embed", json!({"texts": ["a", "b", "c", "d"]}).to_string()).refuses(422, "1 to 3");
+    service.get("/search?q=a&k=5&offset=3").is(200);
+    service.get("/search?q=a&k=6").refuses(422, "1 to 5");
+    service.get("/search?q=a&k=5&offset=4").refuses(422, "first 8");
+    let description = service.get("/openapi.json").is(200);
+    let request = &description["components"]["schemas"]["SearchRequest"]["properties"];
+    let said = [
+        &request["query"]["maxLength"],
+        &request["queries"]["maxItems"],
+        &request["k"]["maximum"],
+        &request["offset"]["maximum"],
+    ];
+    assert_eq!(said, [20, 3, 5, 7]);
+}
+
+#[test]
+fn a_client_has_its_own_limit() {
+    let service = Service::with(|config, _| {
+        config.limits = Limits { client_rate: 0.001, batch: 4, ..config.limits.clone() };
+        config.forwarded = true;
+    });
+    let ask = |client: &str, texts: usize| {
+        let body = json!({"texts": vec!["sofa"; texts]}).to_string();
+        let headers = [("content-type", "application/json"), ("x-forwarded-for", client)];
+        service.ask("POST", "/embed", &headers, body.as_bytes())
+    };
+    ask("10.0.0.1", 3).is(200);
+    ask("10.0.0.1", 1).is(200);
+    let refused = ask("10.0.0.1", 1);
+    refused.refuses(429, "texts a second");
+    assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 900);
+    ask("10.0.0.2", 4).is(200);
+    // The proxy adds its client last; what that client made up stands before.
+    ask("10.0.0.3, 10.0.0.1", 1).refuses(429, "");
+}
+
+/// Many slow requests at a service with one worker: some are answered, the others are told when to come again, and none
+/// waits for ever.
+#[test]
+fn more_than_fits_is_turned_away_with_the_time_to_come_again() {
+    let service = Service::with(|config, _| {
+        let wait = Duration::from_millis(300);
+        config.limits = Limits { workers: 1, queue: 64, batch: 64, wait, ..config.limits.clone() };
+    });
+    let body = json!({"texts": vec!["leather sofa with three seats ".repeat(250); 64]}).to_string();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || {
+            let reply = service.post("/embed", &body);
+            if reply.status == 503 {
+                reply.refuses(503, "Retry-After");
+                assert!(reply.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
+            }
+            reply.status
+        };
+        let asked: Vec<_> = (0..24).map(|_| scope.spawn(ask)).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    let count = |status: u16| statuses.iter().filter(|&&of| of == status).count();
+    assert!(count(200) >= 1 && count(503) >= 1, "{statuses:?}");
+    assert_eq!(count(200) + count(503), 24, "{statuses:?}");
+    let begun = Instant::now();
+    while !service.get("/metrics").text().contains("clickvec_queue_texts 0") {
+        assert!(begun.elapsed() < Duration::from_secs(20), "something waits for ever");
+    }
+    assert!(service.get("/metrics").text().contains("clickvec_shed_total{reason=\"full\"}"));
+}
+
+#[test]
+fn a_request_that_takes_too_long_is_told_so() {
+    let service = Service::with(|config, _| {
+        let (wait, request) = (Duration::from_millis(1), Duration::from_millis(30));
+        config.limits = Limits { wait, request, body: 1 << 24, batch: 2048, ..config.limits.clone() };
+    });
+    let texts: Vec<String> =
+        (0..2000).map(|number| format!("sofa{number} lamp{number} table{number} ").repeat(60)).collect();
+    let begun = Instant::now();
+    let reply = service.post("/embed", json!({"texts": texts}).to_string());
+    // Reading the body may take the time already.
+    assert!([408, 503, 504].contains(&reply.status), "{}", reply.status);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn what_cannot_work_does_not_start() {
+    let start = |change: &dyn Fn(&mut Config)| {
+        let service = Service::start();
+        let mut config = Config::new(vec![("shop".to_owned(), service.index())]);
+        config.listen.set_port(0);
+        change(&mut config);
+        Server::start(config).map(|_| ())
+    };
+    start(&|_| ()).unwrap();
+    let address = "0.0.0.0:0".parse().unwrap();
+    assert!(matches!(start(&|config| config.listen = address), Err(Error::Public { .. })));
+    start(&|config| (config.listen, config.public) = (address, true)).unwrap();
+    assert!(matches!(start(&|config| config.indexes.clear()), Err(Error::NoIndex)));
+    assert!(matches!(start(&|config| config.limits.queue = 1), Err(Error::Limits { limit: "queue", .. })));
+    for name in ["", "a b", "a:query", "../x", &"x".repeat(65)] {
+        assert!(matches!(start(&|config| config.indexes[0].0 = name.to_owned()), Err(Error::Name { .. })), "{name}");
+    }
+    assert!(matches!(start(&|config| config.indexes.push(config.indexes[0].clone())), Err(Error::Name { .. })));
+    assert!(matches!(start(&|config| config.indexes[0].1 = "/nowhere".into()), Err(Error::Index(_))));
+    let taken = Service::start();
+    assert!(matches!(start(&|config| config.listen = taken.address), Err(Error::Listen { .. })));
+}

@@ -1,0 +1,11 @@
+//! The service as a whole, over real sockets; every answer is held against the description that the service gives.
+
+mod api;
+mod clicks;
+mod harness;
+mod hostile;
+mod limits;
+mod openai;
+mod reload;
+mod schema;
+mod tokens;

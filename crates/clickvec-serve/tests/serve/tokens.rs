@@ -1,0 +1,79 @@
+//! Who may do what.
+
+use crate::harness::Service;
+use clickvec_serve::Tokens;
+
+const SEARCH: &str = "search-token-of-many-letters";
+const ADMIN: &str = "admin-token-of-many-letters";
+
+fn guarded() -> Service {
+    Service::with(|config, folder| {
+        let file = |name: &str, token: &str| {
+            let path = folder.join(name);
+            std::fs::write(&path, format!("{token}\n")).unwrap();
+            Some(Tokens::read(&path).unwrap())
+        };
+        config.search_tokens = file("search", SEARCH);
+        config.admin_tokens = file("admin", ADMIN);
+    })
+}
+
+#[test]
+fn without_a_token_nothing_is_answered_but_health_and_the_page() {
+    let service = guarded();
+    for path in ["/health/live", "/health/ready", "/metrics", "/openapi.json", "/"] {
+        assert_eq!(service.get(path).status, 200, "{path}");
+    }
+    for path in ["/search?q=a", "/indexes", "/v1/models"] {
+        service.get(path).refuses(401, "found none");
+        let wrong = service.ask("GET", path, &[("authorization", "Bearer search-token-of-many-letter")], b"");
+        wrong.refuses(401, "found another");
+        assert_eq!(wrong.header("www-authenticate"), Some("Bearer"));
+    }
+    for header in [
+        SEARCH.to_owned(),
+        format!("Basic {SEARCH}"),
+        format!("Bearer{SEARCH}"),
+        "Bearer ".to_owned(),
+        format!("Bearer {SEARCH}x"),
+    ] {
+        service.ask("GET", "/search?q=a", &[("authorization", &header)], b"").refuses(401, "");
+    }
+}
+
+#[test]
+fn each_token_opens_its_own() {
+    let service = guarded();
+    let bearer = |token: &str| format!("bearer {token}");
+    for token in [SEARCH, ADMIN] {
+        service.ask("GET", "/search?q=sofa", &[("authorization", &bearer(token))], b"").is(200);
+    }
+    service.ask("POST", "/admin/reload", &[("authorization", &bearer(SEARCH))], b"").refuses(401, "");
+    let reloaded = service.ask("POST", "/admin/reload", &[("authorization", &bearer(ADMIN))], b"").is(200);
+    assert_eq!(reloaded["indexes"][0]["result"], "unchanged");
+}
+
+#[test]
+fn without_tokens_for_administration_nobody_may() {
+    let service = Service::start();
+    service.ask("POST", "/admin/reload", &[], b"").refuses(403, "file");
+    service.ask("POST", "/admin/rollback", &[], b"").refuses(403, "file");
+}
+
+#[test]
+fn a_page_of_another_site_cannot_post() {
+    let service = Service::with(|config, _| config.origins = vec!["https://shop.example".to_owned()]);
+    let own = format!("http://{}", service.address);
+    let json = ("content-type", "application/json");
+    let ask = |origin: &str| service.ask("POST", "/search", &[("origin", origin), json], br#"{"query":"sofa"}"#);
+    for origin in ["https://evil.example", "null", "http://127.0.0.1:1", "https://shop.example.evil.example"] {
+        ask(origin).refuses(403, "page");
+    }
+    assert_eq!(ask(&own).status, 200);
+    let allowed = ask("https://shop.example");
+    assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (200, Some("https://shop.example")));
+    let preflight = service.ask("OPTIONS", "/search", &[("origin", "https://shop.example")], b"");
+    assert_eq!((preflight.status, preflight.header("access-control-allow-methods")), (204, Some("GET, POST")));
+    service.ask("OPTIONS", "/search", &[("origin", "https://evil.example")], b"").refuses(405, "");
+    assert_eq!(service.get("/search?q=a").header("access-control-allow-origin"), None);
+}
