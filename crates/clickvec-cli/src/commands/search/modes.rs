@@ -13,6 +13,8 @@ use super::outcome::{Nothing, Outcome, Shown};
 
 /// How to search an index.
 #[derive(clap::Args)]
+// The command has a group named after its own `Args`.
+#[group(skip)]
 pub(super) struct Args {
     /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75), or `both`, fused
     /// [default: vectors].
