@@ -62,8 +62,8 @@ impl Changes {
     }
 
     /// A number that no update of this index has had.
-    pub(crate) fn next(folder: &Folder<About>, &Changes { ref segments, .. }: &Changes) -> u64 {
-        let names = segments.iter().map(|named| named.folder.clone()).chain(Changes::file(folder));
+    pub(crate) fn next(&self, folder: &Folder<About>) -> u64 {
+        let names = self.segments.iter().map(|named| named.folder.clone()).chain(Changes::file(folder));
         let number = |name: String| name.strip_prefix(PREFIX)?.trim_end_matches(".json").parse::<u64>().ok();
         names.filter_map(number).max().unwrap_or(0) + 1
     }

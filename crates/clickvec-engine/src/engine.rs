@@ -219,8 +219,8 @@ impl Engine {
 
     /// The segment and the position of the title with an id.
     pub(crate) fn place(&self, id: &str) -> Option<(usize, u32)> {
-        let newest_first = self.segments.iter().enumerate().rev();
-        newest_first.into_iter().find_map(|(number, opened)| {
+        let mut newest_first = self.segments.iter().enumerate().rev();
+        newest_first.find_map(|(number, opened)| {
             let positions = opened.segment.ids.find(id, &opened.segment.titles);
             positions.into_iter().rev().find(|&position| opened.is_alive(position)).map(|position| (number, position))
         })

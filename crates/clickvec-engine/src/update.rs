@@ -26,7 +26,7 @@ use crate::segment::parts::{CHANGES, KNOWN};
 /// Those of [`IndexBuilder::finish`], and [`Error::Index`] if a part cannot be made. Whatever was in the place is then
 /// untouched.
 pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion) -> Result<BuiltIndex> {
-    builder.finish_with(|folder| complete(folder, &Recipe { model, fusion: Some(fusion) }))
+    builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion))))
 }
 
 /// Joins indexes as [`clickvec::search::join_indexes`] does, with all that [`Engine`] wants. `model` is theirs.
@@ -35,7 +35,7 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion) -> Result<B
 ///
 /// Those of [`clickvec::search::join_indexes`], and [`Error::Index`] if a part cannot be made.
 pub fn join(indexes: &[PathBuf], path: &Path, model: &Model, fusion: &Fusion) -> Result<BuiltIndex> {
-    join_indexes_with(indexes, path, |folder| complete(folder, &Recipe { model, fusion: Some(fusion) }))
+    join_indexes_with(indexes, path, |folder| complete(folder, &Recipe::new(model, Some(fusion))))
 }
 
 /// An update of an index. Nothing of it is seen before [`Updater::commit`], and all of it afterwards; if it is dropped or
@@ -100,7 +100,7 @@ impl Updater {
         let folder = Folder::<About>::open(&path, &KNOWN)?;
         let changes = Changes::of(&folder)?;
         changes.sweep(&path, Changes::file(&folder).as_deref());
-        let number = Changes::next(&folder, &changes);
+        let number = changes.next(&folder);
         let engine = Engine::open(&path)?;
         let last = HashMap::new();
         Ok(Updater { path, engine, changes, number, builder: None, last, puts: 0, _claim: claim })
@@ -151,7 +151,7 @@ impl Updater {
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, engine, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let recipe = Recipe { model: &engine.model.model, fusion: None };
+        let recipe = Recipe::new(&engine.model.model, None);
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,

@@ -28,6 +28,14 @@ pub(crate) struct Recipe<'a> {
     pub(crate) model: &'a Model,
     /// How to fuse, for the first segment of an index.
     pub(crate) fusion: Option<&'a Fusion>,
+    /// The number of vectors from which on they are put into lists.
+    pub(crate) lists_from: usize,
+}
+
+impl<'a> Recipe<'a> {
+    pub(crate) fn new(model: &'a Model, fusion: Option<&'a Fusion>) -> Recipe<'a> {
+        Recipe { model, fusion, lists_from: MANY_VECTORS }
+    }
 }
 
 /// The folder that is written to.
@@ -76,7 +84,7 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     target.part(OFFSETS, &[bytemuck::cast_slice(titles.starts())])?;
     let ((ids, vectors, columns), words) = rayon::join(
         || {
-            let clusters = (flat.len() >= MANY_VECTORS).then(|| cluster(&flat));
+            let clusters = (flat.len() >= recipe.lists_from).then(|| cluster(&flat));
             let (lists, rows) = clusters.map_or((None, None), |clusters| {
                 let header = ListHeader { searched: 1, recall: 0.0, blocks: clusters.blocks };
                 (Some(Lists { header, centroids: clusters.centroids.into() }), Some(clusters.rows))
@@ -134,4 +142,60 @@ fn write_fields(target: &mut Target<'_>, columns: &Fields) -> Result<()> {
     }
     let header = Header { fields: columns.0.iter().map(|column| column.header.clone()).collect() };
     target.json(FIELDS, &header, files)
+}
+
+#[cfg(test)]
+mod tests {
+    use clickvec::search::IndexBuilder;
+    use clickvec::tables::Title;
+
+    use super::*;
+    use crate::facts::VectorSearch;
+    use crate::{Condition, Engine, Filter, Mode, Request};
+
+    #[test]
+    fn lists_are_kept_and_find_most_of_the_best() {
+        let testdata = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
+        let model = Model::load(&testdata.join("frozen/format-1/lstm.safetensors")).unwrap();
+        let titles = clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles;
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, lists_from: usize| {
+            let path = folder.path().join(name);
+            let mut builder = IndexBuilder::with_fields(&model, &path, &["round".to_owned()]).unwrap();
+            for round in 0..12 {
+                for Title { id, title } in &titles {
+                    // Words of other titles make other vectors.
+                    let other = &titles[(round * 31) % titles.len()].title;
+                    let title = Title { id: format!("{id}-{round}"), title: format!("{title} {other}") };
+                    builder.add_with_fields(title, &[round.to_string()]).unwrap();
+                }
+            }
+            let fusion = Fusion::default();
+            let recipe = Recipe { lists_from, ..Recipe::new(&model, Some(&fusion)) };
+            builder.finish_with(|folder| complete(folder, &recipe)).unwrap();
+            Engine::open(&path).unwrap()
+        };
+        let (listed, exact) = (make("listed", 100), make("exact", usize::MAX));
+        let VectorSearch::Lists { lists, searched, recall } = listed.facts().vectors.search else { panic!() };
+        assert!(lists > 20 && searched <= lists && recall >= 0.985, "{searched} of {lists}: {recall}");
+        assert_eq!(exact.facts().vectors.search, VectorSearch::Exact);
+        assert!(listed.check().unwrap().queries > 0);
+        let search = |engine: &Engine, request: &Request| {
+            let hits = engine.search(request).unwrap().hits;
+            hits.into_iter().map(|hit| (hit.id, hit.score.to_bits())).collect::<Vec<_>>()
+        };
+        let (mut found, mut wanted) = (0, 0);
+        for title in &titles {
+            let request = Request::new(title.title.as_str(), Mode::Vectors);
+            let best = search(&exact, &request);
+            let hits = search(&listed, &request);
+            wanted += best.len();
+            found += hits.iter().filter(|hit| f32::from_bits(hit.1) >= f32::from_bits(best[best.len() - 1].1)).count();
+        }
+        assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
+        // Few titles meet this condition, and the best of them are found all the same.
+        let filter = Filter { field: "round".to_owned(), condition: Condition::Is("3".to_owned()) };
+        let request = Request::new("nylon drywall anchor", Mode::Vectors).with_filters(vec![filter]);
+        assert_eq!(search(&listed, &request), search(&exact, &request));
+    }
 }
