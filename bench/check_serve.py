@@ -71,13 +71,14 @@ def check_openai(service):
     print("openai: models, vectors as numbers and in base64, and faults")
 
 
-def check_description(service):
+def check_description(service, folder):
     command = [str(pathlib.Path(sys.executable).parent / "schemathesis"), "run", service.url + "/openapi.json", "--checks", "all",
                "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", os.environ.get("CLICKVEC_EXAMPLES", "30"), "--seed", "1",
                # A token is needed only if the service has some; and whether a condition, a page or a number of dimensions fits the
                # index is more than a schema can say.
                "--exclude-checks", "missing_required_header,positive_data_acceptance"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # It keeps notes of its own where it runs.
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         sys.exit(done.stdout[-20_000:] + done.stderr[-2_000:])
     print("schemathesis: nothing found")
@@ -236,7 +237,7 @@ def main():
                           "--judgments", str(folder / "of-schemathesis.tsv"))
         try:
             check_openai(service)
-            check_description(service)
+            check_description(service, folder)
         finally:
             service.process.kill()
         check_page(program, folder, pictures)

@@ -62,7 +62,7 @@ impl From<&Fault> for Answer {
             headers.push(("retry-after", after.as_secs_f64().ceil().max(1.0).to_string()));
         }
         if let Some(allow) = &fault.allow {
-            headers.push(("allow", allow.clone()));
+            headers.push(("allow", allow.to_string()));
         }
         if fault.kind == Kind::Unauthorized {
             headers.push(("www-authenticate", "Bearer".to_owned()));

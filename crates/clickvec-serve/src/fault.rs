@@ -97,12 +97,12 @@ pub(crate) struct Fault {
     expected: String,
     found: String,
     /// What to do.
-    help: String,
+    help: Box<str>,
     /// The field that is wrong.
-    param: Option<String>,
+    param: Option<Box<str>>,
     pub(crate) retry_after: Option<Duration>,
     /// The methods that a route has.
-    pub(crate) allow: Option<String>,
+    pub(crate) allow: Option<Box<str>>,
 }
 
 /// The body of an answer that says why there is none.
@@ -125,15 +125,15 @@ struct Told<'a> {
 impl Fault {
     pub(crate) fn new(kind: Kind, expected: impl Into<String>, found: impl Into<String>) -> Fault {
         let (expected, found) = (expected.into(), found.into());
-        Fault { kind, expected, found, help: String::new(), param: None, retry_after: None, allow: None }
+        Fault { kind, expected, found, help: Box::default(), param: None, retry_after: None, allow: None }
     }
 
     pub(crate) fn help(self, help: impl Into<String>) -> Fault {
-        Fault { help: help.into(), ..self }
+        Fault { help: help.into().into(), ..self }
     }
 
     pub(crate) fn of(self, param: impl Into<String>) -> Fault {
-        Fault { param: Some(param.into()), ..self }
+        Fault { param: Some(param.into().into()), ..self }
     }
 
     pub(crate) fn after(self, wait: Duration) -> Fault {
@@ -141,7 +141,7 @@ impl Fault {
     }
 
     pub(crate) fn allowing(self, methods: String) -> Fault {
-        Fault { allow: Some(methods), ..self }
+        Fault { allow: Some(methods.into()), ..self }
     }
 
     pub(crate) fn code(&self) -> &'static str {
