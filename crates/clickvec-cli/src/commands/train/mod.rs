@@ -184,7 +184,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         members: init.as_ref().map(|init| init.encoder_config().members()),
     };
     let config = args.settings.config(&args.encoder, given)?;
-    let trial = again::Trial::of(&args, &config)?;
+    let trial = again::Trial::of(&args, &config).map_err(|error| match error.downcast::<Error>() {
+        Ok(fault) => told_of_log(fault, args.clicks.as_deref()),
+        Err(error) => error,
+    })?;
     let validation = args.validation_files();
     let read: Vec<&PathBuf> =
         validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init).chain(&args.teacher).collect();
