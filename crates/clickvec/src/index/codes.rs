@@ -15,7 +15,7 @@ pub(super) const MIDDLE: f64 = 7.5;
 
 /// The numbers of each vector in 8 bits, as multiples of a 127th of the vector's largest number.
 ///
-/// The high and the low four bits are in two planes (see [`nibbles`]), so that a scan can read the high ones alone.
+/// The high and the low four bits are in two planes (see `math::nibbles`), so that a scan can read the high ones alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Codes {
     /// [blocks, block_bytes]

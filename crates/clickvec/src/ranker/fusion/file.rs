@@ -100,7 +100,7 @@ pub struct FusionMember {
 /// Reads what a fusion's file says of its members, which are read to see what they are.
 ///
 /// # Errors
-/// Those of [`load`].
+/// Those of [`crate::ranker::load`].
 pub fn members(path: &Path) -> Result<FusionFile> {
     let of_file = |fault| Error::File { path: path.to_owned(), fault };
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
