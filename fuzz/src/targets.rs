@@ -227,7 +227,7 @@ fn checkpoint(data: &[u8]) {
     });
 }
 
-fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {
+fn trained(spec: &str, load: Option<&Path>, vectors: &[PathBuf]) {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     let corpus = Corpus::default();
@@ -237,9 +237,9 @@ fn trained(spec: &str, load: Option<&Path>, vectors: Option<&Path>) {
 
 /// Text, binary or `.npy`, with a file of texts.
 fn vectors(data: &[u8]) {
-    trained("vectors", None, Some(&file("vectors.txt", data)));
+    trained("vectors", None, &[file("vectors.txt", data)]);
     file("vectors.npy.txt", b"red\nblue\n");
-    trained("vectors", None, Some(&file("vectors.npy", data)));
+    trained("vectors", None, &[file("vectors.npy", data)]);
 }
 
 /// The first byte picks the file of the folder.
@@ -254,7 +254,7 @@ fn skip_thought(data: &[u8]) {
         let bytes = if number == usize::from(*first) % names.len() { data } else { &good[1..] };
         std::fs::write(folder.join(name), bytes).unwrap();
     }
-    trained("skip-thought:bi=0", Some(&folder), None);
+    trained("skip-thought:bi=0", Some(&folder), &[]);
 }
 
 /// Raw logs in every format that is recognised by its bytes.
