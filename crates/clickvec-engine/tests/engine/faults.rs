@@ -127,3 +127,18 @@ fn names_that_lead_out_of_the_index_are_refused() {
     fs::write(&path, changes.replace("changes-000001", "../outside")).unwrap();
     assert!(look(&world.path).is_err());
 }
+
+/// A service often runs as another user than the one who made the index.
+#[cfg(unix)]
+#[test]
+fn who_may_read_one_file_may_read_all() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let mut updater = Updater::open(&world.path).unwrap();
+    updater.put(&document("new", "nylon drywall anchor of brass", "")).unwrap();
+    updater.commit().unwrap();
+    let mode = |name: &str| fs::metadata(world.path.join(name)).unwrap().permissions().mode() & 0o777;
+    for name in files(&world.path) {
+        assert_eq!(mode(&name), mode("titles.tsv"), "{name}");
+    }
+}
