@@ -6,6 +6,7 @@
 mod best;
 mod directory;
 mod files;
+mod guard;
 mod tokenizer;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ use tantivy::{DocId, Index, IndexReader, ReloadPolicy, Searcher, TantivyDocument
 
 use best::Best;
 use directory::ReadOnly;
+pub(crate) use guard::guarded;
 use tokenizer::WordTokenizer;
 
 /// How slowly repetitions of a word saturate; tantivy offers no other.
@@ -122,12 +124,6 @@ impl Words {
 pub(crate) fn write_to<'t>(folder: &Path, titles: impl Iterator<Item = &'t str>) -> Result<Vec<String>, TantivyError> {
     write(MmapDirectory::open(folder)?, titles)?;
     Ok(files::settle(folder)?)
-}
-
-/// What `read` gives; if it panics, as tantivy does on some damaged files, an error.
-pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, TantivyError>) -> Result<T, TantivyError> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    caught.unwrap_or_else(|_| Err(TantivyError::InternalError("reading it failed".to_owned())))
 }
 
 fn write<'t>(directory: impl Directory, titles: impl Iterator<Item = &'t str>) -> Result<Index, TantivyError> {
