@@ -23,8 +23,19 @@ use crate::{input, output};
 const SHOWN_ROWS: usize = 5;
 /// The bytes of the first line that say which form a file has.
 const FIRST_BYTES: usize = 1 << 16;
-/// The roles that the columns of texts take in turn: what a log would have in them does not matter here.
-const TEXTS: [Role; 5] = [Role::Title, Role::Query, Role::Position, Role::Session, Role::Key];
+/// The roles that the columns of texts take in turn: what a log would have in them does not matter here. More columns are read
+/// by another reader of the same file.
+const TEXTS: [Role; 9] = [
+    Role::Title,
+    Role::Query,
+    Role::Position,
+    Role::Session,
+    Role::Key,
+    Role::Clicked,
+    Role::Count,
+    Role::Time,
+    Role::User,
+];
 
 /// The names of columns in tables of titles.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -85,67 +96,61 @@ impl TitleColumns {
     }
 
     fn copy(&self, path: &Path, field: &str, stored: &[String], out: &mut impl Write) -> Result<()> {
-        let mut options = Options::default();
-        columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-        options.columns.name(Role::Item, self.id_column.as_deref().unwrap_or("id"));
         let text = self.title_column.as_deref().unwrap_or(field);
         let texts: Vec<&str> = text.split('+').map(str::trim).collect();
         let all: Vec<&str> = texts.iter().copied().chain(stored.iter().map(String::as_str)).collect();
         ensure!(
-            all.len() <= TEXTS.len(),
-            "expected at most {} columns to search and to store in a file that is no table with tabs, found {}; make it one first",
+            all.len() <= TEXTS.len() || path.is_file(),
+            "expected at most {} columns to search and to store in what is read through a pipe, found {}; write it to a file first",
             TEXTS.len(),
             all.len()
         );
-        for (&role, name) in TEXTS.iter().zip(&all) {
-            options.columns.name(role, *name);
-        }
-        let told = |error| self.told(error);
-        let mut table = Table::open(path, &options).map_err(told)?;
+        let id = self.id_column.as_deref().unwrap_or("id");
+        let mut table = Wide::open(path, id, &all).map_err(|error| self.told(error, stored))?;
         let written = |result: std::io::Result<()>| result.map_err(|source| Error::io(path, "copy", source));
         let names = [&["id".to_owned(), field.to_owned()], stored].concat().join("\t");
         written(writeln!(out, "{names}"))?;
         let mut lines: HashMap<Box<str>, u64> = HashMap::new();
-        let (mut record, mut broken, mut shown) = (Record::default(), 0u64, Vec::new());
+        let (mut broken, mut shown) = (0u64, Vec::new());
         loop {
-            let fault = match table.next(&mut record).map_err(told)? {
+            let next = table.next().map_err(|error| self.told(error, stored))?;
+            let line = table.line();
+            let fault = match next {
                 Next::End => break,
                 Next::Header | Next::Other => continue,
                 Next::Broken(fault) => fault.to_string(),
-                Next::Row => match record.get(Role::Item).unwrap_or_default().trim() {
+                Next::Row => match table.id().trim() {
                     "" => "expected an id, found nothing".to_owned(),
                     id if id.contains(['\t', '\n', '\r']) => "expected an id in one line without tabs".to_owned(),
                     id => {
-                        if let Some(first) = lines.insert(id.into(), record.line) {
+                        if let Some(first) = lines.insert(id.into(), line) {
                             let path = output::path(path);
                             anyhow::bail!(
-                                "{path}:{}: expected a new id, found `{}`, which line {first} has already; ids must be unique",
-                                record.line,
+                                "{path}:{line}: expected a new id, found `{}`, which line {first} has already; ids must be unique",
                                 output::printable(id)
                             );
                         }
-                        let text: Vec<String> = TEXTS[..texts.len()]
-                            .iter()
-                            .filter_map(|&role| record.get(role))
+                        let text: Vec<String> = (0..texts.len())
+                            .filter_map(|column| table.text(column))
                             .filter(|text| !text.trim().is_empty())
                             .map(|text| text.replace(['\t', '\n', '\r'], " "))
                             .collect();
-                        let mut line = format!("{id}\t{}", text.join(" "));
-                        for &role in &TEXTS[texts.len()..all.len()] {
-                            line.push('\t');
-                            line.push_str(&record.get(role).unwrap_or_default().replace(['\t', '\n', '\r'], " "));
+                        let mut row = format!("{id}\t{}", text.join(" "));
+                        for column in texts.len()..all.len() {
+                            row.push('\t');
+                            row.push_str(&table.text(column).unwrap_or_default().replace(['\t', '\n', '\r'], " "));
                         }
-                        written(writeln!(out, "{line}"))?;
+                        written(writeln!(out, "{row}"))?;
                         continue;
                     }
                 },
             };
             broken += 1;
             if shown.len() < SHOWN_ROWS {
-                shown.push(format!("  {}:{}: {fault}", output::path(path), record.line));
+                shown.push(format!("  {}:{line}: {fault}", output::path(path)));
             }
         }
-        table.check_named(&options.columns).map_err(told)?;
+        table.check_named().map_err(|error| self.told(error, stored))?;
         self.say(path, lines.len() as u64, broken, &shown)
     }
 
@@ -170,8 +175,13 @@ impl TitleColumns {
     }
 
     /// An error, and the option that names a missing column.
-    fn told(&self, error: clickvec_logs::Error) -> anyhow::Error {
+    fn told(&self, error: clickvec_logs::Error, stored: &[String]) -> anyhow::Error {
         let option = match &error {
+            clickvec_logs::Error::Table { fault: TableFault::MissingColumn { column, .. }, .. }
+                if stored.contains(column) =>
+            {
+                "; name the columns to store with `--store`"
+            }
             clickvec_logs::Error::Table { fault: TableFault::MissingColumn { role: Role::Item, .. }, .. } => {
                 "; name the column of ids with `--id-column`"
             }
@@ -184,6 +194,56 @@ impl TitleColumns {
             _ => return error.into(),
         };
         anyhow::anyhow!("{error}{option}")
+    }
+}
+
+/// The columns of texts in a file, however many there are: for each few of them a reader of its own, all at the same row.
+struct Wide {
+    readers: Vec<(Table, Options, Record)>,
+}
+
+impl Wide {
+    /// Opens a file with a column of ids and these of texts.
+    fn open(path: &Path, id: &str, texts: &[&str]) -> Result<Wide, clickvec_logs::Error> {
+        let reader = |texts: &[&str]| -> Result<_, clickvec_logs::Error> {
+            let mut options = Options::default();
+            columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+            options.columns.name(Role::Item, id);
+            for (&role, name) in TEXTS.iter().zip(texts) {
+                options.columns.name(role, *name);
+            }
+            Ok((Table::open(path, &options)?, options, Record::default()))
+        };
+        Ok(Wide { readers: texts.chunks(TEXTS.len()).map(reader).collect::<Result<_, _>>()? })
+    }
+
+    /// Reads the next row. What is broken is so for all readers, since that depends on the row's bytes alone.
+    fn next(&mut self) -> Result<Next, clickvec_logs::Error> {
+        let mut last = Next::End;
+        for (table, _, record) in &mut self.readers {
+            last = table.next(record)?;
+        }
+        Ok(last)
+    }
+
+    /// The line of the row.
+    fn line(&self) -> u64 {
+        self.readers[0].2.line
+    }
+
+    /// The id of the row.
+    fn id(&self) -> &str {
+        self.readers[0].2.get(Role::Item).unwrap_or_default()
+    }
+
+    /// The text in a column, counted from 0.
+    fn text(&self, column: usize) -> Option<&str> {
+        self.readers[column / TEXTS.len()].2.get(TEXTS[column % TEXTS.len()])
+    }
+
+    /// Checks that some row had each column, where that is not known before.
+    fn check_named(&self) -> Result<(), clickvec_logs::Error> {
+        self.readers.iter().try_for_each(|(table, options, _)| table.check_named(&options.columns))
     }
 }
 
