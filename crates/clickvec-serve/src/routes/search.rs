@@ -20,6 +20,8 @@ use crate::service::{Asker, Service, fault_of};
 #[serde(deny_unknown_fields)]
 struct Asked {
     query: Option<String>,
+    /// Its name in addresses. Either name is understood in both places.
+    q: Option<String>,
     queries: Option<Vec<String>>,
     k: Option<Whole>,
     #[serde(default = "first")]
@@ -92,15 +94,15 @@ fn place(share: Share) -> Place {
 /// Finds titles.
 pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
     let asked = if call.method == Method::POST { call.json()? } else { of_address(call)? };
-    let Asked { query, queries, k, offset, mode, filters, index, generation, keywords } = asked;
+    let Asked { query, q, queries, k, offset, mode, filters, index, generation, keywords } = asked;
     let is_batch = queries.is_some();
-    let queries = match (query, queries) {
-        (Some(query), None) => vec![query],
-        (None, Some(queries)) => queries,
-        (one, _) => {
-            let found = if one.is_some() { "both" } else { "neither" };
-            return Err(Fault::new(Kind::Unprocessable, "`query` or `queries`", found).of("query"));
+    let queries = match (query, q, queries) {
+        (Some(query), None, None) | (None, Some(query), None) => vec![query],
+        (None, None, Some(queries)) => queries,
+        (None, None, None) => {
+            return Err(Fault::new(Kind::Unprocessable, "`query`, `q` or `queries`", "none of them").of("query"));
         }
+        _ => return Err(Fault::new(Kind::Unprocessable, "one of `query`, `q` and `queries`", "several").of("query")),
     };
     service.check_texts("query", &queries)?;
     let (k, offset) = (k.map_or(clickvec_engine::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
@@ -145,14 +147,12 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
 }
 
 fn of_address(call: &Call) -> Result<Asked, Fault> {
-    let known = ["q", "k", "offset", "mode", "filter", "index", "generation", "keywords"];
+    let known = ["q", "query", "k", "offset", "mode", "filter", "index", "generation", "keywords"];
     let mut parameters = call.parameters(&known, &["filter"])?;
     let mode = parameters.text("mode").map(|mode| mode.parse::<Mode>()).transpose();
-    let Some(query) = parameters.text("q") else {
-        return Err(Fault::new(Kind::Unprocessable, "a query in the parameter `q`", "none").of("q"));
-    };
     Ok(Asked {
-        query: Some(query),
+        query: parameters.text("query"),
+        q: parameters.text("q"),
         queries: None,
         k: parameters.number("k")?.map(Whole),
         offset: Whole(parameters.number("offset")?.unwrap_or(0)),

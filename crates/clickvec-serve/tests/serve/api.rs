@@ -17,6 +17,10 @@ fn search_finds_titles_by_get_and_by_post() {
     assert_eq!(got, posted);
     assert_eq!(ids(&got)[0], "t1");
     assert_eq!(got["results"][0]["rank"], 1);
+    // Either name of the query is known in both.
+    assert_eq!(service.get("/search?query=leather+sofa&k=3&mode=words").is(200), got);
+    assert_eq!(service.post("/search", r#"{"q":"leather sofa","k":3,"mode":"words"}"#).is(200), got);
+    service.get("/search?q=sofa&query=sofa").refuses(422, "several");
     let both = service.get("/search?q=leather%20sofa").is(200);
     assert_eq!((&both["mode"], &both["total"], &both["index"]), (&json!("both"), &json!(6), &json!("shop")));
     assert!(both["results"][0]["vectors"].is_object() && both["results"][0]["words"].is_object());
@@ -65,8 +69,10 @@ fn queries_of_every_kind_have_an_answer() {
 fn what_cannot_be_asked_is_refused_with_the_field() {
     let service = Service::start();
     for (body, field, text) in [
-        (r#"{}"#, "query", "neither"),
-        (r#"{"query":"a","queries":["b"]}"#, "query", "both"),
+        (r#"{}"#, "query", "none of them"),
+        (r#"{"query":"a","q":"a"}"#, "query", "several"),
+        (r#"{"q":"a","queries":["a"]}"#, "query", "several"),
+        (r#"{"query":"a","queries":["b"]}"#, "query", "several"),
         (r#"{"query":"a","k":0}"#, "k", "1 to 1000"),
         (r#"{"query":"a","k":1001}"#, "k", "1001"),
         (r#"{"query":"a","k":1,"offset":10000}"#, "offset", "10000"),
