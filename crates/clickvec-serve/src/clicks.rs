@@ -266,6 +266,26 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_set_back_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.jsonl");
+        std::fs::write(&path, "of tomorrow\n").unwrap();
+        let tomorrow = SystemTime::now() + std::time::Duration::from_secs(86_400);
+        File::options().write(true).open(&path).unwrap().set_modified(tomorrow).unwrap();
+        let mut writer = Writer::open(&path, 1 << 20).unwrap();
+        writer.append(b"of today\n").unwrap();
+        // Set back while it runs: each change of the day is one file more, and no name is taken twice.
+        for day in [writer.day + 1, 0, i64::MAX] {
+            writer.day = day;
+            writer.append(b"again\n").unwrap();
+        }
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let mut all: Vec<String> = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        all.sort();
+        assert_eq!(all, ["again\n", "again\n", "again\n", "of today\n", "of tomorrow\n"]);
+    }
+
+    #[test]
     fn a_second_writer_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
