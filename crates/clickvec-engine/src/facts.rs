@@ -68,7 +68,7 @@ pub enum VectorSearch {
     Lists {
         /// The number of lists.
         lists: usize,
-        /// The number of lists that a search looks at.
+        /// The number of lists that a search looks at, at most.
         searched: usize,
         /// The share of the ten best titles that was found for queries made from the titles when the index was made.
         recall: f64,

