@@ -1,16 +1,19 @@
-//! How fast an index opens and answers, and how many of the best titles its lists find.
+//! How fast an index opens and answers, how many of the best titles its lists find, and what searches feel of compaction.
 //!
-//! cargo run --release -p clickvec-bench --bin engine -- INDEX QUERIES.txt [--queries N] [--exact]
+//! cargo run --release -p clickvec-bench --bin engine -- INDEX QUERIES.txt [--count N] [--exact] [--compact]
 //!
-//! `bench/make_titles.py` makes the titles, `clickvec index` the index. Times are of one thread, inside the process.
+//! `bench/make_titles.py` makes the titles, `clickvec index` the index. Times are of one thread, inside the process: those that
+//! passed, and those of the processor, which other programs change less.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use clickvec::search::Searcher;
-use clickvec_engine::{Engine, Mode, Request};
+use clickvec_engine::{Engine, Mode, Request, compact_in_background};
 
 #[derive(Parser)]
 struct Args {
@@ -24,6 +27,9 @@ struct Args {
     /// Compare with an exact search of all vectors.
     #[arg(long)]
     exact: bool,
+    /// Compact the index in the background, and measure searches meanwhile.
+    #[arg(long)]
+    compact: bool,
 }
 
 fn main() -> Result<()> {
@@ -40,15 +46,9 @@ fn main() -> Result<()> {
     println!("open {}  with the first answer {}", shown(opened), shown(began.elapsed()));
     println!("{}", serde_json::to_string(engine.facts())?);
     for mode in Mode::ALL {
-        let mut times = Vec::with_capacity(queries.len());
-        for query in &queries {
-            let began = Instant::now();
-            engine.search(&Request::new(*query, mode))?;
-            times.push(began.elapsed());
-        }
-        times.sort_unstable();
-        let at = |share: f64| shown(times[((times.len() - 1) as f64 * share) as usize]);
-        println!("{mode:8} p50 {}  p90 {}  p99 {}  most {}", at(0.5), at(0.9), at(0.99), at(1.0));
+        let mut times = Times::default();
+        queries.iter().try_for_each(|query| times.search(&engine, query, mode))?;
+        println!("{mode:8} {times}");
     }
     if args.exact {
         let searcher = Searcher::open(&args.index)?;
@@ -63,7 +63,63 @@ fn main() -> Result<()> {
         }
         println!("recall@10 {:.4} of {} queries", found as f64 / wanted.max(1) as f64, queries.len());
     }
+    if args.compact {
+        let done = AtomicBool::new(false);
+        let compact = || {
+            let compacted = compact_in_background(&args.index);
+            done.store(true, Ordering::Relaxed);
+            compacted
+        };
+        std::thread::scope(|scope| -> Result<()> {
+            let began = Instant::now();
+            let compaction = scope.spawn(compact);
+            let mut times = Times::default();
+            for query in queries.iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
+                times.search(&engine, query, Mode::Both)?;
+            }
+            let compacted = compaction.join().expect("it does not panic")?;
+            println!(
+                "{:8} {times}  while {} segments became one in {}",
+                Mode::Both,
+                compacted.segments,
+                shown(began.elapsed())
+            );
+            Ok(())
+        })?;
+    }
     Ok(())
+}
+
+/// The times of searches: passed, and on the processor.
+#[derive(Default)]
+struct Times([Vec<Duration>; 2]);
+
+impl Times {
+    fn search(&mut self, engine: &Engine, query: &str, mode: Mode) -> Result<()> {
+        let (began, used) = (Instant::now(), processor());
+        engine.search(&Request::new(query, mode))?;
+        self.0[0].push(began.elapsed());
+        self.0[1].push(processor() - used);
+        Ok(())
+    }
+}
+
+impl Display for Times {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (name, times) in ["passed", "  processor"].iter().zip(&self.0) {
+            let mut times = times.clone();
+            times.sort_unstable();
+            let at = |share: f64| shown(times[((times.len().max(1) - 1) as f64 * share) as usize]);
+            write!(f, "{name} p50 {}  p90 {}  p99 {}  most {}", at(0.5), at(0.9), at(0.99), at(1.0))?;
+        }
+        write!(f, "  {} searches", self.0[0].len())
+    }
+}
+
+/// The processor time of this thread.
+fn processor() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn shown(time: Duration) -> String {

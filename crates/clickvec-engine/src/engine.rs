@@ -14,7 +14,7 @@ use crate::changes::Changes;
 use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::fusion::Fusion;
-use crate::segment::parts::{CODES, KNOWN, LISTS};
+use crate::segment::parts::{CHANGES, CODES, KNOWN, LISTS};
 use crate::segment::{Line, Segment};
 use crate::words;
 
@@ -157,6 +157,15 @@ impl Engine {
     /// [`Error::Library`] or [`Error::Index`] with the first file that is not as it was written; [`EngineFault::Replaced`] if
     /// the index on disk is no longer this one.
     pub fn check(&self) -> Result<Checked> {
+        self.check_after(None)
+    }
+
+    /// [`Engine::check`] of what is not shared with an earlier generation, which was checked.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::check`].
+    pub fn check_after(&self, before: Option<&Engine>) -> Result<Checked> {
         let folder = Folder::<About>::open(&self.path, &KNOWN)?;
         if folder.fingerprint() != self.facts.fingerprint {
             return Err(Error::index(&self.path, EngineFault::Replaced));
@@ -165,16 +174,32 @@ impl Engine {
         for named in &Changes::of(&folders[0])?.segments {
             folders.push(Folder::open(&self.path.join(&named.folder), &KNOWN)?);
         }
+        let is_shared = |opened: &Opened| {
+            before.is_some_and(|before| before.segments.iter().any(|old| Arc::ptr_eq(&old.segment, &opened.segment)))
+        };
+        let is_model_shared = before.is_some_and(|before| Arc::ptr_eq(&before.model, &self.model));
         let (mut files, mut bytes) = (0, 0);
-        for folder in &folders {
+        for (folder, opened) in folders.iter().zip(&self.segments) {
+            let is_shared = is_shared(opened);
             for (part, name) in known_files(folder) {
+                let is_old = match part.name {
+                    name if name == CHANGES.name => false,
+                    name if name == MODEL.name => is_model_shared,
+                    _ => is_shared,
+                };
+                if is_old {
+                    continue;
+                }
                 let file = folder.open_file(&part, &name)?;
                 (files, bytes) = (files + 1, bytes + file.len());
                 file.finish()?;
             }
         }
-        let first = &self.segments[0].segment;
-        let queries = crate::segment::canaries::check(&first.canaries, first, &self.model.model)?;
+        let first = &self.segments[0];
+        let queries = match is_shared(first) && is_model_shared {
+            true => 0,
+            false => crate::segment::canaries::check(&first.segment.canaries, &first.segment, &self.model.model)?,
+        };
         Ok(Checked { files, bytes, queries })
     }
 

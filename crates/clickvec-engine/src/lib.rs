@@ -15,9 +15,11 @@
 //! # }
 //! ```
 //!
-//! [`finish`] makes the index, [`Updater`] changes it, [`compact`] clears away what updates leave behind.
+//! [`finish`] makes the index, [`Updater`] changes it, [`compact`] clears away what updates leave behind,
+//! [`compact_in_background`] without searches in the same process feeling it.
 
 mod answer;
+mod background;
 mod changes;
 mod engine;
 pub mod error;
@@ -36,4 +38,4 @@ pub use error::{Error, Result};
 pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
 pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
-pub use update::{Compacted, Updated, Updater, compact, finish, join};
+pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};

@@ -11,6 +11,7 @@ use clickvec::tables::Title;
 use serde::Serialize;
 
 use crate::answer::Document;
+use crate::background::in_background;
 use crate::changes::{Changes, Named, names};
 use crate::engine::{Engine, is_worth_compacting};
 use crate::error::{EngineFault, Error, RequestFault, Result};
@@ -247,4 +248,13 @@ pub fn compact(path: &Path) -> Result<Compacted> {
     let built = finish(builder, &engine.model.model, &engine.fusion())?;
     let cleared = engine.all_titles() as u64 - titles;
     Ok(Compacted { titles, cleared, segments: engine.facts().segments, fingerprint: built.fingerprint })
+}
+
+/// [`compact`] on one thread, which gives way to those that search. It takes longer.
+///
+/// # Errors
+///
+/// Those of [`compact`].
+pub fn compact_in_background(path: &Path) -> Result<Compacted> {
+    in_background(|| compact(path))
 }

@@ -27,6 +27,9 @@ pub struct Config {
     pub admin_tokens: Option<Tokens>,
     /// How often it is looked whether a folder has changed; `None` never.
     pub watch: Option<Duration>,
+    /// Whether indexes are compacted on a thread of low priority when updates have left much behind. The service must then be
+    /// able to write to their folders.
+    pub compact: bool,
     /// The file that clicks are appended to; `None` refuses them.
     pub clicks: Option<PathBuf>,
     /// The size at which a log of clicks is put aside and a new one begun, in bytes. Each day (UTC) has its own too.
@@ -55,6 +58,7 @@ impl Config {
             search_tokens: None,
             admin_tokens: None,
             watch: Some(Duration::from_secs(2)),
+            compact: false,
             clicks: None,
             clicks_rotate: 64 << 20,
             judgments: None,

@@ -32,6 +32,8 @@ pub(crate) struct Generation {
     /// When it was opened.
     pub(crate) opened: String,
     pub(crate) engine: Engine,
+    /// Whether all its files were read and found to be as they were written.
+    is_checked: bool,
 }
 
 /// The generation that answers, and the one before it.
@@ -64,7 +66,7 @@ impl Slot {
     pub(crate) fn open(name: &str, path: &Path, canaries: Arc<[Canary]>) -> Result<Slot> {
         let engine = Engine::open(path)?;
         test(path, &engine, &canaries)?;
-        let pair = Pair { current: Arc::new(Generation::new(1, engine)), previous: None };
+        let pair = Pair { current: Arc::new(Generation::new(1, engine, false)), previous: None };
         Ok(Slot {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -89,17 +91,19 @@ impl Slot {
         &self.path
     }
 
-    /// Opens what is in the folder now, reads all of it, tests it, and lets it answer. Otherwise everything stays.
+    /// Opens what is in the folder now, reads all of it that was not read before, tests it, and lets it answer. Otherwise
+    /// everything stays.
     pub(crate) fn reload(&self) -> Result<Reloaded> {
         // Two reloads at once would keep the wrong one as the one before.
         let mut opened = self.opened.lock().expect("no holder panics");
         // What has not changed is shared with the generation that answers.
-        let Some(engine) = self.current().engine.reopened()? else { return Ok(Reloaded::Unchanged) };
-        engine.check()?;
+        let before = self.current();
+        let Some(engine) = before.engine.reopened()? else { return Ok(Reloaded::Unchanged) };
+        engine.check_after(before.is_checked.then_some(&before.engine))?;
         test(&self.path, &engine, &self.canaries)?;
         *opened += 1;
-        let current = Arc::new(Generation::new(*opened, engine));
-        let previous = Some(self.current());
+        let current = Arc::new(Generation::new(*opened, engine, true));
+        let previous = Some(before);
         self.pair.store(Arc::new(Pair { current, previous }));
         Ok(Reloaded::Swapped)
     }
@@ -116,8 +120,8 @@ impl Slot {
 }
 
 impl Generation {
-    fn new(number: u64, engine: Engine) -> Generation {
-        Generation { number, opened: crate::log::now(), engine }
+    fn new(number: u64, engine: Engine, is_checked: bool) -> Generation {
+        Generation { number, opened: crate::log::now(), engine, is_checked }
     }
 
     /// By vectors and words, or by vectors if the index has no words.

@@ -98,6 +98,12 @@ impl Server {
             let of_watch = Arc::clone(&server.service);
             server.thread("watch", move || watch_folders(&of_watch, every))?;
         }
+        if config.compact {
+            // Nobody waits for its end: it may take minutes, and whatever it leaves behind harms nobody.
+            let of_compaction = Arc::clone(&server.service);
+            let thread = std::thread::Builder::new().name("compact".to_owned());
+            thread.spawn(move || compact_folders(&of_compaction)).map_err(Error::Threads)?;
+        }
         server.tell_start();
         Ok(server)
     }
@@ -221,6 +227,24 @@ fn watch_folders(service: &Service, every: Duration) {
             } else {
                 pending[place] = now;
             }
+        }
+    }
+}
+
+/// Compacts an index when updates have left much behind, and lets the result answer.
+fn compact_folders(service: &Service) {
+    // What it was tried on and could not be done. It is tried again when the index has changed.
+    let mut tried: Vec<Option<String>> = vec![None; service.slots.len()];
+    while !service.is_stopping() {
+        std::thread::sleep(LOOK_AGAIN);
+        for (place, slot) in service.slots.iter().enumerate() {
+            let generation = slot.current();
+            let fingerprint = &generation.engine.facts().fingerprint;
+            if !generation.engine.is_worth_compacting() || tried[place].as_ref() == Some(fingerprint) {
+                continue;
+            }
+            tried[place] = Some(fingerprint.clone());
+            service.compact(slot);
         }
     }
 }

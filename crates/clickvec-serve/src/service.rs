@@ -114,6 +114,28 @@ impl Service {
         result
     }
 
+    /// Compacts an index and reloads it, and says so in the log.
+    pub(crate) fn compact(&self, slot: &Slot) {
+        let started = Instant::now();
+        let result = clickvec_engine::compact_in_background(slot.path());
+        let compacted = result.as_ref().ok();
+        self.log.event(
+            "compaction",
+            [
+                ("index", slot.name.as_str().into()),
+                ("result", if compacted.is_some() { "done" } else { "refused" }.into()),
+                ("titles", compacted.map(|compacted| compacted.titles).into()),
+                ("cleared", compacted.map(|compacted| compacted.cleared).into()),
+                ("seconds", started.elapsed().as_secs_f64().into()),
+                ("reason", result.as_ref().err().map(ToString::to_string).into()),
+            ],
+        );
+        if result.is_ok() {
+            // The log has that too.
+            let _ = self.reload(slot);
+        }
+    }
+
     /// Lets the generation before answer again.
     pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), Error> {
         slot.roll_back()?;

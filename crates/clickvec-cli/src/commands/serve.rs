@@ -67,6 +67,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     watch: f64,
 
+    /// Compact an index when updates have left much behind, on a thread of low priority. The service must then be able to
+    /// write to its folder.
+    #[arg(long)]
+    compact: bool,
+
     /// An origin whose pages may ask through a browser, as https://shop.example; may be given several times.
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<String>,
@@ -208,6 +213,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.clicks_rotate = args.clicks_rotate << 20;
     config.judgments = args.judgments;
     config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
+    config.compact = args.compact;
     config.origins = args.origins;
     config.forwarded = args.forwarded;
     config.log_queries = args.log_queries;
@@ -232,7 +238,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 }
 
 /// Reads the queries that a new index must answer.
-fn canaries(path: &Path) -> Result<Vec<Canary>> {
+pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
     let mut rows = TableReader::open(path)?;
     let (query, id) = (rows.require("query")?, rows.require("id")?);
     let mut canaries = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use clickvec_engine::error::Error;
-use clickvec_engine::{Condition, Engine, Filter, Fusion, Mode, Request, Updater, compact};
+use clickvec_engine::{Condition, Engine, Filter, Fusion, Mode, Request, Updater, compact, compact_in_background};
 
 use crate::world::{QUERIES, World, build, document, found, search};
 
@@ -47,8 +47,10 @@ fn changes_are_found_at_once_and_survive_compaction() {
     };
     check(&after);
     check(&world.open());
-    after.check().unwrap();
-    let compacted = compact(&world.path).unwrap();
+    let [new, all] = [Some(&before), None].map(|before| after.check_after(before).unwrap());
+    assert!(new.files > 10 && new.files < all.files && new.bytes < all.bytes, "{new:?} {all:?}");
+    assert!(new.queries == 0 && all.queries > 0);
+    let compacted = compact_in_background(&world.path).unwrap();
     assert_eq!((compacted.titles, compacted.cleared, compacted.segments), (count, 2, 2));
     let compacted = world.open();
     check(&compacted);
@@ -62,6 +64,24 @@ fn changes_are_found_at_once_and_survive_compaction() {
     }
     // The old generations still answer.
     check(&after);
+}
+
+/// What is new is read even if the rest was read before.
+#[test]
+fn a_damaged_update_is_refused_after_a_good_index() {
+    let world = World::new();
+    let before = world.open();
+    before.check().unwrap();
+    let mut updater = Updater::open(&world.path).unwrap();
+    updater.put(&document("new", "nylon drywall anchor", "")).unwrap();
+    updater.commit().unwrap();
+    let path = world.path.join("changes-000001").join("vectors.npy");
+    let mut bytes = std::fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let after = before.reopened().unwrap().unwrap();
+    assert!(after.check_after(Some(&before)).unwrap_err().to_string().contains("vectors.npy"));
 }
 
 #[test]
