@@ -4,6 +4,7 @@
 #![no_main]
 
 mod repaired;
+mod served;
 mod targets;
 
 use std::sync::OnceLock;

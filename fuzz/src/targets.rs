@@ -24,6 +24,7 @@ use clickvec_logs::table::{Next, Options, Record, Table};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
+use crate::served::{config, engine, http, requests};
 
 /// Reads hostile bytes.
 pub type Target = fn(&[u8]);
@@ -35,7 +36,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("checkpoint", checkpoint),
     ("clicks", clicks),
     ("compressed", compressed),
+    ("config", config),
+    ("engine", engine),
     ("fusion", fusion),
+    ("http", http),
     ("index", index),
     ("judged", judged),
     ("log", log),
@@ -43,6 +47,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("parquet", parquet),
     ("qrels", qrels),
     ("ranker", ranker),
+    ("requests", requests),
     ("run", run),
     ("simulation", simulation),
     ("skip-thought", skip_thought),
@@ -55,20 +60,20 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// A folder of this process, removed by `fuzz/run`.
-fn folder() -> &'static Path {
+pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| tempfile::Builder::new().prefix("clickvec-fuzz-").tempdir().unwrap().keep())
 }
 
 /// A file with these bytes.
-fn file(name: &str, bytes: &[u8]) -> PathBuf {
+pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     std::fs::write(&path, bytes).unwrap();
     path
 }
 
 /// The contents of a frozen file of the repository.
-fn frozen(name: &str) -> PathBuf {
+pub fn frozen(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/frozen").join(name)
 }
 

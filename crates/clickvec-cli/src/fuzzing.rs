@@ -18,6 +18,16 @@ pub fn spec(path: &Path) -> Result<(), String> {
     plan_of(path).map(drop).map_err(|error| output::reason(&error))
 }
 
+/// Reads queries that an index must answer.
+///
+/// # Errors
+///
+/// What the program would say.
+#[cfg(feature = "serve")]
+pub fn canaries(path: &Path) -> Result<usize, String> {
+    crate::commands::canaries(path).map(|canaries| canaries.len()).map_err(|error| output::reason(&error))
+}
+
 /// Reads texts, one a line, and returns their number and that of the lines that were none.
 ///
 /// # Errors

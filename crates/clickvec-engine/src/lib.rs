@@ -25,6 +25,8 @@ mod engine;
 pub mod error;
 mod facts;
 mod fusion;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod map;
 mod request;
 mod search;

@@ -14,7 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
@@ -47,6 +47,8 @@ pub(crate) async fn accept(service: Arc<Service>, listener: TcpListener, mut sto
             },
             _ = stop.changed() => break,
         };
+        // Answers are written in one piece; waiting for more would only delay them.
+        let _ = stream.set_nodelay(true);
         let (service, stop) = (Arc::clone(&service), stop.clone());
         tokio::spawn(async move {
             service.metrics.connections.inc();
@@ -60,9 +62,13 @@ pub(crate) async fn accept(service: Arc<Service>, listener: TcpListener, mut sto
     let _ = tokio::time::timeout(service.limits.drain, places.acquire_many(all)).await;
 }
 
-async fn connection(service: &Arc<Service>, stream: TcpStream, peer: SocketAddr, mut stop: watch::Receiver<bool>) {
-    // Answers are written in one piece; waiting for more would only delay them.
-    let _ = stream.set_nodelay(true);
+/// Answers the requests of one connection, one after the other.
+pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
+    service: &Arc<Service>,
+    stream: S,
+    peer: SocketAddr,
+    mut stop: watch::Receiver<bool>,
+) {
     let state = Arc::new(State::new());
     let io = TokioIo::new(Watched { stream, state: Arc::clone(&state) });
     let (of_requests, of_service) = (Arc::clone(&state), Arc::clone(service));
@@ -159,12 +165,12 @@ impl State {
 }
 
 /// A connection that notes when bytes come and go.
-struct Watched {
-    stream: TcpStream,
+struct Watched<S> {
+    stream: S,
     state: Arc<State>,
 }
 
-impl AsyncRead for Watched {
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -179,7 +185,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
         if polled.is_ready() {

@@ -24,6 +24,8 @@ mod connection;
 mod dispatch;
 mod error;
 mod fault;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod generation;
 mod judgments;
 mod limits;

@@ -136,6 +136,11 @@ impl Server {
         self.address
     }
 
+    #[cfg(fuzzing)]
+    pub(crate) fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
     /// Reloads all indexes. What does not fit is refused, which the log says, and the old one stays.
     pub fn reload(&self) {
         for slot in &self.service.slots {

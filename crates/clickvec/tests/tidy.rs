@@ -92,8 +92,21 @@ const ORDER_OF_LOGS: &[&str] = &[
 
 /// The modules of the index that is served.
 const ORDER_OF_ENGINE: &[&str] = &[
-    "error", "map", "words", "request", "answer", "facts", "fusion", "segment", "changes", "engine", "search",
-    "update", "lib",
+    "error",
+    "map",
+    "background",
+    "words",
+    "request",
+    "answer",
+    "facts",
+    "fusion",
+    "segment",
+    "changes",
+    "engine",
+    "search",
+    "update",
+    "fuzzing",
+    "lib",
 ];
 
 /// The modules of the service.
@@ -125,6 +138,7 @@ const ORDER_OF_SERVICE: &[&str] = &[
     "dispatch",
     "connection",
     "server",
+    "fuzzing",
     "lib",
 ];
 

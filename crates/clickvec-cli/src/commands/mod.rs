@@ -25,6 +25,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
+#[cfg(all(fuzzing, feature = "serve"))]
+pub(crate) use serve::canaries;
 #[cfg(fuzzing)]
 pub(crate) use table::plan_of;
 

@@ -1,0 +1,18 @@
+//! What fuzz targets need and nobody else.
+
+use clickvec::model::Model;
+use clickvec::search::{BuiltIndex, IndexBuilder};
+
+use crate::error::Result;
+use crate::fusion::Fusion;
+use crate::segment::complete::{Recipe, complete};
+
+/// [`crate::finish`] with lists of vectors however few there are.
+///
+/// # Errors
+///
+/// Those of [`crate::finish`].
+pub fn finish_with_lists(builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
+    let fusion = Fusion::default();
+    builder.finish_with(|folder| complete(folder, &Recipe { lists_from: 0, ..Recipe::new(model, Some(&fusion)) }))
+}

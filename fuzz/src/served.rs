@@ -1,0 +1,197 @@
+//! Targets for the search service and for what only it reads of an index.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use clickvec::Error;
+use clickvec::model::{Model, Side};
+use clickvec::search::IndexBuilder;
+use clickvec::tables::Title;
+use clickvec_engine::{Engine, Filter, Mode, Request};
+use clickvec_serve::{Config, Server, Tokens, fuzzing};
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::repaired;
+use crate::targets::{file, folder, frozen};
+
+/// A token of those who may reload.
+const TOKEN: &str = "a-token-for-administration";
+
+/// Makes an index with every part there is: words, fields, lists, canaries.
+fn make(path: &Path) {
+    let model = Model::load(&frozen("format-1/lstm.safetensors")).unwrap();
+    let mut builder = IndexBuilder::with_fields(&model, path, &["brand".to_owned()]).unwrap();
+    for (number, line) in fs::read_to_string(frozen("format-1/titles.tsv")).unwrap().lines().enumerate().skip(1) {
+        let (id, title) = line.split_once('\t').unwrap();
+        let title = title.split('\t').next().unwrap_or_default();
+        let title = Title { id: id.to_owned(), title: title.to_owned() };
+        builder.add_with_fields(title, &[format!("b{}", number % 3)]).unwrap();
+    }
+    clickvec_engine::fuzzing::finish_with_lists(builder, &model).unwrap();
+}
+
+/// The service that is asked; it never ends.
+fn server() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let index = folder().join("served.index");
+        make(&index);
+        let mut config = Config::new(vec![("shop".to_owned(), index)]);
+        config.listen.set_port(0);
+        config.watch = None;
+        config.admin_tokens = Some(Tokens::read(&file("tokens", TOKEN.as_bytes())).unwrap());
+        config.clicks = Some(folder().join("clicks.jsonl"));
+        config.judgments = Some(folder().join("served.judged.tsv"));
+        Server::start(config).unwrap()
+    })
+}
+
+/// Sends bytes, and looks at the first answer. There may be none, if the bytes are no request.
+fn answered(bytes: &[u8]) -> Option<u16> {
+    let answer = fuzzing::feed(server(), bytes);
+    if answer.is_empty() {
+        return None;
+    }
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a whole head");
+    let head = std::str::from_utf8(&answer[..end]).expect("a head in UTF-8");
+    let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)).expect("a status");
+    let status: u16 = status.parse().expect("a status");
+    assert!(status != 500, "{}", String::from_utf8_lossy(&answer));
+    Some(status)
+}
+
+/// Whatever a client may send.
+pub fn http(data: &[u8]) {
+    answered(data);
+}
+
+/// A request for one of the routes: the first byte says which, the rest is its body or what follows the `?`.
+pub fn requests(data: &[u8]) {
+    let Some((first, data)) = data.split_first() else { return };
+    const POSTED: [&str; 7] = ["/search", "/embed", "/explain", "/v1/embeddings", "/click", "/judge", "/admin/reload"];
+    let head = format!("Host: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n");
+    let request = match POSTED.get(usize::from(*first) % (POSTED.len() + 1)) {
+        Some(path) => {
+            let length = data.len();
+            let head = format!(
+                "POST {path} HTTP/1.1\r\n{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+            );
+            [head.as_bytes(), data].concat()
+        }
+        None => {
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"=&+%_-.".contains(byte);
+            let coded = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+            let query: String = data.iter().map(coded).collect();
+            format!("GET /search?{query} HTTP/1.1\r\n{head}\r\n").into_bytes()
+        }
+    };
+    let status = answered(&request);
+    // The head is bounded, and so is a body.
+    assert!(status.is_some(), "no answer");
+}
+
+/// What a service is told by files. The first byte says by which.
+pub fn config(data: &[u8]) {
+    let Some((first, data)) = data.split_first() else { return };
+    let short = |message: String| assert!(message.len() < 20_000 && !message.contains('\u{1b}'), "{message:?}");
+    match first % 4 {
+        0 => drop(Tokens::read(&file("some.tokens", data)).map_err(|error| short(error.to_string()))),
+        1 => drop(fuzzing::judgments(&file("some.judged.tsv", data)).map_err(|error| short(error.to_string()))),
+        2 => drop(clickvec_cli::fuzzing::canaries(&file("canaries.tsv", data)).map_err(short)),
+        _ => {
+            let path = file("some.jsonl", data);
+            if fuzzing::clicks(&path).is_ok() {
+                // Whole lines stay, and what comes after them goes.
+                let whole = data.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+                assert!(fs::read(&path).unwrap() == data[..whole]);
+            }
+        }
+    }
+}
+
+/// A file of an index that only the service reads. The first byte says which; the second whether the rest takes its place or
+/// says which bytes change, each in two bytes for its place and one for what changes in it.
+pub fn engine(data: &[u8]) {
+    static GOOD: OnceLock<(Vec<String>, Value)> = OnceLock::new();
+    let [first, second, data @ ..] = data else { return };
+    let path = &folder().join("changed.index");
+    let manifest = path.join("manifest.json");
+    let (names, good) = GOOD.get_or_init(|| {
+        make(path);
+        let good: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+        let parts = good["contents"]["parts"].as_object().unwrap();
+        let mut names: Vec<String> =
+            parts.values().flat_map(|part| part["files"].as_object().unwrap().keys().cloned()).collect();
+        names.retain(|name| name != "model.safetensors");
+        names.sort();
+        for name in &names {
+            fs::copy(path.join(name), folder().join(name.replace('/', "-"))).unwrap();
+        }
+        (names, good)
+    });
+    let name = &names[usize::from(*first) % names.len()];
+    let kept = fs::read(folder().join(name.replace('/', "-"))).unwrap();
+    let changed = match second % 2 {
+        0 => data.to_vec(),
+        _ => data.chunks_exact(3).fold(kept.clone(), |mut bytes, change| {
+            let place = usize::from(u16::from_le_bytes([change[0], change[1]])) % bytes.len().max(1);
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte ^= change[2];
+            }
+            bytes
+        }),
+    };
+    // A mapped file must not change: it is another one each time.
+    let replaced = |bytes: &[u8]| {
+        fs::remove_file(path.join(name)).unwrap();
+        fs::write(path.join(name), bytes).unwrap();
+    };
+    replaced(&changed);
+    let mut told = good.clone();
+    for part in told["contents"]["parts"].as_object_mut().unwrap().values_mut() {
+        if let Some(file) = part["files"].get_mut(name) {
+            file["bytes"] = changed.len().into();
+            file["xxh3"] = format!("{:032x}", xxh3_128(&changed)).into();
+        }
+    }
+    let bytes = serde_json::to_vec(&told).unwrap();
+    let opened = repaired::file(&manifest, &bytes, || {
+        Engine::open(path).map_err(|error| match error {
+            clickvec_engine::Error::Library(error) => error,
+            other => {
+                assert!(other.to_string().len() < 20_000);
+                Error::Cancelled
+            }
+        })
+    });
+    if let Some(engine) = opened {
+        look(&engine);
+    }
+    replaced(&kept);
+}
+
+/// Asks everything; what is damaged must be an error.
+fn look(engine: &Engine) {
+    let _ = engine.check();
+    let is = |value: &str| format!("brand={value}").parse::<Filter>().unwrap();
+    for filters in [Vec::new(), vec![is("b1")], vec!["brand:0..2".parse().unwrap()]] {
+        for mode in Mode::ALL {
+            let request = Request::new("red shoes with kit", mode).with_k(5).with_filters(filters.clone());
+            if let Ok(answer) = engine.search(&request) {
+                assert!(answer.hits.len() <= 5);
+            }
+        }
+    }
+    let ids: BTreeMap<String, String> = engine
+        .search(&Request::new("white", Mode::Both))
+        .map(|answer| answer.hits.into_iter().map(|hit| (hit.id, hit.title)).collect())
+        .unwrap_or_default();
+    for (id, _) in ids.iter().take(2) {
+        let _ = engine.get(id);
+        let _ = engine.explain("white", id);
+    }
+    let _ = engine.embed(&["white"], Side::Title);
+}
