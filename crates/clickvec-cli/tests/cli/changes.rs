@@ -105,6 +105,51 @@ fn titles_are_added_replaced_and_deleted() {
     check();
 }
 
+/// However many columns a table of another form has, they can be stored.
+#[test]
+fn many_columns_are_stored() {
+    let folder = Folder::with_model();
+    let names: Vec<String> = (0..23).map(|number| format!("c{number}")).collect();
+    let mut table = format!("sku,title,{}\n", names.join(","));
+    let mut lines = String::new();
+    for row in 0..40 {
+        let values: Vec<String> = (0..23).map(|column| format!("v{row}-{column}")).collect();
+        table += &format!("s{row},\"red hammer, {row}\",{}\n", values.join(","));
+        let fields: Vec<String> =
+            names.iter().zip(&values).map(|(name, value)| format!("\"{name}\":\"{value}\"")).collect();
+        lines += &format!("{{\"sku\":\"s{row}\",\"title\":\"red hammer, {row}\",{}}}\n", fields.join(","));
+        if row == 7 {
+            table += "broken\n";
+            lines += "{broken\n";
+        }
+    }
+    folder.write("titles.csv", &table);
+    folder.write("titles.jsonl", &lines);
+    let all = names.join(",");
+    let index = |titles: &str, store: &str, output: &str| {
+        let arguments = ["index", "--model", "model.safetensors", "--id-column", "sku", "--titles", titles];
+        folder.run(&[&arguments[..], &["--store", store, "--output", output]].concat())
+    };
+    for (titles, output) in [("titles.csv", "csv.index"), ("titles.jsonl", "jsonl.index")] {
+        index(titles, &all, output).code(0).says("skipped 1 broken row");
+        let run = folder.run(&["search", "--index", output, "--json", "-k", "40", "--filter", "c22=v31-22", "hammer"]);
+        let lines = run.code(0).json_lines();
+        let found = &lines[0]["results"][0];
+        assert_eq!((&found["id"], lines[0]["results"].as_array().unwrap().len()), (&"s31".into(), 1));
+        for column in 0..23 {
+            assert_eq!(found["fields"][format!("c{column}")], format!("v31-{column}"));
+        }
+        index(titles, &format!("{all},c23"), "none").code(2).says("c23").says("`--store`");
+    }
+    let read = |name: &str| folder.read(&format!("{name}/titles.tsv"));
+    assert_eq!(read("csv.index"), read("jsonl.index"));
+    let piped = [
+        &["index", "--model", "model.safetensors", "--id-column", "sku", "--titles", "-"][..],
+        &["--store", &all, "--output", "none"],
+    ];
+    folder.run_with(&piped.concat(), table).code(2).says("write it to a file first");
+}
+
 #[test]
 fn shards_are_completed_as_they_are_joined() {
     let folder = with_index();
@@ -164,6 +209,85 @@ fn a_kill_leaves_the_old_index_or_the_new_one() {
     let left = std::fs::read_dir(folder.path("shop.index")).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(left.iter().all(|name| !name.starts_with("changes-") && !name.starts_with(".clickvec")), "{left:?}");
+}
+
+/// Whatever a build that is killed leaves, the next one is not disturbed, and there is never half an index.
+#[test]
+fn a_killed_first_build_leaves_no_index() {
+    let folder = with_index();
+    let index = [&INDEX[..8], &["new.index"]].concat();
+    let started = std::time::Instant::now();
+    folder.run(&index).code(0);
+    let (usual, whole) = (started.elapsed(), folder.read("new.index/manifest.json"));
+    let mut left = 0;
+    for round in 0..12 {
+        std::fs::remove_dir_all(folder.path("new.index")).unwrap();
+        killed(&folder, &index, usual * round / 11);
+        left += usize::from(!folder.path("new.index").exists());
+        if folder.path("new.index").exists() {
+            assert_eq!(folder.read("new.index/manifest.json"), whole, "half an index in round {round}");
+        }
+        folder.run(&index).code(0);
+        assert_eq!(folder.read("new.index/manifest.json"), whole);
+    }
+    assert!(left > 0, "nothing was killed");
+    let names = std::fs::read_dir(folder.path("")).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|name| !name.contains(".tmp") && !name.starts_with(".clickvec")), "{names:?}");
+}
+
+/// With too little memory a change fails, and what was there stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn little_memory_leaves_the_old_index() {
+    let folder = with_index();
+    let (mut last, mut failed, mut done) = (0, 0, 0);
+    // In KiB, up to more than is needed; threads reserve some for their stacks.
+    for step in 1..=24 {
+        folder.write("new.tsv", format!("id\ttitle\tbrand\tprice\nn0\tgreen hammer {step}\tnew\t1\n"));
+        let limit = step * 25_000;
+        let script =
+            format!("ulimit -v {limit}; exec {} index --update new.tsv --output shop.index", program().display());
+        // Without memory for it, a backtrace may never end.
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script]).current_dir(folder.path(".")).env("RUST_BACKTRACE", "0");
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.is_empty(), "{limit}: {:?}", output.status);
+        let run = folder.run(&["search", "--index", "shop.index", "--mode", "words", "--json", "green hammer"]);
+        let lines = run.code(0).json_lines();
+        let results = lines[0]["results"].as_array().unwrap();
+        let new = results.iter().find(|found| found["id"] == "n0");
+        let now: u32 = new.map_or(0, |found| found["title"].as_str().unwrap()[13..].parse().unwrap());
+        assert!(results.len() > 3 && (now == last || now == step), "{now} after {last} in step {step}: {said}");
+        match output.status.success() {
+            true => assert_eq!(now, step, "what was acknowledged is lost"),
+            false => failed += 1,
+        }
+        (last, done) = (now, done + u32::from(output.status.success()));
+    }
+    assert!(failed > 0 && done > 0, "{failed} failed, {done} done");
+}
+
+/// What tantivy says of damaged words as it panics is nobody's business: there is one message, and it says what to do.
+#[test]
+fn damaged_words_are_told_in_one_line() {
+    let folder = with_index();
+    for entry in std::fs::read_dir(folder.path("shop.index/words")).unwrap() {
+        let path = entry.unwrap().path();
+        let good = std::fs::read(&path).unwrap();
+        for place in (0..24).map(|part| good.len() * part / 24) {
+            let mut bad = good.clone();
+            if let Some(byte) = bad.get_mut(place) {
+                *byte ^= 0xff;
+            }
+            std::fs::write(&path, &bad).unwrap();
+            let run = folder.run(&["search", "--index", "shop.index", "--mode", "words", "red hammer"]);
+            let said = run.stderr();
+            assert!(!said.contains("panicked") && said.lines().count() <= 1, "{}: {said}", path.display());
+        }
+        std::fs::write(&path, &good).unwrap();
+    }
 }
 
 /// A limit on the size of files stands for a full disk: writing fails in the middle.
