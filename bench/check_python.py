@@ -88,7 +88,10 @@ class Model:
                 inside = 0 <= at < len(rows)
                 total = total + (rows[at] @ self.tensors[f"{tower}wc.{place}"] if inside else self.tensors[f"{tower}wc.padding.{place}"][0])
             found.append(np.tanh(total))
-        return np.tanh(np.max(found, axis=0) @ self.tensors[tower + "ws"] + self.tensors[tower + "bs"][0])
+        state = np.max(found, axis=0)
+        for layer in ["", *range(2, 2 + len(encoder.get("hidden", [])))]:
+            state = np.tanh(state @ self.tensors[f"{tower}ws{layer}"] + self.tensors[f"{tower}bs{layer}"][0])
+        return state
 
     def rnn(self, tower, rows, encoder):
         y = np.zeros(encoder["hidden"])
@@ -96,27 +99,49 @@ class Model:
             y = np.tanh(x @ self.tensors[tower + "w"] + y @ self.tensors[tower + "wrec"] + self.tensors[tower + "b"][0])
         return y
 
+    def gru(self, tower, rows, encoder):
+        def gate(n, x, y):
+            return x @ self.tensors[f"{tower}w{n}"] + y @ self.tensors[f"{tower}wrec{n}"] + self.tensors[f"{tower}b{n}"][0]
+
+        y = np.zeros(encoder["cells"])
+        for x in rows:
+            z, r = (1 / (1 + np.exp(-gate(n, x, y))) for n in "zr")
+            y = (1 - z) * y + z * np.tanh(gate("h", x, r * y))
+        return y
+
     def lstm(self, tower, rows, encoder):
+        return self.outputs(tower, rows, encoder["cells"])[-1]
+
+    def stacked(self, tower, rows, encoder):
+        for layer, cells in enumerate(encoder["layers"], 1):
+            rows = self.outputs(f"{tower}layer{layer}.", rows, cells)
+        return rows[-1]
+
+    def outputs(self, tower, rows, cells):
+        """y of an LSTM after each word."""
+
         def gate(n, x, y):
             return x @ self.tensors[f"{tower}w{n}"] + y @ self.tensors[f"{tower}wrec{n}"] + self.tensors[f"{tower}b{n}"][0]
 
         def sigmoid(x):
             return 1 / (1 + np.exp(-x))
 
-        y = c = np.zeros(encoder["cells"])
+        y = c = np.zeros(cells)
+        all_y = []
         for x in rows:
             c = c + sigmoid(gate(3, x, y)) * np.tanh(gate(4, x, y))
             y = sigmoid(gate(1, x, y)) * np.tanh(c)
-        return y
+            all_y.append(y)
+        return all_y
 
     def bilstm(self, tower, rows, encoder):
         return np.concatenate([self.lstm(tower + "forward.", rows, encoder), self.lstm(tower + "backward.", rows[::-1], encoder)])
 
 
-def check(clickvec, clicks, folder, kind, shared):
+def check(clickvec, clicks, folder, kind, shared, sizes=()):
     model_path = folder / f"{kind}.safetensors"
     run = lambda *args: subprocess.run([clickvec, *map(str, args)], check=True, capture_output=True, text=True)
-    run("train", "--clicks", clicks, "--encoder", kind, f"--shared-towers={shared}", "--epochs", 1, "--output", model_path)
+    run("train", "--clicks", clicks, "--encoder", kind, *sizes, f"--shared-towers={shared}", "--epochs", 1, "--output", model_path)
     model = Model(model_path)
     shown = json.loads(run("inspect", "--json", model_path).stdout)
     assert shown["fingerprint"] == model.settings["fingerprint"]
@@ -138,6 +163,7 @@ def check(clickvec, clicks, folder, kind, shared):
             length = np.linalg.norm(expected)
             unit = expected / length if length > 0 else expected
             worst = max(worst, float(np.abs(unit - vector).max()), float(np.abs(expected - raw[text]).max()))
+    kind = " ".join([kind, *sizes])
     print(f"{kind}: {len(model.tensors) + 1} tensors; {2 * len(TEXTS)} vectors, largest difference {worst:.1e}")
     assert worst < TOLERANCE, f"{kind}: expected vectors within {TOLERANCE}, found {worst}"
 
@@ -148,9 +174,11 @@ def main():
     clicks = sys.argv[2] if len(sys.argv) == 3 else Path(__file__).parent.parent / "testdata/shop/clicks.tsv"
     print(f"python {sys.version.split()[0]}, numpy {np.__version__}, safetensors {safetensors.__version__}")
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("dssm", "clsm", "rnn", "lstm", "bilstm"):
+        for kind in ("dssm", "clsm", "rnn", "gru", "lstm", "bilstm"):
             for shared in ("true", "false"):
                 check(sys.argv[1], clicks, Path(folder), kind, shared)
+        check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24,16", "--layers", "2"))
+        check(sys.argv[1], clicks, Path(folder), "clsm", "false", ("--hidden", "48,24,16"))
 
 
 if __name__ == "__main__":

@@ -118,8 +118,13 @@ fn main() -> clickvec::Result<()> {
         }
         Kernel::RnnBothWays => both_ways(EncoderConfig::Rnn(RnnConfig { hidden: 3 * CELLS }), TEXTS / 2, rounds),
         Kernel::ClsmBothWays => {
-            let config =
-                EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 3 * CELLS, semantic: CELLS, bias: true });
+            let config = EncoderConfig::Clsm(ClsmConfig {
+                window: 3,
+                convolution: 3 * CELLS,
+                hidden: vec![],
+                semantic: CELLS,
+                bias: true,
+            });
             both_ways(config, TEXTS / 2, rounds);
         }
         Kernel::Plan => {

@@ -6,7 +6,8 @@
 //! 1e-4 of the largest change is allowed.
 
 use clickvec::encoder::{
-    Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, Peephole, RnnConfig, Signals, State,
+    Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, Peephole, RnnConfig, Signals, StackedConfig,
+    State,
 };
 use clickvec::internals::encoder::{Encoder, Gradients, Tensor, Trace};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
@@ -80,30 +81,41 @@ struct Case {
 impl Case {
     fn read(name: &str, golden: Value) -> Case {
         let c = &golden["config"];
+        let peephole = || match c["peephole"].as_str() {
+            Some("none") => Peephole::None,
+            Some("diagonal") => Peephole::Diagonal,
+            Some("full") => Peephole::Full,
+            other => panic!("{name}: peephole {other:?}"),
+        };
+        let sizes = |value: &Value| numbers(value).into_iter().map(|n| n as usize).collect::<Vec<usize>>();
         let lstm = || LstmConfig {
             cells: size(c, "cells"),
             forget_gate: c["forget"].as_bool().expect("forget"),
-            peephole: match c["peephole"].as_str() {
-                Some("none") => Peephole::None,
-                Some("diagonal") => Peephole::Diagonal,
-                Some("full") => Peephole::Full,
-                other => panic!("{name}: peephole {other:?}"),
-            },
+            peephole: peephole(),
         };
         let config = match golden["model"].as_str() {
+            Some("lstm") if c.get("layers").is_some() => EncoderConfig::Stacked(StackedConfig {
+                layers: sizes(&c["layers"]),
+                forget_gate: c["forget"].as_bool().expect("forget"),
+                peephole: peephole(),
+            }),
             Some("lstm") => EncoderConfig::Lstm(lstm()),
             Some("bilstm") => EncoderConfig::Bilstm(lstm()),
             Some("rnn") => EncoderConfig::Rnn(RnnConfig { hidden: size(c, "hidden") }),
             Some("gru") => EncoderConfig::Gru(GruConfig { cells: size(c, "cells") }),
-            Some("dssm") => EncoderConfig::Dssm(DssmConfig {
-                layers: numbers(&c["layers"]).into_iter().map(|n| n as usize).collect(),
-            }),
-            Some("clsm") => EncoderConfig::Clsm(ClsmConfig {
-                window: size(c, "window"),
-                convolution: size(c, "conv"),
-                semantic: size(c, "semantic"),
-                bias: golden["query_parameters"].get("bc").is_some(),
-            }),
+            Some("dssm") => EncoderConfig::Dssm(DssmConfig { layers: sizes(&c["layers"]) }),
+            Some("clsm") => {
+                // A number, or one for each layer.
+                let mut layers = sizes(&c["semantic"]);
+                let semantic = layers.pop().expect("a semantic layer");
+                EncoderConfig::Clsm(ClsmConfig {
+                    window: size(c, "window"),
+                    convolution: size(c, "conv"),
+                    hidden: layers,
+                    semantic,
+                    bias: golden["query_parameters"].get("bc").is_some(),
+                })
+            }
             other => panic!("{name}: model {other:?} is not known"),
         };
         for key in c.as_object().expect("config").keys() {

@@ -2,7 +2,7 @@
 
 use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
-use super::lstm::{self, EmbeddingGradient, LstmStates};
+use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::Buffer;
@@ -105,7 +105,7 @@ impl Encoder for Bidirectional {
         let tables = self.tensors.chunks(self.half()).zip(projected);
         for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(tables) {
             let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
-            lstm::forward(self.config, tensors, batch, direction, projected, states, how);
+            lstm::forward(self.config, tensors, batch, Order::Words(direction), projected, states, how);
         }
         let h = self.config.cells;
         trace.embeddings.clear();
@@ -129,7 +129,7 @@ impl Encoder for Bidirectional {
         let parts =
             states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
         for (i, (((states, direction), tensors), out)) in parts.enumerate() {
-            let grad = EmbeddingGradient { values: grad, stride: 2 * h, offset: i * h };
+            let grad = EmbeddingGradient::of_last_words(grad, 2 * h, i * h);
             *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, how, scratch, out);
         }
     }

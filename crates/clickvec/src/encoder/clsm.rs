@@ -1,5 +1,5 @@
 //! The CLSM of Shen et al. 2014: windows of n = 2d + 1 words, h_t = tanh(W_c l_t + b_c),
-//! v = max_t h_t, y = tanh(W_s v + b_s).
+//! v = max_t h_t, y = tanh(W_s v + b_s), or several such layers one after the other (its section 3.5).
 //!
 //! W_c is stored as one row for each trigram, [features + 1, n·K], with the n places in the window next to each other.
 //! So a distinct word is projected once for all places it can have, and the convolution is a sum of n vectors without
@@ -22,8 +22,9 @@ use std::borrow::Cow;
 
 const CONVOLUTION: usize = 0;
 const PADDING: usize = 1;
+/// W_s of the first semantic layer.
 const SEMANTIC: usize = 2;
-/// Only with biases: b_c, then b_s.
+/// Only with biases: b_c, then b_s of the first semantic layer. Further layers follow, each with its bias.
 const CONVOLUTION_BIAS: usize = 3;
 const SEMANTIC_BIAS: usize = 4;
 
@@ -34,6 +35,10 @@ pub struct ClsmConfig {
     pub window: usize,
     /// K: units of the convolution.
     pub convolution: usize,
+    /// Units of the semantic layers between the maximum and the last one, if there are several. Omitted in a model file if
+    /// there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<usize>,
     /// L: size of the embedding.
     pub semantic: usize,
     /// Whether there are biases. The default has them; the paper has none.
@@ -43,7 +48,19 @@ pub struct ClsmConfig {
 impl Default for ClsmConfig {
     /// 288/96 as in the papers' tables, with windows of three words.
     fn default() -> ClsmConfig {
-        ClsmConfig { window: 3, convolution: 288, semantic: 96, bias: true }
+        ClsmConfig { window: 3, convolution: 288, hidden: Vec::new(), semantic: 96, bias: true }
+    }
+}
+
+impl ClsmConfig {
+    /// The CLSM of its paper: 300/128 without biases, with windows of three words.
+    pub fn papers() -> ClsmConfig {
+        ClsmConfig { convolution: 300, semantic: 128, bias: false, ..ClsmConfig::default() }
+    }
+
+    /// The units of each semantic layer.
+    fn layers(&self) -> Vec<usize> {
+        self.hidden.iter().copied().chain([self.semantic]).collect()
     }
 }
 
@@ -54,7 +71,8 @@ impl EncoderKind for ClsmConfig {
 
     fn sizes(&self) -> String {
         let bias = if self.bias { "" } else { ", no bias" };
-        format!("window {}, layers of {}, {}{bias}", self.window, self.convolution, self.semantic)
+        let layers: Vec<String> = self.layers().iter().map(ToString::to_string).collect();
+        format!("window {}, layers of {}, {}{bias}", self.window, self.convolution, layers.join(", "))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -62,17 +80,23 @@ impl EncoderKind for ClsmConfig {
     }
 
     fn parameters(&self, features: u64) -> Option<u64> {
-        let (units, dimension) = (self.convolution as u64, self.semantic as u64);
-        let table = features.checked_add(1)?.checked_mul(self.window as u64)?.checked_mul(units)?;
-        let biases = if self.bias { units + dimension } else { 0 };
-        table.checked_add(units.checked_mul(dimension)?)?.checked_add(biases)
+        let mut inputs = self.convolution as u64;
+        let table = features.checked_add(1)?.checked_mul(self.window as u64)?.checked_mul(inputs)?;
+        let bias = |units: u64| if self.bias { units } else { 0 };
+        self.layers().into_iter().try_fold(table.checked_add(bias(inputs))?, |sum, units| {
+            let units = units as u64;
+            let layer = inputs.checked_mul(units)?.checked_add(bias(units))?;
+            inputs = units;
+            sum.checked_add(layer)
+        })
     }
 
     fn fault(&self) -> Option<SizeFault> {
         if self.window.is_multiple_of(2) || self.window > MAX_WINDOW {
             return Some(SizeFault::Window(self.window));
         }
-        layer_fault(&[self.convolution, self.semantic])
+        // The first is counted too.
+        layer_fault(&[&[self.convolution][..], &self.layers()].concat())
     }
 
     fn fan_in(&self, texts: TextStatistics) -> f64 {
@@ -86,8 +110,10 @@ pub(super) struct Clsm {
     window: usize,
     /// K: units of the convolution.
     units: usize,
-    /// L: size of the embedding.
-    dimension: usize,
+    /// Units of each semantic layer; the last is L, the size of the embedding.
+    layers: Vec<usize>,
+    /// Whether there are biases.
+    has_bias: bool,
     tensors: Vec<Tensor>,
 }
 
@@ -96,8 +122,8 @@ pub(super) struct Clsm {
 struct ClsmStates {
     /// K
     units: usize,
-    /// L
-    dimension: usize,
+    /// Units of each semantic layer.
+    layers: Vec<usize>,
     blocks: Vec<ClsmBlockStates>,
 }
 
@@ -110,10 +136,10 @@ struct ClsmBlockStates {
     pooled: Buffer,
     /// The word (step) at whose window each unit of v was largest, or the first of several, [texts of the block, K].
     winners: Vec<u32>,
-    /// y, [texts of the block, L]
-    semantic: Buffer,
-    /// W_s v + b_s, [texts of the block, L]; empty unless asked for.
-    inputs: Buffer,
+    /// Activations of each semantic layer, [texts of the block, units]; the last is y.
+    semantic: Vec<Buffer>,
+    /// Their inputs, such as W_s v + b_s; empty unless asked for.
+    inputs: Vec<Buffer>,
 }
 
 impl States for ClsmStates {
@@ -122,7 +148,8 @@ impl States for ClsmStates {
     }
 
     fn of_texts(&self) -> Vec<Quantity> {
-        vec![State::Maximum.into(), State::Layer(0).into()]
+        let layers = (0..self.layers.len()).map(|layer| State::Layer(layer).into());
+        [State::Maximum.into()].into_iter().chain(layers).collect()
     }
 
     fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
@@ -149,8 +176,10 @@ impl States for ClsmStates {
                 let row = |word| place.row(quantity.direction, word as usize);
                 Some(winners.map(|(unit, &word)| block.windows[row(word) * self.units + unit]).collect())
             }
-            (State::Layer(0), Stage::After) => row(&block.semantic, place.place, self.dimension),
-            (State::Layer(0), Stage::Before) => row(&block.inputs, place.place, self.dimension),
+            (State::Layer(layer), stage) => {
+                let layers = if stage == Stage::After { &block.semantic } else { &block.inputs };
+                row(layers.get(layer)?, place.place, self.layers[layer])
+            }
             _ => None,
         }
     }
@@ -163,24 +192,45 @@ impl States for ClsmStates {
 impl Clsm {
     /// All weights zero.
     pub(super) fn new(features: usize, config: &ClsmConfig) -> Clsm {
-        let &ClsmConfig { window, convolution: units, semantic: dimension, bias } = config;
+        let &ClsmConfig { window, convolution: units, bias, .. } = config;
+        let layers = config.layers();
         let places = |stem: &str| {
             (0..window).map(|place| Group { name: format!("{stem}.{place}"), width: units }).collect::<Vec<_>>()
         };
         let mut tensors = vec![
             Tensor::new(TensorKind::Table, places("wc"), Matrix::zeros(features, window * units)),
             Tensor::new(TensorKind::Dense, places("wc.padding"), Matrix::zeros(1, window * units)),
-            Tensor::zeros(TensorKind::Dense, units, &["ws"], dimension),
+            Tensor::zeros(TensorKind::Dense, units, &["ws"], layers[0]),
         ];
         if bias {
             tensors.push(Tensor::zeros(TensorKind::Bias, 1, &["bc"], units));
-            tensors.push(Tensor::zeros(TensorKind::Bias, 1, &["bs"], dimension));
+            tensors.push(Tensor::zeros(TensorKind::Bias, 1, &["bs"], layers[0]));
         }
-        Clsm { window, units, dimension, tensors }
+        for (number, pair) in (2..).zip(layers.windows(2)) {
+            tensors.push(Tensor::zeros(TensorKind::Dense, pair[0], &[&format!("ws{number}")], pair[1]));
+            if bias {
+                tensors.push(Tensor::zeros(TensorKind::Bias, 1, &[&format!("bs{number}")], pair[1]));
+            }
+        }
+        Clsm { window, units, layers, has_bias: bias, tensors }
     }
 
     fn bias(&self, tensor: usize) -> Option<&[f32]> {
-        self.tensors.get(tensor).map(|tensor| tensor.value.data())
+        self.has_bias.then(|| self.tensors[tensor].value.data())
+    }
+
+    /// The places of a semantic layer's weights and of its bias, if there are biases.
+    fn places(&self, layer: usize) -> (usize, usize) {
+        match (layer, self.has_bias) {
+            (0, _) => (SEMANTIC, SEMANTIC_BIAS),
+            (_, true) => (SEMANTIC_BIAS + 2 * layer - 1, SEMANTIC_BIAS + 2 * layer),
+            (_, false) => (SEMANTIC + layer, usize::MAX),
+        }
+    }
+
+    /// The units that a semantic layer reads.
+    fn inputs_of(&self, layer: usize) -> usize {
+        if layer == 0 { self.units } else { self.layers[layer - 1] }
     }
 
     fn forward_block(&self, block: &Block, projected: &[f32], keep_inputs: bool, trace: &mut ClsmBlockStates) {
@@ -189,7 +239,6 @@ impl Clsm {
         trace.windows.resize(block.rows() * k);
         trace.pooled.resize(texts * k);
         trace.winners.resize(texts * k, 0);
-        trace.semantic.resize(texts * self.dimension);
         let padding = self.tensors[PADDING].value.data();
         for place in 0..texts {
             let length = block.length(place);
@@ -224,62 +273,79 @@ impl Clsm {
             }
         }
         tanh_slice(&mut trace.pooled);
-        for row in trace.semantic.chunks_exact_mut(self.dimension) {
-            match self.bias(SEMANTIC_BIAS) {
-                Some(bias) => row.copy_from_slice(bias),
-                None => row.fill(0.0),
+        trace.semantic.resize_with(self.layers.len(), Buffer::default);
+        trace.inputs.resize_with(if keep_inputs { self.layers.len() } else { 0 }, Buffer::default);
+        for (layer, &units) in self.layers.iter().enumerate() {
+            let (below, now) = trace.semantic.split_at_mut(layer);
+            let (below, now) = (below.last().unwrap_or(&trace.pooled), &mut now[0]);
+            let (weights, bias) = self.places(layer);
+            now.resize(texts * units);
+            for row in now.chunks_exact_mut(units) {
+                match self.bias(bias) {
+                    Some(bias) => row.copy_from_slice(bias),
+                    None => row.fill(0.0),
+                }
             }
+            let inputs = self.inputs_of(layer);
+            let weights = (self.tensors[weights].value.data(), units);
+            gemm((texts, units, inputs), Left::rows(below, inputs), weights, (now, units));
+            if let Some(kept) = trace.inputs.get_mut(layer) {
+                kept.resize(now.len());
+                kept.copy_from_slice(now);
+            }
+            tanh_slice(now);
         }
-        gemm(
-            (texts, self.dimension, k),
-            Left::rows(&trace.pooled, k),
-            (self.tensors[SEMANTIC].value.data(), self.dimension),
-            (&mut trace.semantic, self.dimension),
-        );
-        trace.inputs.resize(if keep_inputs { trace.semantic.len() } else { 0 });
-        if keep_inputs {
-            trace.inputs.copy_from_slice(&trace.semantic);
-        }
-        tanh_slice(&mut trace.semantic);
     }
 
     /// Fills `errors` [rows, n·K], the ∂L/∂projection of the word at each packed row, and the block's share of the
     /// dense gradients, including the padding word's.
     fn backward_block(
         &self,
-        semantic: &[f32],
+        transposed: &[Buffer],
         block: &Block,
         trace: &ClsmBlockStates,
         grad: &[f32],
         scratch: &mut BlockScratch,
         errors: &mut [f32],
     ) {
-        let (k, width, d, l) = (self.units, self.window * self.units, self.window / 2, self.dimension);
+        let (k, width, d, l) = (self.units, self.window * self.units, self.window / 2, self.dimension());
         let texts = block.texts.len();
-        let BlockScratch { dense, buffers: [d_semantic, d_pooled, _] } = scratch;
-        d_semantic.resize(texts * l);
+        let BlockScratch { dense, buffers: [error, before, _] } = scratch;
+        error.resize(texts * l);
+        let last = self.layers.len() - 1;
         for (place, &text) in block.texts.iter().enumerate() {
-            let y = &trace.semantic[place * l..][..l];
+            let y = &trace.semantic[last][place * l..][..l];
             let grad = &grad[text as usize * l..][..l];
-            for ((error, &y), &grad) in d_semantic[place * l..][..l].iter_mut().zip(y).zip(grad) {
+            for ((error, &y), &grad) in error[place * l..][..l].iter_mut().zip(y).zip(grad) {
                 *error = grad * (1.0 - y * y);
             }
         }
-        gemm((k, l, texts), Left::transposed(&trace.pooled, k), (&*d_semantic, l), (dense[SEMANTIC].data_mut(), l));
-        d_pooled.resize(texts * k);
-        d_pooled.fill(0.0);
-        gemm((texts, k, l), Left::rows(d_semantic, l), (semantic, k), (d_pooled, k));
-        for (error, &v) in d_pooled.iter_mut().zip(trace.pooled.iter()) {
-            *error *= 1.0 - v * v;
-        }
-        if self.tensors.len() > CONVOLUTION_BIAS {
-            for error in d_semantic.chunks_exact(l) {
-                vector::add(dense[SEMANTIC_BIAS].data_mut(), error);
+        // From the last semantic layer to the maximum; `error` becomes ∂L/∂(the maximum before tanh).
+        for layer in (0..=last).rev() {
+            let (units, inputs) = (self.layers[layer], self.inputs_of(layer));
+            let below = if layer == 0 { &trace.pooled } else { &trace.semantic[layer - 1] };
+            let (weights, bias) = self.places(layer);
+            let into = (dense[weights].data_mut(), units);
+            gemm((inputs, units, texts), Left::transposed(below, inputs), (&*error, units), into);
+            if self.has_bias {
+                for error in error.chunks_exact(units) {
+                    vector::add(dense[bias].data_mut(), error);
+                }
             }
-            for error in d_pooled.chunks_exact(k) {
+            before.resize(texts * inputs);
+            before.fill(0.0);
+            gemm((texts, inputs, units), Left::rows(error, units), (&transposed[layer], inputs), (before, inputs));
+            for (error, &x) in before.iter_mut().zip(below.iter()) {
+                *error *= 1.0 - x * x;
+            }
+            std::mem::swap(error, before);
+        }
+        if self.has_bias {
+            for error in error.chunks_exact(k) {
                 vector::add(dense[CONVOLUTION_BIAS].data_mut(), error);
             }
         }
+        let d_pooled = &*error;
         errors.fill(0.0);
         for place in 0..texts {
             let length = block.length(place);
@@ -299,7 +365,7 @@ impl Clsm {
 
 impl Encoder for Clsm {
     fn dimension(&self) -> usize {
-        self.dimension
+        self.layers[self.layers.len() - 1]
     }
 
     fn tensors(&self) -> &[Tensor] {
@@ -315,13 +381,14 @@ impl Encoder for Clsm {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        let ClsmStates { units, dimension, blocks } = trace.states.begin(batch);
-        let l = self.dimension;
-        (*units, *dimension) = (self.units, l);
+        let ClsmStates { units, layers, blocks } = trace.states.begin(batch);
+        let (l, last) = (self.dimension(), self.layers.len() - 1);
+        *units = self.units;
+        layers.clone_from(&self.layers);
         for_each_block(&batch.blocks, blocks, |block, states| {
             self.forward_block(block, &projected[0], trace.keep_inputs, states);
         });
-        place_embeddings(batch, l, &mut trace.embeddings, |b, place| &blocks[b].semantic[place * l..][..l]);
+        place_embeddings(batch, l, &mut trace.embeddings, |b, place| &blocks[b].semantic[last][place * l..][..l]);
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
@@ -330,16 +397,18 @@ impl Encoder for Clsm {
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
         scratch.shape_blocks(batch.blocks.len());
-        scratch.transposed.resize_with(1, Buffer::default);
-        self.tensors[SEMANTIC].value.transpose_into(&mut scratch.transposed[0]);
+        scratch.transposed.resize_with(self.layers.len(), Buffer::default);
+        for (layer, transposed) in scratch.transposed.iter_mut().enumerate() {
+            self.tensors[self.places(layer).0].value.transpose_into(transposed);
+        }
         scratch.rows.resize(batch.rows() * width);
-        let semantic = &scratch.transposed[0][..];
+        let transposed = &scratch.transposed[..];
         let rows = split_by_block(batch, width, &mut scratch.rows);
         (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, trace, scratch, errors)| {
                 scratch.begin(&self.tensors);
-                self.backward_block(semantic, block, trace, grad, scratch, errors);
+                self.backward_block(transposed, block, trace, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         *table_squares =

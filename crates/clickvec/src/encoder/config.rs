@@ -2,7 +2,9 @@
 
 use super::bidirectional::BilstmConfig;
 use super::members::MAX_MEMBERS;
-use super::{ClsmConfig, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, RnnConfig, TextStatistics};
+use super::{
+    ClsmConfig, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, RnnConfig, StackedConfig, TextStatistics,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -20,6 +22,8 @@ pub enum EncoderConfig {
     Gru(GruConfig),
     /// Long short-term memory (Palangi et al. 2015, eq. 2).
     Lstm(LstmConfig),
+    /// LSTMs on top of each other, each reading the outputs of the one below (Palangi et al. 2014).
+    Stacked(StackedConfig),
     /// Two LSTMs, one of which reads from right to left. The embedding is both vectors, one after the other.
     Bilstm(LstmConfig),
     /// Several LSTMs, each trained on its own. The embedding is their unit vectors, one after the other.
@@ -53,9 +57,14 @@ pub(super) trait EncoderKind {
         false
     }
 
-    /// Whether gated cells keep what it remembers, as in an LSTM, for which alone the per-gate signals are defined.
+    /// Whether gated cells keep what it remembers, as in an LSTM.
     fn has_cells(&self) -> bool {
         false
+    }
+
+    /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
+    fn has_published_signals(&self) -> bool {
+        self.has_cells()
     }
 }
 
@@ -80,6 +89,7 @@ impl EncoderConfig {
             EncoderConfig::Rnn(config) => question(config),
             EncoderConfig::Gru(config) => question(config),
             EncoderConfig::Lstm(config) => question(config),
+            EncoderConfig::Stacked(config) => question(config),
             EncoderConfig::Bilstm(config) => question(&BilstmConfig(*config)),
             EncoderConfig::Members(config) => question(config),
         }
@@ -96,7 +106,7 @@ impl EncoderConfig {
         self.ask(|kind| kind.parameters(features as u64))
     }
 
-    /// Name of the kind: `lstm`, `bilstm`, `gru`, `rnn`, `clsm`, `dssm` or `members`.
+    /// Name of the kind: `lstm`, `stacked`, `bilstm`, `gru`, `rnn`, `clsm`, `dssm` or `members`.
     pub fn kind(&self) -> &'static str {
         self.ask(|kind| kind.name())
     }
@@ -119,9 +129,14 @@ impl EncoderConfig {
         self.ask(|kind| kind.is_recurrent())
     }
 
-    /// Whether gated cells keep what it remembers, as in an LSTM, for which alone the per-gate signals are defined.
+    /// Whether gated cells keep what it remembers, as in an LSTM.
     pub fn has_cells(&self) -> bool {
         self.ask(|kind| kind.has_cells())
+    }
+
+    /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
+    pub fn has_published_signals(&self) -> bool {
+        self.ask(|kind| kind.has_published_signals())
     }
 
     /// How many trigrams one number of the input layer sums on average.

@@ -3,7 +3,7 @@
 
 use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
-use super::lstm::{self, EmbeddingGradient, LstmStates};
+use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::Buffer;
@@ -132,7 +132,7 @@ impl Encoder for Members {
         let tables = self.tensors.chunks(self.each()).zip(projected);
         for (states, (tensors, projected)) in members.iter_mut().zip(tables) {
             let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
-            lstm::forward(self.config.lstm, tensors, batch, Direction::Forward, projected, states, how);
+            lstm::forward(self.config.lstm, tensors, batch, Order::Words(Direction::Forward), projected, states, how);
         }
         let (h, dimension) = (self.config.lstm.cells, self.dimension());
         trace.embeddings.clear();
@@ -172,7 +172,7 @@ impl Encoder for Members {
         let each = self.each();
         let parts = members.iter_mut().zip(self.tensors.chunks(each)).zip(out.chunks_mut(each));
         for (i, ((states, tensors), out)) in parts.enumerate() {
-            let grad = EmbeddingGradient { values: &grad, stride: dimension, offset: i * h };
+            let grad = EmbeddingGradient::of_last_words(&grad, dimension, i * h);
             let direction = Direction::Forward;
             *table_squares +=
                 lstm::backward(self.config.lstm, tensors, batch, direction, states, grad, how, scratch, out);

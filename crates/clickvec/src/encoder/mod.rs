@@ -16,6 +16,7 @@ mod lstm;
 mod members;
 pub(crate) mod passes;
 mod rnn;
+mod stacked;
 pub(crate) mod tensor;
 pub(crate) mod trace;
 
@@ -32,6 +33,7 @@ pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
 pub(crate) use passes::{Encoder, for_each_block};
 pub use rnn::RnnConfig;
+pub use stacked::StackedConfig;
 pub(crate) use tensor::{Group, Motion, Tensor, TensorKind};
 pub(crate) use trace::Trace;
 pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates};

@@ -208,7 +208,7 @@ fn cells_stand_for_topics_better_than_by_chance() {
         format!("{} {} {}", word(), word(), word())
     };
     let queries: Vec<String> = topics.iter().map(query).collect();
-    let clsm = ClsmConfig { window: 3, convolution: 24, semantic: 12, bias: true };
+    let clsm = ClsmConfig { window: 3, convolution: 24, hidden: vec![], semantic: 12, bias: true };
     for encoder in [EncoderConfig::Lstm(lstm(24, false, Peephole::None)), EncoderConfig::Clsm(clsm)] {
         let model = model_of(encoder.clone(), &log_rows(1_500, 1), 4, true);
         let found = Topics::new(&Explainer::new(&model), Side::Query, &queries, 5, &KeywordOptions::default());
@@ -270,7 +270,7 @@ fn a_window_tells_the_senses_of_a_word_apart() {
             }
         }
     }
-    let clsm = ClsmConfig { window: 3, convolution: 24, semantic: 12, bias: true };
+    let clsm = ClsmConfig { window: 3, convolution: 24, hidden: vec![], semantic: 12, bias: true };
     let model = model_of(EncoderConfig::Clsm(clsm), &rows, 8, false);
     let explainer = Explainer::new(&model);
     let mean = |some: &[clickvec::explain::Context]| some.iter().map(|c| c.cosine).sum::<f32>() / some.len() as f32;

@@ -126,7 +126,7 @@ fn truncation_beyond_the_text_changes_nothing() {
             continue;
         }
         let mut setting = Setting::new(&config);
-        let per_gate = config.has_cells();
+        let per_gate = config.has_published_signals();
         for signals in if per_gate { &[Signals::Exact, Signals::PerGate][..] } else { &[Signals::Exact] } {
             let mut run = |words| {
                 setting.bptt = Bptt { words, signals: *signals };

@@ -222,7 +222,7 @@ fn what_is_not_there_is_not_read() {
     assert!(trace.reader(&batch).is_none(), "the backward pass has put errors where gates were");
 
     // One trace is used by one encoder after another.
-    let clsm = EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 6, semantic: 5, bias: true });
+    let clsm = EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 6, hidden: vec![], semantic: 5, bias: true });
     random_encoder(&clsm, FEATURES, 0.5, 21).forward(&batch, &mut trace);
     assert!(text_of(&trace, State::Window.into()) && text_of(&trace, State::Window.before()));
     assert!(!text_of(&trace, State::InputGate.into()));

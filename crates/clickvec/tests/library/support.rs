@@ -4,6 +4,7 @@
 use clickvec::Result;
 use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
+    StackedConfig,
 };
 use clickvec::eval::{EvaluateOptions, HeldOutTest, JudgedQuery, JudgedTitle, Judgments, evaluate};
 use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace};
@@ -75,8 +76,20 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
     }
     for window in [1, 3, 5] {
         for bias in [false, true] {
-            all.push(EncoderConfig::Clsm(ClsmConfig { window, convolution: 6, semantic: 5, bias }));
+            all.push(EncoderConfig::Clsm(ClsmConfig { window, convolution: 6, hidden: vec![], semantic: 5, bias }));
         }
+    }
+    // Without biases the convolution is that of the CLSM above, whose maxima do not change hands within a step of differences;
+    // golden numbers have those with biases.
+    for hidden in [vec![4], vec![7, 3]] {
+        all.push(EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 6, hidden, semantic: 5, bias: false }));
+    }
+    for (layers, forget_gate, peephole) in [
+        (vec![5, 4], false, Peephole::None),
+        (vec![3, 5], true, Peephole::Full),
+        (vec![4, 3, 5], true, Peephole::Diagonal),
+    ] {
+        all.push(EncoderConfig::Stacked(StackedConfig { layers, forget_gate, peephole }));
     }
     all
 }

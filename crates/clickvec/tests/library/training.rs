@@ -33,7 +33,10 @@ fn the_loss_falls_and_the_model_ranks() {
     for (optimizer, encoder) in [
         (OptimizerKind::Adam, small(OptimizerKind::Adam).encoder),
         (OptimizerKind::Nesterov, small(OptimizerKind::Adam).encoder),
-        (OptimizerKind::Sgd, EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 8, semantic: 6, bias: true })),
+        (
+            OptimizerKind::Sgd,
+            EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 8, hidden: vec![], semantic: 6, bias: true }),
+        ),
         (OptimizerKind::Adam, EncoderConfig::Dssm(DssmConfig { layers: vec![8, 6] })),
         (OptimizerKind::Adam, EncoderConfig::Rnn(RnnConfig { hidden: 6 })),
     ] {
@@ -80,7 +83,7 @@ fn shuffled_clicks_rank_worse() {
         small(OptimizerKind::Adam).encoder,
         EncoderConfig::Bilstm(lstm(5, false, Peephole::None)),
         EncoderConfig::Rnn(RnnConfig { hidden: 6 }),
-        EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 8, semantic: 6, bias: true }),
+        EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 8, hidden: vec![], semantic: 6, bias: true }),
         EncoderConfig::Dssm(DssmConfig { layers: vec![8, 6] }),
     ] {
         let config = TrainConfig { encoder, epochs: 12, learning_rate: 0.01, ..small(OptimizerKind::Adam) };
@@ -102,7 +105,13 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
         TrainConfig { negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
         TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..wide(OptimizerKind::Sgd) },
         TrainConfig {
-            encoder: EncoderConfig::Clsm(ClsmConfig { window: 3, convolution: 9, semantic: 6, bias: true }),
+            encoder: EncoderConfig::Clsm(ClsmConfig {
+                window: 3,
+                convolution: 9,
+                hidden: vec![],
+                semantic: 6,
+                bias: true,
+            }),
             ..wide(OptimizerKind::Nesterov)
         },
     ];
@@ -389,7 +398,13 @@ fn settings_that_are_none_are_refused_before_the_log_is_read() {
         TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: usize::MAX }), ..base.clone() },
         TrainConfig { encoder: EncoderConfig::Dssm(DssmConfig { layers: vec![] }), ..base.clone() },
         TrainConfig {
-            encoder: EncoderConfig::Clsm(ClsmConfig { window: 2, convolution: 4, semantic: 4, bias: true }),
+            encoder: EncoderConfig::Clsm(ClsmConfig {
+                window: 2,
+                convolution: 4,
+                hidden: vec![],
+                semantic: 4,
+                bias: true,
+            }),
             ..base.clone()
         },
         TrainConfig {

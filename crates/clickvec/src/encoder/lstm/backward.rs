@@ -11,18 +11,34 @@ use crate::math::activation::{mul_add, tanh};
 use crate::math::bf16::{Packed, Precision};
 use crate::math::gemm::{Left, Right, gemm, gemm_ahead, gemm_into};
 use crate::math::level::by_level;
+use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
-/// ∂L/∂embeddings of an LSTM that fills part of each embedding.
+/// ∂L/∂y of an LSTM: of the last words of texts, where it fills part of each embedding, or of every word.
 #[derive(Clone, Copy)]
 pub(in super::super) struct EmbeddingGradient<'a> {
-    pub(in super::super) values: &'a [f32],
+    /// ∂L/∂embeddings; empty if they do not depend on this LSTM other than through every word.
+    values: &'a [f32],
     /// Size of the whole embedding.
-    pub(in super::super) stride: usize,
+    stride: usize,
     /// The place where this LSTM's part begins.
-    pub(in super::super) offset: usize,
+    offset: usize,
+    /// ∂L/∂y(t) of every packed row, [rows, H], for an LSTM that another one reads; otherwise empty.
+    rows: &'a [f32],
+}
+
+impl<'a> EmbeddingGradient<'a> {
+    /// Of an LSTM whose part of each embedding, which has `stride` numbers, begins at `offset`.
+    pub(in super::super) fn of_last_words(values: &'a [f32], stride: usize, offset: usize) -> EmbeddingGradient<'a> {
+        EmbeddingGradient { values, stride, offset, rows: &[] }
+    }
+
+    /// Of an LSTM that another one reads.
+    pub(in super::super) fn of_every_word(rows: &'a [f32]) -> EmbeddingGradient<'a> {
+        EmbeddingGradient { values: &[], stride: 0, offset: 0, rows }
+    }
 }
 
 /// The backward pass of one LSTM over a batch. `gradients` are those of this LSTM, shaped and zero. Returns the sum of
@@ -38,6 +54,32 @@ pub(in super::super) fn backward(
     scratch: &mut Scratch,
     gradients: &mut [Matrix],
 ) -> f64 {
+    gate_errors(config, tensors, batch, trace, grad, (bptt, precision), scratch);
+    reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients);
+
+    let occurrences = match direction {
+        Direction::Forward => &batch.occurrences,
+        Direction::Backward => {
+            batch.occurrences_reversed(&mut scratch.occurrences);
+            &scratch.occurrences
+        }
+    };
+    let squares = gather_gradient(batch, occurrences, &trace.gates, &mut gradients[INPUT], &mut scratch.squares);
+    bias_gradient(batch, gradients);
+    squares
+}
+
+/// Replaces the gates of `trace` by their errors, and leaves each block's share of the gradients of recurrent and peephole
+/// weights in `scratch`.
+pub(in super::super) fn gate_errors(
+    config: LstmConfig,
+    tensors: &[Tensor],
+    batch: &Batch,
+    trace: &mut LstmStates,
+    grad: EmbeddingGradient<'_>,
+    (bptt, precision): (Bptt, Precision),
+    scratch: &mut Scratch,
+) {
     let width = config.gates() * config.cells;
     scratch.shape_blocks(batch.blocks.len());
     let weights = Weights::transpose(config, tensors, precision, &mut scratch.transposed, &mut scratch.packed);
@@ -49,18 +91,6 @@ pub(in super::super) fn backward(
             backward_block(config, &weights, block, trace, grad, bptt, scratch, rows);
         },
     );
-    reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients);
-
-    let occurrences = match direction {
-        Direction::Forward => &batch.occurrences,
-        Direction::Backward => {
-            batch.occurrences_reversed(&mut scratch.occurrences);
-            &scratch.occurrences
-        }
-    };
-    let squares = gather_gradient(batch, occurrences, gates, &mut gradients[INPUT], &mut scratch.squares);
-    bias_gradient(batch, gradients);
-    squares
 }
 
 /// Transposes of the recurrent weights: the backward pass multiplies by them.
@@ -131,6 +161,10 @@ fn backward_block(
             Signals::Exact => {
                 let [d_activation, d_cell, ..] = &mut scratch.buffers;
                 span.begin_texts(block, grad, h, 1, d_activation, d_cell);
+                if !grad.rows.is_empty() {
+                    let from = (block.first_row as usize + first + low) * h;
+                    add(&mut d_activation[low * h..n * h], &grad.rows[from..][..(n - low) * h]);
+                }
                 exact_step(config, weights, states, &span, d_activation, d_cell, gates, t > 0);
             }
             Signals::PerGate => {
@@ -151,7 +185,10 @@ fn backward_block(
 struct Span {
     /// Packed row of place 0.
     first: usize,
-    /// Texts before this place still have more than `bptt.words` words to come.
+    /// Texts before this place have `bptt.words` words or more to come.
+    cut: usize,
+    /// `cut` for exact gradients. In the published form, where ∂c/∂W is a sum over all words read so far, the signals
+    /// of the last words reach the weights by way of every earlier word, so this is 0.
     low: usize,
     /// Texts from this place on end at step t.
     ending: usize,
@@ -170,8 +207,9 @@ struct States<'a> {
 
 impl Span {
     fn at(block: &Block, bptt: Bptt, t: usize) -> Span {
-        let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
-        Span { first: block.start[t] as usize, low, ending: block.running_at(t + 1), n: block.running_at(t) }
+        let cut = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
+        let low = if bptt.signals == Signals::PerGate { 0 } else { cut };
+        Span { first: block.start[t] as usize, cut, low, ending: block.running_at(t + 1), n: block.running_at(t) }
     }
 
     fn states<'a>(&self, trace: &'a LstmBlockStates, t: usize, block: &Block, h: usize) -> States<'a> {
@@ -197,11 +235,16 @@ impl Span {
     ) {
         let width = copies * h;
         for place in self.ending.max(self.low)..self.n {
+            carry[place * width..][..width].fill(0.0);
+            let into = &mut into[place * width..][..width];
+            if grad.values.is_empty() {
+                into.fill(0.0);
+                continue;
+            }
             let start = block.texts[place] as usize * grad.stride + grad.offset;
-            for copy in into[place * width..][..width].chunks_exact_mut(h) {
+            for copy in into.chunks_exact_mut(h) {
                 copy.copy_from_slice(&grad.values[start..][..h]);
             }
-            carry[place * width..][..width].fill(0.0);
         }
     }
 }
@@ -230,7 +273,7 @@ fn exact_step(
             // c(t) reaches the output gate through W_p1, the last H rows of W_pᵀ.
             let last = &peephole[peephole.len() - last(config, h)..];
             into_cell(config.peephole, (count, h), (&gates[config.output_gate()..], width), last, d_cell);
-            gate_errors(gates, states.cell_before, d_cell, h, config.forget_gate);
+            inner_errors(gates, states.cell_before, d_cell, h, config.forget_gate);
         }
     }
     let errors = &*gates;
@@ -308,12 +351,12 @@ fn output_errors_row<const FMA: bool>(o: &mut [f32], cell: &[f32], d_activation:
 by_level! {
     /// Replaces y_g, i and f in `gates` [n, G·H] by ∂L/∂(their inputs), and ∂L/∂c(t) in `d_cell` [n, H] by ∂L/∂c(t −
     /// 1) = f ∘ ∂L/∂c(t). `cell_before` is empty at the first word.
-    fn gate_errors(gates: &mut [f32], cell_before: &[f32], d_cell: &mut [f32], h: usize, forget: bool)
-        = gate_errors_body
+    fn inner_errors(gates: &mut [f32], cell_before: &[f32], d_cell: &mut [f32], h: usize, forget: bool)
+        = inner_errors_body
 }
 
 #[inline(always)]
-fn gate_errors_body<const FMA: bool>(
+fn inner_errors_body<const FMA: bool>(
     gates: &mut [f32],
     cell_before: &[f32],
     d_cell: &mut [f32],
@@ -323,12 +366,12 @@ fn gate_errors_body<const FMA: bool>(
     let width = gates.len() / (d_cell.len() / h);
     let mut before = cell_before.chunks_exact(h);
     for (gates, d_cell) in gates.chunks_exact_mut(width).zip(d_cell.chunks_exact_mut(h)) {
-        gate_errors_row(gates, before.next(), d_cell, forget);
+        inner_errors_row(gates, before.next(), d_cell, forget);
     }
 }
 
 #[inline(always)]
-fn gate_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut [f32], forget: bool) {
+fn inner_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut [f32], forget: bool) {
     let (y_g, rest) = gates.split_at_mut(d_cell.len());
     let (i, rest) = rest.split_at_mut(d_cell.len());
     for ((y_g, i), &d_c) in y_g.iter_mut().zip(i).zip(d_cell.iter()) {
@@ -352,7 +395,7 @@ fn gate_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut 
 }
 
 by_level! {
-    /// [`output_errors`] and [`gate_errors`] in one pass over the gates, for LSTMs without peepholes between them.
+    /// [`output_errors`] and [`inner_errors`] in one pass over the gates, for LSTMs without peepholes between them.
     fn all_errors(
         gates: &mut [f32], cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
         forget: bool,
@@ -374,7 +417,7 @@ fn all_errors_body<const FMA: bool>(
     let states = cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
     for (gates, ((cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
         output_errors_row::<FMA>(&mut gates[width - h..], cell, d_activation, d_cell);
-        gate_errors_row(gates, before.next(), d_cell, forget);
+        inner_errors_row(gates, before.next(), d_cell, forget);
     }
 }
 
@@ -396,6 +439,8 @@ fn per_gate_step(
     let (low, n, gates) = (span.low, span.n, config.gates());
     let [signals, carried, product, ..] = buffers;
     span.begin_texts(block, grad, h, gates, signals, carried);
+    // δ ends here, while f∘e goes on to the first word.
+    signals[..span.cut * width].fill(0.0);
     for place in low..n {
         let row = place - low;
         let gate = &mut gates_and_errors[row * width..][..width];

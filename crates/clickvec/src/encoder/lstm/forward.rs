@@ -11,11 +11,23 @@ use crate::math::level::by_level;
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 
-/// The words of a block's packed rows.
-fn words(direction: Direction, block: &Block) -> &[u32] {
-    match direction {
-        Direction::Forward => &block.words,
-        Direction::Backward => &block.reversed,
+/// What an LSTM reads at a packed row, as rows of its projected inputs.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Order<'a> {
+    /// The words of texts, in this direction.
+    Words(Direction),
+    /// What an LSTM below wrote at the same packed row of the batch: 0, 1, 2, …
+    Rows(&'a [u32]),
+}
+
+impl<'a> Order<'a> {
+    /// Of a block's packed rows.
+    fn of(self, block: &'a Block) -> &'a [u32] {
+        match self {
+            Order::Words(Direction::Forward) => &block.words,
+            Order::Words(Direction::Backward) => &block.reversed,
+            Order::Rows(rows) => &rows[block.first_row as usize..][..block.rows()],
+        }
     }
 }
 
@@ -24,7 +36,7 @@ pub(in super::super) fn forward(
     config: LstmConfig,
     tensors: &[Tensor],
     batch: &Batch,
-    direction: Direction,
+    order: Order<'_>,
     projected: &[f32],
     states: &mut LstmStates,
     (precision, keep_inputs, packed): (Precision, bool, &mut Packed),
@@ -35,7 +47,7 @@ pub(in super::super) fn forward(
     gates.resize(batch.rows() * width);
     let recurrent = precision.prepare((config.cells, width), tensors[RECURRENT].value.data(), packed);
     let forward = |block: &Block, gates: &mut [f32], trace: &mut LstmBlockStates| {
-        forward_block(config, tensors, recurrent, block, words(direction, block), projected, keep_inputs, gates, trace);
+        forward_block(config, tensors, recurrent, block, order.of(block), projected, keep_inputs, gates, trace);
     };
     blocks.resize_with(batch.blocks.len().max(blocks.len()), LstmBlockStates::default);
     match &batch.blocks[..] {

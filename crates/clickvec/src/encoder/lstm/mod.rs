@@ -6,8 +6,8 @@ mod backward;
 mod forward;
 mod states;
 
-pub(super) use backward::{EmbeddingGradient, backward};
-pub(super) use forward::forward;
+pub(super) use backward::{EmbeddingGradient, backward, gate_errors};
+pub(super) use forward::{Order, forward};
 pub(super) use states::LstmStates;
 
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
@@ -176,7 +176,8 @@ impl Encoder for Lstm {
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         let states: &mut LstmStates = trace.states.begin(batch);
         let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
-        forward(self.config, &self.tensors, batch, Direction::Forward, &projected[0], states, how);
+        let order = Order::Words(Direction::Forward);
+        forward(self.config, &self.tensors, batch, order, &projected[0], states, how);
         let h = self.config.cells;
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
@@ -186,7 +187,7 @@ impl Encoder for Lstm {
         let states: &mut LstmStates = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors, table_squares, scratch, .. } = gradients;
-        let grad = EmbeddingGradient { values: grad, stride: self.config.cells, offset: 0 };
+        let grad = EmbeddingGradient::of_last_words(grad, self.config.cells, 0);
         *table_squares =
             backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, how, scratch, tensors);
     }

@@ -37,6 +37,16 @@ impl LstmBlockStates {
 }
 
 impl LstmStates {
+    /// y of every row of a block, [rows, H].
+    pub(in super::super) fn activations(&self, block: usize) -> &[f32] {
+        &self.blocks[block].activation
+    }
+
+    /// What a backward pass has left of the gates: their errors, [packed rows of the batch, G·H].
+    pub(in super::super) fn errors(&mut self) -> &mut [f32] {
+        &mut self.gates
+    }
+
     /// The states of every word, for an LSTM that reads in this direction.
     pub(in super::super) fn read(&self, direction: Direction) -> Vec<Quantity> {
         let forget = self.config.forget_gate.then_some(State::ForgetGate);
