@@ -18,7 +18,7 @@ pub fn model(encoder: EncoderConfig, vocabulary: &Vocabulary, pairs: usize) -> R
     let titles = vocabulary.texts("log titles", pairs, 8);
     let queries = vocabulary.texts("log queries", pairs, 3);
     let pairs = queries.iter().zip(&titles).map(|(query, title)| (query, title, 1.0));
-    let config = TrainConfig { encoder, epochs: 1, shared_towers: true, ..TrainConfig::paper() };
+    let config = TrainConfig { encoder, epochs: 1, shared_towers: true, ..TrainConfig::lstm_dssm() };
     let go_on = &mut |_: &Event| ControlFlow::Continue(());
     let outcome = train(&config, ClickSource::pairs(pairs), TrainOptions::default(), go_on)?;
     Ok(outcome.finished().expect("nobody breaks off"))

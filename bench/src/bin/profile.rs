@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     let args = Args::parse();
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let folder = tempfile::tempdir()?;
-    let config = TrainConfig::paper();
+    let config = TrainConfig::lstm_dssm();
     let log_config = LogConfig {
         field: &config.field,
         weighting: config.weighting,

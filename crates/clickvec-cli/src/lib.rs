@@ -17,6 +17,7 @@ mod superscripts;
 mod table;
 mod test_set;
 mod titles;
+mod weighting;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! The settings of a training run, and what it records in the model.
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
-use crate::encoder::{Bptt, EncoderConfig, InitRange, LstmConfig, MembersConfig};
+use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig};
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
@@ -289,9 +289,10 @@ impl TrainConfig {
         }
     }
 
-    /// The settings of the papers: two towers, Nesterov momentum with its schedule, four negatives from a minibatch of
-    /// 1024, clipped gradients.
-    pub fn paper() -> TrainConfig {
+    /// The settings of the LSTM-DSSM's experiments (Palangi et al. 2015): two towers, Nesterov momentum with its
+    /// schedule, four negatives from a minibatch of 1024, clipped gradients, and one click for each pair. What the paper
+    /// does not print was chosen in cross validation (docs/explanation/defaults.md).
+    pub fn lstm_dssm() -> TrainConfig {
         TrainConfig {
             shared_towers: false,
             minibatch: 1024,
@@ -299,8 +300,24 @@ impl TrainConfig {
             optimizer: OptimizerKind::Nesterov,
             learning_rate: 1e-3,
             clip_norm: Some(10.0),
+            weighting: Weighting::Binary,
             epochs: 20,
             ..TrainConfig::default()
+        }
+    }
+
+    /// The settings of the CLSM's experiments (Shen et al. 2014): a CLSM 300/128 over windows of three words, without
+    /// biases; two towers, plain gradient descent (eq. 7) without a limit on its norm, four negatives from a minibatch of
+    /// 1024, initial weights by the sizes of the layers, and one click for each pair. What the paper does not print was
+    /// chosen in cross validation (docs/explanation/defaults.md).
+    pub fn clsm() -> TrainConfig {
+        TrainConfig {
+            encoder: EncoderConfig::Clsm(ClsmConfig::papers()),
+            optimizer: OptimizerKind::Sgd,
+            learning_rate: 1e-3,
+            clip_norm: None,
+            init_range: InitRange::Fan,
+            ..TrainConfig::lstm_dssm()
         }
     }
 
@@ -367,7 +384,8 @@ impl TrainConfig {
             })
             .or_else(|| {
                 let per_gate = self.bptt.signals == crate::encoder::Signals::PerGate;
-                (per_gate && !self.encoder.has_cells()).then_some(SettingFault::PerGate { kind: self.encoder.kind() })
+                (per_gate && !self.encoder.has_published_signals())
+                    .then_some(SettingFault::PerGate { kind: self.encoder.kind() })
             })
             .or_else(|| {
                 (self.bptt.words.is_some() && !self.encoder.is_recurrent())

@@ -154,6 +154,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "table",
     "superscripts",
     "test_set",
+    "weighting",
     "input",
     "stored",
     "titles",

@@ -19,7 +19,7 @@ fn a_log_becomes_a_model() {
 #[test]
 fn every_encoder_trains() {
     let folder = Folder::with_data();
-    let encoders: [&[&str]; 8] = [
+    let encoders: [&[&str]; 14] = [
         &["--encoder", "lstm", "--cells", "6", "--forget-gate", "--peephole", "full"],
         &["--encoder", "bilstm", "--cells", "6", "--peephole", "diagonal"],
         &["--encoder", "rnn", "--hidden", "8", "--bptt-words", "2"],
@@ -28,12 +28,70 @@ fn every_encoder_trains() {
         &["--encoder", "dssm", "--hidden", "8,6"],
         &["--encoder", "dssm", "--hidden", "8", "--layers", "3"],
         &["--cells", "6", "--bptt", "per-gate", "--preset", "paper", "--negatives", "2"],
+        &["--cells", "6", "--bptt", "per-gate", "--bptt-words", "2"],
+        &["--cells", "6", "--members", "2", "--bptt-words", "2"],
+        &["--cells", "6,5", "--forget-gate", "--peephole", "full", "--bptt-words", "2"],
+        &["--cells", "4", "--layers", "3", "--preset", "lstm-dssm"],
+        &["--encoder", "clsm", "--hidden", "8,7,6", "--window", "1"],
+        &["--preset", "clsm", "--hidden", "8,7,6,5", "--no-bias=false"],
     ];
     for encoder in encoders {
         let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--epochs", "1"];
         folder.run(&[&arguments, encoder].concat()).code(0);
         folder.run(&["inspect", "m.safetensors"]).code(0);
     }
+}
+
+#[test]
+fn presets_have_the_names_of_the_papers() {
+    let folder = Folder::with_data();
+    let settings = |preset: &[&str]| {
+        let arguments =
+            ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--epochs", "1", "--seed", "7"];
+        folder.run(&[&arguments, preset].concat()).code(0);
+        let [inspected] = folder.run(&["inspect", "m.safetensors", "--json"]).code(0).json_lines().try_into().unwrap();
+        (inspected["training"]["config"].clone(), inspected["fingerprint"].clone())
+    };
+    let (lstm, fingerprint) = settings(&["--preset", "lstm-dssm"]);
+    assert_eq!(settings(&["--preset", "paper"]).1, fingerprint, "another name");
+    let same = [("shared_towers", false.into()), ("minibatch", 1024.into()), ("weighting", "binary".into())];
+    for (name, value) in same.iter().chain(&[("optimizer", "nesterov".into()), ("clip_norm", 10.0.into())]) {
+        assert_eq!(&lstm[name], value, "{name}");
+    }
+    assert_eq!((&lstm["encoder"]["kind"], &lstm["negatives"]["sampled"]), (&"lstm".into(), &4.into()), "{lstm}");
+    let (clsm, _) = settings(&["--preset", "clsm"]);
+    for (name, value) in same.iter().chain(&[("optimizer", "sgd".into()), ("clip_norm", serde_json::Value::Null)]) {
+        assert_eq!(&clsm[name], value, "{name}");
+    }
+    let sizes = serde_json::json!({"kind": "clsm", "window": 3, "convolution": 300, "semantic": 128, "bias": false});
+    assert_eq!((&clsm["encoder"], &clsm["negatives"]["sampled"]), (&sizes, &4.into()), "{clsm}");
+    let (other, _) = settings(&["--preset", "clsm", "--encoder", "dssm", "--weighting", "linear"]);
+    assert_eq!((&other["encoder"]["kind"], &other["weighting"]), (&"dssm".into(), &"linear".into()));
+}
+
+/// Whatever the columns weight and count say, each pair is one click.
+#[test]
+fn each_pair_can_be_one_click() {
+    let folder = Folder::with_data();
+    let clicks = folder.read("clicks.tsv");
+    let columns = |folder: &Folder, count: &dyn Fn(usize) -> usize| {
+        let rows = clicks.lines().skip(1).enumerate();
+        let rows: String = rows.map(|(i, row)| format!("{row}\t{}\t{}\n", count(i), 0.5 + i as f32)).collect();
+        folder.write("counted.tsv", format!("query\ttitle\tcount\tweight\n{rows}"));
+    };
+    let trained = |log: &str, more: &[&str]| {
+        let arguments = ["train", "--clicks", log, "--output", "m.safetensors", "--cells", "6", "--epochs", "1"];
+        folder.run(&[&arguments, more].concat()).code(0);
+        let model = clickvec::model::Model::load(&folder.path("m.safetensors")).unwrap();
+        model.embedder(clickvec::model::Side::Query).embed(&["red hammer"])
+    };
+    let plain = trained("clicks.tsv", &["--weighting", "binary"]);
+    columns(&folder, &|i| i + 1);
+    assert_eq!(trained("counted.tsv", &["--weighting", "binary"]), plain);
+    assert_ne!(trained("counted.tsv", &["--weighting", "log"]), plain);
+    assert_ne!(trained("counted.tsv", &["--weighting", "none"]), plain, "weight counts");
+    columns(&folder, &|i| i % 2);
+    assert_ne!(trained("counted.tsv", &["--weighting", "binary"]), plain, "a count of 0 is no click");
 }
 
 #[test]
@@ -79,7 +137,7 @@ fn a_finished_run_resumes_to_the_same_model() {
 #[test]
 fn a_flag_of_another_encoder_is_refused() {
     let folder = Folder::with_data();
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 21] = [
         (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
         (
             &["--encoder", "dssm", "--cells", "9"],
@@ -90,7 +148,15 @@ fn a_flag_of_another_encoder_is_refused() {
         (&["--encoder", "rnn", "--bptt", "per-gate"], "`--bptt per-gate` belongs to --encoder lstm, bilstm"),
         (&["--encoder", "clsm", "--bptt-words", "2"], "`--bptt-words` belongs to --encoder lstm, bilstm, gru, rnn"),
         (&["--encoder", "rnn", "--hidden", "9,9"], "expected one number in `--hidden` for an rnn, found 2"),
-        (&["--encoder", "clsm", "--hidden", "9"], "expected two numbers in `--hidden` for a clsm"),
+        (&["--encoder", "clsm", "--hidden", "9"], "expected two numbers or more in `--hidden` for a clsm"),
+        (&["--encoder", "gru", "--cells", "9,9"], "expected one number in `--cells` for a gru, found 2"),
+        (&["--cells", "9,9", "--members", "2"], "several layers or several members with one, found `--members` and 2"),
+        (&["--cells", "9,9", "--layers", "3"], "expected as many numbers in `--cells` as `--layers` says (3), or one"),
+        (
+            &["--cells", "9", "--layers", "2", "--bptt", "per-gate"],
+            "`--bptt per-gate` belongs to --encoder lstm, bilstm",
+        ),
+        (&["--cells", "9", "--layers", "17"], "expected 1 to 16 layers, found 17"),
         (&["--encoder", "clsm", "--window", "4"], "expected a window of an odd number of words"),
         (&["--encoder", "dssm", "--hidden", "9,9,9", "--layers", "2"], "`--layers` says (2), or one; found 3"),
         (&["--cells", "0"], "expected 1 to 16384 units in a layer, found 0"),

@@ -30,7 +30,7 @@ pub(crate) use taught::Taught;
 pub use taught::{Distillation, TeacherCoverage};
 pub use teacher::Teacher;
 
-/// How the `count` column of a click log weights a pair.
+/// How the `count` column of a click log weights a pair. [`Weighting::Binary`] is about `weight` too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {
@@ -41,4 +41,7 @@ pub enum Weighting {
     Linear,
     /// 1 for every pair. The column is not read.
     None,
+    /// One click for each pair, as in the papers, whatever both `count` and `weight` say: 1 if they are above 0, otherwise
+    /// 0.
+    Binary,
 }

@@ -49,8 +49,8 @@ impl ClickReader {
     /// Opens a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and `rare`.
     /// `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
-    /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`. Rows whose
-    /// `clicked` is 0 are no clicks, and are counted and left out.
+    /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`, or 1 click with
+    /// [`Weighting::Binary`]. Rows whose `clicked` is 0 are no clicks, and are counted and left out.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl ClickReader {
         let weight = table.optional("weight")?;
         let count = match weighting {
             Weighting::None => None,
-            Weighting::Log | Weighting::Linear => table.optional("count")?,
+            Weighting::Log | Weighting::Linear | Weighting::Binary => table.optional("count")?,
         };
         let clicked = table.optional("clicked")?;
         let rare = table.optional("rare")?;
@@ -135,11 +135,20 @@ impl ClickReader {
                 Weighting::Log => count.ln_1p(),
                 Weighting::Linear => count,
                 Weighting::None => 1.0,
+                Weighting::Binary => one_click(count),
             };
+        }
+        if self.weighting == Weighting::Binary {
+            return Ok(one_click(weight) as f32);
         }
         let weight = weight as f32;
         if weight.is_finite() { Ok(weight) } else { Err(TableFault::WeightTooLarge) }
     }
+}
+
+/// 1 for a count or weight above 0, otherwise 0.
+fn one_click(number: f64) -> f64 {
+    if number > 0.0 { 1.0 } else { 0.0 }
 }
 
 fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
@@ -211,9 +220,14 @@ mod tests {
         assert_eq!(weights(counts, Weighting::Log), [0.0, 4f32.ln()]);
         assert_eq!(weights(counts, Weighting::Linear), [0.0, 3.0]);
         assert_eq!(weights(counts, Weighting::None), [1.0, 1.0]);
+        assert_eq!(weights(counts, Weighting::Binary), [0.0, 1.0]);
         let both = b"query\ttitle\tcount\tweight\na\tb\t3\t0.5\na\tb\t3\t-0\n";
         assert_eq!(weights(both, Weighting::Linear), [1.5, 0.0]);
         assert_eq!(weights(both, Weighting::None), [0.5, 0.0]);
+        assert_eq!(weights(both, Weighting::Binary), [1.0, 0.0], "one click each");
+        let huge = b"query\ttitle\tcount\tweight\na\tb\t1e308\t1e308\na\tb\t1e-300\t1e-300\n";
+        assert_eq!(weights(huge, Weighting::Binary), [1.0, 1.0], "neither is too large or too small");
+        assert_eq!(weights(b"query\ttitle\na\tb\n", Weighting::Binary), [1.0]);
         assert_eq!(weights(b"query\ttitle\tcount\na\tb\tmany\n", Weighting::None), [1.0]);
     }
 

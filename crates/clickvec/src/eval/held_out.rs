@@ -1,5 +1,7 @@
 //! Judging a ranker by clicked queries that it has not learnt, compared with rankers that need no training.
 
+use rand::RngExt as _;
+
 use super::significance::{correct, paired_t_test};
 use super::{
     Comparison, EvaluateOptions, FullEvaluation, FullJudge, FullTestSet, JudgedQuery, JudgedTitle, Judgments, Measure,
@@ -8,7 +10,11 @@ use super::{
 use crate::clicks::HeldOut;
 use crate::error::{Error, Result};
 use crate::ranker::{self, Corpus, Ranker};
+use crate::rng;
 use crate::tables::Title;
+
+/// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
+const SEED: u64 = 0x686f_6c64_2d6f_7574;
 
 /// A search for held-out queries among all titles. A clicked title is relevant, every other is not.
 ///
@@ -17,6 +23,8 @@ use crate::tables::Title;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldOutTest {
     set: FullTestSet,
+    /// The titles that were clicked for each query.
+    clicked: Vec<Vec<String>>,
 }
 
 /// A ranker compared with rankers that need no training, on held-out queries.
@@ -45,6 +53,9 @@ impl HeldOutTest {
             let text = held_out.titles[title as usize].clone();
             JudgedTitle { id: text.clone(), text, grade: 1 }
         };
+        let texts =
+            |positions: &[u32]| positions.iter().map(|&title| held_out.titles[title as usize].clone()).collect();
+        let clicked = held_out.queries.iter().map(|query| texts(&query.clicked)).collect();
         let queries = held_out.queries.iter().map(|query| JudgedQuery {
             id: query.text.clone(),
             text: query.text.clone(),
@@ -52,7 +63,31 @@ impl HeldOutTest {
         });
         let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
         let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
-        HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect()) }
+        HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect()), clicked }
+    }
+
+    /// The mean over all held-out pairs of the loss that training lowers, ln(1 + Σ e^(−γΔ)), with this many negatives drawn
+    /// from the titles, the same for every ranker: the papers chose their settings by such a loss. A title that was clicked
+    /// for the query is no negative. `None` if no pair has a negative.
+    pub fn loss(&self, ranker: &dyn Ranker, gamma: f32, negatives: usize) -> Option<f64> {
+        let titles = &self.set.titles;
+        let (mut sum, mut pairs) = (0.0, 0u64);
+        for (number, (query, clicked)) in (0..).zip(self.set.queries.iter().zip(&self.clicked)) {
+            let mut stream = rng::stream(SEED, "negatives of held-out queries", number);
+            for positive in clicked {
+                let drawn = (0..negatives).map(|_| titles[stream.random_range(0..titles.len())].title.as_str());
+                let others = drawn.filter(|title| !clicked.iter().any(|clicked| clicked == title));
+                let all: Vec<&str> = std::iter::once(positive.as_str()).chain(others).collect();
+                if all.len() == 1 {
+                    continue;
+                }
+                let scores = ranker.score(&query.text, &all);
+                let terms = scores[1..].iter().map(|score| (-f64::from(gamma) * (scores[0] - score)).exp());
+                sum += terms.sum::<f64>().ln_1p();
+                pairs += 1;
+            }
+        }
+        (pairs > 0).then(|| sum / pairs as f64)
     }
 
     /// The evaluation of a ranker.

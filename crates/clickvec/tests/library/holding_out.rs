@@ -6,8 +6,8 @@ use clickvec::error::ResumeFault;
 use clickvec::eval::{HeldOutReport, HeldOutTest};
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::Neural;
-use clickvec::train::{Event, HeldOut, Keep, OptimizerKind, SettingFault, TrainConfig};
+use clickvec::ranker::{Neural, Ranker};
+use clickvec::train::{Event, HeldOut, HeldOutQuery, Keep, OptimizerKind, SettingFault, TrainConfig};
 use rand::RngExt as _;
 
 /// So many queries, each with two titles of its topic.
@@ -126,4 +126,46 @@ fn settings_without_sense_are_refused() {
     }
     let found = fault(&TrainConfig { keep: Keep::Last, ..config() });
     assert_eq!(found, Some(SettingFault::NoValidation { purpose: "judge by held-out queries" }));
+}
+
+/// A ranker whose scores are given.
+struct Given(fn(&str, &str) -> f64);
+
+impl Ranker for Given {
+    fn name(&self) -> &str {
+        "given"
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        titles.iter().map(|title| self.0(query, title)).collect()
+    }
+}
+
+#[test]
+fn the_loss_of_held_out_pairs_is_that_of_training() {
+    let titles: Vec<String> = (0..60).map(|title| format!("t{title}")).collect();
+    let query = |number: u32| HeldOutQuery { text: format!("q{number}"), clicked: vec![number, number + 20] };
+    let held_out = HeldOut { queries: (0..20).map(query).collect(), titles, ..HeldOut::default() };
+    let test = HeldOutTest::new(held_out);
+    let equal = test.loss(&Given(|_, _| 0.5), 10.0, 4).expect("negatives");
+    // Few of the titles that are drawn were clicked for the query, and are left out: nearly ln(1 + 4).
+    assert!(equal < 5f64.ln() && equal > 4.5f64.ln(), "{equal}");
+    let right = Given(|query, title| {
+        let (query, title): (u32, u32) = (query[1..].parse().unwrap(), title[1..].parse().unwrap());
+        f64::from(u8::from(title < 40 && title % 20 == query))
+    });
+    let found = test.loss(&right, 10.0, 4).expect("negatives");
+    let expected = (equal.exp() - 1.0) * (-10f64).exp();
+    assert!((found / expected - 1.0).abs() < 0.05, "{found}, about {expected}");
+    let wrong = test.loss(
+        &Given(|query, title| {
+            let (query, title): (u32, u32) = (query[1..].parse().unwrap(), title[1..].parse().unwrap());
+            -f64::from(u8::from(title < 40 && title % 20 == query))
+        }),
+        10.0,
+        4,
+    );
+    assert!(wrong.is_some_and(|loss| loss > 9.0), "{wrong:?}");
+    assert_eq!(test.loss(&right, 10.0, 4), Some(found), "the same negatives again");
+    assert_eq!(test.loss(&right, 10.0, 0), None);
 }

@@ -9,10 +9,12 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use clickvec::table::{self, Entry, Plan, Source};
 use clickvec::tables::{TITLE, titles_file};
+use clickvec::train::Weighting;
 use serde::Deserialize;
 
 use crate::commands::train;
 use crate::output;
+use crate::weighting::WeightingFlag;
 
 /// The most grid points of all systems: each would be trained and judged.
 const MOST_POINTS: usize = 10_000;
@@ -46,6 +48,8 @@ pub(super) struct Data {
     pub(super) contiguous: Option<PathBuf>,
     /// The column to judge and learn from instead of the title.
     pub(super) field: Option<String>,
+    /// How the column count of the log becomes the weight of a pair for rankers.
+    pub(super) weighting: Option<WeightingFlag>,
 }
 
 impl Data {
@@ -62,7 +66,8 @@ impl Data {
         let Data { topics, clicks, titles, contiguous, .. } = self.clone();
         // A file, and not its folder: other files in the folder should not change the result.
         let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
-        Ok(table::Data { judged, topics, clicks, titles, contiguous, field: self.field().to_owned() })
+        let weighting = self.weighting.map_or(Weighting::Log, Weighting::from);
+        Ok(table::Data { judged, topics, clicks, titles, contiguous, field: self.field().to_owned(), weighting })
     }
 }
 
@@ -196,7 +201,7 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     let mut spec: Spec =
         toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let Data { judged, topics, clicks, titles, contiguous, field: _ } = &mut spec.data;
+    let Data { judged, topics, clicks, titles, contiguous, field: _, weighting: _ } = &mut spec.data;
     for file in [judged, topics, clicks, titles, contiguous].into_iter().flatten() {
         *file = folder.join(&*file);
     }
@@ -517,6 +522,43 @@ mod tests {
             }
         }
         assert!(systems > 30, "{systems}");
+    }
+
+    /// Their rows are the papers' experiments: two towers, minibatches of 1,024, n or J negatives, Nesterov momentum or, for
+    /// the CLSM's paper and a CLSM anywhere, plain gradient descent; no biases in a CLSM, and one click for each pair.
+    #[test]
+    fn the_specs_of_the_papers_train_as_printed() {
+        use clickvec::encoder::EncoderConfig;
+        use clickvec::train::{Keep, NegativeSource, Negatives, Weighting};
+
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs");
+        if !folder.is_dir() {
+            return;
+        }
+        let mut networks = 0;
+        for (name, of_clsm) in [("lstm-table-4.toml", false), ("clsm-tables-5-6.toml", true)] {
+            let spec = read(&folder.join(name)).unwrap();
+            assert_eq!(spec.evaluation.seeds, 5, "{name}");
+            for (place, system) in spec.systems.iter().enumerate() {
+                let Source::Model(points) = spec.entry(place).unwrap().source else { continue };
+                networks += 1;
+                let [point] = points.try_into().unwrap();
+                let config = point.config;
+                assert_eq!((config.shared_towers, config.minibatch), (false, 1024), "{}", system.name);
+                assert_eq!((config.weighting, config.keep), (Weighting::Binary, Keep::Last), "{}", system.name);
+                assert_eq!(config.negative_source, NegativeSource::Minibatch);
+                let printed = system.name.rsplit_once("n = ").or_else(|| system.name.rsplit_once("J = "));
+                let negatives = printed.map_or(4, |(_, number)| number.parse().unwrap());
+                assert_eq!(config.negatives, Negatives::Sampled(negatives), "{}", system.name);
+                let is_clsm = matches!(&config.encoder, EncoderConfig::Clsm(clsm) if !clsm.bias);
+                assert_eq!(is_clsm, system.name.starts_with("CLSM"), "{}", system.name);
+                let plain = of_clsm || is_clsm;
+                let optimizer = if plain { OptimizerKind::Sgd } else { OptimizerKind::Nesterov };
+                assert_eq!((config.optimizer, config.clip_norm.is_none()), (optimizer, plain), "{}", system.name);
+                assert!(point.label.contains("--learning-rate"), "a step size of its own: {}", system.name);
+            }
+        }
+        assert_eq!(networks, 12 + 6);
     }
 
     #[test]

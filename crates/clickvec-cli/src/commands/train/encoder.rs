@@ -3,33 +3,34 @@
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use clickvec::encoder::{
-    ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig,
+    ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig, StackedConfig,
 };
 
 /// The encoder and its sizes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Encoder")]
 pub(super) struct EncoderFlags {
-    /// The network that turns a text into a vector.
-    #[arg(long, value_enum, default_value_t = EncoderFlag::Lstm)]
-    pub(super) encoder: EncoderFlag,
+    /// The network that turns a text into a vector [default: lstm; with --preset clsm: clsm].
+    #[arg(long, value_enum)]
+    encoder: Option<EncoderFlag>,
 
-    /// lstm, gru: number of cells; bilstm: number of cells in each direction [default: 96].
-    #[arg(long, value_name = "N")]
-    cells: Option<usize>,
+    /// lstm, gru: number of cells; bilstm: number of cells in each direction; lstm with several layers: cells of each,
+    /// from below, such as 96,64 [default: 96].
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    cells: Option<Vec<usize>>,
 
     /// lstm: number of LSTMs in one model. Each is trained on its own, with its own seed, and their vectors are joined
     /// end to end [default: 1; 3 with --titles; the model's with --init].
     #[arg(long, value_name = "N")]
     members: Option<usize>,
 
-    /// rnn: number of units [default: 288]; clsm: units of the convolution and of the vector; dssm: units of each
-    /// layer [default: 288,96].
+    /// rnn: number of units [default: 288]; clsm: units of the convolution and of the vector, with those of further
+    /// semantic layers between; dssm: units of each layer [default: 288,96; clsm with --preset clsm: 300,128].
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     hidden: Option<Vec<usize>>,
 
-    /// dssm: number of layers. If `--hidden` has a single number, all layers have that size [default: as many as
-    /// `--hidden` has].
+    /// lstm: number of LSTMs on top of each other, each reading the outputs of the one below; dssm: number of layers. If
+    /// `--cells` or `--hidden` has a single number, all layers have that size [default: as many as there are numbers].
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
 
@@ -37,9 +38,9 @@ pub(super) struct EncoderFlags {
     #[arg(long, value_name = "WORDS")]
     window: Option<usize>,
 
-    /// clsm: use no biases, as in its paper.
-    #[arg(long)]
-    no_bias: bool,
+    /// clsm: use no biases, as in its paper [default: false; with --preset clsm: true].
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    no_bias: Option<bool>,
 
     /// lstm, bilstm: use a forget gate. Without it f is 1, as in the paper's experiments.
     #[arg(long)]
@@ -91,6 +92,18 @@ impl EncoderFlag {
         }
     }
 
+    /// The kind of an encoder.
+    fn of(encoder: &EncoderConfig) -> EncoderFlag {
+        match encoder {
+            EncoderConfig::Lstm(_) | EncoderConfig::Stacked(_) | EncoderConfig::Members(_) => EncoderFlag::Lstm,
+            EncoderConfig::Bilstm(_) => EncoderFlag::Bilstm,
+            EncoderConfig::Gru(_) => EncoderFlag::Gru,
+            EncoderConfig::Rnn(_) => EncoderFlag::Rnn,
+            EncoderConfig::Clsm(_) => EncoderFlag::Clsm,
+            EncoderConfig::Dssm(_) => EncoderFlag::Dssm,
+        }
+    }
+
     /// Refuses a flag that has no effect for this encoder.
     fn refuse(self, flag: &str, given: bool, belongs_to: &[EncoderFlag]) -> Result<()> {
         let owners: Vec<&str> = belongs_to.iter().map(|kind| kind.name()).collect();
@@ -113,39 +126,45 @@ pub(super) fn refuse_unless(
     given: bool,
     has_meaning: fn(&EncoderConfig) -> bool,
 ) -> Result<()> {
+    if has_meaning(encoder) {
+        return Ok(());
+    }
     let kinds = EncoderConfig::defaults();
     let owners: Vec<&str> = kinds.iter().filter(|kind| has_meaning(kind)).map(EncoderConfig::kind).collect();
     refuse(encoder.kind(), flag, given, &owners)
 }
 
 impl EncoderFlags {
-    /// The encoder of these flags. An LSTM has `members` members unless a flag gives their number.
-    pub(super) fn config(&self, members: usize) -> Result<EncoderConfig> {
-        let kind = self.encoder;
+    /// The encoder of these flags, with what `defaults` has where no flag says otherwise. `members` is the number of
+    /// members of an initial model.
+    pub(super) fn config(&self, defaults: &EncoderConfig, members: Option<usize>) -> Result<EncoderConfig> {
+        let kind = self.encoder.unwrap_or(EncoderFlag::of(defaults));
+        let members = members.unwrap_or(defaults.members());
         kind.refuse("--cells", self.cells.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru])?;
         kind.refuse("--members", self.members.is_some(), &[EncoderFlag::Lstm])?;
         kind.refuse("--forget-gate", self.forget_gate, &EncoderFlag::LSTMS)?;
         kind.refuse("--peephole", self.peephole.is_some(), &EncoderFlag::LSTMS)?;
         kind.refuse("--hidden", self.hidden.is_some(), &[EncoderFlag::Rnn, EncoderFlag::Clsm, EncoderFlag::Dssm])?;
-        kind.refuse("--layers", self.layers.is_some(), &[EncoderFlag::Dssm])?;
+        kind.refuse("--layers", self.layers.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Dssm])?;
         kind.refuse("--window", self.window.is_some(), &[EncoderFlag::Clsm])?;
-        kind.refuse("--no-bias", self.no_bias, &[EncoderFlag::Clsm])?;
+        kind.refuse("--no-bias", self.no_bias.is_some(), &[EncoderFlag::Clsm])?;
         let config = match kind {
-            EncoderFlag::Lstm => match self.members.unwrap_or(members) {
-                1 => EncoderConfig::Lstm(self.lstm()),
-                members => EncoderConfig::Members(MembersConfig { members, lstm: self.lstm() }),
-            },
-            EncoderFlag::Bilstm => EncoderConfig::Bilstm(self.lstm()),
-            EncoderFlag::Gru => {
-                EncoderConfig::Gru(self.cells.map_or_else(GruConfig::default, |cells| GruConfig { cells }))
-            }
+            EncoderFlag::Lstm => self.lstms(members)?,
+            EncoderFlag::Bilstm => EncoderConfig::Bilstm(self.lstm(self.one_layer(kind)?)),
+            EncoderFlag::Gru => EncoderConfig::Gru(GruConfig { cells: self.one_layer(kind)? }),
             EncoderFlag::Rnn => match self.hidden.as_deref() {
                 None => EncoderConfig::Rnn(RnnConfig::default()),
                 Some(&[hidden]) => EncoderConfig::Rnn(RnnConfig { hidden }),
                 Some(several) => bail!("expected one number in `--hidden` for an rnn, found {}", several.len()),
             },
-            EncoderFlag::Clsm => EncoderConfig::Clsm(self.clsm()?),
-            EncoderFlag::Dssm => EncoderConfig::Dssm(DssmConfig { layers: self.dssm_layers()? }),
+            EncoderFlag::Clsm => EncoderConfig::Clsm(self.clsm(defaults)?),
+            EncoderFlag::Dssm => EncoderConfig::Dssm(DssmConfig {
+                layers: layers(
+                    "--hidden",
+                    self.hidden.as_deref().unwrap_or(&DssmConfig::default().layers),
+                    self.layers,
+                )?,
+            }),
         };
         if let Some(fault) = config.fault() {
             bail!("--encoder {}: {fault}", kind.name());
@@ -153,45 +172,83 @@ impl EncoderFlags {
         Ok(config)
     }
 
-    fn lstm(&self) -> LstmConfig {
+    /// One LSTM, several side by side, or several on top of each other.
+    fn lstms(&self, members: usize) -> Result<EncoderConfig> {
+        let cells = layers("--cells", self.cells.as_deref().unwrap_or(&[LstmConfig::default().cells]), self.layers)?;
+        if let (&[cells], members) = (&cells[..], self.members.unwrap_or(members)) {
+            let lstm = self.lstm(cells);
+            return Ok(match members {
+                1 => EncoderConfig::Lstm(lstm),
+                members => EncoderConfig::Members(MembersConfig { members, lstm }),
+            });
+        }
+        ensure!(
+            self.members.is_none_or(|members| members == 1),
+            "expected one LSTM with several layers or several members with one, found `--members` and {} layers; leave              one of the two out",
+            cells.len()
+        );
+        let LstmConfig { forget_gate, peephole, .. } = self.lstm(0);
+        Ok(EncoderConfig::Stacked(StackedConfig { layers: cells, forget_gate, peephole }))
+    }
+
+    /// The cells of an encoder with one layer.
+    fn one_layer(&self, kind: EncoderFlag) -> Result<usize> {
+        match self.cells.as_deref() {
+            None => Ok(LstmConfig::default().cells),
+            Some(&[cells]) => Ok(cells),
+            Some(several) => {
+                bail!(
+                    "expected one number in `--cells` for a {}, found {}; only an lstm has layers",
+                    kind.name(),
+                    several.len()
+                )
+            }
+        }
+    }
+
+    fn lstm(&self, cells: usize) -> LstmConfig {
         let peephole = match self.peephole {
             None | Some(PeepholeFlag::None) => Peephole::None,
             Some(PeepholeFlag::Diagonal) => Peephole::Diagonal,
             Some(PeepholeFlag::Full) => Peephole::Full,
         };
-        let cells = self.cells.unwrap_or(LstmConfig::default().cells);
         LstmConfig { cells, forget_gate: self.forget_gate, peephole }
     }
 
-    fn clsm(&self) -> Result<ClsmConfig> {
-        let mut config = ClsmConfig { bias: !self.no_bias, ..ClsmConfig::default() };
+    fn clsm(&self, defaults: &EncoderConfig) -> Result<ClsmConfig> {
+        let mut config = match defaults {
+            EncoderConfig::Clsm(config) => config.clone(),
+            _ => ClsmConfig::default(),
+        };
         config.window = self.window.unwrap_or(config.window);
+        config.bias = self.no_bias.map_or(config.bias, |none| !none);
         match self.hidden.as_deref() {
             None => {}
-            Some(&[convolution, semantic]) => (config.convolution, config.semantic) = (convolution, semantic),
+            Some(&[convolution, ref hidden @ .., semantic]) => {
+                (config.convolution, config.hidden, config.semantic) = (convolution, hidden.to_vec(), semantic);
+            }
             Some(other) => bail!(
-                "expected two numbers in `--hidden` for a clsm (convolution and vector, such as 288,96), found {}",
+                "expected two numbers or more in `--hidden` for a clsm (convolution and vector, such as 288,96), found {}",
                 other.len()
             ),
         }
         Ok(config)
     }
+}
 
-    fn dssm_layers(&self) -> Result<Vec<usize>> {
-        let default = DssmConfig::default().layers;
-        let hidden = self.hidden.as_deref().unwrap_or(&default);
-        match (hidden, self.layers) {
-            (_, None) => Ok(hidden.to_vec()),
-            // Check the number of layers before they are allocated.
-            (&[units], Some(layers)) if layers <= 1024 => Ok(vec![units; layers]),
-            (_, Some(layers)) => {
-                ensure!(
-                    layers == hidden.len(),
-                    "expected as many numbers in `--hidden` as `--layers` says ({layers}), or one; found {}",
-                    hidden.len()
-                );
-                Ok(hidden.to_vec())
-            }
+/// The units of each layer: the numbers of `flag`, or `number` times its only one.
+fn layers(flag: &str, units: &[usize], number: Option<usize>) -> Result<Vec<usize>> {
+    match (units, number) {
+        (_, None) => Ok(units.to_vec()),
+        // Check the number of layers before they are allocated.
+        (&[units], Some(layers)) if layers <= 1024 => Ok(vec![units; layers]),
+        (_, Some(layers)) => {
+            ensure!(
+                layers == units.len(),
+                "expected as many numbers in `{flag}` as `--layers` says ({layers}), or one; found {}",
+                units.len()
+            );
+            Ok(units.to_vec())
         }
     }
 }

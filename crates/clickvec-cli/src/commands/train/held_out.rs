@@ -8,7 +8,7 @@ use clickvec::Error;
 use clickvec::eval::{Comparison, Correction, FullEvaluation, HeldOutReport, HeldOutTest, Measure, Verdict};
 use clickvec::model::Model;
 use clickvec::ranker::Neural;
-use clickvec::train::{HeldOut, Score, Validation};
+use clickvec::train::{HeldOut, Negatives, Score, TrainConfig, Validation};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
@@ -41,9 +41,12 @@ pub(super) struct Counts {
     of_titles: u64,
 }
 
-/// The mean of each measure.
+/// The mean of each measure, and of the loss.
 #[derive(Debug, Clone)]
-pub(super) struct Means(Vec<f64>);
+pub(super) struct Means {
+    measures: Vec<f64>,
+    loss: Option<f64>,
+}
 
 /// A report with what it is about.
 pub(super) struct Judged {
@@ -67,7 +70,8 @@ impl Judge {
         let value = match state.test.as_ref().map(|test| test.judge(&named(model))) {
             None => f64::NAN,
             Some(Ok(evaluation)) => {
-                state.last = Some(Means::from(&evaluation));
+                let loss = state.test.as_ref().and_then(|test| loss(test, model));
+                state.last = Some(Means { measures: evaluation.mean.clone(), loss });
                 HeldOutTest::value(&evaluation)
             }
             Some(Err(error)) => {
@@ -97,6 +101,16 @@ impl Judge {
         let report = test.map(|test| test.report(&named(&model()?))).transpose()?;
         Ok(report.map(|report| Judged { counts, report }))
     }
+}
+
+/// The loss of the held-out pairs, with γ and as many negatives as in training.
+fn loss(test: &HeldOutTest, model: &Model) -> Option<f64> {
+    let TrainConfig { gamma, negatives, minibatch, .. } = model.training().config;
+    let negatives = match negatives {
+        Negatives::Sampled(number) => number,
+        Negatives::All => minibatch - 1,
+    };
+    test.loss(&named(model), gamma, negatives)
 }
 
 /// A model with the name that it has in reports.
@@ -133,26 +147,25 @@ impl Counts {
     }
 }
 
-impl From<&FullEvaluation> for Means {
-    fn from(evaluation: &FullEvaluation) -> Means {
-        Means(evaluation.mean.clone())
-    }
-}
-
 impl Means {
     /// The end of an epoch's line.
     pub(super) fn line(&self) -> String {
-        let shown = HeldOutTest::MEASURES.iter().zip(&self.0);
+        let shown = HeldOutTest::MEASURES.iter().zip(&self.measures);
         let shown = shown.filter(|(measure, _)| matches!(measure, Measure::Ndcg(10) | Measure::Recall(_)));
-        shown.fold("  held out:".to_owned(), |line, (&measure, mean)| format!("{line} {} {mean:.3}", head(measure)))
+        let line = "  held out:".to_owned();
+        let line = shown.fold(line, |line, (&measure, mean)| format!("{line} {} {mean:.3}", head(measure)));
+        self.loss.map_or(line.clone(), |loss| format!("{line} loss {loss:.4}"))
     }
 }
 
 impl Serialize for Means {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (measure, mean) in HeldOutTest::MEASURES.iter().zip(&self.0) {
+        let mut map = serializer.serialize_map(None)?;
+        for (measure, mean) in HeldOutTest::MEASURES.iter().zip(&self.measures) {
             map.serialize_entry(&measure.to_string(), mean)?;
+        }
+        if let Some(loss) = self.loss {
+            map.serialize_entry("loss", &loss)?;
         }
         map.end()
     }
@@ -244,8 +257,10 @@ impl Judged {
 
     /// The report as JSON.
     pub(super) fn json(&self) -> JudgedJson<'_> {
-        let system =
-            |system: &FullEvaluation| SystemJson { name: system.name.clone(), means: Means(system.mean.clone()) };
+        let system = |system: &FullEvaluation| SystemJson {
+            name: system.name.clone(),
+            means: Means { measures: system.mean.clone(), loss: None },
+        };
         JudgedJson {
             event: "judged",
             counts: self.counts,

@@ -8,6 +8,7 @@ mod json;
 mod parquet;
 mod report;
 mod settings;
+mod small;
 mod teacher;
 
 use std::cell::RefCell;

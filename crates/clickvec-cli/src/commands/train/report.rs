@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::held_out::{Counts, Judged, Means};
 use super::json::JsonEvent;
+use super::small;
 use crate::{input, output, progress};
 
 /// Reports events as they happen.
@@ -30,7 +31,7 @@ pub(super) struct Reporter {
     epochs: u32,
     /// Whether the best epoch is kept, so that its line is marked.
     keeps_best: bool,
-    tail: Tail,
+    config: TrainConfig,
     json: bool,
     /// Whether all clicks will be learnt after a run that holds some out, and whether they are being learnt now.
     learns_all: bool,
@@ -62,7 +63,7 @@ impl Reporter {
             scores,
             epochs: clicks.map_or(0, |_| config.epochs) + config.titles.map_or(0, |titles| titles.epochs),
             keeps_best: config.keep == Keep::Best,
-            tail: config.tail,
+            config: config.clone(),
             json,
             learns_all: false,
             again: false,
@@ -255,6 +256,9 @@ impl Reporter {
         };
         let weights = output::counted(parameters, "weight");
         output::note(format_args!("{clicks}: {pairs}, {known}{dropped}{words}, {weights}"));
+        if let Some(advice) = small::advice(&self.config, log.pairs) {
+            output::note(format_args!("{clicks}: {advice}"));
+        }
         if log.without_words > 0 {
             let empty = output::counted(log.without_words, "pair");
             output::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
@@ -275,7 +279,7 @@ impl Reporter {
         }
         if log.cut > 0 {
             let cut = output::counted(log.cut, "text");
-            match self.tail {
+            match self.config.tail {
                 Tail::Cut => output::note(format_args!("{clicks}: cut {cut} to --max-words words")),
                 Tail::Merge => {
                     output::note(format_args!("{clicks}: {cut} longer than --max-words, with the rest as one word"))

@@ -14,13 +14,14 @@ use clickvec::train::{Keep, TeacherConfig, TitleConfig, TrainConfig};
 use clickvec::train::{NegativeSource, Negatives, Weighting};
 
 use super::encoder::{EncoderFlags, refuse_unless};
+use crate::weighting::WeightingFlag;
 
 /// The training settings.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(super) struct Settings {
-    /// Use the papers' settings as defaults for everything below: Nesterov momentum with its schedule, and 4 negatives
-    /// from the minibatch. Other flags override them.
+    /// Use the settings of a paper's experiments as defaults for everything below and, with clsm, for the encoder. Other
+    /// flags override them.
     #[arg(long, value_enum)]
     preset: Option<Preset>,
 
@@ -57,7 +58,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "COLUMN", help = help("Column to learn from and judge instead of the title, such as `body`; `title+text` joins two", |c| c.field.clone()))]
     field: Option<String>,
 
-    #[arg(long, value_enum, help = help("How the column count of the log becomes the weight of a pair", |c| shown_weighting(c.weighting)))]
+    #[arg(long, value_enum, help = help("How the column count of the log becomes the weight of a pair; it is multiplied by the column weight", |c| shown_weighting(c.weighting)))]
     weighting: Option<WeightingFlag>,
 
     #[arg(long, value_name = "N", help = help("Passes over the log", |c| c.epochs))]
@@ -144,8 +145,30 @@ enum PrecisionFlag {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Preset {
-    /// The papers' training.
-    Paper,
+    /// The LSTM-DSSM (Palangi et al. 2015): two towers, Nesterov momentum with its schedule, minibatches of 1,024, 4
+    /// negatives, one click for each pair.
+    #[value(alias = "paper")]
+    LstmDssm,
+    /// The CLSM (Shen et al. 2014): the same with plain gradient descent; 300/128, windows of 3 words, no biases.
+    Clsm,
+}
+
+impl Preset {
+    const ALL: [Preset; 2] = [Preset::LstmDssm, Preset::Clsm];
+
+    fn name(self) -> &'static str {
+        match self {
+            Preset::LstmDssm => "lstm-dssm",
+            Preset::Clsm => "clsm",
+        }
+    }
+
+    fn config(self) -> TrainConfig {
+        match self {
+            Preset::LstmDssm => TrainConfig::lstm_dssm(),
+            Preset::Clsm => TrainConfig::clsm(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -172,16 +195,6 @@ enum BpttFlag {
     Exact,
     /// The paper's formulas as printed: only the path through each gate itself.
     PerGate,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum WeightingFlag {
-    /// The logarithm of 1 + count.
-    Log,
-    /// The count.
-    Linear,
-    /// 1.
-    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -339,11 +352,12 @@ pub(super) struct Given {
     pub(super) members: Option<usize>,
 }
 
-/// A help text with the default, and the values with titles and with the preset where they differ.
+/// A help text with the default, and the values with titles and with each preset where they differ.
 fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
     let own = value(&TrainConfig::default()).to_string();
-    let others = [("with --titles", TrainConfig::with_titles()), ("paper", TrainConfig::paper())];
-    let others = others.map(|(name, config)| (name, value(&config).to_string()));
+    let presets = Preset::ALL.map(|preset| (preset.name(), preset.config()));
+    let others = [("with --titles", TrainConfig::with_titles())].into_iter().chain(presets);
+    let others: Vec<_> = others.map(|(name, config)| (name, value(&config).to_string())).collect();
     let others = others.iter().filter(|(_, value)| *value != own).map(|(name, value)| format!("; {name}: {value}"));
     format!("{text} [default: {own}{}]", others.collect::<String>())
 }
@@ -421,6 +435,7 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
         Weighting::Log => "log",
         Weighting::Linear => "linear",
         Weighting::None => "none",
+        Weighting::Binary => "binary",
     }
 }
 
@@ -431,13 +446,13 @@ impl Settings {
         let held_out = self.held_out_share(given)?;
         let validation = given.validation || held_out > 0.0;
         let defaults = match self.preset {
-            Some(Preset::Paper) => TrainConfig::paper(),
+            Some(preset) => preset.config(),
             None if titles => TrainConfig::with_titles(),
             None => TrainConfig::default(),
         };
-        let architecture = encoder.config(members.unwrap_or(defaults.encoder.members()))?;
+        let architecture = encoder.config(&defaults.encoder, members)?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
-        refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_cells)?;
+        refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_published_signals)?;
         refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
         if !validation && self.keep == Some(KeepFlag::Best) {
             bail!(
@@ -566,11 +581,6 @@ impl Settings {
             BpttFlag::Exact => Signals::Exact,
             BpttFlag::PerGate => Signals::PerGate,
         });
-        let weighting = self.weighting.map(|flag| match flag {
-            WeightingFlag::Log => Weighting::Log,
-            WeightingFlag::Linear => Weighting::Linear,
-            WeightingFlag::None => Weighting::None,
-        });
         let precision = self.precision.map(|flag| match flag {
             PrecisionFlag::F32 => Precision::F32,
             PrecisionFlag::Bf16 => Precision::Bf16,
@@ -584,7 +594,7 @@ impl Settings {
         set(&mut config.negative_source, source);
         set(&mut config.optimizer, optimizer);
         set(&mut config.bptt.signals, signals);
-        set(&mut config.weighting, weighting);
+        set(&mut config.weighting, self.weighting.map(Weighting::from));
     }
 }
 

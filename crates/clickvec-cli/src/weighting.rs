@@ -1,0 +1,30 @@
+//! `--weighting`: how a click log's counts become weights.
+
+use clap::ValueEnum;
+use clickvec::train::Weighting;
+use serde::Deserialize;
+
+/// How a click log's counts become weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WeightingFlag {
+    /// The logarithm of 1 + count.
+    Log,
+    /// The count.
+    Linear,
+    /// 1.
+    None,
+    /// 1 click for each pair, as in the papers, whatever the column weight says too; 0 where one of the two is 0.
+    Binary,
+}
+
+impl From<WeightingFlag> for Weighting {
+    fn from(flag: WeightingFlag) -> Weighting {
+        match flag {
+            WeightingFlag::Log => Weighting::Log,
+            WeightingFlag::Linear => Weighting::Linear,
+            WeightingFlag::None => Weighting::None,
+            WeightingFlag::Binary => Weighting::Binary,
+        }
+    }
+}
