@@ -339,7 +339,15 @@ fn cache(data: &[u8]) {
         let points = ["bm25", "bm25:b=0"].map(|point| point.parse().unwrap()).to_vec();
         let (topics, clicks, titles, contiguous) = (None, None, None, None);
         let field = "title".to_owned();
-        let data = table::Data { judged: file("kept.tsv", judged), topics, clicks, titles, contiguous, field };
+        let data = table::Data {
+            judged: file("kept.tsv", judged),
+            topics,
+            clicks,
+            titles,
+            contiguous,
+            field,
+            weighting: Weighting::Log,
+        };
         let source = table::Source::Ranker { points, load: None, vectors: None };
         let entries = vec![table::Entry { name: "BM25".to_owned(), source }];
         let plan = Plan { data, folds: 2, seed: 1, seeds: 1, full: false, entries };

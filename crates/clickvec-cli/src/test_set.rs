@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, TestSet, TestSetFiles};
+use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, Overlap, TestSet, TestSetFiles};
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::ranker::Neural;
@@ -94,6 +94,34 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
 /// Whether a file can be read only once.
 pub(crate) fn is_pipe(path: &Path) -> bool {
     path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Says how many judged queries are also in the clicks, and names some. An error if that is refused.
+pub(crate) fn say_overlap(judged: &Path, clicks: &Path, overlap: &Overlap, refuse: bool) -> Result<()> {
+    if overlap.queries == 0 {
+        return Ok(());
+    }
+    let (judged, clicks) = (judged.display(), clicks.display());
+    let mut named: Vec<String> = overlap.first.iter().map(|query| format!("`{}`", output::printable(query))).collect();
+    if overlap.queries > named.len() as u64 {
+        named.push("…".to_owned());
+    }
+    let named = named.join(", ");
+    let queries = output::count(overlap.queries);
+    let of = output::counted(overlap.of_queries, "judged query");
+    ensure!(
+        !refuse,
+        "{judged}: expected judged queries that are not in {clicks}, found {queries} of {of}: {named}; take them out of one \
+         of the two, or leave `--no-overlap` out"
+    );
+    output::note(format_args!(
+        "{judged}: {queries} of {of} {} also in {clicks}, with {} of {}: {named}; what learns from these clicks may know the \
+         answers (`--no-overlap` refuses)",
+        if overlap.queries == 1 { "is" } else { "are" },
+        output::count(overlap.pairs),
+        output::counted(overlap.of_pairs, "judged pair"),
+    ));
+    Ok(())
 }
 
 /// A key that is the same for queries that count as the same.

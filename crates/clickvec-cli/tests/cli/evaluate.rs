@@ -301,3 +301,32 @@ fn it_says_what_the_queries_can_show() {
     expect("0.2").code(0).prints("no more queries are needed");
     expect("0").code(2).says("expected a number above 0 and at most 1");
 }
+
+#[test]
+fn judged_queries_that_are_clicked_are_counted_and_named() {
+    let folder = Folder::with_model();
+    let evaluate = |more: &[&str]| {
+        let arguments = ["evaluate", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--ranker", "bm25"];
+        folder.run(&[&arguments, more].concat())
+    };
+    let named =
+        "judged.tsv: 48 of 48 judged queries are also in clicks.tsv, with 48 of 144 judged pairs: `red hammer`, ";
+    for more in [&[][..], &["--titles", "titles.tsv"]] {
+        evaluate(more).code(0).says(named);
+    }
+    // A system that does not read the clicks now may have learnt them before.
+    let model = ["evaluate", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--model", "model.safetensors"];
+    folder.run(&model).code(0).says(named);
+    let [report] = evaluate(&["--json"]).code(0).json_lines().try_into().unwrap();
+    assert_eq!((&report["overlap"]["queries"], &report["overlap"]["of_pairs"]), (&48.into(), &144.into()), "{report}");
+    let refused =
+        "judged.tsv: expected judged queries that are not in clicks.tsv, found 48 of 48 judged queries: `red hammer`";
+    evaluate(&["--no-overlap"]).code(2).says(refused).prints_nothing();
+    evaluate(&["--titles", "titles.tsv", "--full", "--no-overlap"]).code(2).says("found 48 of 48").prints_nothing();
+    folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--no-overlap"]).code(2).says("--clicks");
+    // Queries of other words.
+    folder.write("judged.tsv", "query\ttitle\tgrade\ncrimson mallet\thammer in red, 10 in.\t3\n");
+    let run = evaluate(&["--no-overlap", "--json"]).code(0);
+    assert!(!run.stderr().contains("also in"), "{}", run.stderr());
+    assert_eq!(run.json_lines()[0]["overlap"]["queries"], 0);
+}

@@ -415,3 +415,23 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
         .code(2)
         .says("expected judged titles in the collection");
 }
+
+#[test]
+fn judged_queries_that_are_clicked_are_counted_or_refused() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", format!("{DATA}{}{}", row("BM25", "ranker = \"bm25\""), row("ULM", "ranker = \"ulm\"")));
+    let run = folder.run(&["table", "spec.toml", "--html", "t.html"]).code(0);
+    assert!(run.stderr().contains("48 of 48 judged queries are also in "), "{}", run.stderr());
+    run.prints("48 judged queries are also in the click log, with 48 of 144 judged pairs");
+    assert!(folder.read("t.html").contains("table 7 of the CLSM paper"));
+    let [report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+    assert_eq!(report["overlap"]["queries"], 48);
+    let [first] = report["first_titles"].as_array().unwrap().as_slice() else { panic!("{}", report["first_titles"]) };
+    let counts = first["queries"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());
+    let sum: f64 = counts.map(|count| count.as_f64().unwrap()).sum();
+    assert_eq!((&first["system"], &first["against"]), (&"ULM".into(), &"BM25".into()));
+    assert!((sum - 48.0).abs() < 1e-3, "{sum}");
+    folder.run(&["table", "spec.toml", "--no-overlap"]).code(2).says("expected judged queries that are not in ");
+    folder.write("spec.toml", format!("[data]\njudged = \"judged.tsv\"\n{}", row("BM25", "ranker = \"bm25\"")));
+    folder.run(&["table", "spec.toml", "--no-overlap"]).code(2).says("compares the judged queries with a click log");
+}

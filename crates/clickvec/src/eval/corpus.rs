@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::Judgments;
+use super::overlap::OverlapCounter;
+use super::{Judgments, Overlap};
 use crate::clicks::{ClickReader, Weighting};
 use crate::error::{Error, Result, TestSetFault};
 use crate::ranker::Corpus;
@@ -18,6 +19,8 @@ pub struct CorpusFiles<'a> {
     pub clicks: Option<&'a Path>,
     /// The column with the texts of titles.
     pub field: &'a str,
+    /// How the log's `count` column weights a pair.
+    pub weighting: Weighting,
 }
 
 /// A corpus, with counts of what was left out.
@@ -33,6 +36,8 @@ pub struct ReadCorpus {
     pub clicks: Option<(PathBuf, Skipped)>,
     /// The number of titles in the collection.
     pub collection: u64,
+    /// How much of the first judgments is also in the click log, if there are both.
+    pub overlap: Option<Overlap>,
 }
 
 /// Reads the collection and the clicks. The queries of `judgments` become the test queries of the corpus.
@@ -64,14 +69,19 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
         }),
     }
     if let Some(path) = files.clicks {
-        let mut reader = ClickReader::open(path, files.field, Weighting::Log)?;
+        let mut reader = ClickReader::open(path, files.field, files.weighting)?;
+        let mut counter = judgments.first().map(|judgments| OverlapCounter::new(judgments));
         while let Some(click) = reader.next()? {
+            if let Some(counter) = &mut counter {
+                counter.add(click.query, click.title, click.weight);
+            }
             corpus.add_click(click.query, click.title, click.weight);
             if files.titles.is_none() && !distinct.contains(click.title) {
                 distinct.insert(click.title.to_owned());
                 corpus.add_title(click.title);
             }
         }
+        read.overlap = counter.map(OverlapCounter::finish);
         read.clicks = Some((path.to_owned(), reader.skipped().clone()));
     }
     queries().for_each(|query| corpus.add_test_query(&query.text));

@@ -9,6 +9,7 @@ mod judgments;
 mod kappa;
 mod measure;
 mod metrics;
+mod overlap;
 mod significance;
 pub(crate) mod test_set;
 pub(crate) mod topics;
@@ -25,6 +26,7 @@ pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
 pub use kappa::{Disagreement, kappa};
 pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
+pub use overlap::{Overlap, overlap};
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
     RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::{Error, PlanFault, Result};
 use crate::eval::{TestSetFiles, files_of_test_set};
 use crate::ranker::{FusionMethod, RankerSpec, System};
-use crate::train::{Teacher, TrainConfig};
+use crate::train::{Teacher, TrainConfig, Weighting};
 use crate::vector_file::texts_path;
 
 /// The largest number of folds.
@@ -46,6 +46,8 @@ pub struct Data {
     pub contiguous: Option<PathBuf>,
     /// The column with the texts that are ranked.
     pub field: String,
+    /// How the log's `count` column weights a pair for rankers. Models have settings of their own.
+    pub weighting: Weighting,
 }
 
 /// One row.
@@ -149,7 +151,7 @@ impl Data {
     }
 
     /// The files of the judged titles.
-    pub(crate) fn judged_files(&self) -> Vec<PathBuf> {
+    pub fn judged_files(&self) -> Vec<PathBuf> {
         files_of_test_set(&self.test_set())
     }
 }

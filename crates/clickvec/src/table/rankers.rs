@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
+use crate::clicks::Weighting;
 use crate::error::{Error, Result};
 use crate::eval::{CorpusFiles, read_corpus};
 use crate::ranker::{RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
@@ -61,7 +62,11 @@ impl Maker<'_> {
                 std::iter::once(system.name.to_owned()).chain(named).collect()
             };
             let [whole, training] = [assigned(None), assigned(Some(Stage::Training))];
-            let parts = |of: &[String]| -> Vec<String> { [&data.field].into_iter().chain(of).cloned().collect() };
+            // What was kept before there was a choice keeps its name.
+            let weighting = (data.weighting != Weighting::Log).then(|| format!("weighting {:?}", data.weighting));
+            let parts = |of: &[String]| -> Vec<String> {
+                [&data.field].into_iter().chain(&weighting).chain(of).cloned().collect()
+            };
             let (whole, training) = (parts(&whole), parts(&training));
             let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
             let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -95,7 +100,10 @@ impl Maker<'_> {
         if self.corpus.is_none() {
             let data = self.data();
             let (titles, clicks) = (self.titles.as_deref(), data.clicks.as_deref());
-            let read = read_corpus(&CorpusFiles { titles, clicks, field: &data.field }, &[self.judgments])?;
+            let read = read_corpus(
+                &CorpusFiles { titles, clicks, field: &data.field, weighting: data.weighting },
+                &[self.judgments],
+            )?;
             tell(watch, Event::Corpus(&read))?;
             self.corpus = Some(read.corpus);
         }

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clickvec::eval::Comparison;
+use clickvec::eval::{Comparison, Overlap};
 use serde::Serialize;
 
 use super::Results;
@@ -16,8 +16,28 @@ use crate::output;
 struct Report<'a> {
     queries: usize,
     queries_without_relevant: usize,
+    /// Only with a click log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overlap: Option<OverlapJson<'a>>,
     systems: Vec<System<'a>>,
     tests: Vec<PairJson<'a>>,
+}
+
+/// How much of a test set is also in the click log.
+#[derive(Serialize)]
+pub(crate) struct OverlapJson<'a> {
+    queries: u64,
+    of_queries: u64,
+    pairs: u64,
+    of_pairs: u64,
+    first: &'a [String],
+}
+
+impl<'a> From<&'a Overlap> for OverlapJson<'a> {
+    fn from(overlap: &'a Overlap) -> OverlapJson<'a> {
+        let &Overlap { queries, of_queries, pairs, of_pairs, ref first } = overlap;
+        OverlapJson { queries, of_queries, pairs, of_pairs, first }
+    }
 }
 
 #[derive(Serialize)]
@@ -61,6 +81,7 @@ pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
     let report = Report {
         queries: results.queries.len(),
         queries_without_relevant: results.evaluations.first().map_or(0, |system| system.queries_without_relevant),
+        overlap: results.overlap.as_ref().map(OverlapJson::from),
         systems: systems.collect(),
         tests: tests.iter().map(PairJson::from).collect(),
     };

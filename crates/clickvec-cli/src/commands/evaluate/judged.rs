@@ -29,16 +29,20 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     }
     let mut fusions = Fusions::new(args, &entries, &judgments)?;
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::new(folder, &judgments));
-    let corpus = match learns {
+    let (corpus, overlap) = match learns {
         true => {
             let (titles, clicks) = (titles.as_deref(), args.clicks.as_deref());
             let all: Vec<_> = [&judgments].into_iter().chain(fusions.fitted_on()).collect();
-            let read = eval::read_corpus(&CorpusFiles { titles, clicks, field: &args.field }, &all)?;
+            let read = eval::read_corpus(
+                &CorpusFiles { titles, clicks, field: &args.field, weighting: args.weighting() },
+                &all,
+            )?;
             let judged = if all.len() > 1 { "--judged and --fusion-judged" } else { "--judged" };
             input::note_corpus(&read, judged);
-            read.corpus
+            let overlap = args.overlap(files.judged, &judgments, Some(&read))?;
+            (read.corpus, overlap)
         }
-        false => Corpus::default(),
+        false => (Corpus::default(), args.overlap(files.judged, &judgments, None)?),
     };
     let resources =
         Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
@@ -83,7 +87,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let (of_fusions, fused): (Vec<_>, Vec<_>) = fused.into_iter().unzip();
     evaluations.extend(of_fusions);
     let queries = judgments.queries.into_iter().map(|query| query.text).collect();
-    Ok(Results { evaluations, fused, queries, left_out })
+    Ok(Results { evaluations, fused, queries, left_out, overlap })
 }
 
 /// Checks before any training that every output can be written and that no two are the same file. Creates the folders.

@@ -12,20 +12,23 @@ mod run;
 mod systems;
 mod trec;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::eval::{self, EvaluateOptions, Gain, Measure, TestSetFiles, Ties};
+use clickvec::eval::{self, EvaluateOptions, Gain, Judgments, Measure, Overlap, ReadCorpus, TestSetFiles, Ties};
 use clickvec::internals::eval::files_of_test_set;
 use clickvec::tables::TITLE;
+use clickvec::train::Weighting;
 
 use self::fusion::{Fused, MethodFlag};
+pub(crate) use self::json::OverlapJson;
 pub(crate) use self::report::{difference, probability, systems_table, tests_table};
 use self::systems::VectorFiles;
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
-use crate::{input, output};
+use crate::weighting::WeightingFlag;
+use crate::{input, output, test_set};
 
 /// Measure how well systems rank judged titles: NDCG@1/3/10 of each, and paired t-tests between all of them.
 ///
@@ -53,9 +56,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RANKER", conflicts_with = "qrels")]
     ranker: Vec<String>,
 
-    /// A click log, for rankers that learn from clicks. Without `--titles`, its titles are also the collection.
+    /// A click log, for rankers that learn from clicks. Without `--titles`, its titles are also the collection. Judged
+    /// queries that are also in it are counted and named.
     #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
     clicks: Option<PathBuf>,
+
+    /// How the column count of the log becomes the weight of a pair for rankers; it is multiplied by the column weight.
+    #[arg(long, value_enum, value_name = "HOW", requires = "clicks", default_value_t = WeightingFlag::Log)]
+    weighting: WeightingFlag,
+
+    /// Refuse to judge by queries that are also in `--clicks`. Without this they are counted and named.
+    #[arg(long, requires = "clicks", requires = "judged")]
+    no_overlap: bool,
 
     /// The collection that rankers learn from, and the texts of the titles in TREC qrels: a table with the columns id
     /// and title, or a BEIR corpus.
@@ -197,6 +209,22 @@ impl Args {
         self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: &self.field })
     }
 
+    /// How much of the test set is also in the clicks, if there are any: as was seen when the corpus was read, or by reading
+    /// them. Says so, or refuses it.
+    fn overlap(&self, judged: &Path, judgments: &Judgments, read: Option<&ReadCorpus>) -> Result<Option<Overlap>> {
+        let Some(clicks) = &self.clicks else { return Ok(None) };
+        let found = match read.and_then(|read| read.overlap.clone()) {
+            Some(seen) => seen,
+            None => eval::overlap(judgments, clicks, &self.field)?,
+        };
+        test_set::say_overlap(judged, clicks, &found, self.no_overlap)?;
+        Ok(Some(found))
+    }
+
+    fn weighting(&self) -> Weighting {
+        self.weighting.into()
+    }
+
     fn depth(&self) -> usize {
         self.depth as usize
     }
@@ -268,4 +296,6 @@ struct Results {
     queries: Vec<String>,
     /// The number of systems that could not be trained on this data, and one more if most queries were left out.
     left_out: usize,
+    /// How much of the test set is also in the click log, if there is one.
+    overlap: Option<Overlap>,
 }

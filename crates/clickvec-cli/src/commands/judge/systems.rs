@@ -57,7 +57,12 @@ pub(super) fn pool(args: &Args, table: &Path, queries: &[PoolQuery], titles: &[T
 fn rankers(args: &Args, titles: &Path) -> Result<Vec<(String, Box<dyn Ranker>)>> {
     let mut rankers: Vec<(String, Box<dyn Ranker>)> = Vec::new();
     if !args.ranker.is_empty() {
-        let files = CorpusFiles { titles: Some(titles), clicks: args.clicks.as_deref(), field: TITLE };
+        let files = CorpusFiles {
+            titles: Some(titles),
+            clicks: args.clicks.as_deref(),
+            field: TITLE,
+            ..CorpusFiles::default()
+        };
         let nothing_judged: [&Judgments; 0] = [];
         let corpus = eval::read_corpus(&files, &nothing_judged)?.corpus;
         let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };

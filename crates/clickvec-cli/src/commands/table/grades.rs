@@ -43,12 +43,45 @@ impl FirstGrades {
         }
     }
 
+    /// Numbers of queries by the grade in system `a`, then in system `b`: bad, fair, and good or better as one, as in table 7
+    /// of Shen et al. 2014. `None` if the grades are finer than 0 to 4, which have names.
+    pub(super) fn as_in_the_paper(&self, a: usize, b: usize) -> Option<[[f64; 3]; 3]> {
+        if self.grades() != LEAST_GRADES {
+            return None;
+        }
+        let cross = &self.cross[a.min(b)][a.max(b) - a.min(b)];
+        let mut merged = [[0.0; 3]; 3];
+        for (first, row) in cross.iter().enumerate() {
+            for (second, count) in row.iter().enumerate() {
+                let (of_a, of_b) = if a <= b { (first, second) } else { (second, first) };
+                merged[of_a.min(2)][of_b.min(2)] += count;
+            }
+        }
+        Some(merged)
+    }
+
     /// The same, rounded to the digits that are shown.
     pub(super) fn rounded(mut self, round: impl Fn(f64) -> f64) -> FirstGrades {
         self.of.iter_mut().flatten().for_each(|count| *count = round(*count));
         self.cross.iter_mut().flatten().flatten().flatten().for_each(|count| *count = round(*count));
         self
     }
+}
+
+/// The rank of each score as metrics see it: NaN counts as −∞. Equal scores have equal ranks.
+pub(super) fn ranks(scores: &[f64]) -> Vec<u32> {
+    let score = |place: usize| if scores[place].is_nan() { f64::NEG_INFINITY } else { scores[place] };
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+    let mut ranks = vec![0; scores.len()];
+    for (place, &title) in order.iter().enumerate() {
+        let before = place.checked_sub(1).map(|before| order[before]);
+        ranks[title] = match before {
+            Some(before) if score(before) == score(title) => ranks[before],
+            _ => place as u32 + 1,
+        };
+    }
+    ranks
 }
 
 fn shares(titles: &[JudgedTitle], ranks: &[u32], grades: usize) -> Vec<f64> {
@@ -79,6 +112,9 @@ mod tests {
         let mut cross = [[0.0; 5]; 5];
         (cross[4][4], cross[2][0], cross[1][3], cross[4][3]) = (1.0, 1.0, 0.5, 0.5);
         assert_eq!(grades.cross[0][1], cross);
+        // Good, excellent and perfect as one; the other way round rows become columns.
+        assert_eq!(grades.as_in_the_paper(0, 1), Some([[0.0; 3], [0.0, 0.0, 0.5], [1.0, 0.0, 1.5]]));
+        assert_eq!(grades.as_in_the_paper(1, 0), Some([[0.0, 0.0, 1.0], [0.0; 3], [0.0, 0.5, 1.5]]));
         // A system compared with itself also shares ties.
         let mut alone = [[0.0; 5]; 5];
         (alone[4][4], alone[2][2], alone[1][1], alone[1][4], alone[4][1]) = (1.25, 1.0, 0.25, 0.25, 0.25);
@@ -97,6 +133,14 @@ mod tests {
         let mut grades = FirstGrades::new(1, 9);
         grades.add(&[title], &[vec![1]]);
         assert_eq!((grades.of[0].len(), grades.of[0][9], grades.cross[0][0][9][9]), (10, 1.0, 1.0));
+        assert_eq!(grades.as_in_the_paper(0, 0), None, "grades without names");
+    }
+
+    #[test]
+    fn equal_scores_have_equal_ranks_and_a_nan_comes_last() {
+        assert_eq!(ranks(&[0.5, 2.0, 0.5, f64::NAN, -1.0, 0.9999999, 0.9999998]), [4, 1, 4, 7, 6, 2, 3]);
+        assert_eq!(ranks(&[f64::NEG_INFINITY, f64::NAN]), [1, 1]);
+        assert!(ranks(&[]).is_empty());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::report::{Report, verdict};
 use super::spec;
+use crate::commands::evaluate::OverlapJson;
 use crate::metrics::{ByKey, PairJson, key};
 use crate::{advice, output};
 
@@ -20,12 +21,17 @@ struct Table<'a> {
     field: &'a str,
     queries: usize,
     folds: usize,
+    /// Only with a click log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overlap: Option<OverlapJson<'a>>,
     systems: Vec<System<'a>>,
     tests: Vec<PairJson<'a>>,
     /// The tests between searches of all titles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     all_titles_tests: Vec<PairJson<'a>>,
     against_first: Vec<Against<'a>>,
+    /// Empty unless grades are 0 to 4.
+    first_titles: Vec<FirstTitles<'a>>,
     query_ids: Vec<&'a str>,
     query_texts: Vec<&'a str>,
 }
@@ -103,6 +109,16 @@ struct Against<'a> {
     verdict: &'static str,
 }
 
+/// The grades of the first titles of two systems on the same queries, as in table 7 of the CLSM paper.
+#[derive(Serialize)]
+struct FirstTitles<'a> {
+    /// Its grades are the rows: bad, fair, good or better.
+    system: &'a str,
+    /// Its grades are the columns.
+    against: &'a str,
+    queries: [[f64; 3]; 3],
+}
+
 /// Prints the report as one line.
 pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let mut places = 0;
@@ -153,15 +169,22 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         minimum_detectable: against.minimum_detectable,
         verdict: verdict(against),
     });
+    let grades = report.first_grades().rounded(|count| (count * 1e5).round() / 1e5);
+    let base = report.statistics.base;
+    let first_titles = (0..report.statistics.evaluations.len()).filter(|&place| place != base).filter_map(|place| {
+        Some(FirstTitles { system: name(place), against: name(base), queries: grades.as_in_the_paper(place, base)? })
+    });
     let written = Table {
         title: report.spec.title.as_deref(),
         field: report.spec.data.field(),
         queries: report.table.judgments.queries.len(),
         folds: report.table.folds.count(),
+        overlap: report.overlap.as_ref().map(OverlapJson::from),
         systems: systems.collect(),
         tests: report.statistics.tests.iter().map(PairJson::from).collect(),
         all_titles_tests: report.statistics.full_tests.iter().map(PairJson::from).collect(),
         against_first: against.collect(),
+        first_titles: first_titles.collect(),
         query_ids: report.table.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
         query_texts: report.table.judgments.queries.iter().map(|query| query.text.as_str()).collect(),
     };

@@ -9,16 +9,17 @@ mod watch;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clickvec::Error;
-use clickvec::eval::Correction;
+use clickvec::eval::{self, Correction, Overlap};
 use clickvec::table::{self, Options, Plan};
 
 use self::spec::Spec;
 use self::watch::Watcher;
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
-use crate::{input, output};
+use crate::weighting::WeightingFlag;
+use crate::{input, output, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -49,6 +50,15 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     title_columns: TitleColumns,
+
+    /// How the column count of the log becomes the weight of a pair for rankers, instead of the spec's. Models have the
+    /// option in their `train`.
+    #[arg(long, value_enum, value_name = "HOW")]
+    weighting: Option<WeightingFlag>,
+
+    /// Refuse to judge by queries that are also in the click log. Without this they are counted and named.
+    #[arg(long)]
+    no_overlap: bool,
 
     /// Running text for `skip-thought`, instead of the spec's.
     #[arg(long, value_name = "FILE")]
@@ -103,6 +113,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let plan = spec.plan()?;
     let program = std::env::current_exe().context("cannot find the program itself")?;
+    let overlap = overlap(&plan, args.no_overlap)?;
     let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
     let mut watcher = Watcher::new(&plan);
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
@@ -119,7 +130,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let statistics = made.statistics(args.against.as_deref())?;
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
-    let report = report::Report { spec: &spec, table: &made, statistics, correction };
+    let report = report::Report { spec: &spec, table: &made, statistics, correction, overlap };
     if let Some(path) = &args.markdown {
         clickvec::internals::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
     }
@@ -132,6 +143,28 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::print(report.text())?;
     }
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
+}
+
+/// How much of the judged queries is also in the click log, if there is one. Says so, or refuses it.
+fn overlap(plan: &Plan, refuse: bool) -> Result<Option<Overlap>> {
+    let Some(clicks) = &plan.data.clicks else {
+        ensure!(!refuse, "`--no-overlap` compares the judged queries with a click log; name one with `--clicks`");
+        return Ok(None);
+    };
+    // A pipe is refused, and what is wrong with a file is said, where all files are checked.
+    if test_set::is_pipe(clicks) || plan.data.judged_files().iter().any(|file| test_set::is_pipe(file)) {
+        return Ok(None);
+    }
+    let found = eval::read_test_set(&plan.data.test_set())
+        .and_then(|set| eval::overlap(&set.judgments, clicks, &plan.data.field));
+    match found {
+        Ok(found) => {
+            test_set::say_overlap(&plan.data.judged, clicks, &found, refuse)?;
+            Ok(Some(found))
+        }
+        Err(fault) if refuse => Err(fault.into()),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The plan that a spec is; for fuzz targets.
@@ -169,4 +202,5 @@ fn take_over(spec: &mut Spec, args: &Args) {
     if args.field.is_some() {
         data.field.clone_from(&args.field);
     }
+    data.weighting = args.weighting.or(data.weighting);
 }

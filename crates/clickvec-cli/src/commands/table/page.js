@@ -92,6 +92,11 @@ const compare = () => {
   $("grades").replaceChildren(bars(of.map(grades => grades.map(x => x * per)), names, ["var(--a)", "var(--b)"], Math.min(420, room)));
   const rows = cross.map((row, g) => [names[g], ...row.map(x => x.toFixed(0)), of[0][g].toFixed(0)]);
   $("cross").replaceChildren(table([["", ...names, "all"], ...rows, ["all", ...of[1].map(x => x.toFixed(0)), data.queries.length]], 1, "cross"));
+  // The paper's table: bad, fair, and good or better as one.
+  const merged = [0, 1, 2].map(g => [0, 1, 2].map(h => cross.reduce((sum, row, i) => Math.min(i, 2) === g ? sum + row.reduce((s, x, j) => Math.min(j, 2) === h ? s + x : s, 0) : sum, 0)));
+  const three = ["bad", "fair", "good+"];
+  $("paperhead").hidden = $("paper").hidden = scale !== 5;
+  $("paper").replaceChildren(table([["", ...three], ...merged.map((row, g) => [three[g], ...row.map(x => x.toFixed(0))])], 1, "cross"));
   // The fuller a cell the darker it is; the diagonal is where both do the same.
   const most = Math.max(...cross.flat(), 1);
   [...$("cross").querySelectorAll("tbody tr")].slice(0, names.length).forEach((line, g) => names.forEach((_, h) => {

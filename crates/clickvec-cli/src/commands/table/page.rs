@@ -7,7 +7,7 @@ use clickvec::internals::text::words;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::grades::FirstGrades;
+use super::grades::{FirstGrades, ranks};
 use super::report::Report;
 use crate::page;
 
@@ -58,17 +58,10 @@ struct Curve<'a> {
 /// The whole page.
 pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let judged: Vec<_> = report.judged().collect();
-    let graded = report.table.judgments.queries.iter().flat_map(|query| &query.titles);
-    let best = graded.map(|title| title.grade).max().unwrap_or(0);
-    let mut first_grades = FirstGrades::new(judged.len(), best);
     let queries = report.table.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),
-        ranks: {
-            let ranks: Vec<Vec<u32>> = judged.iter().map(|(_, _, row)| ranks(&row.scores[query])).collect();
-            first_grades.add(&judged_query.titles, &ranks);
-            ranks
-        },
+        ranks: judged.iter().map(|(_, _, row)| ranks(&row.scores[query])).collect(),
         ndcg: judged
             .iter()
             .map(|(_, _, row)| Metric::NDCG.map(|metric| rounded(row.evaluation.queries[query].metrics.get(metric))))
@@ -96,7 +89,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
             .map(|of| of.map(|interval| [interval.mean, interval.low, interval.high]))
             .collect(),
         queries,
-        first_grades: first_grades.rounded(rounded),
+        first_grades: report.first_grades().rounded(rounded),
         lengths: lengths(&report.table.judgments),
         curves: curves.filter(|curve| curve.losses.len() > 1).collect(),
     };
@@ -131,6 +124,8 @@ fn places() -> Markup {
             div {
                 p { "The same queries in both: rows are the first system, columns the second" }
                 div.wide #cross {}
+                p #paperhead { "The same as in table 7 of the CLSM paper, with good, excellent and perfect as one" }
+                div.wide #paper {}
             }
         }
         div #training {}
@@ -158,22 +153,6 @@ fn places() -> Markup {
 /// Rounds to a little more than the four digits shown.
 fn rounded(number: f64) -> f64 {
     (number * 1e5).round() / 1e5
-}
-
-/// The rank of each score as metrics see it: NaN counts as −∞.
-fn ranks(scores: &[f64]) -> Vec<u32> {
-    let score = |place: usize| if scores[place].is_nan() { f64::NEG_INFINITY } else { scores[place] };
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
-    let mut ranks = vec![0; scores.len()];
-    for (place, &title) in order.iter().enumerate() {
-        let before = place.checked_sub(1).map(|before| order[before]);
-        ranks[title] = match before {
-            Some(before) if score(before) == score(title) => ranks[before],
-            _ => place as u32 + 1,
-        };
-    }
-    ranks
 }
 
 /// Numbers of words in queries and in judged titles, counting each occurrence.
@@ -218,12 +197,5 @@ mod tests {
         titles.extend([1, 1]);
         let found = lengths(&Judgments { queries, duplicates: 0 });
         assert_eq!(found, Lengths { queries: vec![0, 1, 2], titles });
-    }
-
-    #[test]
-    fn equal_scores_have_equal_ranks_and_a_nan_comes_last() {
-        assert_eq!(ranks(&[0.5, 2.0, 0.5, f64::NAN, -1.0, 0.9999999, 0.9999998]), [4, 1, 4, 7, 6, 2, 3]);
-        assert_eq!(ranks(&[f64::NEG_INFINITY, f64::NAN]), [1, 1]);
-        assert!(ranks(&[]).is_empty());
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{BaselineComparison, Comparison, Correction, Measure, Metric, Verdict, beaten};
+use clickvec::eval::{BaselineComparison, Comparison, Correction, Measure, Metric, Overlap, Verdict, beaten};
 use clickvec::table::{Full, Judged, Row, Statistics, Table};
 use clickvec::tables::TITLE;
 
+use super::grades::{FirstGrades, ranks};
 use super::spec::Spec;
 use crate::commands::evaluate::{difference, probability};
 use crate::superscripts::{letter, marks};
@@ -18,6 +19,8 @@ pub(super) struct Report<'a> {
     pub(super) statistics: Statistics,
     /// The correction that marks are based on.
     pub(super) correction: Correction,
+    /// How much of the judged queries is also in the click log, if there is one.
+    pub(super) overlap: Option<Overlap>,
 }
 
 impl Report<'_> {
@@ -25,6 +28,19 @@ impl Report<'_> {
     pub(super) fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
         let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
         judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
+    }
+
+    /// The grades of the first titles of all systems that were judged, with the first seed.
+    pub(super) fn first_grades(&self) -> FirstGrades {
+        let queries = &self.table.judgments.queries;
+        let best = queries.iter().flat_map(|query| &query.titles).map(|title| title.grade).max().unwrap_or(0);
+        let judged: Vec<&Judged> = self.judged().map(|(_, _, judged)| judged).collect();
+        let mut grades = FirstGrades::new(judged.len(), best);
+        for (number, query) in queries.iter().enumerate() {
+            let ranks: Vec<Vec<u32>> = judged.iter().map(|judged| ranks(&judged.scores[number])).collect();
+            grades.add(&query.titles, &ranks);
+        }
+        grades
     }
 
     fn marks(&self, place: usize, metric: Metric) -> String {
@@ -138,6 +154,19 @@ impl Report<'_> {
                     output::counted(searched.missing.count, "judgment")
                 ));
             }
+        }
+        match &self.overlap {
+            None => {}
+            Some(Overlap { queries: 0, .. }) => notes.push("no judged query is in the click log".to_owned()),
+            Some(Overlap { queries, pairs, of_pairs, .. }) => notes.push(format!(
+                "{} also in the click log, with {} of {}; what learns from the clicks may know the answers",
+                match queries {
+                    1 => "1 judged query is".to_owned(),
+                    many => format!("{} judged queries are", output::count(*many)),
+                },
+                output::count(*pairs),
+                output::counted(*of_pairs, "judged pair"),
+            )),
         }
         if self.spec.data.field() != TITLE {
             notes.push(format!("judged and learnt from: the column `{}`", output::printable(self.spec.data.field())));

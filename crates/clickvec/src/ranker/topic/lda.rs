@@ -6,13 +6,14 @@ use rand::RngExt as _;
 use statrs::function::gamma::ln_gamma;
 
 use super::fold::Inference;
-use super::side::Side;
-use super::{LAMBDA, TOPICS, TopicRanker, Topics, collection_side};
+use super::side::{ABSENT, Side};
+use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, Topics, titles_side};
 use crate::error::{Error, Result};
 use crate::memory::room_for_numbers;
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
 use crate::ranker::ulm::MU;
 use crate::rng::stream;
+use crate::text::WordId;
 
 const SWEEPS: Parameter = Parameter::count("sweeps", 300, 1, 1_000_000, "how often each word's topic is drawn again");
 const SAMPLES: Parameter = Parameter::count(
@@ -26,6 +27,8 @@ const ALPHA: Parameter =
     Parameter::of_training("alpha", 1.0, 1e-6, 1e6, "words that the prior adds to a title, over all topics together");
 const BETA: Parameter =
     Parameter::of_training("beta", 0.01, 1e-6, 1e6, "how often the prior adds each word to each topic");
+/// The most copies of a clicked title.
+const MOST_COPIES: f32 = 1000.0;
 /// The number of sweeps between two samples.
 const APART: usize = 5;
 
@@ -33,7 +36,7 @@ const APART: usize = 5;
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "lda",
     about: "latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006)",
-    parameters: &[TOPICS, SWEEPS, SAMPLES, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    parameters: &[TOPICS, CLICKED, SWEEPS, SAMPLES, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(TopicRanker::restore("lda", values, state, false, inference(values))?)),
@@ -45,8 +48,9 @@ fn inference(values: &Values) -> Inference {
 
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
     let topics = values.count(TOPICS.name);
-    let titles =
-        collection_side(resources.corpus, topics).map_err(|fault| Error::Learn { ranker: SYSTEM.name, fault })?;
+    let (titles, weights) =
+        titles_side(resources.corpus, values).map_err(|fault| Error::Learn { ranker: SYSTEM.name, fault })?;
+    let titles = copied(titles, &weights, resources.corpus.vocabulary.len());
     let (alpha, beta) = (values.get(ALPHA.name) / topics as f64, values.get(BETA.name));
     let long = (0..titles.texts()).filter(|&text| titles.text(text).len() > topics).count();
     // Of words: counts, their sums (of twice the size) and the probabilities that they become.
@@ -67,6 +71,27 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     }
     let topics = mean_topics(&titles, topics, beta, &sums, samples);
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
+}
+
+/// The titles, each as often as its weight says, rounded: at least once and at most [`MOST_COPIES`] times. A sampler counts
+/// whole words.
+fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Side {
+    let copies = |weight: f32| weight.round().clamp(1.0, MOST_COPIES) as usize;
+    if weights.iter().all(|&weight| copies(weight) == 1) {
+        return titles;
+    }
+    // The words of the rows, to number them again in the same order.
+    let mut words = vec![0; titles.words()];
+    for (word, &row) in (0..).zip(&titles.row_of) {
+        if row != ABSENT {
+            words[row as usize] = word;
+        }
+    }
+    let texts: Vec<Vec<WordId>> =
+        (0..titles.texts()).map(|text| titles.text(text).iter().map(|&row| words[row as usize]).collect()).collect();
+    let all =
+        texts.iter().zip(weights).flat_map(|(text, &weight)| std::iter::repeat_n(text.as_slice(), copies(weight)));
+    Side::new(all, vocabulary)
 }
 
 /// P(w|z) = (n_wz + β) / (n_z + β·words), where n are means over the samples.

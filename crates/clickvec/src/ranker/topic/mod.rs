@@ -13,6 +13,7 @@ mod side;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::corpus::{Corpus, UNKNOWN, WordReader};
@@ -29,6 +30,14 @@ use fold::{Folder, Inference};
 use side::{ABSENT, Side};
 
 const TOPICS: Parameter = Parameter::count("topics", 100, 1, 10_000, "topics");
+/// Which titles topics are learnt from.
+const CLICKED: Parameter = Parameter::count(
+    "clicked",
+    0,
+    0,
+    1,
+    "1: learn from the clicked titles, weighted by their clicks, instead of the collection",
+);
 /// The weight of ULM.
 const LAMBDA: Parameter =
     Parameter::of_scoring("lambda", 0.7, 0.0, 1.0, "the weight of the unigram language model; the topics get the rest");
@@ -185,14 +194,41 @@ impl SystemRanker for TopicRanker {
     }
 }
 
-/// The titles of the collection that have words, for this many topics.
-fn collection_side(corpus: &Corpus, topics: usize) -> Result<Side, LearnFault> {
-    let titles = Side::new(corpus.titles.iter().filter(|title| !title.is_empty()), corpus.vocabulary.len());
+/// The titles with words that topics are learnt from, and the weight of each: those of the collection, or those that were
+/// clicked, each once and with the sum of its pairs' weights.
+fn titles_side(corpus: &Corpus, values: &Values) -> Result<(Side, Vec<f32>), LearnFault> {
+    let (topics, words) = (values.count(TOPICS.name), corpus.vocabulary.len());
+    let (titles, weights) = match values.count(CLICKED.name) {
+        0 => {
+            let titles = Side::new(corpus.titles.iter().filter(|title| !title.is_empty()), words);
+            let weights = vec![1.0; titles.texts()];
+            (titles, weights)
+        }
+        _ => {
+            let mut places: HashMap<&[WordId], usize> = HashMap::new();
+            let mut clicked: Vec<(&[WordId], f64)> = Vec::new();
+            for (title, &weight) in corpus.clicks.titles.iter().zip(&corpus.clicks.weights) {
+                if title.is_empty() || weight == 0.0 {
+                    continue;
+                }
+                let place = *places.entry(title).or_insert_with(|| {
+                    clicked.push((title, 0.0));
+                    clicked.len() - 1
+                });
+                clicked[place].1 += f64::from(weight);
+            }
+            if clicked.is_empty() {
+                return Err(LearnFault::NoClicks);
+            }
+            let titles = Side::new(clicked.iter().map(|&(title, _)| title), words);
+            (titles, clicked.into_iter().map(|(_, weight)| weight as f32).collect())
+        }
+    };
     if titles.texts() == 0 {
         return Err(LearnFault::TooFewTitles { least: 1, found: 0 });
     }
     enough_words(&titles, topics)?;
-    Ok(titles)
+    Ok((titles, weights))
 }
 
 /// Checks the number of topics. A topic is a distribution over words, so with more topics than words some say nothing.

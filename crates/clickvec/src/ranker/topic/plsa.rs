@@ -3,7 +3,7 @@
 
 use super::em::{self, Settings};
 use super::fold::Inference;
-use super::{LAMBDA, TOPICS, TopicRanker, collection_side};
+use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, titles_side};
 use crate::error::{Error, Result};
 use crate::ranker::system::{Parameter, Resources, System, Values, Watch};
 use crate::ranker::ulm::MU;
@@ -18,7 +18,7 @@ pub(super) const BETA: Parameter =
 pub(in crate::ranker) const SYSTEM: System = System {
     name: "plsa",
     about: "probabilistic latent semantic analysis of titles, by EM with priors (Hofmann 1999)",
-    parameters: &[TOPICS, ITERATIONS, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    parameters: &[TOPICS, CLICKED, ITERATIONS, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(TopicRanker::restore("plsa", values, state, false, inference(values))?)),
@@ -27,8 +27,8 @@ pub(in crate::ranker) const SYSTEM: System = System {
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
     let topics = values.count(TOPICS.name);
     let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
-    let titles = collection_side(resources.corpus, topics).map_err(fault)?;
-    let (sides, weights) = ([&titles], vec![1.0; titles.texts()]);
+    let (titles, weights) = titles_side(resources.corpus, values).map_err(fault)?;
+    let sides = [&titles];
     em::room(&sides, weights.len(), topics)?;
     let topics = em::train(&sides, &weights, &settings(values), watch).map_err(fault)?.swap_remove(0);
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))

@@ -12,6 +12,47 @@ use crate::ranker::testing::{corpus, is_kept_by_a_file, train, train_watched, tr
 use crate::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
 use crate::rng::stream;
 
+/// The topics of titles, as they are kept in a file.
+fn topics_of(ranker: &dyn SystemRanker) -> Vec<f32> {
+    ranker.state().f32s("title_topics", &[None, None]).unwrap().to_vec()
+}
+
+#[test]
+fn topics_of_clicked_titles_are_those_of_a_collection_of_them() {
+    let others = ["green sofa", "blue lamp"];
+    for name in ["plsa", "lda"] {
+        let spec = |more: &str| format!("{name}:topics=2{more}");
+        let mut clicks = corpus(&others, &[]);
+        for (query, title, weight) in [
+            ("q", "red door", 0.25),
+            ("r", "big red door", 1.0),
+            ("s", "red door", 0.75),
+            ("t", "lamp", 0.0),
+            ("u", "", 1.0),
+        ] {
+            clicks.add_click(query, title, weight);
+        }
+        let of_clicks = topics_of(train(&spec(",clicked=1"), &clicks).as_ref());
+        let of_titles = topics_of(train(&spec(""), &corpus(&["red door", "big red door"], &[])).as_ref());
+        assert_eq!(of_clicks, of_titles, "{name}: each title once, with a weight of 1");
+        assert_ne!(
+            topics_of(train(&spec(""), &clicks).as_ref()).len(),
+            of_titles.len(),
+            "{name}: the collection's words"
+        );
+        clicks.add_click("v", "red door", 2.0);
+        assert_ne!(topics_of(train(&spec(",clicked=1"), &clicks).as_ref()), of_clicks, "{name}: weights count");
+        let without = try_train(&spec(",clicked=1"), &corpus(&others, &[])).err().expect("a fault");
+        assert!(matches!(without, Error::Learn { fault: LearnFault::NoClicks, .. }), "{name}: {without}");
+    }
+    // A sampler counts whole words: a weight of 2 is the title twice.
+    let mut clicks = corpus(&[], &[]);
+    clicks.add_click("q", "red door", 2.0);
+    clicks.add_click("r", "lamp", 1.0);
+    let twice = topics_of(train("lda:topics=2", &corpus(&["red door", "red door", "lamp"], &[])).as_ref());
+    assert_eq!(topics_of(train("lda:topics=2,clicked=1", &clicks).as_ref()), twice);
+}
+
 const NAMES: [&str; 3] = ["plsa", "lda", "bltm"];
 /// The number of topics that texts are generated from; the words of each follow.
 const TOPICS: usize = 4;

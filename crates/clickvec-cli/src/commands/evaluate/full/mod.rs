@@ -9,8 +9,8 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{
-    self, CorpusFiles, EvaluateOptions, FullEvaluation, FullJudge, FullQuery, FullTestSet, Judgments, Measure, TestSet,
-    TestSetFiles, search_all,
+    self, CorpusFiles, EvaluateOptions, FullEvaluation, FullJudge, FullQuery, FullTestSet, Judgments, Measure, Overlap,
+    TestSet, TestSetFiles, search_all,
 };
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec::ranker::{Corpus, Resources};
@@ -34,6 +34,8 @@ struct Results<'a> {
     evaluations: Vec<FullEvaluation>,
     /// The fusions, which are the last of the evaluations.
     fused: Vec<Fused>,
+    /// How much of the test set is also in the click log, if there is one.
+    overlap: Option<Overlap>,
 }
 
 /// Searches with every system, evaluates what it finds, and prints the report.
@@ -69,9 +71,9 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     };
     // The report covers only the judged queries, not those that weights are fitted on.
     (searched.missing, searched.judged) = (missing, judged);
-    let corpus = match entries.iter().any(Entry::learns) {
-        true => corpus(args, collection.as_deref(), &searched, judgments, &weights)?,
-        false => Corpus::default(),
+    let (corpus, overlap) = match entries.iter().any(Entry::learns) {
+        true => corpus(files.judged, args, collection.as_deref(), &searched, judgments, &weights)?,
+        false => (Corpus::default(), args.overlap(files.judged, judgments, None)?),
     };
     let resources =
         Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
@@ -105,7 +107,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     let (of_fusions, fused): (Vec<_>, Vec<_>) = fusions.judged(&search, runs)?.into_iter().unzip();
     evaluations.extend(of_fusions);
     let Search { options, depth, .. } = search;
-    let results = Results { set: &searched, measures: &measures, options, depth, evaluations, fused };
+    let results = Results { set: &searched, measures: &measures, options, depth, evaluations, fused, overlap };
     let tests = eval::compare_full(&results.evaluations, &measures).map_err(Error::from)?;
     report::print(&results, &tests, args)?;
     let first = measures.iter().copied().find(|measure| measure.is_quality()).unwrap_or(Measure::Ndcg(10));
@@ -141,26 +143,28 @@ fn titles_of(index: &Searcher) -> Vec<Title> {
 /// The data that rankers learn from. Without a file of titles these are the titles of the index, and then rankers cannot
 /// also learn from clicks.
 fn corpus(
+    judged: &Path,
     args: &Args,
     titles: Option<&Path>,
     searched: &FullTestSet,
     judgments: &Judgments,
     weights: &Weights,
-) -> Result<Corpus> {
+) -> Result<(Corpus, Option<Overlap>)> {
     if titles.is_none() {
         ensure!(
             args.clicks.is_none(),
             "expected a file of titles for rankers that learn from clicks, found none; add `--titles FILE`"
         );
-        return Ok(Corpus::from_iter(searched.texts()));
+        return Ok((Corpus::from_iter(searched.texts()), None));
     }
-    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: &args.field };
+    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: &args.field, weighting: args.weighting() };
     let all: Vec<_> = [judgments].into_iter().chain(weights.fitted_on()).collect();
     let read = eval::read_corpus(&files, &all)?;
     if let Some((path, skipped)) = &read.clicks {
         input::note_skipped(path, skipped);
     }
-    Ok(read.corpus)
+    let overlap = args.overlap(judged, judgments, Some(&read))?;
+    Ok((read.corpus, overlap))
 }
 
 /// Says how many judged titles the collection lacks. An error if it lacks them all.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::super::Args;
-use super::super::json::fusion_of;
+use super::super::json::{OverlapJson, fusion_of};
 use super::super::report::{LISTED_SYSTEMS, difference, fusions_text, probability};
 use super::Results;
 use crate::metrics::PairJson;
@@ -168,6 +168,9 @@ struct Report<'a> {
     depth: usize,
     judged: u64,
     judged_not_in_titles: u64,
+    /// Only with a click log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overlap: Option<OverlapJson<'a>>,
     measures: Vec<String>,
     systems: Vec<System<'a>>,
     tests: Vec<PairJson<'a>>,
@@ -211,6 +214,7 @@ fn print_json(results: &Results<'_>, tests: &[Comparison<Measure>]) -> Result<()
         depth: results.depth,
         judged: results.set.judged,
         judged_not_in_titles: results.set.missing.count,
+        overlap: results.overlap.as_ref().map(OverlapJson::from),
         measures: results.measures.iter().map(Measure::to_string).collect(),
         systems: systems.collect(),
         tests: tests.collect(),

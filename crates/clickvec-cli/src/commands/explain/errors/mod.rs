@@ -121,7 +121,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let judgments = input::judgments(&args.judged, TITLE)?;
     let titles = args.titles.as_deref().map(|titles| args.title_columns.table(titles, TITLE)).transpose()?;
     let titles = titles.as_ref().map(TitleTable::path);
-    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE };
+    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE, ..CorpusFiles::default() };
     let read = read_corpus(&files, &[&judgments])?;
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
         input::note_skipped(path, skipped);
