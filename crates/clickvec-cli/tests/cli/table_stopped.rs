@@ -100,7 +100,9 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     assert_ne!(negated, whole);
     folder.write(point, negated);
     let run = folder.run(&["table", "spec.toml", "--json"]).code(0).says("-scores.json: this kept file is damaged");
-    assert_eq!(run.stderr().lines().count(), 1, "{}", run.stderr());
+    // The judged queries of this folder are also clicked, which is said each time.
+    let said = run.stderr().lines().filter(|line| !line.contains("are also in clicks.tsv")).count();
+    assert_eq!(said, 1, "{}", run.stderr());
     assert!(!folder.read(point).contains("[[-"));
     assert_eq!(report(&folder), expected);
     // A ranker of another training under its name, equally valid.
