@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clickvec::index::Hit as Place;
 use clickvec::internals::text;
-use clickvec::ranker::{FUSED_DEPTH, fuse_hits};
+use clickvec::ranker::fuse_hits;
 
 use crate::answer::{Answer, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::engine::{Engine, Opened, bit};
@@ -40,7 +40,10 @@ impl Engine {
         timings.filter = begin.elapsed();
         let query = self.query(&request.text)?;
         let wanted = request.k.saturating_add(request.offset).min(total as usize);
-        let depth = if request.mode == Mode::Both { wanted.max(FUSED_DEPTH).min(total as usize) } else { wanted };
+        let depth = match request.mode {
+            Mode::Both => wanted.max(self.fusion().depth()).min(total as usize),
+            Mode::Vectors | Mode::Words => wanted,
+        };
         let [mut by_vectors, mut by_words] = [(); 2].map(|()| Vec::new());
         if request.mode != Mode::Words && query.has_vector {
             let began = in_time(request)?;
