@@ -50,8 +50,8 @@ fn server() -> &'static Server {
 }
 
 /// Sends bytes, and looks at the first answer. There may be none, if the bytes are no request.
-fn answered(bytes: &[u8]) -> Option<u16> {
-    let answer = fuzzing::feed(server(), bytes);
+fn answered(bytes: &[u8], is_whole: bool) -> Option<u16> {
+    let answer = fuzzing::feed(server(), bytes, is_whole);
     if answer.is_empty() {
         return None;
     }
@@ -65,7 +65,7 @@ fn answered(bytes: &[u8]) -> Option<u16> {
 
 /// Whatever a client may send.
 pub fn http(data: &[u8]) {
-    answered(data);
+    answered(data, false);
 }
 
 /// A request for one of the routes: the first byte says which, the rest is its body or what follows the `?`.
@@ -88,7 +88,7 @@ pub fn requests(data: &[u8]) {
             format!("GET /search?{query} HTTP/1.1\r\n{head}\r\n").into_bytes()
         }
     };
-    let status = answered(&request);
+    let status = answered(&request, true);
     // The head is bounded, and so is a body.
     assert!(status.is_some(), "no answer");
 }

@@ -19,12 +19,13 @@ use crate::server::Server;
 /// No answer may take longer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a client gets that sends these bytes and no more.
+/// What a client gets that sends these bytes and no more. If they are whole requests, the last of which closes the connection, it
+/// then waits; otherwise it says that no more will come, which a service may take for a client that has gone.
 ///
 /// # Panics
 ///
 /// If the service takes too long, or the system has no sockets.
-pub fn feed(server: &Server, bytes: &[u8]) -> Vec<u8> {
+pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
@@ -35,7 +36,10 @@ pub fn feed(server: &Server, bytes: &[u8]) -> Vec<u8> {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             // The service may have heard enough.
-            let _ = writes.write_all(bytes).and_then(|()| writes.shutdown(std::net::Shutdown::Write));
+            let _ = writes.write_all(bytes);
+            if !is_whole {
+                let _ = writes.shutdown(std::net::Shutdown::Write);
+            }
         });
         let answer = scope.spawn(move || {
             let mut answer = Vec::new();
