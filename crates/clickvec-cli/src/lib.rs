@@ -1,9 +1,10 @@
-//! The program `clickvec`: reads the command line, calls the library, prints. [`main`] is all that it offers; it is a library
-//! so that fuzz targets reach what it reads.
+//! The program `clickvec`: reads the command line, calls the library, prints. It is a library so that fuzz targets reach what
+//! it reads, and so that the Python module ([`embedded`]) has the program inside and reads settings as it does.
 
 mod advice;
 mod answer;
 mod commands;
+pub mod embedded;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod input;
@@ -11,6 +12,7 @@ mod interrupt;
 mod metrics;
 mod output;
 mod page;
+mod program;
 mod progress;
 mod stored;
 mod superscripts;
@@ -19,6 +21,7 @@ mod test_set;
 mod titles;
 mod weighting;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,21 +31,26 @@ use commands::Cli;
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
+    ExitCode::from(status(std::env::args_os().collect()))
+}
+
+/// Does what these arguments say, the first of which is the program's name, and returns the exit status.
+fn status(arguments: Vec<OsString>) -> u8 {
     #[cfg(feature = "parquet")]
     hush_parquet();
-    let answer = match Cli::try_parse() {
+    let answer = match Cli::try_parse_from(arguments) {
         Ok(cli) => commands::run(cli),
         Err(usage) => output::usage(&usage),
     };
     match answer {
-        Ok(Answer::Done) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(1),
-        Ok(Answer::Misused) => ExitCode::from(2),
-        Ok(Answer::Stopped(status)) => ExitCode::from(status),
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Answer::Done) => 0,
+        Ok(Answer::No) => 1,
+        Ok(Answer::Misused) => 2,
+        Ok(Answer::Stopped(status)) => status,
+        Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::complain(&error);
-            ExitCode::from(2)
+            2
         }
     }
 }

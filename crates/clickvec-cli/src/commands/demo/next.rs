@@ -65,7 +65,7 @@ impl Next {
 
 /// How to start this program again: by its name if it was started by its name, otherwise by the path that was typed.
 fn program() -> String {
-    let typed = std::env::args_os().next().unwrap_or_default();
+    let typed = crate::program::typed();
     match Path::new(&typed).parent() {
         Some(folder) if !folder.as_os_str().is_empty() => quoted(&typed.to_string_lossy()),
         _ => "clickvec".to_owned(),

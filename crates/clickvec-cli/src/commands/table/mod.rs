@@ -9,7 +9,7 @@ mod watch;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{self, Correction, Overlap};
 use clickvec::table::{self, Options, Plan};
@@ -19,7 +19,7 @@ use self::watch::Watcher;
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
 use crate::weighting::WeightingFlag;
-use crate::{input, output, test_set};
+use crate::{input, output, program, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -112,7 +112,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         spec.data.titles = Some(table.path().to_owned());
     }
     let plan = spec.plan()?;
-    let program = std::env::current_exe().context("cannot find the program itself")?;
+    let program = program::file()?;
     let overlap = overlap(&plan, args.no_overlap)?;
     let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
     let mut watcher = Watcher::new(&plan);

@@ -6,80 +6,95 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
-use clickvec::train::{Keep, TrainConfig, Written, written_paths};
+use clickvec::train::{Keep, TrainConfig, written_paths};
 
-use super::Args;
+use super::learn::Clicks;
 use crate::input;
 
 /// With fewer held-out queries than this, training learns them all (`clickvec::train::HeldOut`).
 const LEAST: f64 = 100.0;
 
-/// The run that holds queries out, with a model of its own next to the output.
-pub(super) struct Trial {
-    pub(super) path: PathBuf,
+/// The run that holds queries out, with a model of its own next to the output, or in memory if there is no output.
+pub(crate) struct Trial {
+    path: Option<PathBuf>,
 }
 
 impl Trial {
-    /// The trial of a run; `None` if it has enough with one training: nothing is to be held out, there are too few queries
-    /// for it, or the input is a pipe, which cannot be read twice.
-    pub(super) fn of(args: &Args, config: &TrainConfig) -> Result<Option<Trial>> {
-        let Some(clicks) = args.clicks.as_deref().filter(|_| config.held_out > 0.0) else { return Ok(None) };
-        let inputs = args.titles.iter().chain(&args.teacher).map(PathBuf::as_path).chain([clicks]);
-        if inputs.into_iter().any(|path| !path.is_file() && !path.is_dir()) {
+    /// The trial of a run that also reads these `files`; `None` if one training is enough: nothing is to be held out, there
+    /// are too few queries for it, or the input is a pipe, which cannot be read twice.
+    pub(crate) fn of(
+        config: &TrainConfig,
+        clicks: Clicks<'_>,
+        files: &[&Path],
+        output: Option<&Path>,
+    ) -> Result<Option<Trial>> {
+        let pipe = |path: &Path| !path.is_file() && !path.is_dir();
+        if config.held_out <= 0.0 || files.iter().copied().chain(clicks.file()).any(pipe) {
             return Ok(None);
         }
-        if !has_queries(clicks, config, (LEAST / f64::from(config.held_out)).ceil() as usize)? {
+        let least = (LEAST / f64::from(config.held_out)).ceil() as usize;
+        if !clicks.have_queries(Queries::new(least), config)? {
             return Ok(None);
         }
+        let Some(output) = output else { return Ok(Some(Trial { path: None })) };
         // Say before the first of two trainings, not after it, that the second has no place.
-        input::check_outputs(&written_paths(&args.output))?;
-        let mut name = OsString::from(&args.output);
+        input::check_outputs(&written_paths(output))?;
+        let mut name = OsString::from(output);
         name.push(".held-out");
         let path = PathBuf::from(name);
         // A private model stays private: the trial is written with the permissions of what it replaces.
-        if let (Ok(metadata), false) = (args.output.metadata(), path.exists()) {
+        if let (Ok(metadata), false) = (output.metadata(), path.exists()) {
             let made = File::create(&path).and_then(|file| file.set_permissions(metadata.permissions()));
             made.map_err(|source| clickvec::Error::io(&path, "make", source))?;
         }
-        Ok(Some(Trial { path }))
+        Ok(Some(Trial { path: Some(path) }))
     }
 
-    /// The settings for all clicks; `None` if the best model is one that has learnt no click yet.
-    pub(super) fn all_clicks(&self, config: &TrainConfig, best: &Written) -> Option<TrainConfig> {
+    /// Where its model is written; `None` if it is kept in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The settings for all clicks, if the best model of the trial is of this epoch; `None` if that one has learnt no click
+    /// yet.
+    pub(super) fn all_clicks(config: &TrainConfig, best: u32) -> Option<TrainConfig> {
         let of_titles = config.titles.map_or(0, |titles| titles.epochs);
-        let epochs = best.epoch.checked_sub(of_titles).filter(|&epochs| epochs > 0)?;
+        let epochs = best.checked_sub(of_titles).filter(|&epochs| epochs > 0)?;
         Some(all_clicks(config, epochs))
     }
 
-    /// The settings of the run that the model at the output is from, if the command is resumed and that run is the second
-    /// one of these settings. Its trial is gone.
-    pub(super) fn finished(&self, args: &Args, config: &TrainConfig) -> Option<TrainConfig> {
-        if !args.resume || !self.is_empty() || written_paths(&self.path)[1..].iter().any(|path| path.exists()) {
+    /// The settings of the run that the model at the output is from, if that run is the second one of these settings. Its
+    /// trial is gone.
+    pub(super) fn finished(&self, config: &TrainConfig, output: &Path) -> Option<TrainConfig> {
+        let path = self.path()?;
+        if !self.is_empty() || written_paths(path)[1..].iter().any(|path| path.exists()) {
             return None;
         }
-        let model = Model::load(&args.output).ok()?;
+        let model = Model::load(output).ok()?;
         let all = all_clicks(config, model.training().config.epochs);
         (model.training().config == all && all.epochs <= config.epochs).then_some(all)
     }
 
-    /// Makes the trial's model the result.
-    pub(super) fn keep(&self, output: &Path) -> Result<()> {
-        let moved = std::fs::rename(&self.path, output);
+    /// Makes the trial's model the result, if it is a file.
+    pub(super) fn keep(&self, output: Option<&Path>) -> Result<()> {
+        let (Some(path), Some(output)) = (self.path(), output) else { return Ok(()) };
+        let moved = std::fs::rename(path, output);
         Ok(moved.map_err(|source| clickvec::Error::io(output, "write", source))?)
     }
 
     /// Whether there is no model yet.
     fn is_empty(&self) -> bool {
-        self.path.metadata().map_or(true, |metadata| metadata.len() == 0)
+        self.path().is_none_or(|path| path.metadata().map_or(true, |metadata| metadata.len() == 0))
     }
 
     /// Removes the trial's model.
     pub(super) fn remove(self) {
-        // Nothing is lost if it stays; another run replaces it.
-        let _ = std::fs::remove_file(&self.path);
+        if let Some(path) = self.path() {
+            // Nothing is lost if it stays; another run replaces it.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -92,8 +107,10 @@ pub(super) fn has_learnt_all(model: &Model) -> bool {
 impl Drop for Trial {
     /// Leaves no empty file.
     fn drop(&mut self) {
-        if self.is_empty() {
-            let _ = std::fs::remove_file(&self.path);
+        if let Some(path) = self.path()
+            && self.is_empty()
+        {
+            let _ = std::fs::remove_file(path);
         }
     }
 }
@@ -103,18 +120,24 @@ fn all_clicks(config: &TrainConfig, epochs: u32) -> TrainConfig {
     TrainConfig { held_out: 0.0, keep: Keep::Last, patience: None, epochs, ..config.clone() }
 }
 
-/// Whether a log has at least so many different queries. It is read no further than that.
-fn has_queries(clicks: &Path, config: &TrainConfig, least: usize) -> Result<bool> {
-    let mut reader = ClickReader::open(clicks, &config.field, config.weighting)?;
-    let mut queries = HashSet::new();
-    while let Some(click) = reader.next()? {
-        let query = words(click.query).join(" ");
-        if !query.is_empty() && !words(click.title).is_empty() {
-            queries.insert(query);
-        }
-        if queries.len() >= least {
-            return Ok(true);
-        }
+/// Looks for a number of different queries, no further than it must.
+#[derive(Debug)]
+pub struct Queries {
+    least: usize,
+    seen: HashSet<String>,
+}
+
+impl Queries {
+    fn new(least: usize) -> Queries {
+        Queries { least, seen: HashSet::new() }
     }
-    Ok(false)
+
+    /// Takes a clicked pair; returns whether there are enough queries now.
+    pub fn add(&mut self, query: &str, title: &str) -> bool {
+        let query = words(query).join(" ");
+        if !query.is_empty() && !words(title).is_empty() {
+            self.seen.insert(query);
+        }
+        self.seen.len() >= self.least
+    }
 }

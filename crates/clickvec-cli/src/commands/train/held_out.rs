@@ -1,5 +1,6 @@
 //! Judging by held-out queries while a model is trained, and the report at the end.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
@@ -43,13 +44,13 @@ pub(super) struct Counts {
 
 /// The mean of each measure, and of the loss.
 #[derive(Debug, Clone)]
-pub(super) struct Means {
+pub(crate) struct Means {
     measures: Vec<f64>,
     loss: Option<f64>,
 }
 
 /// A report with what it is about.
-pub(super) struct Judged {
+pub(crate) struct Judged {
     counts: Counts,
     report: HeldOutReport,
 }
@@ -93,12 +94,12 @@ impl Judge {
     }
 
     /// The model compared with rankers that need no training, if queries were held out.
-    pub(super) fn finish(self, model: impl FnOnce() -> clickvec::Result<Model>) -> Result<Option<Judged>> {
+    pub(super) fn finish<'a>(self, model: impl FnOnce() -> clickvec::Result<Cow<'a, Model>>) -> Result<Option<Judged>> {
         let State { test, counts, failed, .. } = self.0.into_inner();
         if let Some(failed) = failed {
             return Err(failed.into());
         }
-        let report = test.map(|test| test.report(&named(&model()?))).transpose()?;
+        let report = test.map(|test| test.report(&named(model()?.as_ref()))).transpose()?;
         Ok(report.map(|report| Judged { counts, report }))
     }
 }
@@ -256,7 +257,7 @@ impl Judged {
     }
 
     /// The report as JSON.
-    pub(super) fn json(&self) -> JudgedJson<'_> {
+    pub(crate) fn json(&self) -> JudgedJson<'_> {
         let system = |system: &FullEvaluation| SystemJson {
             name: system.name.clone(),
             means: Means { measures: system.mean.clone(), loss: None },
@@ -272,7 +273,7 @@ impl Judged {
 
 /// The report as JSON.
 #[derive(Serialize)]
-pub(super) struct JudgedJson<'a> {
+pub(crate) struct JudgedJson<'a> {
     event: &'static str,
     #[serde(flatten)]
     counts: Counts,

@@ -4,6 +4,7 @@ mod again;
 mod encoder;
 mod held_out;
 mod json;
+mod learn;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod report;
@@ -11,7 +12,6 @@ mod settings;
 mod small;
 mod teacher;
 
-use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -23,10 +23,15 @@ use clickvec::internals::eval::files_of_test_set;
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::{TITLE, TableFault};
-use clickvec::train::{ClickSource, Event, LogStatistics, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec::train::{Event, LogStatistics, Output, TrainConfig};
 
-use self::held_out::Judge;
-use self::settings::Given;
+pub use self::again::Queries;
+pub(crate) use self::again::Trial;
+pub(crate) use self::held_out::{Judged, Means};
+pub use self::learn::{Clicks, Pairs};
+pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
+pub use self::settings::Given;
+pub(crate) use self::teacher::{has_scores, open as open_teacher};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
@@ -42,8 +47,9 @@ struct Line {
 
 /// The training that these options describe. The calling command sets the log, the field and the output.
 pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
-    let args = parse(arguments)?;
     let label = arguments.join(" ");
+    let args = parse(&["--clicks", "clicks", "--output", "model", "--field", "title"], arguments);
+    let args = args.map_err(|fault| anyhow!("`train {label}`: {fault}"))?;
     let idle =
         [("--resume", args.resume), ("--checkpoint-every", args.checkpoint_every.is_some()), ("--json", args.json)];
     if let Some((option, _)) = idle.iter().find(|(_, given)| *given) {
@@ -78,14 +84,19 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     Ok(Training { label, config, validation, titles, init, teachers, scores })
 }
 
-fn parse(arguments: &[String]) -> Result<Args> {
-    let data = ["train", "--clicks", "clicks", "--output", "model", "--field", "title"];
-    let line = Line::try_parse_from(data.iter().copied().chain(arguments.iter().map(String::as_str)));
+/// The settings of a run that learns from what is `given`, with these options.
+pub(crate) fn training(options: &[String], given: Given) -> Result<TrainConfig> {
+    let args = parse(&["--clicks", "clicks", "--output", "model"], options)?;
+    args.settings.config(&args.encoder, given)
+}
+
+fn parse(data: &[&str], arguments: &[String]) -> Result<Args> {
+    let data = std::iter::once("train").chain(data.iter().copied());
+    let line = Line::try_parse_from(data.chain(arguments.iter().map(String::as_str)));
     let line = line.map_err(|error| {
         // Keep only the first paragraph: the rest shows the usage of a command that the user did not call.
         let text = error.to_string();
-        let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        anyhow!("`train {}`: {first}", arguments.join(" "))
+        anyhow!("{}", text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: "))
     })?;
     Ok(line.args)
 }
@@ -185,14 +196,18 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         members: init.as_ref().map(|init| init.encoder_config().members()),
     };
     let config = args.settings.config(&args.encoder, given)?;
-    let trial = again::Trial::of(&args, &config).map_err(|error| match error.downcast::<Error>() {
-        Ok(fault) => told_of_log(fault, args.clicks.as_deref()),
-        Err(error) => error,
-    })?;
+    let clicks = match (&args.clicks, scored) {
+        (Some(clicks), _) => Clicks::File(clicks),
+        (None, Some(scored)) => Clicks::Scores(scored),
+        (None, None) => Clicks::None,
+    };
+    let told = |error| told_of_log(error, args.clicks.as_deref());
+    let files: Vec<&Path> = args.titles.iter().chain(&args.teacher).map(PathBuf::as_path).collect();
+    let trial = Trial::of(&config, clicks, &files, Some(&args.output)).map_err(told)?;
     let validation = args.validation_files();
     let read: Vec<&PathBuf> =
         validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init).chain(&args.teacher).collect();
-    let outputs = trial.iter().map(|trial| trial.path.as_path()).chain([args.output.as_path()]);
+    let outputs = trial.iter().filter_map(Trial::path).chain([args.output.as_path()]);
     for beside in outputs.flat_map(clickvec::train::written_paths) {
         input::refuse_overwriting(&beside, read.iter().copied())?;
     }
@@ -200,115 +215,37 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let (_tables, title_files) = args.title_columns.tables(&args.titles, &config.field)?;
     let pairs = args.clicks.as_deref().or(scored.map(PathBuf::as_path));
     let scores = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
-    let mut reporter = report::Reporter::new(&config, pairs, &args.titles, scores, args.json);
-    // Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
-    let mut interrupt: Option<Result<Interrupt>> = None;
-    let mut left_out = None;
-    // What the run with held-out queries has learnt from titles is what the other learns from them.
-    let after_titles = RefCell::new(None);
-    let mut train = |config: &TrainConfig, path: &Path, reporter: &mut report::Reporter| -> Result<_> {
-        let mut judge = judgments.as_ref().map(|set| test_set::judge(&set.judgments));
-        let validation =
-            judgments.as_ref().zip(judge.as_mut()).map(|(set, judge)| test_set::validation(&set.judgments, judge));
-        let by_held_out = Judge::default();
-        let learnt_titles: Option<Model> = after_titles.take();
-        let mut score = |model: &Model| {
-            if config.titles.is_some_and(|titles| titles.epochs == model.training().epoch) {
-                after_titles.replace(Some(model.clone()));
-            }
-            by_held_out.score(model)
-        };
-        let validation = match config.held_out > 0.0 {
-            true => Some(Judge::validation(&mut score)),
-            false => validation,
-        };
-        let options = TrainOptions {
-            validation,
-            titles: &title_files,
-            init: init.as_ref(),
-            teachers: args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect::<Result<_>>()?,
-            after_titles: learnt_titles.as_ref(),
-            ..TrainOptions::default()
-        };
-        let output = Output { path, checkpoint_every: args.checkpoint_every, resume: args.resume };
-        let clicks = match (&args.clicks, scored) {
-            (Some(clicks), _) => ClickSource::file(clicks),
-            (None, Some(scored)) => ClickSource::file(scored).of_scores(),
-            (None, None) => ClickSource::none(),
-        };
-        let outcome = train_to_file(config, clicks, &output, options, &mut |event| {
-            if let Event::Log { statistics, .. } = event {
-                interrupt.get_or_insert_with(Interrupt::watch);
-                left_out = mostly_broken(statistics);
-            }
-            if let Event::HeldOut(held_out) = event {
-                by_held_out.begin(held_out);
-            }
-            reporter.event(event, by_held_out.last());
-            match &interrupt {
-                Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
-                Some(_) => ControlFlow::Break(()),
-                None => ControlFlow::Continue(()),
-            }
-        });
-        reporter.close();
-        let outcome = outcome.map_err(|fault| told_of_log(fault, args.clicks.as_deref()))?;
-        Ok(outcome.finished().map(|written| (written, by_held_out)))
+    let mut watcher = Watcher {
+        reporter: report::Reporter::new(&config, pairs, &args.titles, scores, args.json),
+        interrupt: None,
+        left_out: None,
+        begun_by_all: init.as_ref().is_some_and(again::has_learnt_all),
     };
-    // The run that holds queries out says how many epochs of clicks are best. Then all clicks are learnt for as long.
-    let mut at = args.output.as_path();
-    let mut last = None;
-    match &trial {
-        None => {}
-        Some(trial) if let Some(all) = trial.finished(&args, &config) => {
-            reporter.again(None);
-            last = train(&all, &args.output, &mut reporter)?;
+    let learner = Learner {
+        config: &config,
+        clicks,
+        titles: &title_files,
+        init: init.as_ref(),
+        teachers: &|| args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect(),
+        judgments: judgments.as_ref().map(|set| &set.judgments),
+        output: Some(Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume }),
+        scratch: None,
+    };
+    let ended = learner.learn(trial, &mut watcher).map_err(told)?;
+    let Watcher { mut reporter, interrupt, left_out, .. } = watcher;
+    match ended {
+        Ended::Stopped(at) => {
+            let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
+            reporter.cancelled(at.as_deref().unwrap_or(&args.output));
+            reporter.result()?;
+            return Ok(Answer::Stopped(asked.unwrap_or(2)));
         }
-        Some(trial) => {
-            at = &trial.path;
-            reporter.begin_trial();
-            if init.as_ref().is_some_and(again::has_learnt_all) {
-                output::note(
-                    "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles \
-                     tell",
-                );
-            }
-            if let Some((written, judge)) = train(&config, &trial.path, &mut reporter)? {
-                let judged = judge.finish(|| Model::load(&trial.path))?;
-                if let Some(judged) = &judged {
-                    reporter.judged(judged);
-                }
-                match trial.all_clicks(&config, &written).filter(|_| judged.is_some()) {
-                    None => {
-                        trial.keep(&args.output)?;
-                        last = Some((written, Judge::default()));
-                    }
-                    Some(all) => {
-                        at = &args.output;
-                        reporter.again(Some(all.epochs));
-                        last = train(&all, &args.output, &mut reporter)?;
-                    }
-                }
-            }
+        Ended::Learnt(Learnt::Memory(_)) => unreachable!("there is an output"),
+        Ended::Learnt(Learnt::File(written)) => {
+            reporter.done(&args.output, &written);
+            reporter.result()?;
         }
     }
-    if trial.is_none() {
-        last = train(&config, &args.output, &mut reporter)?;
-    }
-    let Some((written, judge)) = last else {
-        let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
-        reporter.cancelled(at);
-        reporter.result()?;
-        return Ok(Answer::Stopped(asked.unwrap_or(2)));
-    };
-    if let Some(judged) = judge.finish(|| Model::load(&args.output))? {
-        reporter.judged(&judged);
-    }
-    if let Some(trial) = trial {
-        trial.remove();
-    }
-    reporter.done(&args.output, &written);
-    reporter.result()?;
     Ok(match (left_out, &args.clicks) {
         (Some((broken, lines)), Some(clicks)) => {
             output::note(format_args!(
@@ -323,20 +260,68 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     })
 }
 
+/// Reports what happens, and looks whether a signal came.
+struct Watcher {
+    reporter: report::Reporter,
+    /// Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
+    interrupt: Option<Result<Interrupt>>,
+    /// The broken lines of the click log and all its lines, if most are broken.
+    left_out: Option<(u64, u64)>,
+    /// Whether the initial model has learnt clicks of held-out queries.
+    begun_by_all: bool,
+}
+
+impl Watch for Watcher {
+    fn event(&mut self, event: &Event, held_out: Option<Means>) -> ControlFlow<()> {
+        if let Event::Log { statistics, .. } = event {
+            self.interrupt.get_or_insert_with(Interrupt::watch);
+            self.left_out = mostly_broken(statistics);
+        }
+        self.reporter.event(event, held_out);
+        match &self.interrupt {
+            Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn ended(&mut self) {
+        self.reporter.close();
+    }
+
+    fn begin_trial(&mut self) {
+        self.reporter.begin_trial();
+        if self.begun_by_all {
+            output::note(
+                "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles \
+                 tell",
+            );
+        }
+    }
+
+    fn judged(&mut self, judged: &Judged) {
+        self.reporter.judged(judged);
+    }
+
+    fn again(&mut self, epochs: Option<u32>) {
+        self.reporter.again(epochs);
+    }
+}
+
 /// The broken lines of a click log and all its lines, if most are broken.
 fn mostly_broken(log: &LogStatistics) -> Option<(u64, u64)> {
     let lines = log.pairs + log.without_words + log.not_clicked + log.skipped;
     (2 * log.skipped > lines).then_some((log.skipped, lines))
 }
 
-/// The message for a fault. If the file is not a click log, it also names the command that makes one.
-fn told_of_log(fault: Error, clicks: Option<&Path>) -> anyhow::Error {
+/// The message for an error. If the file is not a click log, it also names the command that makes one.
+fn told_of_log(error: anyhow::Error, clicks: Option<&Path>) -> anyhow::Error {
     let lacks_a_column = matches!(
-        &fault,
-        Error::Table { path, fault: TableFault::MissingColumn { .. }, .. } if clicks == Some(path.as_path())
+        error.downcast_ref(),
+        Some(Error::Table { path, fault: TableFault::MissingColumn { .. }, .. }) if clicks == Some(path.as_path())
     );
     match lacks_a_column {
-        true => anyhow!("{fault}; `clickvec prepare` makes a click log from a raw one"),
-        false => fault.into(),
+        true => anyhow!("{error}; `clickvec prepare` makes a click log from a raw one"),
+        false => error,
     }
 }

@@ -338,18 +338,20 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 const HELD_OUT: f32 = 0.1;
 
 /// What a model is learnt from and judged by.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Given {
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Given {
     /// Judged titles for validation.
-    pub(super) validation: bool,
+    pub validation: bool,
     /// Clicks of which queries may be held out.
-    pub(super) clicks: bool,
-    pub(super) titles: bool,
-    pub(super) teacher: bool,
+    pub clicks: bool,
+    /// Titles to learn from.
+    pub titles: bool,
+    /// Vectors of a teacher.
+    pub teacher: bool,
     /// Whether the pairs of a teacher's scores take the place of clicks.
-    pub(super) scores_alone: bool,
+    pub scores_alone: bool,
     /// The number of members of the initial model.
-    pub(super) members: Option<usize>,
+    pub members: Option<usize>,
 }
 
 /// A help text with the default, and the values with titles and with each preset where they differ.

@@ -8,7 +8,7 @@ use clickvec::internals::tables::TableReader;
 use clickvec::train::Teacher;
 
 /// The teacher of a file: a table of scores; or vectors, of which Parquet is read here, every other form by the library.
-pub(super) fn open<'a>(path: &'a Path, field: &'a str) -> Result<Teacher<'a>> {
+pub(crate) fn open<'a>(path: &'a Path, field: &'a str) -> Result<Teacher<'a>> {
     if has_scores(path) {
         return Ok(Teacher::score_file(path, field));
     }
@@ -25,7 +25,7 @@ pub(super) fn open<'a>(path: &'a Path, field: &'a str) -> Result<Teacher<'a>> {
 }
 
 /// Whether a file is a table of scores: its header has the columns query and score. A pipe is not looked into.
-pub(super) fn has_scores(path: &Path) -> bool {
+pub(crate) fn has_scores(path: &Path) -> bool {
     path.is_file()
         && TableReader::open(path).is_ok_and(|table| ["query", "score"].iter().all(|name| table.column(name).is_some()))
 }
