@@ -1,0 +1,101 @@
+"""The progress of training: a line in a terminal, a line that changes in a notebook, nothing in a pipe."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Event = dict[str, Any]
+
+
+def for_people(wanted: bool | Callable[[Event], object] | None) -> Callable[[Event], object] | None:
+    """What shows the events: the caller's own function, or one that suits where this runs."""
+    if callable(wanted):
+        return wanted
+    if wanted is False:
+        return None
+    if _in_notebook():
+        return Notebook()
+    return Terminal() if wanted or sys.stderr.isatty() else None
+
+
+def _in_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def line(event: Event) -> str | None:
+    """An event that is worth a line of its own."""
+    match event["event"]:
+        case "log":
+            text = f"{event['pairs']:,} pairs, {event['trigrams']:,} trigrams, {event['parameters']:,} weights"
+            left_out = event["skipped"] + event["without_words"]
+            return text + (f"; {left_out:,} left out" if left_out else "")
+        case "held_out" if event["queries"]:
+            return f"held out: {event['queries']:,} of {event['of_queries']:,} queries, to judge the model by"
+        case "resumed":
+            return f"resumed in epoch {event['epoch']}"
+        case "epoch":
+            text = f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}  {event['seconds']:.1f} s"
+            if event["validation"]:
+                ndcg = " ".join(f"{event['validation'][f'ndcg@{k}']:.3f}" for k in (1, 3, 10))
+                text += f"  NDCG@1/3/10 {ndcg}"
+            elif event["score"] is not None:
+                text += f"  held out: NDCG@10 {event['score']:.3f}"
+            return text
+        case "stopped":
+            return f"stopped early; the best epoch is {event['best']}"
+        case "judged":
+            return "\n".join(
+                f"{test['a']} − {test['b']}: NDCG@10 {test['difference']:+.3f}, p {test['holm']:.4f}"
+                for test in event["tests"]
+            )
+        case "all_clicks":
+            number = event["epochs"]
+            shown = f"{number} epoch{'' if number == 1 else 's'}"
+            return f"learning all clicks now, the held-out ones too, for {shown}: as many as were best"
+    return None
+
+
+def _share(event: Event) -> tuple[str, float | None]:
+    """How far it is: in words, and as a share if the end is known."""
+    if event["event"] == "reading":
+        return f"reading: {event['pairs']:,} pairs", None
+    share = event["minibatch"] / event["minibatches"]
+    return f"epoch {event['epoch']}/{event['epochs']}  {share:4.0%}  loss {event['loss']:.4f}", share
+
+
+class Terminal:
+    """Lines on standard error, the last of which changes."""
+
+    def __call__(self, event: Event) -> None:
+        if event["event"] in ("reading", "minibatch"):
+            sys.stderr.write(f"\r\x1b[K{_share(event)[0]}")
+        elif (text := line(event)) is not None:
+            sys.stderr.write(f"\r\x1b[K{text}\n")
+        sys.stderr.flush()
+
+
+class Notebook:
+    """A part of a notebook's output that changes."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html: Callable[[str], Any] = HTML
+        self._lines: list[str] = []
+        self._handle: Any = display(self._html(""), display_id=True)
+
+    def __call__(self, event: Event) -> None:
+        bar = ""
+        if event["event"] in ("reading", "minibatch"):
+            text, share = _share(event)
+            value = "" if share is None else f' value="{share:.4f}"'
+            bar = f"<br><progress{value}></progress> {html.escape(text)}"
+        elif (text_or_none := line(event)) is not None:
+            self._lines.append(html.escape(text_or_none))
+        else:
+            return
+        self._handle.update(self._html(f"<pre style='margin:0'>{'<br>'.join(self._lines)}</pre>{bar}"))

@@ -1,0 +1,226 @@
+"""Is one system better than another, on queries that people judged?"""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from . import _clickvec
+from ._errors import Error
+from ._tables import Path, as_file, is_path, paths
+from .model import Model
+from .rankers import Fitted, Fusion, System
+from .training import numbered
+
+if TYPE_CHECKING:
+    from ._types import Files, How
+
+Method = Literal["min-max", "z-score", "reciprocal-rank"]
+
+
+@dataclass(frozen=True)
+class Test:
+    """The paired t-test of the difference a − b over all queries, as in the program's JSON."""
+
+    a: str
+    b: str
+    metric: str
+    difference: float
+    t: float | None
+    p: float
+    #: p, corrected for all pairs of systems by Holm's method.
+    holm: float
+
+    __test__ = False  # not for pytest
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well systems rank judged titles, with tests between all of them."""
+
+    #: The mean of each metric, by system.
+    means: dict[str, dict[str, float]]
+    #: Every pair of systems, by each metric.
+    tests: list[Test]
+    queries: list[str]
+    query_ids: list[str]
+    #: The number of queries without a relevant title, which score 0.
+    queries_without_relevant: int
+    #: The members and weights of each fusion.
+    fusions: list[dict[str, Any]]
+    #: What could not be judged, and why.
+    left_out: list[str]
+    _values: dict[str, dict[str, Any]] = field(repr=False)
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems."""
+        return list(self.means)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row for each system and query, as columns: system, query_id, query, and each metric."""
+        columns: dict[str, list[Any]] = {"system": [], "query_id": [], "query": []}
+        for name, values in self._values.items():
+            columns["system"] += [name] * len(self.queries)
+            columns["query_id"] += self.query_ids
+            columns["query"] += self.queries
+            for metric, of_queries in values.items():
+                columns.setdefault(metric, []).extend(of_queries.tolist())
+        return columns
+
+    def per_query(self) -> Any:
+        """:meth:`columns` as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def test(self, a: str, b: str, metric: str = "ndcg@10") -> Test:
+        """The test of a − b."""
+        for test in self.tests:
+            if test.metric != metric:
+                continue
+            if (test.a, test.b) == (a, b):
+                return test
+            if (test.a, test.b) == (b, a):
+                t = None if test.t is None else -test.t
+                return Test(a, b, metric, -test.difference, t, test.p, test.holm)
+        raise Error(f"expected two of the systems {', '.join(self.systems)} and a metric, found {a}, {b}, {metric}")
+
+    def __str__(self) -> str:
+        names = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map"]
+        width = max((len(name) for name in self.means), default=6)
+        lines = [f"{'system':{width}}  " + "  ".join(f"{name:>7}" for name in names)]
+        for name, mean in self.means.items():
+            lines.append(f"{name:{width}}  " + "  ".join(f"{mean[metric]:7.3f}" for metric in names))
+        for test in self.tests:
+            if test.metric == "ndcg@10":
+                lines.append(f"{test.b} − {test.a}: NDCG@10 {-test.difference:+.3f}, p {test.p:.4f}")
+        return "\n".join([*lines, *self.left_out])
+
+    def _repr_html_(self) -> str:
+        names = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10"]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        rows = "".join(
+            f"<tr><td style='text-align:left'>{html.escape(name)}</td>"
+            + "".join(f"<td>{mean[metric]:.3f}</td>" for metric in names)
+            + "</tr>"
+            for name, mean in self.means.items()
+        )
+        tests = "".join(
+            f"<tr><td style='text-align:left'>{html.escape(test.b)} − {html.escape(test.a)}</td>"
+            f"<td>{-test.difference:+.3f}</td><td>{test.p:.4f}</td><td>{test.holm:.4f}</td></tr>"
+            for test in self.tests
+            if test.metric == "ndcg@10"
+        )
+        between = f"<table><tr><th>NDCG@10</th><th></th><th>p</th><th>Holm</th></tr>{tests}</table>" if tests else ""
+        return f"<table><tr><th>system</th>{head}</tr>{rows}</table>{between}<p>{len(self.queries):,} queries</p>"
+
+
+def evaluate(
+    systems: object,
+    judged: object,
+    *,
+    titles: object = None,
+    clicks: object = None,
+    topics: Path | None = None,
+    field: str = "title",
+    fusion: Method | Sequence[Method] = (),
+    fusion_weights: Sequence[float] | None = None,
+    fusion_judged: object = None,
+    ties: Literal["expected", "trec"] = "expected",
+    gain: Literal["exponential", "linear"] = "exponential",
+    relevant_from: int = 1,
+    contiguous: Path | None = None,
+    load: Path | None = None,
+    vectors: Path | Sequence[Path] | None = None,
+) -> Evaluation:
+    """Judges systems, with the same figures and p-values as ``clickvec evaluate``.
+
+    :param systems: a list, or a dict that names them. A system is a model; a ranker of :mod:`clickvec.rankers`, trained
+        or not; its description, such as ``"bm25:k1=1.2"``; the path of a model or ranker; or a function of a query and a
+        list of titles that returns a score for each.
+    :param judged: judged titles: a path of any form that the program reads, (query, title, grade) rows, or a table with
+        these columns.
+    :param titles: the collection that rankers learn from; without it, the judged and clicked titles.
+    :param clicks: a click log, for rankers that learn from clicks.
+    :param fusion: methods by which all systems are fused into one more.
+
+    >>> judged = [("sofa", "grey sofa", 4), ("sofa", "lamp", 0), ("lamp", "desk lamp", 4), ("lamp", "sofa bed", 1)]
+    >>> result = evaluate(["bm25", "trigram"], judged)
+    >>> result.means["bm25"]["ndcg@1"]
+    1.0
+    >>> round(result.test("bm25", "trigram").p, 2)
+    1.0
+    """
+    with ExitStack() as stack:
+
+        def file(table: object, name: str, columns: list[str], optional: tuple[str, ...] = ()) -> str | None:
+            return None if table is None else stack.enter_context(as_file(table, name, columns, optional))
+
+        files: Files = {
+            "titles": file(numbered(titles) if titles is not None else None, "titles", ["id", field]),
+            "clicks": file(clicks, "clicks", ["query", field], ("weight", "count", "clicked", "rare")),
+            "field": field,
+            "contiguous": None if contiguous is None else os.fspath(contiguous),
+            "load": None if load is None else os.fspath(load),
+            "vectors": paths(vectors),
+        }
+        judged_columns = ["query", field, "grade"]
+        if judged is None:
+            raise TypeError("judged: expected judged titles, found None")
+        how: How = {
+            "judged": cast(str, file(judged, "judged", judged_columns, ("query_id", "title_id"))),
+            "topics": None if topics is None else os.fspath(topics),
+            "ties": ties,
+            "gain": gain,
+            "relevant_from": relevant_from,
+            "fusion": [fusion] if isinstance(fusion, str) else list(fusion),
+            "fusion_weights": None if fusion_weights is None else [float(weight) for weight in fusion_weights],
+            "fusion_judged": file(fusion_judged, "fusion_judged", judged_columns, ("query_id", "title_id")),
+        }
+        found = _clickvec.evaluate([_system(name, system) for name, system in _named(systems)], files, how)
+    for why in found["left_out"]:
+        warnings.warn(f"left out {why}", stacklevel=2)
+    return Evaluation(
+        means={system["name"]: system["mean"] for system in found["systems"]},
+        tests=[Test(**test) for test in found["tests"]],
+        queries=found["queries"],
+        query_ids=found["query_ids"],
+        queries_without_relevant=found["queries_without_relevant"],
+        fusions=found["fusions"],
+        left_out=found["left_out"],
+        _values={system["name"]: system["values"] for system in found["systems"]},
+    )
+
+
+def _named(systems: object) -> list[tuple[str | None, object]]:
+    if isinstance(systems, Mapping):
+        return [(str(name), system) for name, system in systems.items()]
+    if isinstance(systems, str | os.PathLike | Model | Fitted | System | Fusion) or callable(systems):
+        return [(None, systems)]
+    if not isinstance(systems, Iterable):
+        raise TypeError(f"systems: expected a list or a dict of systems, found {type(systems).__name__}")
+    return [(None, system) for system in systems]
+
+
+def _system(name: str | None, system: object) -> tuple[str | None, object]:
+    """What the native module takes."""
+    if isinstance(system, Model):
+        own = "model" if system.path is None else os.path.splitext(os.path.basename(system.path))[0]
+        return name or own, system._native
+    if isinstance(system, Fitted):
+        return name or str(system), system._native
+    if isinstance(system, System):
+        return name, ("spec", str(system))
+    if is_path(system):
+        text = os.fspath(system)
+        is_file = not isinstance(system, str) or text.endswith(".safetensors")
+        return name, ("file" if is_file else "spec", text)
+    if callable(system):
+        return name or getattr(system, "__name__", "function"), system
+    raise TypeError(f"expected a model, a ranker, a path or a function, found {type(system).__name__}")

@@ -1,0 +1,254 @@
+"""A trained model, with the names that users of sentence-transformers know."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _clickvec
+from ._errors import Error
+from ._tables import Path, arrow_stream
+from .explanation import Explanation
+
+Vectors = NDArray[np.float32]
+_PRECISIONS = ("float32", "float16", "int8")
+
+
+class Model:
+    """A trained model. It never changes, and any number of threads may use it.
+
+    >>> model = Model.load("testdata/frozen/format-1/lstm.safetensors")
+    >>> query = model.encode_query("oak vanity")
+    >>> titles = model.encode_document(["oak vanity with sink", "garden hose"])
+    >>> scores = model.similarity(query, titles)
+    >>> scores.shape, bool(scores[0, 0] > scores[0, 1])
+    ((1, 2), True)
+    """
+
+    __slots__ = ("__weakref__", "_native", "_path", "history")
+
+    def __init__(
+        self, native: _clickvec.Model, *, path: str | None = None, history: list[dict[str, Any]] | None = None
+    ) -> None:
+        self._native = native
+        self._path = path
+        #: The events of the training that made it, without the progress within epochs; empty if it was loaded.
+        self.history = history or []
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """The model in a file that ``train`` wrote, here or in the program."""
+        return cls(_clickvec.Model.load(os.fspath(path)), path=os.path.abspath(path))
+
+    def save(self, path: Path) -> None:
+        """Writes the model to a file."""
+        self._native.save(os.fspath(path))
+        self._path = os.path.abspath(path)
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the model's file."""
+        with tempfile.TemporaryDirectory(prefix="clickvec-") as folder:
+            path = os.path.join(folder, "model.safetensors")
+            self._native.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model whose file has these bytes."""
+        with tempfile.TemporaryDirectory(prefix="clickvec-") as folder:
+            path = os.path.join(folder, "model.safetensors")
+            with open(path, "wb") as file:
+                file.write(data)
+            return cls(_clickvec.Model.load(path))
+
+    @property
+    def fingerprint(self) -> str:
+        """A fingerprint of dictionary, weights and settings. Models with equal fingerprints encode alike."""
+        return self._native.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """The size of a vector."""
+        return self._native.dimension
+
+    def get_embedding_dimension(self) -> int:
+        """:attr:`dimension`, by sentence-transformers' name."""
+        return self.dimension
+
+    get_sentence_embedding_dimension = get_embedding_dimension
+
+    @property
+    def path(self) -> str | None:
+        """The file it was loaded from or saved to."""
+        return self._path
+
+    @property
+    def shared_towers(self) -> bool:
+        """Whether queries and documents share their weights."""
+        return self._native.shared_towers
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What the model records of its training: settings, the log's figures, the epoch."""
+        return self._native.training()
+
+    def encode_query(self, inputs: object, **arguments: Any) -> Vectors:
+        """The vectors of queries; see :meth:`encode`."""
+        return self._encode(inputs, "query", **arguments)
+
+    def encode_document(self, inputs: object, **arguments: Any) -> Vectors:
+        """The vectors of titles; see :meth:`encode`."""
+        return self._encode(inputs, "document", **arguments)
+
+    def encode(self, inputs: object, prompt_name: str | None = None, **arguments: Any) -> Vectors:
+        """The vectors of texts, which have unit length: a dot product is the score of a search.
+
+        A text without a word gives zeros. ``inputs`` are a string, which gives one vector, or any iterable of strings or
+        column of Arrow, which gives a matrix with a row for each. ``prompt_name`` is ``"query"`` or ``"document"``, the
+        tower to use; without it texts are encoded as documents, which makes a difference only in a model with two towers.
+
+        Of the other arguments of sentence-transformers, these mean something: ``precision`` (``"float32"``,
+        ``"float16"``, or ``"int8"``, which is 127 times the number, rounded), ``show_progress_bar``,
+        ``convert_to_tensor``. ``batch_size``, ``device="cpu"`` and ``normalize_embeddings=True`` change nothing.
+        Anything else is refused.
+        """
+        if prompt_name not in (None, "query", "document"):
+            raise Error(f'prompt_name: expected "query" or "document", found {prompt_name!r}')
+        return self._encode(inputs, prompt_name or "document", **arguments)
+
+    def _encode(
+        self,
+        inputs: object,
+        side: str,
+        *,
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
+        precision: Literal["float32", "float16", "int8"] = "float32",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: object = None,
+        normalize_embeddings: bool = True,
+        output_value: str = "sentence_embedding",
+        truncate_dim: int | None = None,
+        prompt_name: str | None = None,
+        **refused: object,
+    ) -> Vectors:
+        del batch_size  # every size gives the same vectors
+        _refuse("device", str(device) if device is not None else "cpu", "cpu")
+        _refuse("normalize_embeddings", normalize_embeddings, True)
+        _refuse("output_value", output_value, "sentence_embedding")
+        _refuse("convert_to_numpy", convert_to_numpy or convert_to_tensor, True)
+        _refuse("prompt_name", prompt_name or side, side)
+        _refuse("truncate_dim", truncate_dim or self.dimension, self.dimension)
+        for name, value in refused.items():
+            if value is not None:
+                raise TypeError(f"encode() does not take the argument '{name}'")
+        if precision not in _PRECISIONS:
+            raise Error(f"precision: expected one of {', '.join(_PRECISIONS)}, found {precision!r}")
+        if hasattr(inputs, "columns") and not hasattr(inputs, "to_pylist"):
+            raise TypeError(f"expected a text or texts, found a table ({type(inputs).__name__}); name one of its columns")
+        stream = arrow_stream(inputs)
+        texts: object = stream
+        if stream is None:
+            # pandas says that it has Arrow even where it cannot give it.
+            broken = not isinstance(inputs, str) and hasattr(inputs, "__arrow_c_stream__")
+            texts = list(cast(Iterable[Any], inputs)) if broken else inputs
+        vectors = None
+        if show_progress_bar and stream is None:
+            vectors = _with_bar(texts, lambda part: self._native.encode(part, side))
+        if vectors is None:
+            vectors = self._native.encode(texts, side)
+        vectors = _rounded(vectors, precision)
+        if convert_to_tensor:
+            import torch
+
+            return cast(Vectors, torch.from_numpy(vectors))
+        return vectors
+
+    def similarity(self, a: object, b: object) -> Vectors:
+        """The cosines of vectors: a row for each of ``a``, a column for each of ``b``."""
+        return _matrix(a) @ _matrix(b).T
+
+    def similarity_pairwise(self, a: object, b: object) -> Vectors:
+        """The cosine of each vector of ``a`` with the one of ``b`` at the same place."""
+        return cast(Vectors, np.einsum("ij,ij->i", _matrix(a), _matrix(b)))
+
+    def explain(self, query: str, title: str) -> Explanation:
+        """Why a title has its score for a query: what each word adds. A notebook shows it in colours.
+
+        >>> model = Model.load("testdata/frozen/format-1/lstm.safetensors")
+        >>> why = model.explain("oak vanity", "vanity of oak")
+        >>> [word.word for word in why.query_words]
+        ['oak', 'vanity']
+        """
+        return Explanation._of(self._native.explain(query, title))
+
+    def __repr__(self) -> str:
+        return f"Model({self._native.encoder}, {self.dimension} numbers, fingerprint {self.fingerprint})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Model:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[str, str], Model], tuple[str, str]]:
+        if self._path is None:
+            raise Error("expected a model with a file to pickle, found one in memory; save it first, or use to_bytes()")
+        return (_unpickled, (self._path, self.fingerprint))
+
+
+def load(path: Path) -> Model:
+    """:meth:`Model.load`."""
+    return Model.load(path)
+
+
+def _unpickled(path: str, fingerprint: str) -> Model:
+    model = Model.load(path)
+    if model.fingerprint != fingerprint:
+        raise Error(f"{path}: expected the model that was pickled, {fingerprint}, found {model.fingerprint}")
+    return model
+
+
+def _refuse(name: str, value: object, only: object) -> None:
+    if value != only:
+        raise Error(f"{name}: expected {only!r}, found {value!r}")
+
+
+def _rounded(vectors: Vectors, precision: str) -> Vectors:
+    if precision == "float16":
+        return cast(Vectors, vectors.astype(np.float16))
+    if precision == "int8":
+        return cast(Vectors, np.rint(vectors * np.float32(127.0)).astype(np.int8))
+    return vectors
+
+
+def _with_bar(texts: object, encode: Callable[[object], Vectors]) -> Vectors | None:
+    """Encodes a part at a time and shows how far it is; ``None`` if that is not possible here."""
+    if isinstance(texts, str):
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    items = list(cast(Iterable[str], texts))
+    size = 1 << 17
+    parts = range(0, len(items), size)
+    return np.concatenate([encode(items[start : start + size]) for start in tqdm(parts, desc="encoding")]) if parts else None
+
+
+def _matrix(vectors: object) -> Vectors:
+    array = np.atleast_2d(np.asarray(vectors))
+    return array.astype(np.float32) if array.dtype != np.float32 else array

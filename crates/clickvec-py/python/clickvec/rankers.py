@@ -1,0 +1,494 @@
+"""Every system of the papers' tables except encoders: by name and parameters, trained by :meth:`System.fit`.
+
+>>> ranker = Bm25(k1=1.2).fit(["red oak table", "blue sofa"])
+>>> scores = ranker.score("sofa", ["blue sofa", "red oak table"])
+>>> bool(scores[0] > scores[1])
+True
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _clickvec
+from ._errors import Error
+from ._tables import Path, as_file, paths
+from .model import Model
+
+if TYPE_CHECKING:
+    from ._types import Files
+
+
+class Fitted:
+    """A ranker that is ready to score. Any number of threads may use it."""
+
+    def __init__(self, native: _clickvec.Ranker, name: str) -> None:
+        self._native = native
+        self._name = name
+
+    def score(self, query: str, titles: Sequence[str]) -> NDArray[np.float64]:
+        """A score for each title; larger is better. Only the order within a query matters."""
+        return self._native.score(query, titles)
+
+    def save(self, path: Path) -> None:
+        """Writes the ranker to a file, which :func:`load` and ``clickvec evaluate --model`` read."""
+        self._native.save(os.fspath(path))
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<fitted {self._name}>"
+
+
+class System:
+    """A ranker before it is trained: its name and its parameters."""
+
+    name: ClassVar[str]
+    _parameters: dict[str, float]
+
+    def __str__(self) -> str:
+        given = ",".join(f"{name}={_shown(value)}" for name, value in self._parameters.items())
+        return f"{self.name}:{given}" if given else self.name
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{_python(name)}={_shown(value)}" for name, value in self._parameters.items())
+        return f"{type(self).__name__}({given})"
+
+    def fit(
+        self,
+        titles: object = None,
+        clicks: object = None,
+        *,
+        field: str = "title",
+        contiguous: Path | None = None,
+        load: Path | None = None,
+        vectors: Path | Sequence[Path] | None = None,
+    ) -> Fitted:
+        """Trains the ranker.
+
+        :param titles: the collection: a path, strings, (id, title) pairs, or a table with these columns.
+        :param clicks: a click log, for rankers that learn from clicks: a path, (query, title) or (query, title, weight)
+            rows, or a table. Without titles, its titles are also the collection.
+        :param contiguous: running text, one sentence a line, for skip-thought.
+        :param load: a trained Skip-Thought encoder in its original form.
+        :param vectors: vectors that another program trained, for the ranker vectors: one file, or queries' and titles'.
+        """
+        from .training import numbered
+
+        with ExitStack() as stack:
+
+            def file(table: object, name: str, columns: list[str], optional: tuple[str, ...] = ()) -> str | None:
+                return None if table is None else stack.enter_context(as_file(table, name, columns, optional))
+
+            files: Files = {
+                "titles": file(None if titles is None else numbered(titles), "titles", ["id", field]),
+                "clicks": file(clicks, "clicks", ["query", field], ("weight", "count", "clicked", "rare")),
+                "field": field,
+                "contiguous": None if contiguous is None else os.fspath(contiguous),
+                "load": None if load is None else os.fspath(load),
+                "vectors": paths(vectors),
+            }
+            return Fitted(_clickvec.train_ranker(str(self), files), str(self))
+
+
+def load(path: Path) -> Fitted:
+    """The ranker in a file: a model, a trained ranker, or a fusion."""
+    native, _ = _clickvec.load_ranker(os.fspath(path))
+    return Fitted(native, os.path.splitext(os.path.basename(os.fspath(path)))[0])
+
+
+class Fusion(Fitted):
+    """Several rankers or models as one, by a weighted sum of their normalised scores.
+
+    >>> titles = ["red oak table", "blue sofa"]
+    >>> both = Fusion([Bm25().fit(titles), Trigram().fit(titles)], weights=[2, 1])
+    >>> [round(float(score), 2) for score in both.score("sofa", titles)]
+    [0.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Fitted | Model | Any],
+        weights: Sequence[float] | None = None,
+        method: Literal["min-max", "z-score", "reciprocal-rank"] = "min-max",
+        k: float | None = None,
+    ) -> None:
+        if not members:
+            raise Error("expected rankers to fuse, found none")
+        natives = [member._native if isinstance(member, Fitted | Model) else member for member in members]
+        weights = [1.0] * len(natives) if weights is None else [float(weight) for weight in weights]
+        super().__init__(_clickvec.fuse(natives, weights, method, k), f"fusion:{method}")
+
+
+def named(spec: str) -> System:
+    """The system of a description, such as ``bm25:k1=1.2,b=0.4``."""
+    name, _, given = spec.partition(":")
+    for system in SYSTEMS:
+        if system.name == name.strip():
+            pairs = (pair.split("=", 1) for pair in given.split(",") if pair)
+            return system(**{_python(pair[0].strip()): float(pair[1]) for pair in pairs})
+    raise Error(f"expected one of {', '.join(system.name for system in SYSTEMS)}, found `{name}`")
+
+
+def _shown(value: float) -> str:
+    return repr(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def _python(name: str) -> str:
+    """A parameter's name as an argument."""
+    name = name.replace("-", "_")
+    return name + "_" if name in ("lambda", "self") else name
+
+
+def _given(arguments: dict[str, Any], names: dict[str, str]) -> dict[str, float]:
+    """Parameters that were given, by their names in the program."""
+    return {names.get(name, name): value for name, value in arguments.items() if name != "self" and value is not None}
+
+
+class Bm25(System):
+    """Okapi BM25 (Robertson, Zaragoza 2009).
+
+    :param k1: how slowly repetitions of a word saturate; 0 counts each word once (0 to 1000) [default: 0.9].
+    :param b: how much the title's length counts, from 0 (not at all) to 1 (in full) (0 to 1) [default: 0.4].
+    """
+
+    name = "bm25"
+
+    def __init__(self, k1: float | None = None, b: float | None = None) -> None:
+        self._parameters = _given(locals(), {})
+
+
+class Ulm(System):
+    """Unigram language model with Dirichlet smoothing (Zhai, Lafferty 2004).
+
+    :param mu: how many words of the collection each title is smoothed with (0.001 to 1000000) [default: 20].
+    """
+
+    name = "ulm"
+
+    def __init__(self, mu: float | None = None) -> None:
+        self._parameters = _given(locals(), {})
+
+
+class Lsa(System):
+    """Latent semantic analysis (Deerwester et al. 1990).
+
+    :param dimensions: singular values that are kept (1 to 10000) [default: 300].
+    :param weighting: 0 counts words, 1 is log-entropy, 2 tf-idf (0 to 2) [default: 2].
+    :param whitening: 1 folds in by the inverse singular values, 0 without them (0 to 1) [default: 1].
+    """
+
+    name = "lsa"
+
+    def __init__(
+        self,
+        dimensions: int | None = None,
+        weighting: int | None = None,
+        whitening: int | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {})
+
+
+class Plsa(System):
+    """Probabilistic latent semantic analysis of titles, by EM with priors (Hofmann 1999).
+
+    :param topics: topics (1 to 10000) [default: 100].
+    :param iterations: iterations of EM (1 to 100000) [default: 100].
+    :param alpha: words that the prior adds to a title, over all topics together (0 to 1000000) [default: 1].
+    :param beta: how often the prior adds each word to each topic (0 to 1000000) [default: 0.01].
+    :param seed: the seed of what is random in training (0 to 4294967295) [default: 1].
+    :param lambda_: the weight of the unigram language model; the topics get the rest (0 to 1) [default: 0.7].
+    :param mu: how many words of the collection each title is smoothed with (0.001 to 1000000) [default: 20].
+    """
+
+    name = "plsa"
+
+    def __init__(
+        self,
+        topics: int | None = None,
+        iterations: int | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        seed: int | None = None,
+        lambda_: float | None = None,
+        mu: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"lambda_": "lambda"})
+
+
+class Lda(System):
+    """Latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006).
+
+    :param topics: topics (1 to 10000) [default: 100].
+    :param sweeps: how often each word's topic is drawn again (1 to 1000000) [default: 300].
+:param samples: sweeps that the topics are averaged over: every fifth of the last half, at most this many (1 to 10000)
+        [default: 20].
+    :param alpha: words that the prior adds to a title, over all topics together (0.000001 to 1000000) [default: 1].
+    :param beta: how often the prior adds each word to each topic (0.000001 to 1000000) [default: 0.01].
+    :param seed: the seed of what is random in training (0 to 4294967295) [default: 1].
+    :param lambda_: the weight of the unigram language model; the topics get the rest (0 to 1) [default: 0.7].
+    :param mu: how many words of the collection each title is smoothed with (0.001 to 1000000) [default: 20].
+    """
+
+    name = "lda"
+
+    def __init__(
+        self,
+        topics: int | None = None,
+        sweeps: int | None = None,
+        samples: int | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        seed: int | None = None,
+        lambda_: float | None = None,
+        mu: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"lambda_": "lambda"})
+
+
+class Bltm(System):
+    """Bilingual topic model of clicked pairs, by EM with priors (Gao, Toutanova, Yih 2011).
+
+    :param topics: topics (1 to 10000) [default: 100].
+    :param iterations: iterations of EM (1 to 100000) [default: 100].
+    :param alpha: words that the prior adds to a title, over all topics together (0 to 1000000) [default: 1].
+    :param beta: how often the prior adds each word to each topic (0 to 1000000) [default: 0.01].
+    :param seed: the seed of what is random in training (0 to 4294967295) [default: 1].
+    :param lambda_: the weight of the unigram language model; the topics get the rest (0 to 1) [default: 0.7].
+    :param mu: how many words of the collection each title is smoothed with (0.001 to 1000000) [default: 20].
+    """
+
+    name = "bltm"
+
+    def __init__(
+        self,
+        topics: int | None = None,
+        iterations: int | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        seed: int | None = None,
+        lambda_: float | None = None,
+        mu: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"lambda_": "lambda"})
+
+
+class Wtm(System):
+    """Word translation model: IBM model 1 from titles to queries (Gao, He, Nie 2010).
+
+    :param iterations: iterations of EM (1 to 1000) [default: 10].
+:param prior: how often each word counts as already seen as its own translation; 0 is plain model 1 (0 to 1000000)
+        [default: 10].
+    :param prune: translations less probable than this are dropped (0 to 1) [default: 0.001].
+    :param alpha: the weight of the collection (0.000001 to 1) [default: 0.2].
+:param self_: of the title's part, the weight of its own words rather than their translations (0 to 1) [default: 0.3].
+    """
+
+    name = "wtm"
+
+    def __init__(
+        self,
+        iterations: int | None = None,
+        prior: float | None = None,
+        prune: float | None = None,
+        alpha: float | None = None,
+        self_: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"self_": "self"})
+
+
+class Ptm(System):
+    """Phrase translation model: aligned phrases of clicked pairs (Gao, He, Nie 2010).
+
+    :param iterations: iterations of EM (1 to 1000) [default: 10].
+:param prior: how often each word counts as already seen as its own translation; 0 is plain model 1 (0 to 1000000)
+        [default: 10].
+    :param prune: translations less probable than this are dropped (0 to 1) [default: 0.001].
+    :param words: words of the longest phrase (1 to 3) [default: 3].
+:param discount: how often each title phrase counts as already seen without a translation (0 to 1000000) [default: 1].
+    :param alpha: the weight of the collection (0.000001 to 1) [default: 0.2].
+:param self_: of the title's part, the weight of its own words rather than their translations (0 to 1) [default: 0.3].
+    :param phrases: the weight of phrases rather than of their words (0 to 0.99) [default: 0.5].
+    """
+
+    name = "ptm"
+
+    def __init__(
+        self,
+        iterations: int | None = None,
+        prior: float | None = None,
+        prune: float | None = None,
+        words: int | None = None,
+        discount: float | None = None,
+        alpha: float | None = None,
+        self_: float | None = None,
+        phrases: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"self_": "self"})
+
+
+class Mrf(System):
+    """Markov random field with sequential dependence (Metzler, Croft 2005).
+
+    :param mu: how many words of the collection each title is smoothed with (0.001 to 1000000) [default: 20].
+    :param lambda_t: the weight of single words (0 to 1) [default: 0.85].
+    :param lambda_o: the weight of neighbouring query words that are neighbours in the title (0 to 1) [default: 0.1].
+    :param lambda_u: the weight of neighbouring query words within 8 words of the title (0 to 1) [default: 0.05].
+    """
+
+    name = "mrf"
+
+    def __init__(
+        self,
+        mu: float | None = None,
+        lambda_t: float | None = None,
+        lambda_o: float | None = None,
+        lambda_u: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {})
+
+
+class Lce(System):
+    """Latent concept expansion on top of mrf (Metzler, Croft 2007).
+
+    :param mu: how many words of the collection each title is smoothed with (0.001 to 1000000) [default: 20].
+    :param lambda_t: the weight of single words (0 to 1) [default: 0.85].
+    :param lambda_o: the weight of neighbouring query words that are neighbours in the title (0 to 1) [default: 0.1].
+    :param lambda_u: the weight of neighbouring query words within 8 words of the title (0 to 1) [default: 0.05].
+    :param feedback: titles of the collection that the expansion is taken from (0 to 1000) [default: 20].
+    :param concepts: words that are added to the query (0 to 1000) [default: 10].
+    :param expansion: the weight of the expansion, from 0 (none) to 1 (it alone) (0 to 1) [default: 0.2].
+    :param rarity: how much words that are frequent in the collection are held back (0 to 1) [default: 0].
+    """
+
+    name = "lce"
+
+    def __init__(
+        self,
+        mu: float | None = None,
+        lambda_t: float | None = None,
+        lambda_o: float | None = None,
+        lambda_u: float | None = None,
+        feedback: int | None = None,
+        concepts: int | None = None,
+        expansion: float | None = None,
+        rarity: float | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {})
+
+
+class Doc2Vec(System):
+    """Paragraph vectors, DM and DBOW (Le, Mikolov 2014).
+
+    :param dm: 1: distributed memory, the mean of text and context; 0: bag of words (0 to 1) [default: 1].
+    :param size: numbers in a vector (1 to 10000) [default: 100].
+    :param window: words of context on each side, at most (1 to 1000) [default: 5].
+    :param min_count: words rarer than this are left out (1 to 4294967295) [default: 1].
+    :param sample: words more frequent than this are dropped at random; 0 drops none (0 to 1) [default: 0.0001].
+    :param negative: negative samples for each prediction (1 to 1000) [default: 5].
+    :param epochs: passes over the texts (1 to 100000) [default: 30].
+    :param alpha: the learning rate at the start; it falls linearly to 1e-4 (0.000001 to 1) [default: 0.025].
+    :param dbow_words: 1: with dm=0, word vectors are learnt too (skip-gram) (0 to 1) [default: 0].
+    :param seed: the seed of what is random in training (0 to 4294967295) [default: 1].
+    """
+
+    name = "doc2vec"
+
+    def __init__(
+        self,
+        dm: int | None = None,
+        size: int | None = None,
+        window: int | None = None,
+        min_count: int | None = None,
+        sample: float | None = None,
+        negative: int | None = None,
+        epochs: int | None = None,
+        alpha: float | None = None,
+        dbow_words: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"min_count": "min-count", "dbow_words": "dbow-words"})
+
+
+class SkipThought(System):
+    """Skip-Thought vectors, trained on running text or loaded (Kiros et al. 2015).
+
+    :param uni: units of the encoder that reads forward only; 0 leaves it out (0 to 4800) [default: 300].
+    :param bi: units of each of the two that read forward and backward; 0 leaves them out (0 to 4800) [default: 150].
+    :param word_size: numbers in a word's vector (1 to 4800) [default: 100].
+    :param vocabulary: words with a vector of their own, at most (1 to 1000000) [default: 20000].
+    :param epochs: passes over the running text (1 to 1000) [default: 3].
+    :param minibatch: sentences in a minibatch (1 to 65536) [default: 128].
+    :param negatives: words drawn for a minibatch's softmax; 0 takes all words (0 to 1000000) [default: 1000].
+    :param learning_rate: Adam's learning rate, which falls linearly to 0 (0.0000001 to 1) [default: 0.002].
+    :param clip_norm: the largest norm of a gradient (0.000001 to 1000000) [default: 10].
+    :param seed: the seed of what is random in training (0 to 4294967295) [default: 1].
+    """
+
+    name = "skip-thought"
+
+    def __init__(
+        self,
+        uni: int | None = None,
+        bi: int | None = None,
+        word_size: int | None = None,
+        vocabulary: int | None = None,
+        epochs: int | None = None,
+        minibatch: int | None = None,
+        negatives: int | None = None,
+        learning_rate: float | None = None,
+        clip_norm: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._parameters = _given(locals(), {"word_size": "word-size", "learning_rate": "learning-rate", "clip_norm": "clip-norm"})
+
+
+class Trigram(System):
+    """Cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing).
+
+    :param tf_power: the power of a trigram's count; 0 counts each once (0 to 4) [default: 1].
+    :param idf_power: the power of its idf; 0 weighs all trigrams alike (0 to 4) [default: 1].
+    """
+
+    name = "trigram"
+
+    def __init__(self, tf_power: float | None = None, idf_power: float | None = None) -> None:
+        self._parameters = _given(locals(), {})
+
+
+class WordVectors(System):
+    """Vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy.
+
+    :param idf: the power of a word's idf in the mean; 0 weighs all words alike (0 to 4) [default: 0].
+    """
+
+    name = "vectors"
+
+    def __init__(self, idf: float | None = None) -> None:
+        self._parameters = _given(locals(), {})
+
+
+#: Every system, in the order of the papers' tables.
+SYSTEMS: tuple[type[System], ...] = (
+    Bm25,
+    Ulm,
+    Lsa,
+    Plsa,
+    Lda,
+    Bltm,
+    Wtm,
+    Ptm,
+    Mrf,
+    Lce,
+    Doc2Vec,
+    SkipThought,
+    Trigram,
+    WordVectors,
+)

@@ -1,0 +1,218 @@
+"""Training a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+import numpy as np
+from . import _clickvec, _progress
+from ._settings import options
+from ._tables import Path, arrow_stream, as_file, is_path, named_columns
+from .model import Model
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Event = dict[str, Any]
+Views = str | Mapping[str, float]
+
+
+class TrainSettings(TypedDict, total=False):
+    """The settings of ``clickvec train``, with its defaults; its reference page describes each."""
+
+    encoder: Literal["lstm", "bilstm", "gru", "rnn", "clsm", "dssm"]
+    cells: int | Sequence[int]
+    members: int
+    hidden: int | Sequence[int]
+    layers: int
+    window: int
+    no_bias: bool
+    forget_gate: bool
+    peephole: Literal["none", "diagonal", "full"]
+    preset: Literal["lstm-dssm", "clsm", "paper"]
+    minibatch: int
+    negatives: int | Literal["all"]
+    negative_source: Literal["minibatch", "uniform"]
+    gamma: float
+    optimizer: Literal["nesterov", "adam", "sgd"]
+    learning_rate: float
+    clip_norm: float | Literal["none"]
+    bptt: Literal["exact", "per-gate"]
+    bptt_words: int
+    init_range: float | Literal["fan"]
+    field: str
+    weighting: Literal["log", "linear", "none", "binary"]
+    epochs: int
+    held_out: float
+    keep: Literal["best", "last"]
+    patience: int
+    max_words: int
+    tail: Literal["cut", "merge"]
+    max_trigrams: int
+    word_count: int | Literal["none"]
+    shared_towers: bool
+    seed: int
+    augment: Views
+    title_views: Views
+    title_epochs: int
+    title_minibatch: int
+    title_gamma: float
+    title_learning_rate: float
+    titles_among_clicks: float
+    teacher_share: float
+    teacher_score_share: float
+    teacher_title_share: float
+    teacher_gamma: float
+    precision: Literal["f32", "bf16"]
+
+
+def train(
+    clicks: object = None,
+    output: Path | None = None,
+    *,
+    titles: object = None,
+    validation: object = None,
+    validation_topics: Path | None = None,
+    validation_titles: Path | None = None,
+    init: Model | Path | None = None,
+    teacher: object = None,
+    progress: bool | Callable[[Event], object] | None = None,
+    checkpoint_every: int | None = None,
+    resume: bool = False,
+    scratch: Path | None = None,
+    **settings: Unpack[TrainSettings],
+) -> Model:
+    """Learns a model from clicks, from titles, or from both.
+
+    :param clicks: a click log: a path; any iterable of (query, title) or (query, title, weight); or a table with the
+        columns ``query`` and ``title`` and perhaps ``weight``, ``count``, ``clicked`` and ``rare`` (a DataFrame, an
+        Arrow table, anything with ``__arrow_c_stream__``). Iterables are read once, without holding them in memory; if
+        queries are held out, a temporary file keeps them.
+    :param output: where to write the model. Without it, the model is only returned.
+    :param titles: titles to learn from, clicked or not: a path, several paths in a list, strings, (id, title) pairs, or
+        a table with the columns ``id`` and ``title``.
+    :param validation: judged titles that choose the best epoch: a path, (query, title, grade) rows or a table with
+        these columns. Without them, queries of the log are held out to find how many epochs are best, if there are
+        enough, and then all clicks are learnt, as the program does.
+    :param init: a model to start from.
+    :param teacher: vectors of the same texts from another model: ``(texts, vectors)``, the path of vectors or of a table
+        of its scores, or a list of these.
+    :param progress: a function that is called with every event, a dict; ``True`` or ``False`` to show a line or
+        nothing. By default a terminal and a notebook show one.
+    :param checkpoint_every: minibatches between two checkpoints next to ``output``.
+    :param resume: whether to continue from the checkpoint next to ``output``.
+    :param scratch: a folder for temporary files, if not that of ``output``.
+    :param settings: the options of ``clickvec train``, with ``_`` for ``-``.
+
+    Ctrl-C stops it between two minibatches, with :class:`KeyboardInterrupt`. Whatever was at ``output`` stays.
+
+    The same clicks, settings and seed give the same bytes as the program.
+
+    >>> clicks = [("couch", "leather sofa"), ("lamp", "desk lamp")] * 50
+    >>> model = train(clicks, epochs=1, cells=8, seed=3, held_out=0, progress=False)
+    >>> model.dimension, len(model.history)
+    (8, 2)
+    """
+    given = options(settings, TrainSettings.__annotations__, "train")
+    history: list[Event] = []
+    show = _progress.for_people(progress)
+
+    def tell(event: Event) -> None:
+        if event["event"] not in ("reading", "minibatch"):
+            history.append(event)
+        if show is not None:
+            show(event)
+
+    with ExitStack() as files:
+        field = str(settings.get("field", "title"))
+        title_files = [files.enter_context(as_file(of, "titles", ["id", field])) for of in _sources(titles)]
+        of_validation = None
+        if validation is not None:
+            judged = as_file(validation, "validation", ["query", field, "grade"], ["query_id", "title_id"])
+            of_validation = (files.enter_context(judged), _fspath(validation_topics), _fspath(validation_titles))
+        start = init if init is None or isinstance(init, Model) else Model.load(init)
+        native = _clickvec.train(
+            _clicks(clicks, field),
+            title_files,
+            None if start is None else start._native,
+            [_teacher(one) for one in _teachers(teacher)],
+            _fspath(output),
+            of_validation,
+            given,
+            checkpoint_every,
+            resume,
+            _fspath(scratch),
+            tell,
+        )
+    return Model(native, path=None if output is None else os.path.abspath(output), history=history)
+
+
+def _fspath(path: Path | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _clicks(clicks: object, field: str) -> object:
+    """A path as text, a table by its columns if it has no Arrow, anything else as it is."""
+    if is_path(clicks):
+        return os.fspath(clicks)
+    if clicks is None:
+        return None
+    stream = arrow_stream(clicks)
+    if stream is not None:
+        return stream
+    columns = named_columns(clicks)
+    return clicks if columns is None else _rows(columns, field)
+
+
+def _rows(columns: Mapping[str, Any], field: str) -> Iterable[tuple[Any, ...]]:
+    from ._errors import Error
+
+    for name in ("query", field):
+        if name not in columns:
+            raise Error(f"expected a column `{name}`, found `{'`, `'.join(columns)}`")
+    other = [name for name in ("count", "clicked", "rare") if name in columns]
+    if other:
+        raise Error(f"expected pyarrow for a table with the column `{other[0]}`, found none; install it")
+    every = [columns["query"], columns[field]]
+    if "weight" in columns:
+        every.append(columns["weight"])
+    return zip(*every, strict=True)
+
+
+def _sources(titles: object) -> list[object]:
+    """Each file or table of titles."""
+    if titles is None:
+        return []
+    if isinstance(titles, list | tuple) and titles and all(isinstance(one, os.PathLike) for one in titles):
+        return list(titles)
+    if is_path(titles):
+        return [titles]
+    return [numbered(titles)]
+
+
+def numbered(titles: object) -> object:
+    """Titles with ids: those of a list of strings are their places."""
+    if is_path(titles) or named_columns(titles) is not None or not isinstance(titles, Iterable):
+        return titles
+    return ((str(number), title) if isinstance(title, str) else title for number, title in enumerate(titles))
+
+
+def _teachers(teacher: object) -> list[object]:
+    if teacher is None:
+        return []
+    return teacher if isinstance(teacher, list) else [teacher]
+
+
+def _teacher(teacher: object) -> str | tuple[Sequence[str], Any]:
+    if is_path(teacher):
+        return os.fspath(teacher)
+    if not (isinstance(teacher, tuple) and len(teacher) == 2):
+        raise TypeError(f"teacher: expected (texts, vectors) or a path, found {type(teacher).__name__}")
+    texts, vectors = teacher
+    array = np.asarray(vectors)
+    if array.ndim != 2 or array.dtype.kind != "f":
+        raise TypeError(f"teacher: expected a matrix of floats, found {array.ndim} dimensions of {array.dtype}")
+    return list(texts), np.ascontiguousarray(array, dtype=np.float32)

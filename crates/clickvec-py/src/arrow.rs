@@ -1,0 +1,200 @@
+//! Arrow in, by its C interface: pyarrow, pandas, polars, DuckDB and the like give columns without copying their strings.
+
+use std::ffi::{CStr, c_int};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, make_array};
+use arrow_schema::DataType;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+const STREAM: &str = "__arrow_c_stream__";
+const ARRAY: &str = "__arrow_c_array__";
+const STREAM_CAPSULE: &CStr = c"arrow_array_stream";
+const SCHEMA_CAPSULE: &CStr = c"arrow_schema";
+const ARRAY_CAPSULE: &CStr = c"arrow_array";
+
+/// Arrow arrays one after another, all of one type.
+pub(crate) struct Arrays {
+    source: Source,
+    schema: FFI_ArrowSchema,
+}
+
+enum Source {
+    Stream(FFI_ArrowArrayStream),
+    One(Option<FFI_ArrowArray>),
+}
+
+impl Arrays {
+    /// The arrays of an object, if it has Arrow's C interface.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Arrays>> {
+        if object.hasattr(STREAM)? {
+            let capsule = object.call_method0(STREAM)?;
+            return Arrays::of_stream(capsule.cast::<PyCapsule>()?).map(Some);
+        }
+        if object.hasattr(ARRAY)? {
+            let capsules = object.call_method0(ARRAY)?.cast_into::<PyTuple>()?;
+            let (schema, array) = (capsules.get_item(0)?, capsules.get_item(1)?);
+            return Arrays::of_one(schema.cast::<PyCapsule>()?, array.cast::<PyCapsule>()?).map(Some);
+        }
+        Ok(None)
+    }
+
+    #[allow(unsafe_code)]
+    fn of_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Arrays> {
+        let pointer = capsule.pointer_checked(Some(STREAM_CAPSULE))?.cast::<FFI_ArrowArrayStream>();
+        // SAFETY: by its name the capsule has an ArrowArrayStream, which this takes over and leaves marked as released.
+        let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
+        let mut schema = FFI_ArrowSchema::empty();
+        let Some(get_schema) = stream.get_schema() else { return Err(released()) };
+        // SAFETY: the function is the stream's own, and both pointers are to values of ours.
+        let status = unsafe { get_schema(&raw mut stream, &raw mut schema) };
+        failed(&mut stream, status)?;
+        Ok(Arrays { source: Source::Stream(stream), schema })
+    }
+
+    #[allow(unsafe_code)]
+    fn of_one(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Arrays> {
+        let schema = schema.pointer_checked(Some(SCHEMA_CAPSULE))?.cast::<FFI_ArrowSchema>();
+        let array = array.pointer_checked(Some(ARRAY_CAPSULE))?.cast::<FFI_ArrowArray>();
+        // SAFETY: by their names the capsules have an ArrowSchema and an ArrowArray, which this takes over and leaves marked as
+        // released.
+        let (schema, array) =
+            unsafe { (FFI_ArrowSchema::from_raw(schema.as_ptr()), FFI_ArrowArray::from_raw(array.as_ptr())) };
+        Ok(Arrays { source: Source::One(Some(array)), schema })
+    }
+
+    /// The next array; `None` at the end.
+    #[allow(unsafe_code)]
+    pub(crate) fn next(&mut self) -> PyResult<Option<ArrayRef>> {
+        let array = match &mut self.source {
+            Source::One(array) => array.take(),
+            Source::Stream(stream) => {
+                let mut array = FFI_ArrowArray::empty();
+                let Some(get_next) = stream.get_next() else { return Err(released()) };
+                // SAFETY: the function is the stream's own, and both pointers are to values of ours.
+                let status = unsafe { get_next(&raw mut *stream, &raw mut array) };
+                failed(stream, status)?;
+                Some(array).filter(|array| !array.is_released())
+            }
+        };
+        let Some(array) = array else { return Ok(None) };
+        // SAFETY: the producer says that the array has this schema; that is what the C interface is.
+        let data = unsafe { from_ffi(array, &self.schema) };
+        let data = data.map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        // Lengths and offsets of strings come from outside.
+        data.validate_full().map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        Ok(Some(make_array(data)))
+    }
+}
+
+#[allow(unsafe_code)]
+fn failed(stream: &mut FFI_ArrowArrayStream, status: c_int) -> PyResult<()> {
+    if status == 0 {
+        return Ok(());
+    }
+    let mut said = String::new();
+    if let Some(get_last_error) = stream.get_last_error() {
+        // SAFETY: the function is the stream's own; what it returns is null or a C string that lives until the next call.
+        let error = unsafe { get_last_error(&raw mut *stream) };
+        if !error.is_null() {
+            // SAFETY: as above.
+            said = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
+        }
+    }
+    Err(PyTypeError::new_err(format!("the stream of Arrow arrays failed with {status}: {said}")))
+}
+
+fn released() -> PyErr {
+    PyTypeError::new_err("expected a stream of Arrow arrays, found one that was read already")
+}
+
+/// Strings of an Arrow array.
+#[derive(Debug, Clone)]
+pub(crate) struct Strings(Arc<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Small(StringArray),
+    Large(LargeStringArray),
+    View(StringViewArray),
+    Dictionary { keys: Vec<usize>, nulls: ArrayRef, values: Strings },
+}
+
+impl Strings {
+    /// The strings of an array; an error that says what it has instead.
+    pub(crate) fn of(array: &ArrayRef) -> PyResult<Strings> {
+        Ok(Strings(Arc::new(match array.data_type() {
+            DataType::Utf8 => Kind::Small(array.as_string().clone()),
+            DataType::LargeUtf8 => Kind::Large(array.as_string().clone()),
+            DataType::Utf8View => Kind::View(array.as_string_view().clone()),
+            DataType::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary();
+                let values = Strings::of(dictionary.values())?;
+                let keys = if values.len() == 0 { vec![0; array.len()] } else { dictionary.normalized_keys() };
+                Kind::Dictionary { keys, nulls: Arc::clone(array), values }
+            }
+            other => return Err(PyTypeError::new_err(format!("expected texts, found an Arrow array of {other}"))),
+        })))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match &*self.0 {
+            Kind::Small(array) => array.len(),
+            Kind::Large(array) => array.len(),
+            Kind::View(array) => array.len(),
+            Kind::Dictionary { keys, .. } => keys.len(),
+        }
+    }
+
+    /// The text in a row; `None` if there is none.
+    pub(crate) fn get(&self, row: usize) -> Option<&str> {
+        match &*self.0 {
+            Kind::Small(array) => array.is_valid(row).then(|| array.value(row)),
+            Kind::Large(array) => array.is_valid(row).then(|| array.value(row)),
+            Kind::View(array) => array.is_valid(row).then(|| array.value(row)),
+            Kind::Dictionary { keys, nulls, values } => {
+                if nulls.is_valid(row) {
+                    values.get(keys[row])
+                } else {
+                    None
+                }
+            }
+        }
+    }
+}
+
+/// The number in a row of an array; `None` if there is none or the array has no numbers.
+pub(crate) fn number(array: &ArrayRef, row: usize) -> Option<f64> {
+    if !array.is_valid(row) {
+        return None;
+    }
+    macro_rules! primitive {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().value(row)
+        };
+    }
+    Some(match array.data_type() {
+        DataType::Float64 => primitive!(Float64Type),
+        DataType::Float32 => f64::from(primitive!(Float32Type)),
+        DataType::Float16 => f64::from(primitive!(Float16Type)),
+        DataType::Int64 => primitive!(Int64Type) as f64,
+        DataType::Int32 => f64::from(primitive!(Int32Type)),
+        DataType::Int16 => f64::from(primitive!(Int16Type)),
+        DataType::Int8 => f64::from(primitive!(Int8Type)),
+        DataType::UInt64 => primitive!(UInt64Type) as f64,
+        DataType::UInt32 => f64::from(primitive!(UInt32Type)),
+        DataType::UInt16 => f64::from(primitive!(UInt16Type)),
+        DataType::UInt8 => f64::from(primitive!(UInt8Type)),
+        DataType::Boolean => f64::from(u8::from(array.as_boolean().value(row))),
+        _ => return None,
+    })
+}

@@ -1,0 +1,43 @@
+//! The native half of the Python package `clickvec`: it converts what Python gives, lets the library work without the
+//! interpreter's lock, and converts the results. What users see is in `python/clickvec`.
+
+mod arrow;
+mod bridge;
+mod clicks;
+mod error;
+mod evaluate;
+mod events;
+mod explain;
+mod fork;
+mod json;
+mod model;
+mod program;
+mod pulled;
+mod ranker;
+mod search;
+mod texts;
+mod train;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _clickvec(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<model::Model>()?;
+    module.add_class::<search::Searcher>()?;
+    module.add_class::<ranker::Ranker>()?;
+    module.add_function(wrap_pyfunction!(train::train, module)?)?;
+    module.add_function(wrap_pyfunction!(search::build_index, module)?)?;
+    module.add_function(wrap_pyfunction!(search::read_titles, module)?)?;
+    module.add_function(wrap_pyfunction!(ranker::systems, module)?)?;
+    module.add_function(wrap_pyfunction!(ranker::train_ranker, module)?)?;
+    module.add_function(wrap_pyfunction!(ranker::load_ranker, module)?)?;
+    module.add_function(wrap_pyfunction!(ranker::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(program::run, module)?)?;
+    module.add_function(wrap_pyfunction!(work::set_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(fork::before_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(fork::after_fork, module)?)?;
+    Ok(())
+}

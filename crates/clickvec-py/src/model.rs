@@ -1,0 +1,125 @@
+//! A trained model.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clickvec::model::{Embedder, Side};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::texts::Texts;
+use crate::{error, explain, json, work};
+
+/// The texts that are encoded between two looks for Ctrl-C.
+const AT_ONCE: usize = 1 << 17;
+/// Up to so many texts the calling thread encodes by itself.
+const FEW: usize = 32;
+
+/// A model with its embedders.
+#[pyclass(frozen, module = "clickvec._clickvec")]
+pub(crate) struct Model {
+    pub(crate) inner: Arc<clickvec::model::Model>,
+    queries: Embedder,
+    documents: Embedder,
+}
+
+impl Model {
+    pub(crate) fn new(model: clickvec::model::Model) -> Model {
+        let (queries, documents) = (model.embedder(Side::Query), model.embedder(Side::Title));
+        Model { inner: Arc::new(model), queries, documents }
+    }
+
+    /// The vectors of texts, one after the other.
+    fn vectors(&self, py: Python<'_>, texts: &Texts, embedder: &Embedder) -> PyResult<Vec<f32>> {
+        let texts = texts.all();
+        if texts.len() <= FEW {
+            return work::alone(py, || embedder.embed(&texts));
+        }
+        let mut vectors = Vec::with_capacity(texts.len() * embedder.dimension());
+        for part in texts.chunks(AT_ONCE) {
+            let of_part = work::short(py, || embedder.embed(part))?;
+            if part.len() == texts.len() {
+                return Ok(of_part);
+            }
+            vectors.extend_from_slice(&of_part);
+            py.check_signals()?;
+        }
+        Ok(vectors)
+    }
+}
+
+/// The side with this name.
+pub(crate) fn side(name: &str) -> PyResult<Side> {
+    match name {
+        "query" => Ok(Side::Query),
+        "document" => Ok(Side::Title),
+        other => Err(PyValueError::new_err(format!("expected `query` or `document`, found `{other}`"))),
+    }
+}
+
+#[pymethods]
+impl Model {
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
+        let model = work::short(py, || clickvec::model::Model::load(&path))?;
+        Ok(Model::new(model.map_err(|fault| error::raise(py, &fault))?))
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        work::short(py, || self.inner.save(&path))?.map_err(|fault| error::raise(py, &fault))
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> &str {
+        self.inner.fingerprint()
+    }
+
+    #[getter]
+    fn dimension(&self) -> usize {
+        self.inner.dimension()
+    }
+
+    #[getter]
+    fn shared_towers(&self) -> bool {
+        self.inner.shared_towers()
+    }
+
+    #[getter]
+    fn encoder(&self) -> String {
+        self.inner.encoder_config().to_string()
+    }
+
+    #[getter]
+    fn parameters(&self) -> u64 {
+        self.inner.parameters()
+    }
+
+    /// What the model records of its training.
+    fn training<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let record = serde_json::to_value(self.inner.training());
+        json::to_python(py, &record.map_err(|fault| error::told(py, &fault.to_string()))?)
+    }
+
+    /// Vectors of unit length, [texts, dimension]; of a single text [dimension].
+    fn encode<'py>(&self, py: Python<'py>, texts: &Bound<'py, PyAny>, side_name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let embedder = match side(side_name)? {
+            Side::Query => &self.queries,
+            Side::Title => &self.documents,
+        };
+        let texts = Texts::of(texts)?;
+        let vectors = self.vectors(py, &texts, embedder)?;
+        let rows = vectors.len() / embedder.dimension();
+        let flat = PyArray1::from_vec(py, vectors);
+        if texts.is_one() {
+            return Ok(flat.into_any());
+        }
+        Ok(flat.reshape([rows, embedder.dimension()])?.into_any())
+    }
+
+    /// Why a title has its score for a query.
+    fn explain<'py>(&self, py: Python<'py>, query: &str, title: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = work::short(py, || clickvec::explain::Explainer::new(&self.inner).explain(query, title))?;
+        json::to_python(py, &explain::json(&found))
+    }
+}

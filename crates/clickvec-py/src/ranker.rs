@@ -1,0 +1,293 @@
+//! Rankers: the systems of the papers' tables, fusions of them, and any function of Python.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clickvec::eval::{CorpusFiles, read_corpus};
+use clickvec::index::Candidates;
+use clickvec::ranker::{
+    self, FileKind, Fusion, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System,
+    SystemRanker, Values,
+};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::json;
+
+use crate::model::Model;
+use crate::texts::Texts;
+use crate::{error, json, work};
+
+/// A ranker that is ready to score.
+#[pyclass(frozen, module = "clickvec._clickvec")]
+pub(crate) struct Ranker {
+    pub(crate) inner: Arc<dyn ranker::Ranker>,
+    /// What saving it takes, if it is one of the systems.
+    system: Option<Trained>,
+    slots: Vec<Slot>,
+}
+
+/// What a function of Python raised first.
+type Slot = Arc<Mutex<Option<PyErr>>>;
+
+/// A ranker, and where its functions leave what they raise.
+pub(crate) struct Usable {
+    pub(crate) ranker: Arc<dyn ranker::Ranker>,
+    pub(crate) slots: Vec<Slot>,
+}
+
+struct Trained {
+    system: &'static System,
+    values: Values,
+    ranker: Arc<Boxed>,
+}
+
+/// A system's ranker as a ranker.
+struct Boxed(Box<dyn SystemRanker>);
+
+impl ranker::Ranker for Boxed {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        self.0.score(query, titles)
+    }
+
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> clickvec::Result<Box<dyn Candidates + 'a>> {
+        self.0.candidates(titles)
+    }
+}
+
+/// The systems, each with its parameters.
+#[pyfunction]
+pub(crate) fn systems(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let parameter = |parameter: &ranker::Parameter| {
+        json!({
+            "name": parameter.name,
+            "default": parameter.default,
+            "least": parameter.least,
+            "most": parameter.most,
+            "whole": parameter.whole,
+            "stage": if parameter.stage == Stage::Training { "training" } else { "scoring" },
+            "about": parameter.about,
+        })
+    };
+    let system = |system: &&System| {
+        let parameters: Vec<_> = system.parameters.iter().map(parameter).collect();
+        json!({"name": system.name, "about": system.about, "parameters": parameters})
+    };
+    json::to_python(py, &json!(SYSTEMS.iter().map(system).collect::<Vec<_>>()))
+}
+
+/// The files that rankers learn from.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Files {
+    pub(crate) titles: Option<PathBuf>,
+    pub(crate) clicks: Option<PathBuf>,
+    pub(crate) field: String,
+    pub(crate) contiguous: Option<PathBuf>,
+    pub(crate) load: Option<PathBuf>,
+    pub(crate) vectors: Vec<PathBuf>,
+}
+
+/// Trains the ranker of a spec, such as `bm25:k1=1.2`.
+#[pyfunction]
+pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult<Ranker> {
+    let trained = work::long(py, || -> clickvec::Result<Trained> {
+        let spec: RankerSpec = spec.parse()?;
+        let system = System::named(&spec.name)?;
+        let values = system.values(&spec)?;
+        let of = CorpusFiles {
+            titles: files.titles.as_deref(),
+            clicks: files.clicks.as_deref(),
+            field: &files.field,
+            weighting: clickvec::train::Weighting::default(),
+        };
+        let read = read_corpus(&of, &[])?;
+        let ranker = system.train(&values, &resources(&read.corpus, &files), &mut |_| ())?;
+        Ok(Trained { system, values, ranker: Arc::new(Boxed(ranker)) })
+    })?;
+    let trained = trained.map_err(|fault| error::raise(py, &fault))?;
+    Ok(Ranker { inner: Arc::<Boxed>::clone(&trained.ranker), system: Some(trained), slots: Vec::new() })
+}
+
+/// What a system may learn from.
+pub(crate) fn resources<'a>(corpus: &'a ranker::Corpus, files: &'a Files) -> Resources<'a> {
+    let (contiguous, load) = (files.contiguous.as_deref(), files.load.as_deref());
+    Resources { corpus, contiguous, load, vectors: &files.vectors }
+}
+
+/// The ranker in a file: a model, a trained ranker, or a fusion.
+#[pyfunction]
+pub(crate) fn load_ranker(py: Python<'_>, path: PathBuf) -> PyResult<(Ranker, &'static str)> {
+    let loaded = work::short(py, || Ok((ranker::load(&path)?, FileKind::of(&path)?)))?;
+    let (inner, kind) = loaded.map_err(|fault| error::raise(py, &fault))?;
+    let kind = match kind {
+        FileKind::Model => "model",
+        FileKind::Ranker => "ranker",
+        FileKind::Fusion => "fusion",
+    };
+    Ok((Ranker { inner: Arc::from(inner), system: None, slots: Vec::new() }, kind))
+}
+
+/// The fusion of several rankers, each with its weight.
+#[pyfunction]
+pub(crate) fn fuse(
+    members: Vec<Bound<'_, PyAny>>,
+    weights: Vec<f64>,
+    method_name: &str,
+    k: Option<f64>,
+) -> PyResult<Ranker> {
+    let method = method(method_name, k)?;
+    if members.len() != weights.len() {
+        let what = format!("expected a weight for each of {} members, found {}", members.len(), weights.len());
+        return Err(PyValueError::new_err(what));
+    }
+    let members: Vec<Usable> = members.iter().map(of_python).collect::<PyResult<_>>()?;
+    let slots = members.iter().flat_map(|member| member.slots.iter().cloned()).collect();
+    let members = members.into_iter().map(|member| member.ranker).zip(checked(&weights)?).collect();
+    let name = format!("fusion:{method_name}");
+    Ok(Ranker { inner: Arc::new(Fusion::new(name, members, method)), system: None, slots })
+}
+
+/// The method of fusion with this name.
+pub(crate) fn method(name: &str, k: Option<f64>) -> PyResult<FusionMethod> {
+    let wrong = |what: String| Err(PyValueError::new_err(what));
+    match (name, k) {
+        ("reciprocal-rank" | "rrf", k) => match k.unwrap_or(RECIPROCAL_RANK_K) {
+            k if k.is_finite() && k > -1.0 => Ok(FusionMethod::ReciprocalRank { k }),
+            k => wrong(format!("expected a k above -1, found {k}")),
+        },
+        (_, Some(_)) => wrong("k belongs to the method reciprocal-rank; leave it out".to_owned()),
+        ("min-max" | "sum", None) => Ok(FusionMethod::MinMax),
+        ("z-score", None) => Ok(FusionMethod::ZScore),
+        (other, None) => wrong(format!("expected the method min-max, z-score or reciprocal-rank, found `{other}`")),
+    }
+}
+
+/// Weights scaled so that their sum is 1, as the program scales them.
+pub(crate) fn checked(weights: &[f64]) -> PyResult<Vec<f64>> {
+    if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+        return Err(PyValueError::new_err(format!("expected weights of 0 or more, found {weight}")));
+    }
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return Err(PyValueError::new_err("expected a weight above 0, found none"));
+    }
+    // By the largest first, because the sum of large weights may overflow.
+    let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
+    Ok(weights.iter().map(|weight| weight / largest / sum).collect())
+}
+
+/// The ranker that an object is: a ranker, a model, or a function of a query and a list of titles.
+pub(crate) fn of_python(object: &Bound<'_, PyAny>) -> PyResult<Usable> {
+    if let Ok(ranker) = object.cast::<Ranker>() {
+        let Ranker { inner, slots, .. } = ranker.get();
+        return Ok(Usable { ranker: Arc::clone(inner), slots: slots.clone() });
+    }
+    if let Ok(model) = object.cast::<Model>() {
+        let ranker = Neural::new("model".to_owned(), Arc::clone(&model.get().inner));
+        return Ok(Usable { ranker: Arc::new(ranker), slots: Vec::new() });
+    }
+    if object.is_callable() {
+        let slot = Slot::default();
+        let function = Function { call: object.clone().unbind(), raised: Arc::clone(&slot) };
+        return Ok(Usable { ranker: Arc::new(function), slots: vec![slot] });
+    }
+    Err(PyTypeError::new_err("expected a ranker, a model, or a function of a query and a list of titles"))
+}
+
+/// A function of Python that scores titles.
+struct Function {
+    call: Py<PyAny>,
+    raised: Slot,
+}
+
+/// What functions have raised, which is then forgotten.
+pub(crate) fn raised(slots: &[Slot]) -> PyResult<()> {
+    let take = |slot: &Slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    slots.iter().find_map(take).map_or(Ok(()), Err)
+}
+
+impl ranker::Ranker for Function {
+    fn name(&self) -> &str {
+        "function"
+    }
+
+    /// Zeros if the function fails; whoever called the ranker finds out by [`raised`].
+    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
+        let scores = Python::attach(|py| -> PyResult<Vec<f64>> {
+            let titles = PyList::new(py, titles)?;
+            let scores: Vec<f64> = self
+                .call
+                .bind(py)
+                .call1((query, &titles))?
+                .try_iter()?
+                .map(|score| score?.extract())
+                .collect::<PyResult<_>>()?;
+            if scores.len() != titles.len() {
+                let what = format!("expected a score for each of {} titles, found {}", titles.len(), scores.len());
+                return Err(PyValueError::new_err(what));
+            }
+            match scores.iter().find(|score| score.is_nan()) {
+                Some(_) => Err(PyValueError::new_err(format!(
+                    "expected scores that are numbers, found NaN for the query {query:?}"
+                ))),
+                None => Ok(scores),
+            }
+        });
+        scores.unwrap_or_else(|error| {
+            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            vec![0.0; titles.len()]
+        })
+    }
+}
+
+#[pymethods]
+impl Ranker {
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// The value of each parameter; empty if it is none of the systems.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let values = PyDict::new(py);
+        for (parameter, value) in self.system.iter().flat_map(|trained| trained.values.iter()) {
+            values.set_item(parameter.name, value)?;
+        }
+        Ok(values)
+    }
+
+    /// A score for each title.
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        query: &str,
+        titles: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let titles = Texts::of(titles)?;
+        let titles = titles.all();
+        let scores = work::long(py, || {
+            let titles: Vec<&str> = titles.iter().map(AsRef::as_ref).collect();
+            self.inner.score(query, &titles)
+        })?;
+        raised(&self.slots)?;
+        Ok(PyArray1::from_vec(py, scores))
+    }
+
+    /// Writes the ranker to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let Some(Trained { system, values, ranker }) = &self.system else {
+            return Err(error::told(
+                py,
+                "expected a trained ranker to save, found a fusion, a function or one from a file",
+            ));
+        };
+        work::short(py, || system.save(&path, values, &*ranker.0))?.map_err(|fault| error::raise(py, &fault))
+    }
+}

@@ -1,0 +1,103 @@
+//! Work without the interpreter's lock, on threads of our own.
+//!
+//! Rayon's global threads do not exist in a process that was forked, and whoever waits for them waits for ever. So all work
+//! is done on a pool that belongs to the process: a forked one starts its own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::{error, fork};
+
+/// The threads of the process with this id, and how many were asked for.
+struct Threads {
+    process: u32,
+    asked: usize,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+static THREADS: Mutex<Threads> = Mutex::new(Threads { process: 0, asked: 0, pool: None });
+
+/// The threads of this process. Only with [`fork::Pass`], so that no fork happens meanwhile.
+fn threads() -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> {
+    let _pass = fork::Pass::new();
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if threads.process != process {
+        // Its threads are not here: waiting for their end would never end.
+        std::mem::forget(threads.pool.take());
+        threads.process = process;
+    }
+    if let Some(pool) = &threads.pool {
+        return Ok(Arc::clone(pool));
+    }
+    let builder = ThreadPoolBuilder::new().thread_name(|number| format!("clickvec-{number}"));
+    let pool = Arc::new(builder.num_threads(threads.asked).build()?);
+    threads.pool = Some(Arc::clone(&pool));
+    Ok(pool)
+}
+
+/// Uses this many threads from now on; 0 means one for each processor.
+#[pyfunction]
+pub(crate) fn set_threads(py: Python<'_>, threads: usize) {
+    py.detach(|| {
+        let _pass = fork::Pass::new();
+        let mut of_process = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        of_process.asked = threads;
+        if of_process.process == std::process::id() {
+            of_process.pool = None;
+        }
+    });
+}
+
+/// Lets `work` run on all threads. A panic becomes an exception.
+///
+/// A fork waits for it to end, because it may hold locks that the new process would find locked for ever. So it must not
+/// call Python.
+pub(crate) fn short<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(|| {
+        let _pass = fork::Pass::new();
+        on_threads(work)
+    });
+    result(py, done)
+}
+
+/// [`short`] for work that stays on this thread.
+pub(crate) fn alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(|| {
+        let _pass = fork::Pass::new();
+        catch_unwind(AssertUnwindSafe(work)).map_err(Failed::Panicked)
+    });
+    result(py, done)
+}
+
+/// [`short`] for work that may take hours or call Python: no fork waits for it. It must share nothing that is locked with what
+/// a forked process would use.
+pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(|| on_threads(work));
+    result(py, done)
+}
+
+/// Why work was not done.
+pub(crate) enum Failed {
+    /// It panicked.
+    Panicked(Box<dyn std::any::Any + Send>),
+    /// There are no threads for it.
+    NoThreads(rayon::ThreadPoolBuildError),
+}
+
+/// Runs `work` on the threads of this process.
+pub(crate) fn on_threads<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failed> {
+    let threads = threads().map_err(Failed::NoThreads)?;
+    catch_unwind(AssertUnwindSafe(|| threads.install(work))).map_err(Failed::Panicked)
+}
+
+/// What was done, or the exception for what happened.
+pub(crate) fn result<T>(py: Python<'_>, done: Result<T, Failed>) -> PyResult<T> {
+    done.map_err(|failed| match failed {
+        Failed::Panicked(panic) => error::panicked(py, &*panic),
+        Failed::NoThreads(why) => error::told(py, &format!("cannot start threads: {why}; ask for fewer")),
+    })
+}

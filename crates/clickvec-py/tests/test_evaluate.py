@@ -1,0 +1,182 @@
+"""Evaluation: the figures and p-values of the program; rankers of every kind."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import SHOP
+
+import clickvec
+from clickvec import _clickvec, rankers
+
+JUDGED, TITLES, CLICKS = SHOP / "judged.tsv", SHOP / "titles.tsv", SHOP / "clicks.tsv"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    lines = JUDGED.read_text(encoding="utf-8").splitlines()
+    header = lines[0].split("\t")
+    rows = [line.split("\t") for line in lines[1:]]
+    return {name: [row[place] for row in rows] for place, name in enumerate(header)}
+
+
+def theirs(program, model, *more):
+    arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", CLICKS, "--ranker", "bm25:k1=1.2", "--ranker", "ptm"]
+    return json.loads(program("evaluate", *arguments, "--model", model.path, "--json", *more).stdout)
+
+
+def same(ours, expected):
+    assert ours.systems == [system["name"] for system in expected["systems"]]
+    for system in expected["systems"]:
+        means = {name: value for name, value in system.items() if name not in ("name", "fusion")}
+        assert ours.means[system["name"]] == means
+    assert [vars(test) for test in ours.tests] == expected["tests"]
+    assert len(ours.queries) == expected["queries"]
+
+
+def test_the_program_finds_the_same(model, program, judged):
+    expected = theirs(program, model)
+    same(clickvec.evaluate(["bm25:k1=1.2", "ptm", model], JUDGED, titles=TITLES, clicks=CLICKS), expected)
+    in_memory = [rankers.Bm25(k1=1.2), rankers.Ptm(), model]
+    lines = CLICKS.read_text(encoding="utf-8").splitlines()
+    header = lines[0].split("\t")
+    clicks = {name: [line.split("\t")[place] for line in lines[1:]] for place, name in enumerate(header)}
+    titles = [tuple(line.split("\t")[:2]) for line in TITLES.read_text(encoding="utf-8").splitlines()[1:]]
+    same(clickvec.evaluate(in_memory, judged, titles=titles, clicks=clicks), expected)
+
+
+def test_fusions_of_the_program(model, program):
+    expected = theirs(program, model, "--fusion", "z-score", "--fusion-judged", SHOP / "validation.tsv")
+    systems = ["bm25:k1=1.2", "ptm", model]
+    found = clickvec.evaluate(
+        systems, JUDGED, titles=TITLES, clicks=CLICKS, fusion="z-score", fusion_judged=SHOP / "validation.tsv"
+    )
+    same(found, expected)
+    of_program = expected["systems"][-1]["fusion"]
+    assert found.fusions[0]["members"] == of_program["members"]
+    assert found.fusions[0]["fitted_on"] == of_program["fitted_on"]
+
+
+def test_each_query(model):
+    result = clickvec.evaluate({"words": "bm25", "ours": model}, JUDGED)
+    columns = result.columns()
+    assert len(columns["query"]) == 2 * len(result.queries)
+    of_words = [value for name, value in zip(columns["system"], columns["ndcg@10"], strict=True) if name == "words"]
+    assert np.isclose(np.mean(of_words), result.means["words"]["ndcg@10"])
+    scipy = pytest.importorskip("scipy.stats")
+    of_ours = columns["ndcg@10"][len(result.queries) :]
+    assert np.isclose(result.test("ours", "words").p, scipy.ttest_rel(of_ours, of_words).pvalue, rtol=1e-9)
+    assert result.test("ours", "words").difference == -result.test("words", "ours").difference
+    assert "NDCG@10" in str(result) and "<table>" in result._repr_html_()
+    pandas = pytest.importorskip("pandas")
+    frame = result.per_query()
+    assert isinstance(frame, pandas.DataFrame)
+    assert np.isclose(frame.groupby("system")["mrr"].mean()["ours"], result.means["ours"]["mrr"])
+
+
+def test_functions_are_systems(model, judged):
+    def length(query, titles):
+        return [-len(title) for title in titles]
+
+    result = clickvec.evaluate([length, "bm25"], judged)
+    assert set(result.systems) == {"length", "bm25"}
+    cosine = clickvec.evaluate(
+        {"mine": lambda query, titles: model.similarity(model.encode_query(query), model.encode_document(titles))[0]},
+        judged,
+    )
+    assert np.isclose(cosine.means["mine"]["ndcg@10"], clickvec.evaluate([model], judged).means["shop"]["ndcg@10"])
+
+    class Broken(Exception):
+        pass
+
+    def broken(query, titles):
+        raise Broken
+
+    with pytest.raises(Broken):
+        clickvec.evaluate([broken], judged)
+    with pytest.raises(ValueError, match="expected a score for each of"):
+        clickvec.evaluate([lambda query, titles: []], judged)
+    with pytest.raises(ValueError, match="expected scores that are numbers, found NaN"):
+        clickvec.evaluate([lambda query, titles: [float("nan")] * len(titles)], judged)
+
+
+@pytest.mark.parametrize(
+    ("systems", "judgments", "error", "words"),
+    [
+        (["bm26"], JUDGED, clickvec.Error, "bm26"),
+        (["bm25:k3=1"], JUDGED, clickvec.Error, "k3"),
+        (["bm25", "bm25"], JUDGED, ValueError, "expected each system once"),
+        ([3], JUDGED, TypeError, "expected a model, a ranker, a path or a function, found int"),
+        (3, JUDGED, TypeError, "expected a list or a dict of systems"),
+        (["bm25"], "none.tsv", FileNotFoundError, "none.tsv"),
+        (["bm25"], None, TypeError, "expected judged titles, found None"),
+        (["bm25"], [("a", "b", 11)], clickvec.Error, "^judged:2: .*11"),
+        (["bm25"], [("a", "b", float("nan"))], clickvec.Error, "judged: row 0"),
+        (["bm25"], [("a", None, 1)], TypeError, "judged: row 0: expected a text or a number, found NoneType"),
+        (["bm25"], [("a", "b")], clickvec.Error, "found 2 items"),
+        (["none.safetensors"], JUDGED, FileNotFoundError, "none.safetensors"),
+    ],
+)
+def test_bad_evaluations(systems, judgments, error, words):
+    with pytest.raises(error, match=words):
+        clickvec.evaluate(systems, judgments)
+
+
+def test_every_system_and_parameter_is_a_class():
+    natives = {system["name"]: system for system in _clickvec.systems()}
+    assert [system.name for system in rankers.SYSTEMS] == list(natives)
+    for system in rankers.SYSTEMS:
+        import inspect
+
+        names = [name for name in inspect.signature(system).parameters]
+        expected = [rankers._python(parameter["name"]) for parameter in natives[system.name]["parameters"]]
+        assert names == expected, system.name
+        defaults = {rankers._python(of["name"]): of["default"] for of in natives[system.name]["parameters"]}
+        assert rankers.named(str(system(**defaults)))._parameters == system(**defaults)._parameters
+        for parameter in natives[system.name]["parameters"]:
+            assert f"[default: {rankers._shown(parameter['default'])}]" in system.__doc__.replace("\n        ", " ")
+
+
+@pytest.mark.parametrize("system", rankers.SYSTEMS, ids=lambda system: system.name)
+def test_every_ranker_scores(system, tmp_path, titles):
+    quick = {"topics": 5, "iterations": 2, "sweeps": 4, "dimensions": 5, "size": 8, "epochs": 1}
+    allowed = {name: value for name, value in quick.items() if name in system.__init__.__annotations__}
+    extra = {}
+    if system.name == "skip-thought":
+        text = tmp_path / "text.txt"
+        text.write_text("".join(f"{title}\n" for _, title in titles))
+        extra["contiguous"] = text
+        allowed |= {"uni": 4, "bi": 0, "word_size": 4}
+    if system.name == "vectors":
+        vectors = tmp_path / "vectors.txt"
+        vectors.write_text("3 2\nlamp 1 0\ndesk 0 1\nsofa 1 1\n")
+        extra["vectors"] = vectors
+    ranker = system(**allowed).fit(TITLES, CLICKS, **extra)
+    scores = ranker.score("desk lamp", ["a lamp for desks", "sofa"])
+    assert scores.shape == (2,) and np.isfinite(scores).all()
+    path = tmp_path / "ranker.safetensors"
+    ranker.save(path)
+    assert np.allclose(rankers.load(path).score("desk lamp", ["a lamp for desks", "sofa"]), scores)
+
+
+def test_fusions(model):
+    texts = ["red oak table", "blue sofa", "oak"]
+    bm25 = rankers.Bm25().fit(texts)
+    both = rankers.Fusion([bm25, model, lambda query, titles: range(len(titles))], weights=[1, 1, 2])
+    assert both.score("oak", texts).argmax() == 2
+    with pytest.raises(ValueError, match="expected a weight for each of 1 members, found 2"):
+        rankers.Fusion([bm25], weights=[1, 2])
+    with pytest.raises(ValueError, match="expected weights of 0 or more, found -1"):
+        rankers.Fusion([bm25], weights=[-1])
+    with pytest.raises(ValueError, match="expected the method min-max, z-score or reciprocal-rank, found `best`"):
+        rankers.Fusion([bm25], method="best")
+    with pytest.raises(clickvec.Error, match="expected a trained ranker to save"):
+        both.save("nowhere")
+
+
+def test_a_ranker_without_what_it_needs():
+    with pytest.raises(clickvec.Error, match="expected clicked pairs to learn from.*name a log with clicks"):
+        rankers.Wtm().fit(["a", "b"])
+    with pytest.warns(UserWarning, match="left out wtm"):
+        result = clickvec.evaluate(["bm25", "wtm"], JUDGED)
+    assert result.systems == ["bm25"] and "wtm" in result.left_out[0]
