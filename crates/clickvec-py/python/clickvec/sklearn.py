@@ -1,0 +1,120 @@
+"""A scikit-learn transformer from texts to vectors: for pipelines and grid search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import (
+    check_is_fitted,
+)
+
+from .model import Model
+from .training import train
+
+
+class ClickvecVectorizer(TransformerMixin, BaseEstimator):
+    """Learns vectors from queries and the titles clicked for them; turns texts into vectors.
+
+    ``fit(queries, titles)`` trains with the settings of :func:`clickvec.train`; without titles each text is learnt from
+    some of its own words. ``transform(texts)`` gives vectors of titles, or of queries with ``side="query"``.
+    ``score(queries, titles)`` is the mean reciprocal rank of each query's title among all of them, for grid search.
+    """
+
+    def __init__(
+        self,
+        *,
+        side: str = "document",
+        encoder: str = "lstm",
+        cells: int | None = None,
+        hidden: Any = None,
+        members: int | None = None,
+        epochs: int | None = None,
+        minibatch: int | None = None,
+        learning_rate: float | None = None,
+        gamma: float | None = None,
+        augment: Any = None,
+        seed: int = 1,
+    ) -> None:
+        self.side = side
+        self.encoder = encoder
+        self.cells = cells
+        self.hidden = hidden
+        self.members = members
+        self.epochs = epochs
+        self.minibatch = minibatch
+        self.learning_rate = learning_rate
+        self.gamma = gamma
+        self.augment = augment
+        self.seed = seed
+
+    def fit(self, X: Iterable[str], y: Iterable[str] | None = None) -> ClickvecVectorizer:  # noqa: N803
+        """Trains on the queries ``X`` and their titles ``y``; on the texts ``X`` alone if ``y`` has a classifier's labels."""
+        queries = _texts(X)
+        settings = {name: value for name, value in self.get_params().items() if name != "side" and value is not None}
+        if y is None or not isinstance(next(iter(y), None), str):
+            if settings.pop("epochs", None) is not None:
+                settings["title_epochs"] = self.epochs
+            self.model_ = train(titles=queries, progress=False, **settings)
+        else:
+            titles = _texts(y)
+            if len(queries) != len(titles):
+                raise ValueError(f"expected a title for each of {len(queries)} queries, found {len(titles)}")
+            pairs = zip(queries, titles, strict=True)
+            self.model_ = train(pairs, progress=False, held_out=0.0, **settings)
+        return self
+
+    def transform(self, X: Iterable[str]) -> NDArray[np.float32]:  # noqa: N803
+        """The vectors of texts, a row for each."""
+        check_is_fitted(self, "model_")
+        if self.side not in ("query", "document"):
+            raise ValueError(f"side: expected query or document, found {self.side!r}")
+        return self.model_.encode(_texts(X), prompt_name=self.side)
+
+    def score(self, X: Iterable[str], y: Iterable[str]) -> float:  # noqa: N803
+        """The mean reciprocal rank of each query's title among the distinct titles of ``y``."""
+        check_is_fitted(self, "model_")
+        titles, places = np.unique(_texts(y), return_inverse=True)
+        scores = self.model_.encode_query(_texts(X)) @ self.model_.encode_document(titles).T
+        own = scores[np.arange(len(places)), places]
+        above = (scores > own[:, None]).sum(axis=1)
+        tied = (scores == own[:, None]).sum(axis=1)
+        # The mean place among ties.
+        return float(np.mean(1.0 / (1.0 + above + (tied - 1) / 2.0)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the numbers."""
+        check_is_fitted(self, "model_")
+        return np.array([f"clickvec{number}" for number in range(self.model_.dimension)], dtype=object)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__().copy()
+        if isinstance(state.get("model_"), Model):
+            # With the model itself: an estimator is one object, wherever it goes.
+            state["model_"] = state["model_"].to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(state.get("model_"), bytes):
+            self.model_ = Model.from_bytes(state["model_"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise ValueError("expected texts, found one text; give a list of them")
+    found = list(texts)
+    for number, text in enumerate(found):
+        if not isinstance(text, str):
+            raise TypeError(f"text {number}: expected a text, found {type(text).__name__}")
+    return found

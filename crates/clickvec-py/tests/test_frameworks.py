@@ -1,0 +1,118 @@
+"""Adapters, each tested with its framework's own kit where there is one."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import SHOP
+
+import clickvec
+
+TEXTS = ["red shoes", "desk lamp", "lether couch"]
+
+
+def clicks():
+    rows = [line.split("\t") for line in (SHOP / "clicks.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def test_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.utils.estimator_checks import check_estimator
+
+    from clickvec.sklearn import ClickvecVectorizer
+
+    vectorizer = ClickvecVectorizer(cells=8, epochs=1)
+    checks = check_estimator(vectorizer, on_fail=None, on_skip=None)
+    failed = [(check["check_name"], check["exception"]) for check in checks if check["status"] == "failed"]
+    assert not failed and any(check["status"] == "passed" for check in checks)
+    queries, titles = clicks()
+    vectors = clone(vectorizer).fit(queries, titles).transform(TEXTS)
+    assert vectors.shape == (3, 8)
+    fitted = vectorizer.fit(queries, titles)
+    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).transform(TEXTS), vectors)
+    assert list(fitted.get_feature_names_out())[:2] == ["clickvec0", "clickvec1"]
+    search = GridSearchCV(vectorizer, {"cells": [2, 16]}, cv=2, n_jobs=2).fit(queries, titles)
+    assert search.best_params_ == {"cells": 16}
+    pipeline = make_pipeline(ClickvecVectorizer(cells=8), LogisticRegression())
+    pipeline.fit(queries, ["lamp" in query for query in queries])
+    assert pipeline.score(queries, ["lamp" in query for query in queries]) > 0.8
+    assert ClickvecVectorizer(cells=8, members=1, epochs=1).fit(titles).transform(TEXTS).shape == (3, 8)
+    with pytest.raises(TypeError, match="text 1: expected a text, found NoneType"):
+        vectorizer.fit(["a", None], ["b", "c"])
+
+
+def test_langchain(model):
+    pytest.importorskip("langchain_tests")
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    from clickvec.langchain import ClickvecEmbeddings
+
+    embeddings = ClickvecEmbeddings(model)
+    store = InMemoryVectorStore(embeddings)
+    store.add_texts(TEXTS)
+    assert store.similarity_search("lamp", k=1)[0].page_content == "desk lamp"
+    assert np.allclose(embeddings.embed_query("lamp"), model.encode_query("lamp"))
+
+
+try:
+    from langchain_tests.integration_tests import EmbeddingsIntegrationTests
+    from langchain_tests.unit_tests import EmbeddingsUnitTests
+
+    from clickvec.langchain import ClickvecEmbeddings
+except ImportError:
+    pass
+else:
+
+    class TestLangChainUnit(EmbeddingsUnitTests):
+        """LangChain's own tests."""
+
+        embeddings_class = ClickvecEmbeddings
+        embedding_model_params = {"model": str(SHOP.parent / "frozen" / "format-1" / "lstm.safetensors")}
+
+    class TestLangChain(EmbeddingsIntegrationTests):
+        """LangChain's own tests."""
+
+        embeddings_class = ClickvecEmbeddings
+        embedding_model_params = TestLangChainUnit.embedding_model_params
+
+
+def test_llama_index(model):
+    pytest.importorskip("llama_index.core")
+    from llama_index.core import VectorStoreIndex
+    from llama_index.core.schema import TextNode
+
+    from clickvec.llama_index import ClickvecEmbedding
+
+    embedding = ClickvecEmbedding(model)
+    assert np.allclose(embedding.get_text_embedding_batch(TEXTS), model.encode_document(TEXTS))
+    index = VectorStoreIndex([TextNode(text=text) for text in TEXTS], embed_model=embedding)
+    found = index.as_retriever(similarity_top_k=1).retrieve("lamp")
+    assert found[0].node.text == "desk lamp"
+
+
+def test_haystack(model):
+    pytest.importorskip("haystack")
+    from haystack import Document, Pipeline
+    from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+    from clickvec.haystack import ClickvecDocumentEmbedder, ClickvecTextEmbedder
+
+    store = InMemoryDocumentStore(embedding_similarity_function="dot_product")
+    found = ClickvecDocumentEmbedder(model).run([Document(content=text) for text in TEXTS])
+    store.write_documents(found["documents"])
+    pipeline = Pipeline()
+    pipeline.add_component("embedder", ClickvecTextEmbedder(model))
+    pipeline.add_component("retriever", InMemoryEmbeddingRetriever(store, top_k=1))
+    pipeline.connect("embedder.embedding", "retriever.query_embedding")
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["clickvec.haystack"])
+    assert again.run({"text": "lamp"})["retriever"]["documents"][0].content == "desk lamp"
+    with pytest.raises(TypeError, match="expected a text"):
+        ClickvecTextEmbedder(model).run(["lamp"])
+    with pytest.raises(clickvec.Error, match="save it first"):
+        ClickvecTextEmbedder(clickvec.Model.from_bytes(model.to_bytes())).to_dict()
