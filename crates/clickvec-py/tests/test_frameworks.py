@@ -116,3 +116,43 @@ def test_haystack(model):
         ClickvecTextEmbedder(model).run(["lamp"])
     with pytest.raises(clickvec.Error, match="save it first"):
         ClickvecTextEmbedder(clickvec.Model.from_bytes(model.to_bytes())).to_dict()
+
+
+def test_sentence_transformers(model, titles, tmp_path):
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
+    from clickvec.sentence_transformers import load
+
+    ours = load(model)
+    assert np.array_equal(ours.encode_query(TEXTS), model.encode_query(TEXTS))
+    assert np.array_equal(ours.encode_document(TEXTS), model.encode_document(TEXTS))
+    assert np.array_equal(ours.encode("red shoes"), model.encode("red shoes"))
+    assert ours.get_embedding_dimension() == model.dimension
+    folder = tmp_path / "folder"
+    ours.save_pretrained(str(folder))
+    for again in (load(folder), SentenceTransformer(str(folder), trust_remote_code=True, device="cpu")):
+        assert np.array_equal(again.encode_query(TEXTS), model.encode_query(TEXTS))
+    assert clickvec.load(folder / "clickvec.safetensors") == model
+    with pytest.raises(TypeError, match="expected a text"):
+        ours.encode([3])
+    # Its evaluator finds what evaluate finds.
+    rows = [line.split("\t") for line in (SHOP / "judged.tsv").read_text(encoding="utf-8").splitlines()]
+    header, rows = rows[0], rows[1:]
+    query, title, grade = (header.index(name) for name in ("query", "title", "grade"))
+    ids = {text: id for id, text in titles}
+    relevant = {}
+    for row in rows:
+        relevant.setdefault(row[query], set()).update({ids[row[title]]} if int(row[grade]) >= 1 else set())
+    relevant = {query: found for query, found in relevant.items() if found}
+    evaluator = InformationRetrievalEvaluator(
+        {query: query for query in relevant}, dict(titles), relevant, name="shop", mrr_at_k=[10], show_progress_bar=False
+    )
+    found = evaluator(ours)[evaluator.primary_metric.replace("ndcg@10", "mrr@10")]
+    searcher = clickvec.Searcher(model, titles)
+    ranks = []
+    for query, good in relevant.items():
+        places = [of.rank for of in searcher.search(query, 10) if of.id in good]
+        ranks.append(1 / places[0] if places else 0.0)
+    assert np.isclose(found, np.mean(ranks), atol=0.02)
