@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use clickvec::internals::files::write_bytes_atomically;
 
 use crate::error::{Error, Result};
+use crate::fault::quoted;
 
 const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
 /// The grades of a thumb that points up or down.
@@ -38,7 +39,7 @@ impl Judgments {
             path: path.to_owned(),
             line,
             expected,
-            found: found.chars().take(60).collect(),
+            found: quoted(found),
         };
         let mut lines = (1..).zip(text.lines());
         if let Some((line, header)) = lines.next()
@@ -53,7 +54,7 @@ impl Judgments {
                 }
                 _ => Err(fault(line, "a grade from 0 to 4", grade)),
             },
-            _ => Err(fault(line, "four fields", "others")),
+            _ => Err(fault(line, "four fields", text)),
         };
         let rows = lines.map(row).collect::<Result<Vec<Row>>>()?;
         Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows) })
@@ -109,9 +110,10 @@ mod tests {
     fn another_table_is_refused_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("judged.tsv");
-        for text in ["id\ttitle\n", &format!("{HEADER}\na\tb\tc\t9\n"), &format!("{HEADER}\na\tb\n")] {
+        for text in ["id\ttitle\n", "\u{1b}[2J\n", &format!("{HEADER}\na\tb\tc\t9\n"), &format!("{HEADER}\na\tb\n")] {
             std::fs::write(&path, text).unwrap();
-            assert!(matches!(Judgments::open(&path), Err(Error::Judgments { .. })));
+            let Err(error @ Error::Judgments { .. }) = Judgments::open(&path) else { panic!("{text}") };
+            assert!(!error.to_string().contains('\u{1b}'), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }
