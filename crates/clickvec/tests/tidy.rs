@@ -176,6 +176,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "commands/index",
     "commands/table",
     "commands/explain",
+    "commands/export",
     "commands/demo",
     "commands",
     "embedded",

@@ -6,6 +6,7 @@ mod demo;
 mod embed;
 mod evaluate;
 mod explain;
+mod export;
 mod index;
 mod inspect;
 mod judge;
@@ -70,6 +71,7 @@ enum Command {
     Serve(Box<serve::Args>),
     Inspect(inspect::Args),
     Explain(Box<explain::Args>),
+    Export(export::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -96,6 +98,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Serve(args)) => serve::run(*args),
         Some(Command::Inspect(args)) => inspect::run(args),
         Some(Command::Explain(args)) => explain::run(*args),
+        Some(Command::Export(args)) => export::run(args),
         Some(Command::Simulate(args)) => simulate::run(args),
         Some(Command::Completions(args)) => completions::run(args, &mut Cli::command()),
         Some(Command::Man(args)) => man::run(args, Cli::command()),

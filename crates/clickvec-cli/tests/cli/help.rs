@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "demo",
     "check",
     "prepare",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 17] = [
     "serve",
     "inspect",
     "explain",
+    "export",
     "simulate",
     "completions",
     "man",

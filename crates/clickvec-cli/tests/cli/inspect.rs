@@ -36,3 +36,33 @@ fn what_is_no_model_is_told() {
         folder.run(&["inspect", "cut"]).code(2).says("cut: ").prints_nothing();
     }
 }
+
+#[test]
+fn a_card_says_what_was_learnt_and_how_good_it_is() {
+    let folder = Folder::with_model();
+    let alone = folder.run(&["inspect", "model.safetensors", "--card"]).code(0).stdout();
+    assert!(alone.starts_with("---\nlibrary_name: clickvec\n"), "{alone}");
+    for part in
+        ["# model\n", "| clicked pairs | 144 (queries of 2.0 words", "| epochs | 3 |", "No evaluation was given"]
+    {
+        assert!(alone.contains(part), "no `{part}` in\n{alone}");
+    }
+    std::fs::copy(folder.path("model.safetensors"), folder.path("a|b_c.safetensors")).unwrap();
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--model=a|b_c.safetensors", "--json"];
+    folder.write("report.json", folder.run(&evaluate).code(0).stdout());
+    let card = ["inspect", "a|b_c.safetensors", "--card", "--evaluated", "report.json"];
+    let shown = folder.run(&card).code(0).stdout();
+    for part in [
+        "# a\\|b\\_c\n",
+        "| system | ndcg@1 |",
+        "| bm25 | ",
+        "Means over 48 judged queries",
+        "corrected for their number",
+    ] {
+        assert!(shown.contains(part), "no `{part}` in\n{shown}");
+    }
+    folder.write("report.json", "{}");
+    folder.run(&card).code(2).says("report.json: expected the report of `evaluate --json`").prints_nothing();
+    folder.run(&["inspect", "model.safetensors", "--card", "--json"]).code(2).says("cannot be used with");
+    folder.run(&["inspect", "model.safetensors", "--evaluated", "report.json"]).code(2).says("--card");
+}

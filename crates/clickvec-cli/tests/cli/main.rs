@@ -7,6 +7,7 @@ mod demo;
 mod embed;
 mod evaluate;
 mod explain;
+mod export;
 mod field;
 mod forms;
 mod frozen;

@@ -1,5 +1,7 @@
 //! `clickvec inspect`: what is in a model or an index.
 
+mod card;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,14 @@ pub(crate) struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+
+    /// Print a model card: a page in Markdown with what the model has learnt from, its settings and its limits.
+    #[arg(long, conflicts_with = "json")]
+    card: bool,
+
+    /// A report of `evaluate --json`, whose figures and tests the card shows.
+    #[arg(long, value_name = "FILE", requires = "card")]
+    evaluated: Option<PathBuf>,
 }
 
 /// The report as JSON.
@@ -66,14 +76,19 @@ struct IndexReport<'a> {
 
 /// Loads the model or the index, which checks it, and prints what is in it.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    if args.file.is_dir() {
+    if args.file.is_dir() && !args.card {
         return run_index(&args);
     }
+    let evaluated = args.evaluated.as_deref().map(card::read).transpose()?;
     let model = Model::load(&args.file)?;
     let report = report(&args.file, &model)?;
     let mut out = output::stdout();
     if args.json {
         output::json_line(&mut out, &report)?;
+    } else if args.card {
+        let mut settings = Vec::new();
+        flatten("", &report.training["config"], &mut settings);
+        output::written(write!(out, "{}", card::card(&args.file, &model, &settings, evaluated.as_ref())))?;
     } else {
         output::written(write!(out, "{}", text(&report)))?;
     }

@@ -1,0 +1,232 @@
+//! `clickvec export`: titles with their vectors in the forms that other systems load.
+
+mod features;
+mod fusion;
+mod opensearch;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod pgvector;
+mod qdrant;
+mod titles;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum;
+use clickvec::internals::files::{create_folder, write_bytes_atomically};
+use clickvec::model::Model;
+use clickvec::tables::TITLE;
+use serde::Serialize;
+
+use self::titles::{Counts, Titles};
+use crate::answer::Answer;
+use crate::titles::TitleColumns;
+use crate::{input, output};
+
+/// Write titles with their vectors in a form that another system loads, with all it takes to load and to search them.
+///
+/// Titles of whose words the model knows none are left out, because their vectors mean nothing. Vectors have length 1, so
+/// the inner product is the score of `search`. docs/how-to/export.md shows each form step by step.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The form.
+    #[arg(long, value_enum, value_name = "FORM")]
+    to: Form,
+
+    /// The model that `clickvec train` wrote.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+
+    /// The titles: a table with the columns id and title, or a BEIR corpus, also as .gz or .zst; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    titles: PathBuf,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
+
+    /// The column with the texts instead of the title, such as `body`; `title+text` joins two.
+    #[arg(long, value_name = "COLUMN", default_value = TITLE)]
+    field: String,
+
+    /// What the collection is called there: a table, a collection, or an index.
+    #[arg(long, value_name = "NAME", default_value = "titles", value_parser = name)]
+    name: String,
+
+    /// parquet: one column of numbers for each dimension, which every reader reads fast, instead of a list of fixed size.
+    #[arg(long)]
+    flat: bool,
+
+    /// opensearch: the report of `evaluate --json` with a fusion of BM25 and this model, whose method and weights the search
+    /// pipeline gets [default: min-max with equal weights].
+    #[arg(long, value_name = "FILE")]
+    fusion: Option<PathBuf>,
+
+    /// svmrank: the judged titles to write features of, with the titles as the collection.
+    #[arg(long, value_name = "FILE", required_if_eq("to", "svmrank"))]
+    judged: Option<PathBuf>,
+
+    /// What to write: a folder, with parquet a file.
+    #[arg(long, short, value_name = "OUTPUT")]
+    output: PathBuf,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The files of a folder, of every form.
+const FILES: [&str; 12] = [
+    "titles.copy",
+    "load.sql",
+    "points.jsonl",
+    "collection.json",
+    "load.sh",
+    "bulk.jsonl",
+    "template.json",
+    "pipeline.json",
+    "query.json",
+    "features.txt",
+    "groups.txt",
+    "names.txt",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Apache Parquet with the columns id, title and vector. Only in a program built with `--features parquet`.
+    Parquet,
+    /// PostgreSQL with pgvector: a stream for COPY and the SQL that loads it.
+    Pgvector,
+    /// Qdrant: batches of points for its HTTP interface, and a script that loads them.
+    Qdrant,
+    /// OpenSearch: an index template, lines for _bulk, and a hybrid search whose pipeline has fitted weights.
+    Opensearch,
+    /// Features of judged titles for learning to rank, in SVMrank's form, which LightGBM and XGBoost read too.
+    Svmrank,
+}
+
+impl Form {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// A name that needs no quotes in any of the systems.
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_plain) && text.len() <= 48 {
+        true => Ok(text.to_owned()),
+        false => Err("expected at most 48 lowercase letters, digits and `_`, a letter first".to_owned()),
+    }
+}
+
+/// The report as JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(serialize_with = "output::json_path")]
+    output: &'a Path,
+    rows: u64,
+    left_out: u64,
+    dimension: usize,
+    model: &'a str,
+}
+
+/// Writes the export.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    check(&args)?;
+    let model = Model::load(&args.model)?;
+    let fusion = args.fusion.as_deref().map(|path| fusion::read(path, &args.model)).transpose()?;
+    let table = args.title_columns.table(&args.titles, &args.field)?;
+    let titles = Titles { model: &model, table: table.path(), field: &args.field };
+    if !matches!(args.to, Form::Parquet | Form::Svmrank) {
+        create_folder(&args.output)?;
+    }
+    let at = |name: &str| args.output.join(name);
+    let name = args.name.as_str();
+    // What loads the rows is written after them, so that it is there only if they are.
+    let (counts, files) = match args.to {
+        Form::Parquet => (parquet(&args, titles)?, Vec::new()),
+        Form::Svmrank => (features::write(&args, &model, table.path())?, Vec::new()),
+        Form::Pgvector => {
+            (pgvector::write(&at("titles.copy"), titles)?, vec![("load.sql", pgvector::sql(name, &model))])
+        }
+        Form::Qdrant => (
+            qdrant::write(&at("points.jsonl"), titles)?,
+            vec![("collection.json", qdrant::collection(&model)), ("load.sh", qdrant::script(name))],
+        ),
+        Form::Opensearch => (
+            opensearch::write(&at("bulk.jsonl"), name, titles)?,
+            vec![
+                ("template.json", opensearch::template(name, &model)),
+                ("pipeline.json", opensearch::pipeline(fusion.as_ref())),
+                ("query.json", opensearch::query(&model)),
+                ("load.sh", opensearch::script(name)),
+            ],
+        ),
+    };
+    for (file, text) in files {
+        write_bytes_atomically(&at(file), text.as_bytes())?;
+    }
+    say(&args, &model, counts)
+}
+
+/// Checks combinations that the parser of flags cannot express, and that nothing that is read is replaced.
+fn check(args: &Args) -> Result<()> {
+    for (flag, given, form) in [
+        ("--flat", args.flat, Form::Parquet),
+        ("--fusion", args.fusion.is_some(), Form::Opensearch),
+        ("--judged", args.judged.is_some(), Form::Svmrank),
+    ] {
+        ensure!(
+            !given || args.to == form,
+            "`{flag}` belongs to --to {}; found --to {}: leave one of the two out",
+            form.name(),
+            args.to.name()
+        );
+    }
+    let read = [&args.model, &args.titles].into_iter().chain(&args.fusion).chain(&args.judged);
+    match args.to {
+        Form::Parquet => input::refuse_overwriting(&args.output, read)?,
+        _ if args.output.is_file() => {
+            bail!("{}: expected a folder to write, found a file; name another output", args.output.display())
+        }
+        _ => {
+            for file in FILES {
+                input::refuse_overwriting(&args.output.join(file), read.clone())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(args: &Args, titles: Titles<'_>) -> Result<Counts> {
+    parquet::write(&args.output, args.flat, titles)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_args: &Args, _titles: Titles<'_>) -> Result<Counts> {
+    bail!(
+        "expected another form than parquet, which this program was built without; build it with `cargo build --release \
+         --features parquet`"
+    )
+}
+
+fn say(args: &Args, model: &Model, counts: Counts) -> Result<Answer> {
+    let Counts { rows, left_out } = counts;
+    if args.json {
+        let mut out = output::stdout();
+        let (dimension, fingerprint) = (model.dimension(), model.fingerprint());
+        let report = Report { output: &args.output, rows, left_out, dimension, model: fingerprint };
+        output::json_line(&mut out, &report)?;
+        output::written(out.flush())?;
+    } else {
+        let path = args.output.display();
+        output::note(format_args!("{path}: written; {}", output::counted(rows, "row")));
+        if left_out > 0 {
+            let strange = output::counted(left_out, "title");
+            output::note(format_args!("left out {strange}: the model knows none of their words"));
+        }
+    }
+    Ok(Answer::Done)
+}

@@ -1,0 +1,248 @@
+//! `clickvec export`: what is written, and what is refused. crates/clickvec-py/tests/test_export.py loads it into the systems that
+//! it is for.
+
+use serde_json::Value;
+
+use crate::harness::{Folder, Run};
+
+const MODEL: [&str; 5] = ["export", "--model=model.safetensors", "--titles=titles.tsv", "--output=out", "--to"];
+
+fn export(folder: &Folder, form: &str, more: &[&str]) -> Run {
+    folder.run(&[&MODEL[..], &[form], more].concat())
+}
+
+/// The vectors that `embed` gives the titles of titles.tsv, by id.
+fn vectors(folder: &Folder) -> Vec<(String, String, Vec<f32>)> {
+    let embed = ["embed", "--model=model.safetensors", "--side=title", "--id-column=id", "titles.tsv"];
+    let lines = folder.run(&embed).code(0).json_lines();
+    let row = |line: &Value| {
+        let text = |name: &str| line[name].as_str().unwrap().to_owned();
+        (text("id"), text("text"), numbers(&line["vector"]))
+    };
+    lines.iter().map(row).collect()
+}
+
+fn numbers(list: &Value) -> Vec<f32> {
+    list.as_array().unwrap().iter().map(|number| number.as_f64().unwrap() as f32).collect()
+}
+
+fn json_lines(folder: &Folder, name: &str) -> Vec<Value> {
+    folder.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Reads from the front of bytes.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(length);
+        self.0 = rest;
+        taken
+    }
+
+    fn short(&mut self) -> i16 {
+        i16::from_be_bytes(self.take(2).try_into().unwrap())
+    }
+
+    fn field(&mut self) -> &'a [u8] {
+        let length = i32::from_be_bytes(self.take(4).try_into().unwrap());
+        self.take(length.try_into().unwrap())
+    }
+}
+
+#[test]
+fn a_binary_copy_has_every_title_with_its_vector() {
+    let folder = Folder::with_model();
+    let [report] = export(&folder, "pgvector", &["--json"]).code(0).json_lines().try_into().unwrap();
+    let expected = vectors(&folder);
+    assert_eq!(
+        (&report["rows"], &report["left_out"], &report["dimension"]),
+        (&expected.len().into(), &0.into(), &8.into())
+    );
+    let copy = std::fs::read(folder.path("out/titles.copy")).unwrap();
+    let mut bytes = Bytes(&copy);
+    assert_eq!(bytes.take(19), b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0");
+    for (id, title, vector) in expected {
+        assert_eq!(bytes.short(), 3);
+        assert_eq!((bytes.field(), bytes.field()), (id.as_bytes(), title.as_bytes()));
+        let mut field = Bytes(bytes.field());
+        assert_eq!((field.short(), field.short()), (8, 0));
+        let found: Vec<f32> = field.0.chunks_exact(4).map(|of| f32::from_be_bytes(of.try_into().unwrap())).collect();
+        assert_eq!(found, vector);
+    }
+    assert_eq!((bytes.short(), bytes.0.len()), (-1, 0));
+    let sql = folder.read("out/load.sql");
+    assert!(sql.contains("embedding vector(8)") && !sql.contains("DROP"), "{sql}");
+}
+
+#[test]
+fn lines_of_json_have_every_title_with_its_vector() {
+    let folder = Folder::with_model();
+    let expected = vectors(&folder);
+    export(&folder, "qdrant", &["--name=shop"]).code(0).says("144 rows");
+    let points = json_lines(&folder, "out/points.jsonl");
+    let points: Vec<&Value> = points.iter().flat_map(|batch| batch["points"].as_array().unwrap()).collect();
+    assert_eq!(points.len(), expected.len());
+    for (number, (point, (id, title, vector))) in points.iter().zip(&expected).enumerate() {
+        assert_eq!(point["id"], number);
+        assert_eq!(point["payload"], serde_json::json!({"id": id, "title": title}));
+        assert_eq!(&numbers(&point["vector"]), vector);
+    }
+    export(&folder, "opensearch", &["--name=shop"]).code(0);
+    let lines = json_lines(&folder, "out/bulk.jsonl");
+    assert_eq!(lines.len(), 2 * expected.len());
+    for (pair, (id, title, vector)) in lines.chunks_exact(2).zip(&expected) {
+        assert_eq!(pair[0], serde_json::json!({"index": {"_index": "shop", "_id": id}}));
+        assert_eq!((pair[1]["title"].as_str(), &numbers(&pair[1]["embedding"])), (Some(title.as_str()), vector));
+    }
+}
+
+#[test]
+fn a_search_pipeline_has_the_method_and_the_weights_of_a_fusion() {
+    let folder = Folder::with_model();
+    let reversed =
+        |line: &str| match line.split_once('\t').and_then(|(query, rest)| Some((query.split_once(' ')?, rest))) {
+            Some(((colour, thing), rest)) => format!("{thing} {colour}\t{rest}\n"),
+            None => format!("{line}\n"),
+        };
+    folder.write("other.tsv", folder.read("judged.tsv").lines().map(reversed).collect::<String>());
+    let pipeline = |more: &[&str]| -> Value {
+        export(&folder, "opensearch", more).code(0);
+        serde_json::from_str(&folder.read("out/pipeline.json")).unwrap()
+    };
+    let processor = |pipeline: &Value, name: &str| pipeline["phase_results_processors"][0][name].clone();
+    let equal = processor(&pipeline(&[]), "normalization-processor");
+    assert_eq!(equal["normalization"]["technique"], "min_max");
+    assert_eq!(equal["combination"]["parameters"]["weights"], serde_json::json!([0.5, 0.5]));
+    for (method, name, technique) in [
+        ("min-max", "normalization-processor", "min_max"),
+        ("z-score", "normalization-processor", "z_score"),
+        ("rrf", "score-ranker-processor", "rrf"),
+    ] {
+        let evaluate = [
+            "evaluate",
+            "--judged=judged.tsv",
+            "--titles=titles.tsv",
+            "--ranker=bm25:k1=1.2",
+            "--fusion-judged=other.tsv",
+        ];
+        let more = ["--model=model.safetensors", "--json", "--fusion", method];
+        let report = folder.run(&[&evaluate[..], &more].concat()).code(0).stdout();
+        folder.write("report.json", &report);
+        let made = pipeline(&["--fusion=report.json"]);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let fusion = report["systems"].as_array().unwrap().iter().find(|system| !system["fusion"].is_null()).unwrap();
+        let weights: Vec<f64> =
+            fusion["fusion"]["members"].as_array().unwrap().iter().map(|of| of["weight"].as_f64().unwrap()).collect();
+        let sum: f64 = weights.iter().sum();
+        let made = processor(&made, name);
+        assert!(
+            made["normalization"]["technique"] == technique || made["combination"]["technique"] == technique,
+            "{made}"
+        );
+        let found = made["combination"]["parameters"]["weights"].as_array().unwrap();
+        for (found, weight) in found.iter().zip(weights) {
+            assert!((found.as_f64().unwrap() - weight / sum).abs() < 1e-12, "{made} {fusion}");
+        }
+    }
+}
+
+#[test]
+fn features_of_judged_titles_are_in_svmranks_form() {
+    let folder = Folder::with_model();
+    export(&folder, "svmrank", &["--judged=judged.tsv"]).code(0).says("144 rows");
+    let lines = folder.read("out/features.txt");
+    assert_eq!(lines.lines().count(), 144);
+    let first: Vec<&str> = lines.lines().next().unwrap().split(' ').collect();
+    assert_eq!((first[0], first[1]), ("4", "qid:1"), "{first:?}");
+    let numbers: Vec<f64> =
+        (1..=8).map(|n| first[1 + n].strip_prefix(&format!("{n}:")).unwrap().parse().unwrap()).collect();
+    // `red hammer`, `hammer in red, 10 in.`: both words are there, not in order.
+    assert_eq!(numbers[3..], [2.0, 5.0, 2.0, 1.0, 0.0]);
+    let [found] = folder
+        .run(&["search", "--model=model.safetensors", "--titles=titles.tsv", "-k=200", "--json", "red hammer"])
+        .code(0)
+        .json_lines()
+        .try_into()
+        .unwrap();
+    let found = found["results"].as_array().unwrap().iter().find(|of| of["title"] == "hammer in red, 10 in.").unwrap();
+    assert!((found["score"].as_f64().unwrap() - numbers[0]).abs() < 1e-6, "{found} {numbers:?}");
+    let groups: Vec<usize> = folder.read("out/groups.txt").lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(groups, [3; 48]);
+    assert_eq!(folder.read("out/names.txt").lines().count(), 8);
+}
+
+#[test]
+fn strange_titles_are_exported_and_unknown_ones_counted() {
+    let folder = Folder::with_model();
+    let strange =
+        ["red 'hammer' \"x\"", "grüne Lampe red \\ ß", "ж", &"red ".repeat(3000), "red\u{0}hammer", "<b>red</b>"];
+    let rows = strange.iter().enumerate().map(|(number, title)| format!("i'{number}\t{title}\n"));
+    folder.write("titles.tsv", format!("id\ttitle\n{}", rows.collect::<String>()));
+    for (form, file) in [("pgvector", "titles.copy"), ("qdrant", "points.jsonl"), ("opensearch", "bulk.jsonl")] {
+        export(&folder, form, &[]).code(0).says("5 rows").says("left out 1 title");
+        let written = std::fs::read(folder.path(&format!("out/{file}"))).unwrap();
+        assert!(form == "pgvector" || !written.contains(&0), "{form}");
+    }
+    // Texts of PostgreSQL have no U+0000.
+    export(&folder, "pgvector", &[]).code(0);
+    let copy = std::fs::read(folder.path("out/titles.copy")).unwrap();
+    assert!(copy.windows(10).any(|bytes| bytes == b"red hammer"));
+    folder.write("titles.tsv", "id\ttitle\n");
+    export(&folder, "qdrant", &[]).code(2).says("expected titles below the header, found none");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
+    let folder = Folder::with_model();
+    let refused = |form: &str, more: &[&str], words: &str| {
+        export(&folder, form, more).code(2).says(words).prints_nothing();
+    };
+    refused("qdrant", &["--flat"], "`--flat` belongs to --to parquet; found --to qdrant");
+    refused("pgvector", &["--judged=judged.tsv"], "`--judged` belongs to --to svmrank");
+    refused("svmrank", &[], "--judged");
+    refused("pgvector", &["--name=a; drop table b"], "expected at most 48 lowercase letters");
+    refused("word", &[], "invalid value 'word'");
+    refused("svmrank", &["--judged=none.tsv"], "none.tsv");
+    if !cfg!(feature = "parquet") {
+        refused("parquet", &[], "which this program was built without");
+    }
+    for (report, words) in [
+        ("{}", "expected the report of `evaluate --json`"),
+        ("{\"systems\": []}", "expected one fusion, found 0"),
+        (
+            "{\"systems\": [{\"fusion\": {\"method\": \"best\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}]}}]}",
+            "expected a fusion of bm25 and model, found bm25",
+        ),
+        (
+            "{\"systems\": [{\"fusion\": {\"method\": \"best\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}, \
+             {\"name\": \"model\", \"weight\": 1}]}}]}",
+            "expected the method min-max, z-score or reciprocal-rank, found `best`",
+        ),
+        (
+            "{\"systems\": [{\"fusion\": {\"method\": \"min-max\", \"members\": [{\"name\": \"bm25\", \"weight\": -1}, \
+             {\"name\": \"model\", \"weight\": 1}]}}]}",
+            "expected weights of 0 or more, found -1",
+        ),
+    ] {
+        folder.write("report.json", report);
+        refused("opensearch", &["--fusion=report.json"], words);
+    }
+    assert!(!folder.path("out").exists());
+    folder.write("out", "mine");
+    refused("qdrant", &[], "expected a folder to write, found a file");
+    assert_eq!(folder.read("out"), "mine");
+    // An input that has the name of an output is not replaced.
+    std::fs::create_dir(folder.path("in")).unwrap();
+    folder.write("in/titles.copy", folder.read("titles.tsv"));
+    let run = ["export", "--model=model.safetensors", "--titles=in/titles.copy", "--output=in", "--to=pgvector"];
+    folder.run(&run).code(2).says("expected an output that is not an input");
+    assert_eq!(folder.read("in/titles.copy"), folder.read("titles.tsv"));
+    // A title that cannot be read leaves what was exported before.
+    std::fs::remove_file(folder.path("out")).unwrap();
+    export(&folder, "qdrant", &[]).code(0);
+    let before = folder.read("out/points.jsonl");
+    folder.write("titles.tsv", "id\ttitle\na\tred\na\tblue\n");
+    refused("qdrant", &[], "titles.tsv:3");
+    assert_eq!(folder.read("out/points.jsonl"), before);
+}
