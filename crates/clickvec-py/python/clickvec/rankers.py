@@ -200,6 +200,7 @@ class Plsa(System):
     """Probabilistic latent semantic analysis of titles, by EM with priors (Hofmann 1999).
 
     :param topics: topics (1 to 10000) [default: 100].
+    :param clicked: 1: learn from the clicked titles, weighted by their clicks, instead of the collection (0 to 1) [default: 0].
     :param iterations: iterations of EM (1 to 100000) [default: 100].
     :param alpha: words that the prior adds to a title, over all topics together (0 to 1000000) [default: 1].
     :param beta: how often the prior adds each word to each topic (0 to 1000000) [default: 0.01].
@@ -213,6 +214,7 @@ class Plsa(System):
     def __init__(
         self,
         topics: int | None = None,
+        clicked: int | None = None,
         iterations: int | None = None,
         alpha: float | None = None,
         beta: float | None = None,
@@ -227,8 +229,9 @@ class Lda(System):
     """Latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006).
 
     :param topics: topics (1 to 10000) [default: 100].
+    :param clicked: 1: learn from the clicked titles, weighted by their clicks, instead of the collection (0 to 1) [default: 0].
     :param sweeps: how often each word's topic is drawn again (1 to 1000000) [default: 300].
-:param samples: sweeps that the topics are averaged over: every fifth of the last half, at most this many (1 to 10000)
+    :param samples: sweeps that the topics are averaged over: every fifth of the last half, at most this many (1 to 10000)
         [default: 20].
     :param alpha: words that the prior adds to a title, over all topics together (0.000001 to 1000000) [default: 1].
     :param beta: how often the prior adds each word to each topic (0.000001 to 1000000) [default: 0.01].
@@ -242,6 +245,7 @@ class Lda(System):
     def __init__(
         self,
         topics: int | None = None,
+        clicked: int | None = None,
         sweeps: int | None = None,
         samples: int | None = None,
         alpha: float | None = None,
