@@ -1,4 +1,5 @@
-//! `evaluate --require-better`: an exit status for jobs that go on only if a system is better.
+//! `evaluate --require-better` and `--require-not-worse`: an exit status for jobs that go on only if a system is better, or
+//! not worse.
 
 use crate::harness::Folder;
 
@@ -35,6 +36,24 @@ fn a_job_goes_on_only_if_a_system_is_better() {
     // Equal systems: no difference was shown.
     folder.write("same.run", folder.read("good.run"));
     run(&["--run=same.run", "--require-better=same:good"]).code(1).says("by ndcg@10: 0.000, p 1.0000");
+}
+
+#[test]
+fn a_job_goes_on_unless_a_system_is_worse() {
+    let folder = folder();
+    folder.write("same.run", folder.read("good.run"));
+    let run = |more: &[&str]| folder.run(&[&BASE[..], &["--run=same.run"], more].concat());
+    run(&["--require-not-worse=good:bad"])
+        .code(0)
+        .says("required: good is not shown to be worse than bad by ndcg@10: +0.");
+    run(&["--require-not-worse=same:good"]).code(0).says("required: same is not shown to be worse than good");
+    run(&["--require-not-worse=bad:good"]).code(1).says("required: bad is worse than good by ndcg@10: -0.");
+    run(&["--require-not-worse=same:good", "--require-better=same:good"]).code(1);
+    run(&["--require-not-worse=good:bad", "--require-by=ndcg@1"]).code(0).says("by ndcg@1: +1.000");
+    run(&["--require-not-worse=good:best"])
+        .code(2)
+        .says("for `--require-not-worse`, found `good:best`")
+        .prints_nothing();
 }
 
 #[test]

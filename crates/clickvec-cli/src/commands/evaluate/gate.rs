@@ -1,4 +1,5 @@
-//! `--require-better`: whether systems are better than others, for jobs that go on only then.
+//! `--require-better` and `--require-not-worse`: whether systems are better than others, or at least not shown to be
+//! worse, for jobs that go on only then.
 
 use anyhow::{Result, bail};
 use clickvec::eval::{Comparison, Correction, Measure, Verdict};
@@ -8,17 +9,60 @@ use super::report::{difference, probability};
 use super::systems::Entry;
 use crate::output;
 
-/// Systems that must be better, each with the one that it must be better than. Checked before anything is trained.
+/// What is required of a system compared with another.
+#[derive(Clone, Copy)]
+enum Requirement {
+    /// To be significantly better.
+    Better,
+    /// Not to be significantly worse.
+    NotWorse,
+}
+
+impl Requirement {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Better => "--require-better",
+            Self::NotWorse => "--require-not-worse",
+        }
+    }
+
+    /// Whether it holds for a system of which a test says this.
+    fn holds(self, verdict: Verdict) -> bool {
+        match self {
+            Self::Better => verdict == Verdict::Better,
+            Self::NotWorse => verdict != Verdict::Worse,
+        }
+    }
+
+    /// What was found, as in "A … than B".
+    fn finding(self, holds: bool) -> &'static str {
+        match (self, holds) {
+            (Self::Better, true) => "is better",
+            (Self::Better, false) => "is not shown to be better",
+            (Self::NotWorse, true) => "is not shown to be worse",
+            (Self::NotWorse, false) => "is worse",
+        }
+    }
+}
+
+/// All that is required, each as `A:B`.
+fn requirements(args: &Args) -> impl Iterator<Item = (Requirement, &str)> {
+    let better = args.require_better.iter().map(|text| (Requirement::Better, text.as_str()));
+    better.chain(args.require_not_worse.iter().map(|text| (Requirement::NotWorse, text.as_str())))
+}
+
+/// An error unless what is required names systems and measures of this evaluation. Checked before anything is trained.
 pub(super) fn pairs(args: &Args, entries: &[Entry]) -> Result<()> {
     let fusions: Vec<String> = args.fusion.iter().map(|flag| flag.name()).collect();
     let names: Vec<&str> =
         entries.iter().map(|entry| entry.name.as_str()).chain(fusions.iter().map(String::as_str)).collect();
-    for text in &args.require_better {
+    for (requirement, text) in requirements(args) {
         if named(text, |name| names.contains(&name)).is_none() {
             let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
             bail!(
-                "expected two of the systems {} with a colon between them for `--require-better`, found `{}`",
+                "expected two of the systems {} with a colon between them for `{}`, found `{}`",
                 names.join(", "),
+                requirement.flag(),
                 output::printable(text)
             );
         }
@@ -55,7 +99,7 @@ where
 {
     let by = args.require_by.unwrap_or(usual);
     let mut all = true;
-    for text in &args.require_better {
+    for (requirement, text) in requirements(args) {
         let tested = |name: &str| tests.iter().any(|test| test.a == name || test.b == name);
         let Some((a, b)) = named(text, tested) else {
             // A system that could not be trained has been told of.
@@ -67,13 +111,18 @@ where
         let Some(test) = tests.iter().find(|test| is_pair(test) && measure_of(test.metric) == Some(by)) else {
             bail!("expected a measure that the systems are compared by for `--require-by`, found `{by}`");
         };
-        let (wanted, sign) = if test.a == a { (Verdict::Better, 1.0) } else { (Verdict::Worse, -1.0) };
-        let is_better = test.verdict(Correction::None) == wanted;
-        all &= is_better;
+        let (verdict, sign) = match test.verdict(Correction::None) {
+            verdict if test.a == a => (verdict, 1.0),
+            Verdict::Better => (Verdict::Worse, -1.0),
+            Verdict::Worse => (Verdict::Better, -1.0),
+            verdict => (verdict, -1.0),
+        };
+        let holds = requirement.holds(verdict);
+        all &= holds;
         output::note(format_args!(
-            "required: {} {} better than {} by {by}: {}, p {}",
+            "required: {} {} than {} by {by}: {}, p {}",
             output::printable(a),
-            if is_better { "is" } else { "is not shown to be" },
+            requirement.finding(holds),
             output::printable(b),
             difference(sign * test.test.difference),
             probability(test.test.evidence())
