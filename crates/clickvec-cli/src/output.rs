@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 pub(crate) use clickvec::internals::error::printable;
@@ -36,9 +37,33 @@ pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
 
 /// Prints a note on standard error, each line made [`printable`]. If that fails, nothing happens.
 pub(crate) fn note(text: impl Display) {
-    let text = text.to_string();
+    let text = with_names(text.to_string());
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr().lock(), "{}", lines.join("\n"));
+}
+
+/// Copies of inputs, each with the name of the input, which messages say instead.
+static COPIES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+
+/// From now on, messages about the file `copy` name the file that it was made from.
+pub(crate) fn name_copy(copy: &Path, of: &Path) {
+    let names = [copy, of].map(|path| path.display().to_string());
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner).push(names.into());
+}
+
+/// A text in which copies have the names of what they were made from.
+fn with_names(text: String) -> String {
+    let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+    copies.iter().rev().fold(text, |text, (copy, name)| {
+        let mut parts = text.split(copy.as_str());
+        let mut named = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            // `…/fd/1` is not the beginning of `…/fd/12`.
+            named.push_str(if part.starts_with(|next: char| next.is_ascii_alphanumeric()) { copy } else { name });
+            named.push_str(part);
+        }
+        named
+    })
 }
 
 /// Prints the help or the version that was asked for, or what is wrong with the command line.

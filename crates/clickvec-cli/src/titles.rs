@@ -79,6 +79,7 @@ impl TitleColumns {
         let (file, copy, temporary) = target()?;
         let mut out = BufWriter::new(file);
         self.copy(path, field, stored, &mut out)?;
+        output::name_copy(&copy, path);
         let file = out.into_inner().map_err(|error| Error::io(&copy, "write", error.into_error()))?;
         Ok(TitleTable { path: copy, _copy: Some((file, temporary)) })
     }

@@ -57,6 +57,14 @@ fn every_command_that_takes_titles_takes_them() {
 }
 
 #[test]
+fn messages_name_the_file_and_not_its_copy() {
+    let folder = folder();
+    folder.write("signs.csv", "id,title\n1,...\n2,!!!\n");
+    let run = folder.run(&["train", "--titles", "signs.csv", "--output", "m.safetensors"]).code(2).says("signs.csv");
+    assert!(!run.stderr().contains("/proc/"), "{}", run.stderr());
+}
+
+#[test]
 fn what_is_wrong_with_them_is_told() {
     let folder = folder();
     let search = |file: &str, more: &[&str]| {
