@@ -77,7 +77,7 @@ pub(crate) fn judge(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
 
 /// The validation of a training run on a test set, scored by `judge`.
 pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
-    Validation { fingerprint: judgments.fingerprint(), judge }
+    Validation { fingerprint: judgments.fingerprint(), tolerance: 0.0, judge }
 }
 
 /// Refuses titles from a pipe if they are read twice: with TREC qrels, and as the collection.

@@ -55,7 +55,7 @@ def line(event: Event) -> str | None:
         case "all_clicks":
             number = event["epochs"]
             shown = f"{number} epoch{'' if number == 1 else 's'}"
-            return f"learning all clicks now, the held-out ones too, for {shown}: as many as were best"
+            return f"learning all clicks now, the held-out ones too, for {shown}: as many as were kept"
     return None
 
 

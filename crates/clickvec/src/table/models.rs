@@ -134,8 +134,11 @@ impl Maker<'_> {
             move |model: &Model| eval::evaluate(&Neural::new(String::new(), model), judgments, &options).mean.into()
         });
         let validation = validation.zip(judge.as_mut());
-        let validation =
-            validation.map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
+        let validation = validation.map(|(judgments, judge)| Validation {
+            fingerprint: judgments.fingerprint(),
+            tolerance: 0.0,
+            judge,
+        });
         let init = training.init.as_deref().map(Model::load).transpose()?;
         let options = TrainOptions {
             validation,

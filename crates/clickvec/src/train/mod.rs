@@ -90,6 +90,9 @@ pub struct Validation<'a> {
     /// A fingerprint of the validation data. If the validation decides which model is kept, a run cannot be resumed
     /// with other data.
     pub fingerprint: u64,
+    /// How far below the best value a later epoch may be and still be kept, in the unit of the value: what has learnt longer
+    /// is preferred where the difference may be chance. 0 keeps the best.
+    pub tolerance: f64,
     /// Returns the score of a model.
     pub judge: &'a mut dyn FnMut(&Model) -> Score,
 }

@@ -320,7 +320,9 @@ impl<'a, 'v> Run<'a, 'v> {
                 progress.without_better = 0;
             } else {
                 progress.without_better += 1;
-                kept = self.config.keep == Keep::Last;
+                let tolerance = self.validation.as_ref().map_or(0.0, |validation| validation.tolerance);
+                let is_close = tolerance > 0.0 && progress.best.is_some_and(|(_, best)| score >= best - tolerance);
+                kept = self.config.keep == Keep::Last || is_close;
             }
         }
         if kept {

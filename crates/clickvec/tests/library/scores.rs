@@ -180,7 +180,7 @@ fn scores_of_held_out_queries_are_not_learnt() {
     let judge: &mut dyn FnMut(&Model) -> Score = &mut |_| Score { value: 0.0, metrics: None };
     let options = TrainOptions {
         teachers: vec![Teacher::scores(scores.collect::<Vec<_>>())],
-        validation: Some(Validation { fingerprint: 1, judge }),
+        validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
         ..TrainOptions::default()
     };
     let mut found = None;

@@ -354,10 +354,11 @@ impl Place {
         let init = self.init().exists().then(|| Model::load(&self.init()).expect("a model to begin with"));
         let output = Output { path: &path, checkpoint_every: how.checkpoint_every, resume: how.resume };
         let mut judge = how.validation.map(judged_by);
-        let mut validation = how
-            .validation
-            .zip(judge.as_mut())
-            .map(|(judgments, judge)| Validation { fingerprint: judgments.fingerprint(), judge });
+        let mut validation = how.validation.zip(judge.as_mut()).map(|(judgments, judge)| Validation {
+            fingerprint: judgments.fingerprint(),
+            tolerance: 0.0,
+            judge,
+        });
         let test: RefCell<Option<HeldOutTest>> = RefCell::default();
         let mut by_held_out = |model: &Model| {
             let test = test.borrow();
@@ -366,7 +367,7 @@ impl Place {
             Score { value: HeldOutTest::value(&evaluation), metrics: None }
         };
         if validation.is_none() && config.held_out > 0.0 {
-            validation = Some(Validation { fingerprint: 0, judge: &mut by_held_out });
+            validation = Some(Validation { fingerprint: 0, tolerance: 0.0, judge: &mut by_held_out });
         }
         let mut on_event = |event: &Event| {
             if let Event::HeldOut(held_out) = event {

@@ -295,7 +295,7 @@ fn titles_that_were_learnt_before_are_not_learnt_again() {
             };
             let options = TrainOptions {
                 titles: &titles,
-                validation: Some(Validation { fingerprint: 1, judge: &mut judge }),
+                validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge: &mut judge }),
                 after_titles,
                 ..TrainOptions::default()
             };

@@ -497,7 +497,10 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
     };
     let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
     let judge = &mut |_: &Model| Score { value: 0.0, metrics: None };
-    let options = TrainOptions { validation: Some(Validation { fingerprint: 1, judge }), ..TrainOptions::default() };
+    let options = TrainOptions {
+        validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
+        ..TrainOptions::default()
+    };
     let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut stop).expect("no fault");
     assert!(matches!(outcome, Ended::Cancelled));
     assert_eq!(minibatches, 3);
@@ -507,9 +510,32 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
         assert!(!model.fingerprint().is_empty(), "a model is whole");
         Score { value: scores.next().expect("three epochs"), metrics: None }
     };
-    let options = TrainOptions { validation: Some(Validation { fingerprint: 1, judge }), ..TrainOptions::default() };
+    let options = TrainOptions {
+        validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
+        ..TrainOptions::default()
+    };
     let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut go_on).expect("trained");
     assert_eq!(outcome.finished().expect("finished").training().epoch, 2);
+}
+
+#[test]
+fn a_later_epoch_is_kept_if_its_score_is_within_the_tolerance_of_the_best() {
+    let rows = log_rows(240, 1);
+    for (tolerance, kept) in [(0.0, 2), (0.01, 4)] {
+        let mut scores = [0.5, 0.7, 0.68, 0.695, 0.685].into_iter();
+        let judge = &mut |_: &Model| Score { value: scores.next().expect("five epochs"), metrics: None };
+        let validation = Validation { fingerprint: 1, tolerance, judge };
+        let config = TrainConfig { keep: Keep::Best, epochs: 5, ..small(OptimizerKind::Adam) };
+        let options = TrainOptions { validation: Some(validation), ..TrainOptions::default() };
+        let mut marks = Vec::new();
+        let mut mark = |event: &Event| {
+            marks.extend(if let Event::Epoch(report) = event { Some(report.kept) } else { None });
+            ControlFlow::Continue(())
+        };
+        let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut mark).expect("trained");
+        assert_eq!(outcome.finished().expect("finished").training().epoch, kept);
+        assert_eq!(marks, [true, true, false, kept == 4, false]);
+    }
 }
 
 /// Refused before anything is read: the log does not even exist.

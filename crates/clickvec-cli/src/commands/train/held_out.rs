@@ -19,6 +19,9 @@ use crate::{output, table};
 /// What every judge of this kind is called in a model, so that a run is only resumed by the same.
 const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
 
+/// A difference in NDCG@10 between two epochs that a thousand held-out queries cannot tell from chance.
+const TOLERANCE: f64 = 0.005;
+
 /// Judges models by the queries that training holds out.
 #[derive(Default)]
 pub(super) struct Judge(RefCell<State>);
@@ -85,7 +88,7 @@ impl Judge {
 
     /// The validation of a training run, scored by `judge`.
     pub(super) fn validation(judge: &mut dyn FnMut(&Model) -> Score) -> Validation<'_> {
-        Validation { fingerprint: FINGERPRINT, judge }
+        Validation { fingerprint: FINGERPRINT, tolerance: TOLERANCE, judge }
     }
 
     /// What was measured last.

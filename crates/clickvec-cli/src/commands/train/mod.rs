@@ -30,6 +30,7 @@ pub(crate) use self::again::Trial;
 pub(crate) use self::held_out::{Judged, Means};
 pub use self::learn::{Clicks, Pairs};
 pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
+pub(crate) use self::report::{epoch_line, section_name};
 pub use self::settings::Given;
 pub(crate) use self::teacher::{has_scores, open as open_teacher};
 use crate::answer::Answer;

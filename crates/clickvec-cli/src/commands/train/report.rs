@@ -138,7 +138,7 @@ impl Reporter {
         }
         let shown = output::counted(u64::from(epochs), "epoch");
         output::note(format_args!(
-            "\nlearning all clicks now, the held-out ones too, for {shown}: as many as were best"
+            "\nlearning all clicks now, the held-out ones too, for {shown}: as many as were kept"
         ));
     }
 
@@ -203,11 +203,7 @@ impl Reporter {
 
     /// The word before an epoch's number, if there are epochs of both sections.
     fn named(&self, section: Section) -> &'static str {
-        match section {
-            _ if self.titles.is_empty() => "",
-            Section::Titles => "titles, ",
-            Section::Clicks => "clicks, ",
-        }
+        if self.titles.is_empty() { "" } else { section_name(section) }
     }
 
     fn say(&self, event: &Event, held_out: Option<&Means>) {
@@ -289,23 +285,14 @@ impl Reporter {
     }
 
     fn say_epoch(&self, report: &EpochReport, held_out: Option<&Means>) {
-        let width = report.epochs.to_string().len();
-        let mut line = format!(
-            "{}epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
-            self.named(report.section),
-            report.epoch,
-            report.epochs,
-            report.loss,
-            progress::rate(report.pairs_per_second),
-            progress::duration(Duration::try_from_secs_f64(report.seconds).unwrap_or_default()),
-        );
+        let mut line = epoch_line(self.named(report.section), report);
         if let Some(metrics) = report.validation.as_ref().and_then(|score| score.metrics.as_ref()) {
             let [one, three, ten] = Metric::NDCG.map(|metric| metrics.get(metric));
             let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}");
         }
         line.push_str(&held_out.map(Means::line).unwrap_or_default());
         if self.keeps_best && report.kept && report.validation.is_some() {
-            line.push_str("  best");
+            line.push_str("  kept");
         }
         if let Some(Agreement { spearman, overlap, .. }) = report.agreement {
             let _ = write!(
@@ -358,4 +345,25 @@ fn say_scores(coverage: &ScoreCoverage) {
         let alone = output::counted(alone, "pair");
         output::note(format_args!("teacher: left out {alone} whose query has no other scored title"));
     }
+}
+
+/// The beginning of a line about a part of a training that learns titles and clicks.
+pub(crate) fn section_name(section: Section) -> &'static str {
+    match section {
+        Section::Titles => "titles, ",
+        Section::Clicks => "clicks, ",
+    }
+}
+
+/// A line with an epoch's loss, speed and time, after the name of its section.
+pub(crate) fn epoch_line(section: &str, report: &EpochReport) -> String {
+    let width = report.epochs.to_string().len();
+    format!(
+        "{section}epoch {:>width$}/{}  loss {:.4}  {:>9} pairs/s  {:>6}",
+        report.epoch,
+        report.epochs,
+        report.loss,
+        progress::rate(report.pairs_per_second),
+        progress::duration(Duration::try_from_secs_f64(report.seconds).unwrap_or_default()),
+    )
 }

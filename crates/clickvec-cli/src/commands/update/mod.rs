@@ -18,6 +18,7 @@ use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
 use clickvec::update::{Drift, Models, Survey, Suspicion, Trial, Window, training_config};
 
+use super::train::{epoch_line, section_name};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
@@ -326,6 +327,10 @@ fn learn(
             Event::Minibatch { pairs, loss, .. } => {
                 bar.inc(*pairs);
                 bar.set_message(format!("loss {loss:.3}"));
+            }
+            Event::Epoch(report) if !args.json => {
+                let section = if titles.is_empty() { "" } else { section_name(report.section) };
+                bar.suspend(|| output::note(epoch_line(section, report)));
             }
             _ => {}
         }
