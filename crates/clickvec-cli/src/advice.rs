@@ -32,6 +32,8 @@ fn advice(error: &Error) -> Option<&'static str> {
         }
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
         Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
+        Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --qrels-out` writes these ids"),
+        Error::TestSet { fault: TestSetFault::OtherTitle { .. }, .. } => Some("or judge the run by `evaluate --qrels`"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
         // What `--model` is given most often besides a model.
         Error::IsFolder { path } if path.join("manifest.json").is_file() => Some(

@@ -188,7 +188,7 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let a = |what: &str| row("a", what);
     let cases = [
         (String::new(), "expected systems below `[[system]]`, found none"),
-        (a(""), "expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
+        (a(""), "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none or several"),
         (a("ranker = \"bm26\""), "`bm26`: expected one of bm25, ulm"),
         (a("ranker = \"bm25\"\ngrid = { k1 = [] }"), "expected values for `k1`, found none"),
         (a("ranker = \"bm25\"\ngird = { k1 = [1] }"), "unknown field `gird`"),

@@ -217,3 +217,47 @@ fn parameters_stand_fold_by_fold_or_once() {
     assert!([1, 5].contains(&line.matches("min-max: ").count()), "{five}");
     assert!(five.contains("\n  d: bm25:k1=1\n"), "{five}");
 }
+
+#[test]
+fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
+    let folder = Folder::new();
+    folder.write("j.tsv", "query\ttitle\tgrade\nsofa\ta lamp\t0\nsofa\tthe couch\t3\nlamp\tcouch\t0\nlamp\tlight\t3\n");
+    folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
+    folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
+    folder.write("none.vec", "1 2\nchair 1 0\n");
+    folder.run(&["evaluate", "--judged=j.tsv", "--vectors=right.vec", "--run-out=runs", "--qrels-out=q.txt"]).code(0);
+    let ids: Vec<String> = folder.read("q.txt").lines().map(str::to_owned).collect();
+    assert_eq!(ids.len(), 4);
+    let whole = folder.read("runs/vectors.run");
+    folder.write("part.run", whole.lines().next().unwrap().to_owned() + "\n");
+    let data = "[data]\njudged = \"j.tsv\"\n[evaluation]\nfolds = 1\n";
+    let table = |rows: &str| {
+        folder.write("spec.toml", data.to_owned() + rows);
+        folder.run(&["table", "spec.toml", "--json"])
+    };
+    let rows = [
+        row("one", "ranker = \"vectors\"\nvectors = \"right.vec\""),
+        row("two", "ranker = \"vectors\"\nvectors = [\"part.vec\", \"right.vec\"]"),
+        row("whole", "run = \"runs/vectors.run\""),
+        row("part", "run = \"part.run\""),
+        row("all", "fusion = [\"one\", \"whole\", \"part\"]"),
+    ];
+    let run = table(&rows.concat()).code(0);
+    let run = run.says("two: has no vector for 1 of 2 queries, which score 0");
+    let run = run.says("part: lacks 1 judged query").says("part: lacks 3 of 4 judged titles, which come last");
+    let [report]: [Value; 1] = run.json_lines().try_into().unwrap();
+    let ndcg: Vec<f64> =
+        report["systems"].as_array().unwrap().iter().map(|system| system["ndcg@1"].as_f64().unwrap()).collect();
+    assert_eq!((ndcg[0], ndcg[2], ndcg[4]), (1.0, 1.0, 1.0), "{report}");
+    assert!(ndcg[1] < 1.0 && ndcg[3] < 1.0, "{report}");
+    // One that has none of the texts or ids would score like chance.
+    let run = table(&row("none", "ranker = \"vectors\"\nvectors = \"none.vec\"")).code(1);
+    run.says("none: left out: vectors: expected vectors for the texts of the test set, found none for its 2 queries");
+    folder.write("other.run", "x Q0 y 1 2.0 a\n");
+    table(&row("other", "run = \"other.run\""))
+        .code(2)
+        .says("other.run: expected a run with ids of the judged queries and titles, found none of them")
+        .says("`evaluate --qrels-out` writes these ids");
+    table(&row("three", "ranker = \"vectors\"\nvectors = [\"a\", \"b\", \"c\"]")).code(2).says("one or two files");
+    table(&row("idle", "run = \"part.run\"\nvectors = \"right.vec\"")).code(2).says("only with `ranker = \"vectors\"`");
+}

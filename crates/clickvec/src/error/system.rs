@@ -184,6 +184,16 @@ pub enum LearnFault {
         /// What was found.
         found: f32,
     },
+    /// A table of vectors has none of the texts that are judged.
+    #[error(
+        "expected vectors for the texts of the test set, found none for its {of} {what}; is it the file of these texts?"
+    )]
+    NoVector {
+        /// The texts: `queries` or `titles`.
+        what: &'static str,
+        /// Their number.
+        of: u64,
+    },
     /// There is no clicked pair with a word on both sides.
     #[error("expected clicked pairs to learn from, found none with a word on both sides")]
     NoClicks,

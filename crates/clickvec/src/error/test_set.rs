@@ -50,6 +50,22 @@ pub enum TestSetFault {
     /// A file of topics has no topics.
     #[error("expected topics, found none; see docs/reference/tables.md")]
     NoTopic,
+    /// A run is of other queries or titles.
+    #[error("expected a run with ids of {of}, found none of them")]
+    OtherRun {
+        /// What the ids are of.
+        of: &'static str,
+    },
+    /// A run has a title that is not in the collection.
+    #[error(
+        "expected titles of the collection, found `{title}` for query `{query}`; name the collection that was searched"
+    )]
+    OtherTitle {
+        /// The title's id, shortened.
+        title: String,
+        /// The query's id, shortened.
+        query: String,
+    },
     /// The topics are too long to be kept in memory.
     #[error("expected topics of at most {limit} bytes, found more; is this a file of topics?")]
     TopicsTooLong {

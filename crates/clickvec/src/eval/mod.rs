@@ -1,6 +1,7 @@
 //! Evaluation: judging a ranker by people's grades, and testing whether two rankers differ.
 
 mod corpus;
+mod coverage;
 mod folds;
 mod full;
 mod fusion;
@@ -10,6 +11,7 @@ mod kappa;
 mod measure;
 mod metrics;
 mod overlap;
+mod run;
 mod significance;
 pub(crate) mod test_set;
 pub(crate) mod topics;
@@ -18,6 +20,7 @@ pub mod trec;
 use rayon::prelude::*;
 
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
+pub use coverage::VectorCoverage;
 pub use folds::{CrossValidated, Folds, cross_validate};
 pub use full::{FullEvaluation, FullJudge, FullQuery, FullTestSet, compare_full, search_all};
 pub use fusion::{fit_fusion, fit_search_fusion, fuse_scores};
@@ -27,6 +30,7 @@ pub use kappa::{Disagreement, kappa};
 pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use overlap::{Overlap, overlap};
+pub use run::{Run, RunCoverage};
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
     RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,

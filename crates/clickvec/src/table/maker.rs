@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::cache::{Cache, stamps};
-use super::full::{Full, search, unpack};
+use super::full::{DEPTH, Full, pack, search, unpack};
 use super::seeds::mean_over;
 use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
 use crate::error::{Error, PlanFault, Result, TestSetFault, shortened};
 use crate::eval::{
-    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, FullTestSet, Judgments, Metrics, cross_validate,
-    files_of_test_set, judge, read_test_set,
+    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, FullTestSet, Judgments, Metrics, Run,
+    cross_validate, files_of_test_set, judge, read_test_set,
 };
 use crate::ranker::{self, Corpus, Ranker};
 use crate::text::words;
@@ -122,21 +122,23 @@ impl Maker<'_> {
     fn rows(&mut self, watch: &mut Watch<'_>) -> Result<Vec<Row>> {
         let plan = self.plan;
         for entry in &plan.entries {
-            if let Source::File(path) = &entry.source {
-                // Finds a broken file now instead of after hours. The scores are computed when the row's turn comes.
-                self.file(path).map_err(|fault| of_row(&entry.name, fault))?;
-            }
+            // Finds a broken file now instead of after hours. The scores are computed when the row's turn comes.
+            let checked = match &entry.source {
+                Source::File(path) => self.file(path).map(drop),
+                Source::Run(path) => Run::read(path).and_then(|run| run.coverage(self.judgments)).map(drop),
+                _ => Ok(()),
+            };
+            checked.map_err(|fault| of_row(&entry.name, fault))?;
         }
         let mut rows: Vec<Row> = Vec::with_capacity(plan.entries.len());
         for (place, entry) in plan.entries.iter().enumerate() {
             let name = entry.name.as_str();
             tell(watch, Event::Row { name, place })?;
             let points = match &entry.source {
-                Source::Ranker { points, load, vectors } => {
-                    self.rankers(name, points, load.as_deref(), vectors.as_deref(), watch)
-                }
+                Source::Ranker { points, load, vectors } => self.rankers(name, points, load.as_deref(), vectors, watch),
                 Source::Model(points) => self.models(name, points, watch),
                 Source::File(path) => self.file(path),
+                Source::Run(path) => self.run(name, path, watch),
                 Source::Fusion { members, methods } => self.fusion(members, methods, &rows),
             };
             self.tell_damaged(watch)?;
@@ -266,6 +268,22 @@ impl Maker<'_> {
             found: self.found(ranker.as_ref())?,
         };
         self.cache.put(&key, &point)?;
+        Ok(Points { points: vec![vec![point]], by_fold: false })
+    }
+
+    /// The point of a run. It is not kept: reading it again is quick, and its scores may be infinite.
+    fn run(&mut self, row: &str, path: &Path, watch: &mut Watch<'_>) -> Result<Points> {
+        let run = Run::read(path)?;
+        let coverage = run.coverage(self.judgments)?;
+        tell(watch, Event::RunCoverage { row, coverage })?;
+        let (scores, score_seconds) = timed(|| run.scores(self.judgments));
+        let found = match &self.collection {
+            None => Vec::new(),
+            Some(set) => run.lists(&set.queries, &set.titles, DEPTH)?.0.iter().map(|hits| pack(hits)).collect(),
+        };
+        let parameters = path.display().to_string();
+        let training = TrainingFacts::default();
+        let point = Point { parameters, scores, training, score_seconds, bytes: size_of(path), found };
         Ok(Points { points: vec![vec![point]], by_fold: false })
     }
 

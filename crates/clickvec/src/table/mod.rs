@@ -22,7 +22,9 @@ pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::statistics::Statistics;
 use crate::error::{Error, Result};
-use crate::eval::{Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, Scores, TestSet};
+use crate::eval::{
+    Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet, VectorCoverage,
+};
 use crate::ranker;
 use crate::train;
 
@@ -77,6 +79,20 @@ pub enum Event<'a> {
         row: &'a str,
         /// The reason.
         reason: &'a Error,
+    },
+    /// What a run lacks of the judged queries and titles.
+    RunCoverage {
+        /// The row.
+        row: &'a str,
+        /// What it lacks.
+        coverage: RunCoverage,
+    },
+    /// What a table of vectors lacks of the judged texts.
+    VectorCoverage {
+        /// The row.
+        row: &'a str,
+        /// What it lacks.
+        coverage: VectorCoverage,
     },
     /// A row is finished, or left out.
     RowDone,

@@ -69,13 +69,15 @@ pub enum Source {
         points: Vec<RankerSpec>,
         /// A folder with a trained encoder, for `skip-thought`.
         load: Option<PathBuf>,
-        /// A file of vectors, for `vectors`.
-        vectors: Option<PathBuf>,
+        /// The files of vectors, for `vectors`: one of all texts, or one of queries and one of titles.
+        vectors: Vec<PathBuf>,
     },
     /// A model to be trained on the click log.
     Model(Vec<Training>),
     /// An existing model, ranker or fusion.
     File(PathBuf),
+    /// A TREC run of another program, with the ids of the judged queries and titles.
+    Run(PathBuf),
     /// Other rows, combined with the weights and the method that are best on the other folds.
     Fusion {
         /// The positions of rows above this one.
@@ -170,7 +172,7 @@ impl Plan {
                     files.extend(validation.flat_map(|of| files_of_test_set(&of.test_set(&self.data.field))));
                     files.extend(points.iter().flat_map(Training::files).map(|(_, path)| path));
                 }
-                Source::File(path) => files.push(path.clone()),
+                Source::File(path) | Source::Run(path) => files.push(path.clone()),
                 Source::Fusion { .. } => {}
             }
         }
@@ -213,7 +215,7 @@ impl Plan {
                         return of_row(Error::Plan(PlanFault::NoPoint));
                     }
                 }
-                Source::File(_) => {}
+                Source::File(_) | Source::Run(_) => {}
                 Source::Fusion { members, methods } => {
                     let distinct: HashSet<&usize> = members.iter().collect();
                     if members.is_empty() || methods.is_empty() {

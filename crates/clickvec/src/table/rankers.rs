@@ -7,14 +7,14 @@ use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
 use crate::clicks::Weighting;
 use crate::error::{Error, Result};
-use crate::eval::{CorpusFiles, read_corpus};
-use crate::ranker::{RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
+use crate::eval::{CorpusFiles, VectorCoverage, read_corpus};
+use crate::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
 use crate::vector_file::texts_path;
 
 /// What a ranker depends on, apart from its parameters.
 struct Beside<'p> {
     load: Option<&'p Path>,
-    vectors: Option<&'p Path>,
+    vectors: &'p [PathBuf],
     /// All files, including these.
     files: &'p [(&'static str, Option<&'p Path>)],
 }
@@ -25,7 +25,7 @@ impl Maker<'_> {
         row: &str,
         specs: &[RankerSpec],
         load: Option<&Path>,
-        vectors: Option<&Path>,
+        vectors: &[PathBuf],
         watch: &mut Watch<'_>,
     ) -> Result<Points> {
         let system = System::named(&specs[0].name)?;
@@ -40,17 +40,16 @@ impl Maker<'_> {
         let data = self.data().clone();
         let contiguous = data.contiguous.as_deref().filter(|_| system.name == "skip-thought");
         // Vectors of texts come with a file of the texts.
-        let texts = vectors.map(texts_path).filter(|texts| texts.exists());
+        let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).filter(|texts| texts.exists()).collect();
         let (judged, titles) = (data.judged_files(), self.titles.clone());
         let beside = [
             ("clicks", data.clicks.as_deref()),
             ("titles", titles.as_deref()),
             ("contiguous", contiguous),
             ("load", load),
-            ("vectors", vectors),
-            ("texts", texts.as_deref()),
         ];
-        let files: Vec<_> = named("judged", &judged).chain(beside).collect();
+        let of_vectors = named("vectors", vectors).chain(named("texts", &texts));
+        let files: Vec<_> = named("judged", &judged).chain(beside).chain(of_vectors).collect();
         let beside = Beside { load, vectors, files: &files };
         let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
         // The current ranker, with the name of its training.
@@ -80,9 +79,22 @@ impl Maker<'_> {
             }
             let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
+            // One that has none of the texts is left out, whatever its parameters.
+            if points.is_empty()
+                && let Some(coverage) = self.coverage(ranker.as_ref())?
+            {
+                tell(watch, Event::VectorCoverage { row, coverage })?;
+            }
             points.push(vec![self.point(&whole, &training, spec.to_string(), ranker.as_ref())?]);
         }
         refused.points(row, points, watch)
+    }
+
+    /// What a table of vectors lacks of the judged texts; `None` for another ranker.
+    fn coverage(&self, ranker: &dyn Ranker) -> Result<Option<VectorCoverage>> {
+        let queries = || self.judgments.queries.iter();
+        let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
+        VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles)
     }
 
     fn load_or_train(
@@ -109,8 +121,7 @@ impl Maker<'_> {
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
         let &Beside { load, vectors, files } = beside;
-        let vectors: Vec<PathBuf> = vectors.map(Path::to_owned).into_iter().collect();
-        let resources = Resources { corpus, contiguous: self.plan.data.contiguous.as_deref(), load, vectors: &vectors };
+        let resources = Resources { corpus, contiguous: self.plan.data.contiguous.as_deref(), load, vectors };
         let memory = PeakMemory::begin();
         let mut cancelled = false;
         let (ranker, seconds) = timed(|| {

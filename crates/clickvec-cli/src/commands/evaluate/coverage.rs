@@ -1,42 +1,52 @@
-//! How many texts have a vector in the files of `--vectors`.
+//! What systems lack of the test set, told to the user: vectors, and titles of runs.
 
-use anyhow::{Result, ensure};
-use clickvec::model::Side;
+use anyhow::{Result, bail};
+use clickvec::Error;
+use clickvec::eval::{RunCoverage, VectorCoverage};
 use clickvec::ranker::Ranker;
 
 use crate::output;
 
-/// Says how many of the texts have no vector, if the ranker is a table of vectors. An error if no query or no title has one:
-/// its scores would be those of a random order.
+/// Says how many of the texts have no vector, if the ranker is a table of vectors. An error if no query or no title has one.
 pub(super) fn say<'t>(
     name: &str,
     ranker: &dyn Ranker,
     queries: impl Iterator<Item = &'t str>,
     titles: impl Iterator<Item = &'t str>,
 ) -> Result<()> {
-    let mut lacking = Vec::new();
-    let name = output::printable(name);
-    let sides: [(&str, Side, &mut dyn Iterator<Item = &'t str>); 2] =
-        [("query", Side::Query, &mut { queries }), ("title", Side::Title, &mut { titles })];
-    for (what, side, texts) in sides {
-        let (mut all, mut without) = (0u64, 0u64);
-        for text in texts {
-            let Some(has) = ranker.has_vector(text, side) else { return Ok(()) };
-            all += 1;
-            without += u64::from(!has);
-        }
-        let is_covered = without < all || all == 0;
-        let all = output::counted(all, what);
-        ensure!(
-            is_covered,
-            "{name}: expected vectors for the texts of the test set, found none for {all}; is it the file of these texts?"
-        );
-        if without > 0 {
-            lacking.push(format!("{} of {all}", output::count(without)));
-        }
-    }
-    if !lacking.is_empty() {
-        output::note(format_args!("{name}: has no vector for {}, which score 0", lacking.join(" and ")));
-    }
+    let coverage = match VectorCoverage::of(ranker, queries, titles) {
+        Err(Error::Learn { fault, .. }) => bail!("{}: {fault}", output::printable(name)),
+        coverage => coverage?,
+    };
+    let note = coverage.and_then(|coverage| lacking_vectors(name, &coverage));
+    note.into_iter().for_each(output::note);
     Ok(())
+}
+
+/// What a table of vectors lacks, if it lacks anything.
+pub(crate) fn lacking_vectors(name: &str, coverage: &VectorCoverage) -> Option<String> {
+    let &VectorCoverage { lacking_queries, queries, lacking_titles, titles } = coverage;
+    let part = |lacking: u64, all: u64, what: &str| {
+        (lacking > 0).then(|| format!("{} of {}", output::count(lacking), output::counted(all, what)))
+    };
+    let parts: Vec<String> = [part(lacking_queries, queries, "query"), part(lacking_titles, titles, "title")]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!parts.is_empty())
+        .then(|| format!("{}: has no vector for {}, which score 0", output::printable(name), parts.join(" and ")))
+}
+
+/// What a run lacks, a line for queries and one for titles.
+pub(crate) fn lacking_in_run(name: &str, coverage: &RunCoverage) -> Vec<String> {
+    let &RunCoverage { lacking_queries, lacking_titles, titles } = coverage;
+    let mut lines = Vec::new();
+    if lacking_queries > 0 {
+        lines.push(format!("{name}: lacks {}", output::counted(lacking_queries as u64, "judged query")));
+    }
+    if lacking_titles > 0 {
+        let of = output::counted(titles as u64, "judged title");
+        lines.push(format!("{name}: lacks {} of {of}, which come last", output::count(lacking_titles as u64)));
+    }
+    lines
 }

@@ -8,7 +8,6 @@ mod json;
 mod judged;
 mod power;
 mod report;
-mod run;
 mod systems;
 mod trec;
 
@@ -21,6 +20,7 @@ use clickvec::internals::eval::files_of_test_set;
 use clickvec::tables::TITLE;
 use clickvec::train::Weighting;
 
+pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
 use self::fusion::{Fused, MethodFlag};
 pub(crate) use self::json::OverlapJson;
 pub(crate) use self::report::{difference, probability, systems_table, tests_table};
@@ -36,6 +36,7 @@ use crate::{input, output, test_set};
 /// only runs are evaluated. docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
+#[command(group(clap::ArgGroup::new("required").multiple(true).args(["require_better", "require_not_worse"])))]
 pub(crate) struct Args {
     /// Judged titles: a table with the columns query, title and grade (0 to 10); a BEIR folder, or one of its files of
     /// judgments; or TREC qrels, with `--topics` and `--titles`.
@@ -144,9 +145,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "A:B")]
     require_better: Vec<String>,
 
-    /// What --require-better compares: `ndcg@1`, `ndcg@3` or `ndcg@10`, with `--full` one of its measures [default:
-    /// ndcg@10, with `--full` the first of its measures].
-    #[arg(long, value_name = "MEASURE", requires = "require_better")]
+    /// Exit with 1 if system A is significantly worse than system B: what a nightly job asks of a new model, A, and the
+    /// one in use, B. May be repeated, also beside --require-better; all must hold.
+    #[arg(long, value_name = "A:B")]
+    require_not_worse: Vec<String>,
+
+    /// What --require-better and --require-not-worse compare: `ndcg@1`, `ndcg@3` or `ndcg@10`, with `--full` one of its
+    /// measures [default: ndcg@10, with `--full` the first of its measures].
+    #[arg(long, value_name = "MEASURE", requires = "required")]
     require_by: Option<Measure>,
 
     /// How to treat titles with equal scores.

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::eval::{self, Judgments, Scores};
+use clickvec::eval::{self, Judgments, Run, Scores};
 use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
 use clickvec::search::Searcher;
 
 use super::fusion::MethodFlag;
-use super::run::Run;
 use super::{Args, coverage, gate, trec};
 use crate::{input, output, progress};
 
@@ -199,7 +198,8 @@ impl Entry {
                 Box::new(move |judgments| eval::score(ranker.as_ref(), judgments))
             }
             Loaded::Run(run) => {
-                run.say_coverage(&self.file_name(), judgments)?;
+                let name = self.file_name().display().to_string();
+                coverage::lacking_in_run(&name, &run.coverage(judgments)?).into_iter().for_each(output::note);
                 Box::new(move |judgments| run.scores(judgments))
             }
             // It may have other titles than the judged ones.

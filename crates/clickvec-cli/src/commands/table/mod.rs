@@ -7,7 +7,7 @@ mod report;
 mod spec;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
@@ -141,6 +141,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         json::print(&report)?;
     } else {
         output::print(report.text())?;
+        output::note(format_args!(
+            "{}: {} of finished work, with which the same command trains nothing again",
+            output::path(&cache),
+            report::bytes(size_of(&cache))
+        ));
     }
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
 }
@@ -167,9 +172,19 @@ fn overlap(plan: &Plan, refuse: bool) -> Result<Option<Overlap>> {
     }
 }
 
+/// The size of all files in a folder. What cannot be read counts as nothing.
+fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    };
+    entries.map(size).sum()
+}
+
 /// The plan that a spec is; for fuzz targets.
 #[cfg(fuzzing)]
-pub(crate) fn plan_of(path: &std::path::Path) -> Result<Plan> {
+pub(crate) fn plan_of(path: &Path) -> Result<Plan> {
     spec::read(path)?.plan()
 }
 

@@ -99,6 +99,8 @@ pub(super) struct System {
     train: Option<Options>,
     /// An existing model or ranker.
     model: Option<PathBuf>,
+    /// A run of another program.
+    run: Option<PathBuf>,
     /// The rows to combine.
     fusion: Option<Vec<String>>,
     /// The method; if not given, whichever is best on the other folds.
@@ -108,8 +110,8 @@ pub(super) struct System {
     grid: BTreeMap<String, Vec<toml::Value>>,
     /// A trained Skip-Thought encoder.
     load: Option<PathBuf>,
-    /// Vectors that another program trained.
-    vectors: Option<PathBuf>,
+    /// Vectors that another program trained: of all texts, or of queries and of titles.
+    vectors: Option<Paths>,
     /// With `train`: titles to learn from.
     titles: Option<LearntTitles>,
     /// With `train`: the model to start from.
@@ -210,8 +212,9 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
             Some(LearntTitles::Files(files)) => files.all(),
             Some(LearntTitles::OfTable(_)) | None => &mut [],
         };
-        let several = titles.iter_mut().chain(system.teacher.iter_mut().flat_map(|files| files.all()));
-        let single = [&mut system.model, &mut system.load, &mut system.vectors, &mut system.init];
+        let lists = system.teacher.iter_mut().chain(&mut system.vectors).flat_map(Paths::all);
+        let several = titles.iter_mut().chain(lists);
+        let single = [&mut system.model, &mut system.load, &mut system.run, &mut system.init];
         for file in single.into_iter().flatten().chain(several) {
             *file = folder.join(&*file);
         }
@@ -339,17 +342,19 @@ impl Spec {
     fn source_of(&self, system: &System, place: usize) -> Result<Source> {
         let grid = || grid(&system.grid);
         self.refuse_idle(system)?;
-        Ok(match (&system.ranker, &system.train, &system.model, &system.fusion) {
-            (Some(ranker), None, None, None) => {
+        let vectors = system.vectors.as_ref().map_or(&[][..], Paths::list);
+        ensure!(vectors.len() < 3, "expected one or two files in `vectors`, found {}", vectors.len());
+        Ok(match (&system.ranker, &system.train, &system.model, &system.fusion, &system.run) {
+            (Some(ranker), None, None, None, None) => {
                 let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
                 let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
                 let known = clickvec::ranker::System::named(&base.name).map_err(clickvec::Error::from)?;
                 for point in &points {
                     known.values(point).map_err(clickvec::Error::from)?;
                 }
-                Source::Ranker { points, load: system.load.clone(), vectors: system.vectors.clone() }
+                Source::Ranker { points, load: system.load.clone(), vectors: vectors.to_vec() }
             }
-            (None, Some(train), None, None) => {
+            (None, Some(train), None, None, None) => {
                 let base = [train.list(), self.learnt_from(system)?].concat();
                 let arguments = |point: &Vec<(String, toml::Value)>| {
                     let options = point.iter().map(|(name, value)| format!("--{name}={}", shown(value)));
@@ -358,8 +363,9 @@ impl Spec {
                 let points: Vec<Vec<String>> = grid()?.iter().map(arguments).collect();
                 Source::Model(points.iter().map(|point| train::planned(point)).collect::<Result<_>>()?)
             }
-            (None, None, Some(model), None) => Source::File(model.clone()),
-            (None, None, None, Some(members)) => {
+            (None, None, Some(model), None, None) => Source::File(model.clone()),
+            (None, None, None, None, Some(run)) => Source::Run(run.clone()),
+            (None, None, None, Some(members), None) => {
                 let known = |name: &String| {
                     let above = &self.systems[..place];
                     above.iter().position(|other| other.name == *name).with_context(|| {
@@ -375,7 +381,7 @@ impl Spec {
                 };
                 Source::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
             }
-            _ => bail!("expected one of `ranker`, `train`, `model` and `fusion`, found none or several"),
+            _ => bail!("expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none or several"),
         })
     }
 }
@@ -494,7 +500,8 @@ mod tests {
             Ok(_) => panic!("{systems}: no fault"),
             Err(error) => format!("{error:#}"),
         };
-        let nothing = "system `a`: expected one of `ranker`, `train`, `model` and `fusion`, found none or several";
+        let nothing =
+            "system `a`: expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none or several";
         assert_eq!(fault("[[system]]\nname = \"a\"\n", 0), nothing);
         assert_eq!(fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\nmodel = \"m\"\n", 0), nothing);
         let twice = fault("[[system]]\nname = \"a\"\nranker = \"bm25:b=1\"\ngrid = { b = [1] }\n", 0);

@@ -6,6 +6,7 @@ use clickvec::table::{Event, Plan};
 use clickvec::train;
 use indicatif::ProgressBar;
 
+use crate::commands::evaluate::{lacking_in_run, lacking_vectors};
 use crate::interrupt::Interrupt;
 use crate::{advice, input, output, progress, test_set};
 
@@ -52,6 +53,14 @@ impl<'a> Watcher<'a> {
             }
             Event::RowLeftOut { row, reason } => {
                 note(bar, format_args!("{}: left out: {}", output::printable(row), advice::told(reason)));
+            }
+            Event::RunCoverage { row, coverage } => {
+                let lines = lacking_in_run(&output::printable(row), &coverage);
+                lines.iter().for_each(|line| note(bar, format_args!("{line}")));
+            }
+            Event::VectorCoverage { row, coverage } => {
+                let line = lacking_vectors(row, &coverage);
+                line.iter().for_each(|line| note(bar, format_args!("{line}")));
             }
             Event::RowDone => bar.inc(1),
             _ => {}

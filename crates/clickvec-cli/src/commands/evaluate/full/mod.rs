@@ -273,8 +273,11 @@ impl Search<'_> {
                 }
             }
             Loaded::Run(run) => {
-                let path = entry.file_name();
-                let found = run.lists(&path, &self.set.queries, &self.set.titles, self.depth)?;
+                let (found, lacking) = run.lists(&self.set.queries, &self.set.titles, self.depth)?;
+                if lacking > 0 {
+                    let lacking = output::counted(lacking as u64, "judged query");
+                    output::note(format_args!("{}: lacks {lacking}, which score 0", entry.file_name().display()));
+                }
                 take(&self.set.queries, found)?;
             }
         }

@@ -1,0 +1,106 @@
+//! A TREC run of another program as a system. For each query, the titles of the run come first, in its order, and the
+//! judged titles that it lacks come last.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::trec::read_run;
+use super::{FullQuery, JudgedQuery, Judgments, Scores};
+use crate::error::{Error, Result, TestSetFault, shortened};
+use crate::files;
+use crate::index::Hit;
+use crate::tables::Title;
+
+/// The scores of a run, by query and title.
+#[derive(Debug, Clone)]
+pub struct Run {
+    path: PathBuf,
+    queries: HashMap<String, HashMap<String, f64>>,
+}
+
+/// What a run lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunCoverage {
+    /// Judged queries that are not in the run.
+    pub lacking_queries: usize,
+    /// Judged titles that are not in the run for their query.
+    pub lacking_titles: usize,
+    /// All judged titles.
+    pub titles: usize,
+}
+
+impl Run {
+    /// Reads a run from a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_run`].
+    pub fn read(path: &Path) -> Result<Run> {
+        let mut queries: HashMap<String, HashMap<String, f64>> = HashMap::new();
+        for line in read_run(files::open(path)?, path)? {
+            queries.entry(line.query_id).or_default().insert(line.title_id, line.score);
+        }
+        Ok(Run { path: path.to_owned(), queries })
+    }
+
+    /// The scores of the judged titles, found by their ids; −∞ for those that the run lacks.
+    pub fn scores(&self, judgments: &Judgments) -> Scores {
+        let of_query = |query: &JudgedQuery| {
+            let run = self.queries.get(&query.id);
+            let score = |id: &String| run.and_then(|run| run.get(id)).copied().unwrap_or(f64::NEG_INFINITY);
+            query.titles.iter().map(|title| score(&title.id)).collect()
+        };
+        judgments.queries.iter().map(of_query).collect()
+    }
+
+    /// What the run lacks of the judged queries and titles.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TestSet`] if it has no judged title at all: its scores would be those of a random order.
+    pub fn coverage(&self, judgments: &Judgments) -> Result<RunCoverage> {
+        let scores = self.scores(judgments);
+        let lacking_titles = scores.iter().flatten().filter(|&&score| score == f64::NEG_INFINITY).count();
+        let titles = scores.iter().map(Vec::len).sum();
+        if lacking_titles == titles {
+            return Err(self.fault(TestSetFault::OtherRun { of: "the judged queries and titles" }));
+        }
+        let is_there = |query: &&JudgedQuery| self.queries.contains_key(&query.id);
+        let lacking_queries = judgments.queries.len() - judgments.queries.iter().filter(is_there).count();
+        Ok(RunCoverage { lacking_queries, lacking_titles, titles })
+    }
+
+    /// The titles that the run has for each query, best first and at most `depth`, and the number of queries that it lacks;
+    /// ties are in the order of `titles`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TestSet`] if the run has a title that is not in `titles`, or none of the queries.
+    pub fn lists(&self, queries: &[FullQuery], titles: &[Title], depth: usize) -> Result<(Vec<Vec<Hit>>, usize)> {
+        let positions: HashMap<&str, u32> = (0..).zip(titles).map(|(at, title)| (title.id.as_str(), at)).collect();
+        let mut lacking = 0;
+        let mut of_query = |query: &FullQuery| {
+            let Some(run) = self.queries.get(&query.id) else {
+                lacking += 1;
+                return Ok(Vec::new());
+            };
+            let hit = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
+                Some(&position) => Ok(Hit { position, score: score as f32 }),
+                None => Err(self.fault(TestSetFault::OtherTitle { title: shortened(id), query: shortened(&query.id) })),
+            };
+            let mut hits = run.iter().map(hit).collect::<Result<Vec<Hit>>>()?;
+            hits.sort_unstable_by(Hit::best_first);
+            hits.truncate(depth);
+            Ok(hits)
+        };
+        let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
+        if lacking == queries.len() {
+            return Err(self.fault(TestSetFault::OtherRun { of: "the judged queries" }));
+        }
+        Ok((lists, lacking))
+    }
+
+    fn fault(&self, fault: TestSetFault) -> Error {
+        Error::TestSet { path: self.path.clone(), fault }
+    }
+}
