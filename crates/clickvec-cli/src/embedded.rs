@@ -18,7 +18,7 @@ use crate::{advice, input, output};
 /// `program`, which `table` keeps its results by.
 pub fn run(arguments: Vec<OsString>, program: PathBuf) -> u8 {
     crate::program::set(program, arguments.first().cloned().unwrap_or_default());
-    crate::status(arguments)
+    crate::run::status(arguments)
 }
 
 /// Why a model was not learnt.

@@ -179,6 +179,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "commands/export",
     "commands/demo",
     "commands",
+    "run",
     "embedded",
     "fuzzing",
     "lib",

@@ -1,7 +1,6 @@
 //! Evaluation: judging a ranker by people's grades, and testing whether two rankers differ.
 
 mod corpus;
-mod coverage;
 mod folds;
 mod full;
 mod fusion;
@@ -20,7 +19,6 @@ pub mod trec;
 use rayon::prelude::*;
 
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
-pub use coverage::VectorCoverage;
 pub use folds::{CrossValidated, Folds, cross_validate};
 pub use full::{FullEvaluation, FullJudge, FullQuery, FullTestSet, compare_full, search_all};
 pub use fusion::{fit_fusion, fit_search_fusion, fuse_scores};

@@ -30,6 +30,7 @@
 mod bm25;
 mod candidates;
 mod corpus;
+mod coverage;
 mod dependence;
 mod doc2vec;
 pub(crate) mod file;
@@ -63,6 +64,7 @@ use candidates::Scan;
 use file::State;
 
 pub use corpus::Corpus;
+pub use coverage::VectorCoverage;
 pub(crate) use fusion::fit_weights;
 pub use fusion::{FUSED_DEPTH, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
 pub use neural::Neural;

@@ -22,10 +22,8 @@ pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::statistics::Statistics;
 use crate::error::{Error, Result};
-use crate::eval::{
-    Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet, VectorCoverage,
-};
-use crate::ranker;
+use crate::eval::{Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
+use crate::ranker::{self, VectorCoverage};
 use crate::train;
 
 /// Options for making a table.

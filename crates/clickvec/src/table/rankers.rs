@@ -7,8 +7,8 @@ use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
 use crate::clicks::Weighting;
 use crate::error::{Error, Result};
-use crate::eval::{CorpusFiles, VectorCoverage, read_corpus};
-use crate::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, file};
+use crate::eval::{CorpusFiles, read_corpus};
+use crate::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage, file};
 use crate::vector_file::texts_path;
 
 /// What a ranker depends on, apart from its parameters.

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::eval::{RunCoverage, VectorCoverage};
-use clickvec::ranker::Ranker;
+use clickvec::eval::RunCoverage;
+use clickvec::ranker::{Ranker, VectorCoverage};
 
 use crate::output;
 

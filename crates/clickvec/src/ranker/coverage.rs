@@ -1,8 +1,8 @@
 //! How many texts have a vector in a table of vectors.
 
+use super::Ranker;
 use crate::error::{Error, LearnFault, Result};
 use crate::model::Side;
-use crate::ranker::Ranker;
 
 /// The texts that a table of vectors lacks. Their scores are 0 with anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
