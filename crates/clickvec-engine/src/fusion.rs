@@ -10,7 +10,7 @@ use crate::error::{EngineFault, Error, Result};
 use crate::facts::FusionFacts;
 use crate::words;
 
-/// The number of titles that each part finds for a fusion of reciprocal ranks. A title that is further down gets less than a
+/// The number of titles that each part finds for the fusion of an index for which none was fitted. A title that is further down gets less than a
 /// sixth of what the first one gets. Among 53,000 titles 99.6 % of the first ten, and all of the first three, are those of lists
 /// of 1,000, at a third of the time.
 const RANKS_DEPTH: usize = 300;
@@ -75,13 +75,10 @@ impl Fusion {
         Ok(fusion)
     }
 
-    /// The number of titles that each part finds, at least. Where scores are fused, it is that of the library: what a score
-    /// is worth depends on the list that it is in.
+    /// The number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
+    /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
-        match self.method {
-            FusionMethod::ReciprocalRank { .. } => RANKS_DEPTH,
-            _ => FUSED_DEPTH,
-        }
+        if *self == Fusion::default() { RANKS_DEPTH } else { FUSED_DEPTH }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {
