@@ -4,8 +4,8 @@
 Needs `torch` and `numpy` for the PyTorch side (a CPU build will do), and Linux for the memory. Both sides learn the same log by
 the same algorithm (bench/torch_encoders.py, which says what is plain and what is tuned), in turn, `--runs` times for each row;
 medians are printed as a Markdown table. Without options that is the LSTM under `--preset paper` with minibatches of 1,024;
-`--encoders` and `--minibatches` name others, `default` among the encoders being the training without a preset, and `--all` is all
-of them (about 25 minutes on two cores).
+`--encoders` and `--minibatches` name others, `default` among the encoders being the training without a preset and `members` that
+of three members side by side, and `--all` is all of them (about 25 minutes on two cores).
 
 Pairs a second are those of the training loop: minibatches made, negatives drawn, forward, backward, update. Reading the log and
 hashing its words are outside on both sides: clickvec's figure is that of its second epoch. "With reading" is what it says of
@@ -33,10 +33,14 @@ ENCODERS = {
     "rnn": ("RNN 288", "--preset paper --encoder rnn --hidden 288"),
     "bilstm": ("BiLSTM 96", "--preset paper --encoder bilstm --cells 96"),
     "default": ("LSTM 96, default training", ""),
+    "members": ("LSTM 96, default training, 3 members", "--members 3"),
 }
+# Trained as one model, side by side: a pair counts once for each, and PyTorch's side trains one model at a time.
+MEMBERS = {"members": 3}
+DEFAULT = ("default", "members")
 DEFAULT_MINIBATCH = 64
 # The encoders with recurrent products, which are the only ones that bf16 affects.
-RECURRENT = ("lstm", "bilstm", "rnn", "default")
+RECURRENT = ("lstm", "bilstm", "rnn", *DEFAULT)
 POLL_SECONDS = 0.01
 
 
@@ -82,7 +86,7 @@ def clickvec(program, options, log, threads, folder, epochs):
 
 def torch(log, encoder, minibatch, threads, seconds, variants):
     """The output of bench/torch_encoders.py."""
-    named = ["--training", "default"] if encoder == "default" else ["--encoder", encoder, "--minibatch", minibatch]
+    named = ["--training", "default"] if encoder in DEFAULT else ["--encoder", encoder, "--minibatch", minibatch]
     command = [sys.executable, BENCH / "torch_encoders.py", log, *named, "--threads", threads, "--seconds", seconds,
                "--minibatches", 1000, "--variants", *variants]
     return json.loads(subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True).stdout)
@@ -112,13 +116,14 @@ def processor():
 
 def row_of(cell, bf16):
     """A line of the table, with columns for bf16 or without."""
-    loop = statistics.median(run["loop"] for run in cell["clickvec"])
+    members = MEMBERS.get(cell["encoder"], 1)
+    loop = members * statistics.median(run["loop"] for run in cell["clickvec"])
     texts = [cell["name"], f"{cell['minibatch']:,}", str(cell["threads"]), f"{loop:,.0f}"]
-    texts.append(f"{statistics.median(run['with_reading'] for run in cell['clickvec']):,.0f}")
+    texts.append(f"{members * statistics.median(run['with_reading'] for run in cell['clickvec']):,.0f}")
     for speeds in cell["torch"].values():
         texts += [f"{statistics.median(speeds):,.0f}", f"{loop / statistics.median(speeds):.1f}"]
     if cell["bf16"]:
-        rounded = statistics.median(run["loop"] for run in cell["bf16"])
+        rounded = members * statistics.median(run["loop"] for run in cell["bf16"])
         texts.append(f"{rounded:,.0f}")
         texts += [f"{rounded / statistics.median(speeds):.1f}" for speeds in cell["torch"].values()]
     elif bf16:
@@ -190,7 +195,7 @@ def main():
         print(f"{processor()}, {os.cpu_count()} cores; {args.pairs:,} pairs; medians of {args.runs} runs\n")
         print(header(args.variants, bf16))
         for encoder in args.encoders:
-            for minibatch in args.minibatches if encoder != "default" else [DEFAULT_MINIBATCH]:
+            for minibatch in args.minibatches if encoder not in DEFAULT else [DEFAULT_MINIBATCH]:
                 for threads in args.threads:
                     cells.append(measure(args, log, folder, encoder, minibatch, threads, bf16 and encoder in RECURRENT))
                     print(row_of(cells[-1], bf16), flush=True)

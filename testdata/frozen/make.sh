@@ -35,6 +35,12 @@ model clsm --encoder clsm --hidden 6,4 --window 3
 model rnn --encoder rnn --hidden 4
 model lstm --encoder lstm --cells 4 --forget-gate --peephole full --shared-towers=false
 model bilstm --encoder bilstm --cells 3 --peephole diagonal
+# These came later and lie in format-2.
+model gru --encoder gru --cells 4
+model members --encoder lstm --cells 3 --members 2
+model stacked --encoder lstm --cells 4,3
+model words --encoder lstm --cells 4 --word-count 3
+model layers --encoder clsm --hidden 6,5,4 --window 3
 
 "$program" index --model lstm.safetensors --titles titles.tsv --output index 2> "$work/log"
 "$program" search --index index --json -k 5 < texts > index.search.jsonl

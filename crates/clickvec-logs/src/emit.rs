@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use clickvec::eval::click_grades;
 use clickvec::internals::files::{Pending, Sealed};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -125,7 +126,14 @@ impl Emission<'_> {
                 if is_rare {
                     report.rare.queries += 1;
                 }
-                for (title, cells, clicks) in &found {
+                let weights: Vec<f64> = match self.weights.is_empty() {
+                    true => Vec::new(),
+                    false => found.iter().map(|(_, cells, clicks)| self.weight(cells, part, *clicks)).collect(),
+                };
+                // Clicks at positions that few look at count for more here as well.
+                let worth: Vec<f64> = found.iter().zip(&weights).map(|(of, weight)| weight * of.2 as f64).collect();
+                let grades = if weights.is_empty() { vec![1; found.len()] } else { click_grades(&worth) };
+                for (number, (title, _, clicks)) in found.iter().enumerate() {
                     counts.pairs += 1;
                     counts.clicks = counts.clicks.saturating_add(*clicks);
                     titles.add(xxh3_64(title));
@@ -133,11 +141,11 @@ impl Emission<'_> {
                     row.clear();
                     push(&mut row, &[&group.query, title]);
                     if is_validation {
-                        row.extend_from_slice(b"\t1");
+                        row.extend_from_slice(format!("\t{}", grades[number]).as_bytes());
                     }
                     row.extend_from_slice(format!("\t{clicks}").as_bytes());
-                    if !is_validation && !self.weights.is_empty() {
-                        row.extend_from_slice(format!("\t{}", self.weight(cells, part, *clicks) as f32).as_bytes());
+                    if let (false, Some(weight)) = (is_validation, weights.get(number)) {
+                        row.extend_from_slice(format!("\t{}", *weight as f32).as_bytes());
                     }
                     if !is_validation && self.private {
                         row.extend_from_slice(if is_rare { b"\t1" } else { b"\t0" });

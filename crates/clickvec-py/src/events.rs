@@ -86,6 +86,7 @@ fn told(event: &Event) -> Option<Value> {
             "pairs": held_out.pairs,
             "titles": held_out.titles.len(),
             "of_titles": held_out.of_titles,
+            "graded": held_out.graded,
         }),
         Event::Resumed { section, epoch, minibatch } => {
             json!({"event": "resumed", "section": section, "epoch": epoch, "minibatch": minibatch})

@@ -420,6 +420,27 @@ mod tests {
         total
     }
 
+    /// Checks that the loss of these pairs is `formula`, and its gradient the finite difference.
+    fn agrees_with(pairs: &Pairs, queries: &[f32], titles: &[f32], formula: &dyn Fn(&[f32], &[f32]) -> f64) {
+        let mut loss = Loss::default();
+        let found = loss.compute(10.0, queries, titles, 5, pairs).loss;
+        let expected = formula(queries, titles);
+        assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
+        let step = 1e-3;
+        for side in 0..2 {
+            let gradient = [&loss.query_gradient, &loss.title_gradient][side];
+            for (i, &gradient) in gradient.iter().enumerate() {
+                let at = |by: f32| {
+                    let mut both = [queries.to_vec(), titles.to_vec()];
+                    both[side][i] += by;
+                    formula(&both[0], &both[1])
+                };
+                let difference = (at(step) - at(-step)) / f64::from(2.0 * step);
+                assert!((difference - f64::from(gradient)).abs() < 2e-3, "{side} {i}: {difference} {gradient}");
+            }
+        }
+    }
+
     #[test]
     fn a_teachers_loss_is_the_formula_and_its_gradient_the_finite_difference() {
         let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
@@ -431,24 +452,8 @@ mod tests {
         ] {
             let mut pairs = pairs(NegativeRows::AllBut(lists(&exceptions)));
             pairs.targets = Some(targets(shares, &known));
-            let mut loss = Loss::default();
-            let found = loss.compute(10.0, &queries, &titles, 5, &pairs).loss;
             let formula = |queries: &[f32], titles: &[f32]| naive(10.0, queries, titles, &exceptions, &pairs);
-            let expected = formula(&queries, &titles);
-            assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
-            let step = 1e-3;
-            for side in 0..2 {
-                let gradient = [&loss.query_gradient, &loss.title_gradient][side];
-                for (i, &gradient) in gradient.iter().enumerate() {
-                    let at = |by: f32| {
-                        let mut both = [queries.clone(), titles.clone()];
-                        both[side][i] += by;
-                        formula(&both[0], &both[1])
-                    };
-                    let difference = (at(step) - at(-step)) / f64::from(2.0 * step);
-                    assert!((difference - f64::from(gradient)).abs() < 2e-3, "{side} {i}: {difference} {gradient}");
-                }
-            }
+            agrees_with(&pairs, &queries, &titles, &formula);
         }
     }
 
@@ -490,23 +495,7 @@ mod tests {
                 }
                 sum + naive(10.0, queries, titles, &exceptions, &rest)
             };
-            let mut loss = Loss::default();
-            let found = loss.compute(10.0, &queries, &titles, 5, &pairs).loss;
-            let expected = formula(&queries, &titles);
-            assert!((found - expected).abs() < 1e-4 * expected, "{found} {expected}");
-            let step = 1e-3;
-            for side in 0..2 {
-                let gradient = [&loss.query_gradient, &loss.title_gradient][side];
-                for (i, &gradient) in gradient.iter().enumerate() {
-                    let at = |by: f32| {
-                        let mut both = [queries.clone(), titles.clone()];
-                        both[side][i] += by;
-                        formula(&both[0], &both[1])
-                    };
-                    let difference = (at(step) - at(-step)) / f64::from(2.0 * step);
-                    assert!((difference - f64::from(gradient)).abs() < 2e-3, "{side} {i}: {difference} {gradient}");
-                }
-            }
+            agrees_with(&pairs, &queries, &titles, &formula);
         }
     }
 

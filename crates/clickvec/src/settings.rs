@@ -216,6 +216,10 @@ pub struct TrainingRecord {
     /// The fingerprint of the initial model, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<String>,
+    /// The share of all queries, those with the lowest hashes, whose clicks the caller left out, as a
+    /// [`crate::update::Window`] does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<f64>,
     /// The fingerprint of the teacher's vectors for the log's texts, in hexadecimal, if there was a teacher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<String>,

@@ -281,6 +281,37 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
 }
 
 #[test]
+fn a_rank_by_a_kept_fusion_has_its_weights_and_order() {
+    let folder = Folder::with_model();
+    let evaluate =
+        ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors", "--ranker=bm25"];
+    let weights = ["--fusion=min-max", "--fusion=reciprocal-rank", "--fusion-weights=1,3", "--save-rankers=kept"];
+    folder.run(&[&evaluate[..], &weights].concat()).code(0);
+    for (method, gaps) in [("min-max", "words +"), ("reciprocal-rank", "words have no share of it")] {
+        let fusion = format!("--model=kept/fusion_{method}.safetensors");
+        let rank = ["explain", "rank", &fusion, "--titles=titles.tsv", "red hammer", "-k=8"];
+        let lines = folder.run(&[&rank[..], &["--json"]].concat()).code(0).json_lines();
+        let number = |line: &serde_json::Value, key: &str| line[key].as_f64().unwrap();
+        let best = |key: &str| lines.iter().map(|line| number(line, key)).fold(f64::MIN, f64::max);
+        // The best by words and by vectors are here, so each part has its largest value: a weight times 1 or 1 / 61.
+        let most = if method == "min-max" { 1.0 } else { 1.0 / 61.0 };
+        assert!((best("vectors_part") - 0.75 * most).abs() < 1e-9, "{lines:?}");
+        let search = ["search", &fusion, "--titles=titles.tsv", "-k=8", "--json", "red hammer"];
+        let found = folder.run(&search).code(0).json_lines();
+        let titles: Vec<_> = found[0]["results"].as_array().unwrap().iter().map(|found| &found["title"]).collect();
+        assert_eq!(lines[0]["title"], *titles[0], "the search puts the same title first");
+        let text = folder.run(&[&rank[..], &["--html=rank.html"]].concat()).code(0).stdout();
+        assert!(text.contains("0.75 times") && text.contains("0.25 times") && text.contains(gaps), "{text}");
+        assert!(folder.read("rank.html").contains("0.75 times"));
+    }
+    folder.run(&[&evaluate[..], &["--ranker=ulm", "--fusion=z-score", "--save-rankers=three"]].concat()).code(0);
+    folder
+        .run(&["explain", "rank", "--model=three/fusion_z-score.safetensors", "--titles=titles.tsv", "red"])
+        .code(2)
+        .says("expected a fusion of bm25 and a model, found one of bm25, ulm, a model");
+}
+
+#[test]
 fn errors_are_grouped_by_what_is_hard() {
     let folder = Folder::with_model();
     let judged = "query\ttitle\tgrade\nred hamer\thammer in red\t4\nred hamer\tpaint for kitchens\t0\n\

@@ -15,7 +15,7 @@ fn formats_of(name: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(frozen).expect("testdata/frozen").map(|entry| entry.unwrap().path());
     let mut formats: Vec<PathBuf> = entries.filter(|path| path.join(name).exists()).collect();
     formats.sort();
-    assert!(formats[0].ends_with("format-1"), "{formats:?}");
+    assert!(!formats.is_empty(), "{name}");
     formats
 }
 
@@ -38,16 +38,19 @@ fn direction(line: &Value) -> Vec<f64> {
 #[test]
 fn models_of_every_encoder_embed_as_they_did() {
     let folder = Folder::new();
-    for encoder in ["dssm", "clsm", "rnn", "lstm", "bilstm"] {
-        for format in formats_of(&format!("{encoder}.safetensors")) {
-            let model = format.join(format!("{encoder}.safetensors"));
+    let first = [("dssm", "dssm"), ("clsm", "clsm"), ("rnn", "rnn"), ("lstm", "lstm"), ("bilstm", "bilstm")];
+    // Two members side by side, two layers, whole words as features, and two semantic layers.
+    let later = [("gru", "gru"), ("members", "members"), ("stacked", "stacked"), ("words", "lstm"), ("layers", "clsm")];
+    for (name, encoder) in first.into_iter().chain(later) {
+        for format in formats_of(&format!("{name}.safetensors")) {
+            let model = format.join(format!("{name}.safetensors"));
             let model = model.to_str().unwrap();
             let about = folder.run(&["inspect", "--json", model]).code(0).json_lines();
             assert_eq!(about[0]["encoder"]["kind"], encoder, "{about:?}");
             for side in ["query", "title"] {
                 let texts = format.join("texts");
                 let run = folder.run(&["embed", "--model", model, "--side", side, texts.to_str().unwrap()]).code(0);
-                let expected = json_lines(&text(&format.join(format!("{encoder}.{side}.jsonl"))));
+                let expected = json_lines(&text(&format.join(format!("{name}.{side}.jsonl"))));
                 let found = run.json_lines();
                 assert_eq!(found.len(), expected.len());
                 for (found, expected) in found.iter().zip(&expected) {
@@ -55,7 +58,7 @@ fn models_of_every_encoder_embed_as_they_did() {
                     let (found, expected) = (direction(found), direction(expected));
                     assert_eq!(found.len(), expected.len());
                     let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    assert!(apart < NEAR, "{encoder}, {side}: {found:?} is not {expected:?}");
+                    assert!(apart < NEAR, "{name}, {side}: {found:?} is not {expected:?}");
                 }
             }
         }

@@ -250,6 +250,10 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
         report["systems"].as_array().unwrap().iter().map(|system| system["ndcg@1"].as_f64().unwrap()).collect();
     assert_eq!((ndcg[0], ndcg[2], ndcg[4]), (1.0, 1.0, 1.0), "{report}");
     assert!(ndcg[1] < 1.0 && ndcg[3] < 1.0, "{report}");
+    // A row that was kept says it again.
+    for _ in 0..2 {
+        folder.run(&["table", "spec.toml", "--cache=kept"]).code(0).says("two: has no vector for 1 of 2 queries");
+    }
     // One that has none of the texts or ids would score like chance.
     let run = table(&row("none", "ranker = \"vectors\"\nvectors = \"none.vec\"")).code(1);
     run.says("none: left out: vectors: expected vectors for the texts of the test set, found none for its 2 queries");

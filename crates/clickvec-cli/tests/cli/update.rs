@@ -93,6 +93,17 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let trial = &good["trials"][0];
     assert_eq!((&trial["on"], &trial["worse"]), (&"clicks of the newest day".into(), &false.into()));
     assert!(trial["queries"].as_u64() > Some(100) && trial["new"].as_f64() > Some(0.1), "{good}");
+    // `train` has learnt all queries, so those decide that no earlier day has.
+    let names = |report: &Value| -> Vec<String> {
+        report["trials"].as_array().unwrap().iter().map(|trial| trial["on"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&good), ["clicks of the newest day", "those that no earlier day has", "clicks of earlier days"]);
+    assert!(good["trials"][1]["queries"].as_u64() < trial["queries"].as_u64(), "{good}");
+    let next = report(&update(&folder, &days(0, 1), &["--output=next", "--json"]).code(0));
+    assert_eq!(names(&next), ["clicks of the newest day", "clicks of earlier days"], "an update has not learnt them");
+    let other = ["update", "--model=m", "--titles=titles.tsv", "--held-out=0.3", "--clicks", "day00.tsv", "day01.tsv"];
+    let other = report(&folder.run(&[&other[..], &["--output=next", "--json"]].concat()));
+    assert_eq!(names(&other), names(&good), "it has learnt half of these");
     let drift = &good["drift"];
     assert!(drift["changed_lists"].as_f64() > Some(0.1) && drift["vectors"]["mean"].as_f64() > Some(0.3), "{drift}");
     assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");

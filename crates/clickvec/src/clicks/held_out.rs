@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::log::ClickLog;
-use super::{Section, Storage};
+use super::{Section, Storage, click_grades};
 use crate::error::Result;
 use crate::rng::Permutation;
 
@@ -38,6 +38,8 @@ pub struct HeldOut {
     pub of_queries: u64,
     /// The number of distinct titles in the log.
     pub of_titles: u64,
+    /// Whether the titles that were clicked for a query have different grades.
+    pub graded: bool,
 }
 
 /// A query that is not learnt.
@@ -45,8 +47,9 @@ pub struct HeldOut {
 pub struct HeldOutQuery {
     /// Its words, with spaces between them.
     pub text: String,
-    /// The positions of the titles that were clicked for it.
-    pub clicked: Vec<u32>,
+    /// The titles that were clicked for it, each with its position and its grade: 1, or, if the log weighs clicks, that of
+    /// [`crate::eval::click_grades`].
+    pub clicked: Vec<(u32, u8)>,
 }
 
 impl ClickLog {
@@ -79,6 +82,7 @@ impl ClickLog {
         lowest.pop_last();
         let drawn: HashSet<u64> = lowest.into_values().collect();
         let (mut queries, mut positions) = (HashMap::new(), HashMap::new());
+        let mut weights: Vec<Vec<f64>> = Vec::new();
         for number in clicks {
             let pair = self.pair(number as usize);
             if !drawn.contains(&pair.query) {
@@ -90,6 +94,7 @@ impl ClickLog {
             }
             let query = *queries.entry(pair.query).or_insert_with(|| {
                 held.queries.push(HeldOutQuery { text: self.text(pair.query_words), clicked: Vec::new() });
+                weights.push(Vec::new());
                 held.queries.len() - 1
             });
             let title = *positions.entry(pair.title).or_insert_with(|| {
@@ -97,9 +102,21 @@ impl ClickLog {
                 held.titles.len() as u32 - 1
             });
             let clicked = &mut held.queries[query].clicked;
-            if !clicked.contains(&title) {
-                clicked.push(title);
+            let weights = &mut weights[query];
+            match clicked.iter().position(|&(of, _)| of == title) {
+                Some(place) => weights[place] += f64::from(pair.weight),
+                None => {
+                    clicked.push((title, 1));
+                    weights.push(f64::from(pair.weight));
+                }
             }
+        }
+        if self.weighted {
+            for (query, weights) in held.queries.iter_mut().zip(&weights) {
+                let grades = click_grades(weights);
+                query.clicked.iter_mut().zip(grades).for_each(|((_, own), grade)| *own = grade);
+            }
+            held.graded = true;
         }
         let distinct = self.distinct_titles(storage)?;
         held.of_titles = distinct.len() as u64;
@@ -124,7 +141,7 @@ impl ClickLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{ClickSource, LogConfig};
+    use crate::clicks::{ClickSource, LogConfig, Weighting};
 
     /// Each query has two titles, which it shares with its neighbours.
     fn log(queries: usize, storage: Storage<'_>) -> ClickLog {
@@ -153,10 +170,35 @@ mod tests {
                 assert!(!learnt.contains(&query.text));
                 let number: usize = query.text.trim_start_matches("query ").parse().expect("a number");
                 let clicked: Vec<&str> =
-                    query.clicked.iter().map(|&title| held.titles[title as usize].as_str()).collect();
+                    query.clicked.iter().map(|&(title, _)| held.titles[title as usize].as_str()).collect();
                 assert_eq!(clicked, [format!("title {number}"), format!("title {}", number + 1)]);
             }
         }
+    }
+
+    #[test]
+    fn clicks_that_weigh_more_make_a_higher_grade() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let grades = |columns: &str, weighting| {
+            let path = folder.path().join("clicks.tsv");
+            // The first title of each query in two rows, and one whose clicks weigh nothing.
+            let rows = (0..1000).map(|i| {
+                let rows = [("a", "2.5"), ("b", "1"), ("a", "2.5"), ("c", "0")];
+                rows.map(|(title, weight)| format!("query {i}\ttitle {i} {title}\t{weight}\n")).concat()
+            });
+            std::fs::write(&path, format!("query\ttitle\t{columns}\n{}", rows.collect::<String>())).expect("written");
+            let config = LogConfig { weighting, ..LogConfig::default() };
+            let mut log = ClickLog::read(ClickSource::file(&path), Storage::Memory, config).expect("a log");
+            let held = log.hold_out(0.1, Storage::Memory).expect("held out");
+            assert_eq!(held.queries.len(), 100);
+            let of = |query: &HeldOutQuery| query.clicked.iter().map(|&(_, grade)| grade).collect::<Vec<u8>>();
+            let first = of(&held.queries[0]);
+            assert!(held.queries.iter().all(|query| of(query) == first));
+            (first, held.graded)
+        };
+        assert_eq!(grades("weight", Weighting::Log), (vec![4, 2], true));
+        assert_eq!(grades("weight", Weighting::Binary), (vec![1, 1], false));
+        assert_eq!(grades("count", Weighting::Linear), (vec![1, 1], false), "one person may click often");
     }
 
     #[test]

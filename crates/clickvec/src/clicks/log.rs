@@ -3,7 +3,7 @@
 //!
 //! The files have no name: they vanish with the process, however it ends.
 
-use super::source::LeftOut;
+use super::source::Found;
 use super::spool::{Spool, Spooled, Storage};
 use super::statistics::LogStatistics;
 use super::taught::{Taught, TeacherCoverage};
@@ -106,6 +106,8 @@ pub struct ClickLog {
     scored: Option<Scored>,
     /// Whether the pairs are those that a teacher scored, and no clicks.
     of_scores: bool,
+    /// Whether clicks weigh differently for another reason than their number.
+    pub(super) weighted: bool,
     /// The queries that are held out.
     pub(super) held_out: HashSet<u64>,
 }
@@ -168,18 +170,18 @@ impl ClickLog {
         let mut building = Building::new(storage, config)?;
         building.of_scores = clicks.is_of_scores();
         if let Some(name) = clicks.name() {
-            let left_out = clicks.read(config.field, config.weighting, &mut |query, title, weight, rare| {
+            let found = clicks.read(config.field, config.weighting, &mut |query, title, weight, rare| {
                 building.add(query, title, weight, rare)?;
                 Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
                     true => progress(building.statistics.pairs),
                     false => ControlFlow::Continue(()),
                 })
             })?;
-            let ControlFlow::Continue(left_out) = left_out else { return Ok(ControlFlow::Break(())) };
+            let ControlFlow::Continue(found) = found else { return Ok(ControlFlow::Break(())) };
             if progress(building.statistics.pairs).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            building.end_clicks(&name, left_out)?;
+            building.end_clicks(&name, found)?;
         }
         for path in config.titles {
             if building.read_titles(path, progress)?.is_break() {
@@ -393,6 +395,7 @@ struct Building<'a> {
     skipped_titles: Vec<Skipped>,
     fingerprint: Xxh3,
     of_scores: bool,
+    weighted: bool,
 }
 
 impl Building<'_> {
@@ -419,6 +422,7 @@ impl Building<'_> {
             skipped_titles: Vec::new(),
             fingerprint: Xxh3::new(),
             of_scores: false,
+            weighted: false,
         })
     }
 
@@ -583,7 +587,8 @@ impl Building<'_> {
     }
 
     /// Ends the clicks. Fails if there is nothing to learn from in `path`.
-    fn end_clicks(&mut self, path: &Path, LeftOut { skipped, not_clicked }: LeftOut) -> Result<()> {
+    fn end_clicks(&mut self, path: &Path, Found { weighted, skipped, not_clicked }: Found) -> Result<()> {
+        self.weighted = weighted;
         self.statistics.skipped = skipped.count;
         self.statistics.not_clicked = not_clicked;
         let fault = if self.statistics.pairs == 0 {
@@ -657,6 +662,7 @@ impl Building<'_> {
             taught: None,
             scored: None,
             of_scores: self.of_scores,
+            weighted: self.weighted,
             held_out: HashSet::new(),
         })
     }

@@ -1,6 +1,7 @@
 //! Clicked pairs for training: their source, the log (read once, and stored in mapped files or in memory), and its
 //! minibatches.
 
+mod grade;
 pub(crate) mod held_out;
 mod log;
 mod minibatch;
@@ -16,6 +17,7 @@ mod word_counts;
 
 use serde::{Deserialize, Serialize};
 
+pub use grade::click_grades;
 pub use held_out::{HeldOut, HeldOutQuery};
 pub use log::{ClickLog, LogConfig, Section};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};

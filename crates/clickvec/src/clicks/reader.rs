@@ -114,6 +114,12 @@ impl ClickReader {
         self.not_clicked
     }
 
+    /// Whether clicks weigh differently for another reason than their number: the table has the column `weight`, and
+    /// [`Weighting::Binary`] does not ignore it.
+    pub fn is_weighted(&self) -> bool {
+        self.weight.is_some() && self.weighting != Weighting::Binary
+    }
+
     fn kind(&self, row: &Row<'_>) -> Result<Kind, TableFault> {
         if let Some(column) = self.clicked
             && !yes_or_no("clicked", row.required(column))?

@@ -34,9 +34,12 @@ type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> +
 /// Receives a query, a title, a weight, and whether the query is rare.
 type OnPair<'f> = dyn FnMut(&str, &str, f32, bool) -> Result<ControlFlow<()>> + 'f;
 
-/// What a source left out.
+/// What was found out while a source was read.
 #[derive(Debug, Default)]
-pub(super) struct LeftOut {
+pub(super) struct Found {
+    /// Whether clicks weigh differently for another reason than their number; see [`ClickReader::is_weighted`]. Not known
+    /// of pairs from memory, whose weights may come from anything.
+    pub(super) weighted: bool,
     /// Broken lines.
     pub(super) skipped: Skipped,
     /// Rows of titles that were shown and not clicked.
@@ -123,16 +126,16 @@ impl<'a> ClickSource<'a> {
         }
     }
 
-    /// Passes on all pairs, or those until `on_pair` breaks. Returns what was left out.
+    /// Passes on all pairs, or those until `on_pair` breaks.
     pub(super) fn read(
         self,
         field: &str,
         weighting: Weighting,
         on_pair: &mut OnPair<'_>,
-    ) -> Result<ControlFlow<(), LeftOut>> {
+    ) -> Result<ControlFlow<(), Found>> {
         match self.origin {
-            Origin::None => Ok(ControlFlow::Continue(LeftOut::default())),
-            Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| LeftOut::default())),
+            Origin::None => Ok(ControlFlow::Continue(Found::default())),
+            Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Found::default())),
             Origin::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
                 while let Some(click) = reader.next()? {
@@ -140,8 +143,8 @@ impl<'a> ClickSource<'a> {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                let not_clicked = reader.not_clicked();
-                Ok(ControlFlow::Continue(LeftOut { skipped: reader.skipped().clone(), not_clicked }))
+                let (weighted, not_clicked) = (reader.is_weighted(), reader.not_clicked());
+                Ok(ControlFlow::Continue(Found { weighted, skipped: reader.skipped().clone(), not_clicked }))
             }
         }
     }

@@ -16,7 +16,8 @@ use crate::tables::Title;
 /// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
 const SEED: u64 = 0x686f_6c64_2d6f_7574;
 
-/// A search for held-out queries among all titles. A clicked title is relevant, every other is not.
+/// A search for held-out queries among all titles. A clicked title is relevant, every other is not; if the
+/// log weighs clicks, for example by position, a title whose clicks weigh more has a higher grade.
 ///
 /// So each clicked title is among the best candidates of every system that is compared, its own and the others', and none
 /// has an advantage because candidates were chosen by another.
@@ -49,13 +50,12 @@ impl HeldOutTest {
 
     /// The test of these queries.
     pub fn new(held_out: HeldOut) -> HeldOutTest {
-        let judged = |&title: &u32| {
-            let text = held_out.titles[title as usize].clone();
-            JudgedTitle { id: text.clone(), text, grade: 1 }
+        let text = |&(title, _): &(u32, u8)| held_out.titles[title as usize].clone();
+        let judged = |clicked: &(u32, u8)| {
+            let text = text(clicked);
+            JudgedTitle { id: text.clone(), text, grade: clicked.1 }
         };
-        let texts =
-            |positions: &[u32]| positions.iter().map(|&title| held_out.titles[title as usize].clone()).collect();
-        let clicked = held_out.queries.iter().map(|query| texts(&query.clicked)).collect();
+        let clicked = held_out.queries.iter().map(|query| query.clicked.iter().map(text).collect()).collect();
         let queries = held_out.queries.iter().map(|query| JudgedQuery {
             id: query.text.clone(),
             text: query.text.clone(),

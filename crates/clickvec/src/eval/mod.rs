@@ -39,6 +39,7 @@ pub use significance::{
 pub(crate) use test_set::files_of_test_set;
 pub use test_set::{Form, Ids, TestSet, TestSetFiles, read_test_set};
 
+pub use crate::clicks::click_grades;
 use crate::ranker::Ranker;
 
 /// How a ranking is judged.

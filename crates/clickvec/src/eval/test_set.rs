@@ -29,7 +29,7 @@ pub struct TestSetFiles<'a> {
     pub judged: &'a Path,
     /// The texts of the queries, for TREC qrels.
     pub topics: Option<&'a Path>,
-    /// The texts of the titles, for TREC qrels; other forms include them.
+    /// The texts of the titles, for TREC qrels; other forms include them. A table without `title_id` takes ids from here.
     pub titles: Option<&'a Path>,
     /// The column or member with the texts of titles.
     pub field: &'a str,
@@ -108,7 +108,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 /// Reads a test set. A folder, or the first line of the file `judged`, tells the form:
 ///
 /// - a header with `query`: a table with the columns `query`, `field` and `grade`, and optionally `query_id` and
-///   `title_id`;
+///   `title_id`; without it, titles have the ids of the titles with the same texts in `titles`, if all are there;
 /// - four fields whose last is a whole number (or anything, if topics are given): TREC qrels, with the queries from
 ///   [topics](read_topics) and the titles in any form that [`crate::tables::read_titles`] reads;
 /// - a header with `query-id` and `corpus-id`: judgments of the BEIR folder above the file's folder. Given the BEIR folder
@@ -212,7 +212,37 @@ fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Te
     let table = TableReader::from_reader(files.judged, reader)?;
     let title_ids = table.column("title_id").is_some();
     judged_of(table, files.field, |row| builder.push(row))?;
-    Ok(TestSet { title_ids, ..TestSet::new(Form::Table, builder.finish()) })
+    let mut judgments = builder.finish();
+    if let (false, Some(titles)) = (title_ids, files.titles) {
+        take_ids(titles, files.field, &mut judgments)?;
+    }
+    Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
+}
+
+/// Gives each judged title the id of the first title with the same text, if all have one: so the documents of a run, which
+/// have the ids of a collection, are found. Otherwise ids stay as they are, because two kinds could clash.
+fn take_ids(titles: &Path, field: &str, judgments: &mut Judgments) -> Result<()> {
+    let texts = judgments.queries.iter().flat_map(|query| &query.titles).map(|title| title.text.clone());
+    let mut ids: HashMap<String, Option<String>> = texts.map(|text| (text, None)).collect();
+    let (path, reader) = open_titles(titles)?;
+    each_title(&path, reader, field, |found| {
+        // Broken lines are reported by whoever needs all titles.
+        if let Ok((id, text)) = found.document
+            && let Some(wanted) = ids.get_mut(text)
+        {
+            wanted.get_or_insert_with(|| id.to_owned());
+        }
+        Ok(())
+    })?;
+    if ids.values().any(Option::is_none) {
+        return Ok(());
+    }
+    for title in judgments.queries.iter_mut().flat_map(|query| &mut query.titles) {
+        if let Some(Some(id)) = ids.get(&title.text) {
+            title.id.clone_from(id);
+        }
+    }
+    Ok(())
 }
 
 fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {

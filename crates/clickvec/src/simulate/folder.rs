@@ -16,6 +16,7 @@ use super::users::ClickModel;
 use super::{Fewer, SimulateConfig, Summary};
 use crate::error::{Error, Result};
 use crate::files::{self, Claim};
+use crate::tables::Title;
 
 /// The version of the format, `format` in the truth.
 const FORMAT: u32 = 1;
@@ -253,10 +254,11 @@ where
 {
     let mut rows = 0;
     writer.file(name, |file| {
-        writeln!(file, "query\ttitle\tgrade\tkind")?;
+        writeln!(file, "query\ttitle\tgrade\tkind\ttitle_id")?;
         for Judged { query, kind, titles, .. } in judged {
             for &(title, grade) in titles {
-                writeln!(file, "{query}\t{}\t{grade}\t{}", market.titles()[title as usize].title, kind.name())?;
+                let Title { id, title } = &market.titles()[title as usize];
+                writeln!(file, "{query}\t{title}\t{grade}\t{}\t{id}", kind.name())?;
                 rows += 1;
             }
         }

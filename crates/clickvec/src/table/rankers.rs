@@ -70,6 +70,11 @@ impl Maker<'_> {
             let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
             let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
             if let Some(point) = self.kept(&whole) {
+                // What its vectors lack is said for a kept row too.
+                if points.is_empty() && !vectors.is_empty() {
+                    let ranker = self.load_or_train(&training, system, values, &beside, watch)?;
+                    self.tell_coverage(row, ranker.as_ref(), watch)?;
+                }
                 points.push(vec![point]);
                 continue;
             }
@@ -80,21 +85,22 @@ impl Maker<'_> {
             let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
             // One that has none of the texts is left out, whatever its parameters.
-            if points.is_empty()
-                && let Some(coverage) = self.coverage(ranker.as_ref())?
-            {
-                tell(watch, Event::VectorCoverage { row, coverage })?;
+            if points.is_empty() {
+                self.tell_coverage(row, ranker.as_ref(), watch)?;
             }
             points.push(vec![self.point(&whole, &training, spec.to_string(), ranker.as_ref())?]);
         }
         refused.points(row, points, watch)
     }
 
-    /// What a table of vectors lacks of the judged texts; `None` for another ranker.
-    fn coverage(&self, ranker: &dyn Ranker) -> Result<Option<VectorCoverage>> {
+    /// Tells what a table of vectors lacks of the judged texts.
+    fn tell_coverage(&self, row: &str, ranker: &dyn Ranker, watch: &mut Watch<'_>) -> Result<()> {
         let queries = || self.judgments.queries.iter();
         let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
-        VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles)
+        match VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles)? {
+            Some(coverage) => tell(watch, Event::VectorCoverage { row, coverage }),
+            None => Ok(()),
+        }
     }
 
     fn load_or_train(

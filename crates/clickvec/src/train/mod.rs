@@ -80,6 +80,9 @@ pub struct TrainOptions<'a> {
     /// The folder for the log's temporary files, which keep memory from growing with the log. The default is the
     /// folder of the output; without an output the log is kept in memory.
     pub scratch: Option<&'a Path>,
+    /// The share of queries that the source of the clicks leaves out, if it does; the model records it. See
+    /// [`crate::update::Window`].
+    pub left_out: Option<f64>,
     /// The device that trains; the processor if `None`.
     #[doc(hidden)]
     pub device: Option<&'a dyn Device>,

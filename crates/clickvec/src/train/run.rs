@@ -95,6 +95,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         updates: 0,
         loss: 0.0,
         init: options.init.map(|model| model.fingerprint().to_owned()),
+        left_out: options.left_out,
         teacher: teacher(log),
     }
 }

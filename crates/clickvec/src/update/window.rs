@@ -1,13 +1,13 @@
 //! The clicks of the last days, of which some queries are held out.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::Result;
 use crate::clicks::held_out::place;
-use crate::clicks::{ClickReader, Weighting};
+use crate::clicks::{ClickReader, Weighting, click_grades};
 use crate::eval::{JudgedQuery, JudgedTitle, Judgments};
 use crate::tables::Skipped;
 use crate::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
@@ -63,11 +63,13 @@ impl<'a> Window<'a> {
     pub fn survey(&self, is_title: impl Fn(&str) -> bool, known: &Dictionary) -> Result<Survey> {
         let mut survey = Survey::default();
         let (mut newest, mut earlier) = (HeldOut::default(), HeldOut::default());
+        let mut weighted = true;
         let mut seen: HashSet<u64> = HashSet::new();
         let mut buffer = WordBuffer::default();
         for (number, path) in self.files.iter().enumerate() {
             let is_newest = number + 1 == self.files.len();
             let mut reader = ClickReader::open(path, self.field, self.weighting)?;
+            weighted &= reader.is_weighted();
             let mut day = DayCount { file: path.clone(), ..DayCount::default() };
             while let Some(click) = reader.next()? {
                 day.pairs += 1;
@@ -78,7 +80,7 @@ impl<'a> Window<'a> {
                     day.held_out += 1;
                     let held_out = if is_newest { &mut newest } else { &mut earlier };
                     if is_known {
-                        held_out.add(place, click.query, click.title);
+                        held_out.add(place, click.query, click.title, click.weight);
                     }
                 }
                 if is_newest {
@@ -96,7 +98,9 @@ impl<'a> Window<'a> {
             day.skipped = reader.skipped().clone();
             survey.days.push(day);
         }
-        (survey.newest, survey.earlier) = (newest.judgments(), earlier.judgments());
+        let recurring = newest.0.keys().filter(|&place| seen.contains(place));
+        survey.recurring = recurring.map(|&place| HeldOut::id(place)).collect();
+        (survey.newest, survey.earlier) = (newest.judgments(weighted), earlier.judgments(weighted));
         Ok(survey)
     }
 }
@@ -161,6 +165,8 @@ pub struct Survey {
     pub days: Vec<DayCount>,
     /// Held-out queries of the newest file with their clicked titles, at most 2,000 queries.
     pub newest: Judgments,
+    /// The ids of those of them that an earlier file has too.
+    pub recurring: HashSet<String>,
     /// Held-out queries of all earlier files, at most 2,000.
     pub earlier: Judgments,
     /// The number of trigrams in the newest file's queries; a trigram counts as often as it occurs.
@@ -209,26 +215,31 @@ impl Survey {
 
 /// The held-out queries with the smallest hashes. This sample does not depend on the order of the log.
 #[derive(Default)]
-struct HeldOut(BTreeMap<u64, (String, HashMap<String, u64>)>);
+struct HeldOut(BTreeMap<u64, (String, BTreeMap<String, f64>)>);
 
 impl HeldOut {
-    fn add(&mut self, place: u64, query: &str, title: &str) {
+    fn add(&mut self, place: u64, query: &str, title: &str, weight: f32) {
         if self.0.len() >= MOST_HELD_OUT && self.0.last_key_value().is_some_and(|(&last, _)| place > last) {
             return;
         }
-        let (_, titles) = self.0.entry(place).or_insert_with(|| (query.to_owned(), HashMap::new()));
-        *titles.entry(title.to_owned()).or_default() += 1;
+        let (_, titles) = self.0.entry(place).or_insert_with(|| (query.to_owned(), BTreeMap::new()));
+        *titles.entry(title.to_owned()).or_default() += f64::from(weight);
         if self.0.len() > MOST_HELD_OUT {
             self.0.pop_last();
         }
     }
 
-    fn judgments(self) -> Judgments {
-        let query = |(place, (text, titles)): (u64, (String, HashMap<String, u64>))| {
-            let mut titles: Vec<String> = titles.into_keys().collect();
-            titles.sort_unstable();
-            let title = |text: String| JudgedTitle { id: text.clone(), text, grade: 1 };
-            JudgedQuery { id: format!("{place:016x}"), text, titles: titles.into_iter().map(title).collect() }
+    fn id(place: u64) -> String {
+        format!("{place:016x}")
+    }
+
+    /// `weighted`: whether titles whose clicks weigh more get higher grades.
+    fn judgments(self, weighted: bool) -> Judgments {
+        let query = |(place, (text, titles)): (u64, (String, BTreeMap<String, f64>))| {
+            let (titles, weights): (Vec<String>, Vec<f64>) = titles.into_iter().unzip();
+            let grades = if weighted { click_grades(&weights) } else { vec![1; titles.len()] };
+            let title = |(text, grade): (String, u8)| JudgedTitle { id: text.clone(), text, grade };
+            JudgedQuery { id: HeldOut::id(place), text, titles: titles.into_iter().zip(grades).map(title).collect() }
         };
         Judgments { queries: self.0.into_iter().map(query).collect(), duplicates: 0 }
     }
@@ -292,8 +303,8 @@ mod tests {
     fn the_sample_of_held_out_queries_does_not_depend_on_their_order() {
         let add = |order: &mut dyn Iterator<Item = u64>| {
             let mut held_out = HeldOut::default();
-            order.for_each(|i| held_out.add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), &i.to_string(), "x"));
-            held_out.judgments()
+            order.for_each(|i| held_out.add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), &i.to_string(), "x", 1.0));
+            held_out.judgments(false)
         };
         let most = 3 * MOST_HELD_OUT as u64;
         let forwards = add(&mut (0..most));

@@ -56,6 +56,7 @@ fn judged_queries(path: &Path) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow; .ci/run runs it"]
 fn leaving_out_a_keyword_turns_the_vector_more_than_another_word() {
     let world = world();
     for (model, least) in [(&world.lstm, 0.05), (&world.clsm, 0.02)] {
@@ -71,6 +72,7 @@ fn leaving_out_a_keyword_turns_the_vector_more_than_another_word() {
 
 /// Information that a query's main cell gives on its true topic, in bits, compared with that on shuffled topics.
 #[test]
+#[ignore = "slow; .ci/run runs it"]
 fn cells_match_the_known_topics_better_than_by_chance() {
     const ROUNDS: u64 = 500;
     let world = world();

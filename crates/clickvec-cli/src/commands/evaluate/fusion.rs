@@ -153,10 +153,7 @@ impl<'a> Fusions<'a> {
 
     /// A message for each fusion that is left out because a member is missing.
     pub(super) fn left_out(&self) -> Vec<String> {
-        let Some(missing) = &self.missing else { return Vec::new() };
-        let why =
-            |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
-        self.methods.iter().map(why).collect()
+        without_member(self.methods, self.missing.as_deref())
     }
 
     /// Evaluates every fusion, saves it if asked to, and passes its scores to `scored`.
@@ -200,6 +197,13 @@ impl<'a> Fusions<'a> {
             }
         }
     }
+}
+
+/// A message for each fusion that is left out because the member `missing` could not be trained.
+pub(super) fn without_member(methods: &[MethodFlag], missing: Option<&str>) -> Vec<String> {
+    let Some(missing) = missing else { return Vec::new() };
+    let why = |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+    methods.iter().map(why).collect()
 }
 
 /// The weights given on the command line, scaled so that their sum is 1.

@@ -88,7 +88,7 @@ impl OneModel {
     }
 }
 
-fn load(path: &Path) -> Result<Named> {
+pub(super) fn load(path: &Path) -> Result<Named> {
     ensure!(
         !path.is_dir(),
         "{}: expected a model file, found a folder; if it is an index, use `--index`",

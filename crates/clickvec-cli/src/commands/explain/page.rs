@@ -29,9 +29,14 @@ pub(super) fn switch() -> Markup {
 
 /// A share as a number and a bar: filled if positive, hollow if negative.
 pub(super) fn share(value: f64, largest: f64) -> Markup {
+    share_as(&format!("{value:+.3}"), value, largest)
+}
+
+/// [`share`] with the number as it is to be shown.
+pub(super) fn share_as(shown: &str, value: f64, largest: f64) -> Markup {
     let length = if largest > 0.0 { (value.abs() / largest * 1000.0).round() / 1000.0 } else { 0.0 };
     html! {
-        td.n { (format!("{value:+.3}")) }
+        td.n { (shown) }
         td.share { @if length > 0.0 { span.bar.minus[value < 0.0] style={ "--length:" (length) } {} } }
     }
 }

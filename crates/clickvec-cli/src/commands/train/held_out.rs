@@ -43,6 +43,8 @@ pub(super) struct Counts {
     pairs: u64,
     titles: u64,
     of_titles: u64,
+    /// Whether titles whose clicks weigh more have higher grades.
+    graded: bool,
 }
 
 /// The mean of each measure, and of the loss.
@@ -130,6 +132,7 @@ impl Counts {
             pairs: held_out.pairs,
             titles: held_out.titles.len() as u64,
             of_titles: held_out.of_titles,
+            graded: held_out.graded,
         }
     }
 
@@ -202,8 +205,13 @@ impl Judged {
         };
         let _ = writeln!(
             text,
-            "{}, each searched among {titles}; a clicked title is relevant, any other is not",
-            output::counted(counts.queries, "query")
+            "{}, each searched among {titles}; a clicked title is relevant, any other is not{}",
+            output::counted(counts.queries, "query"),
+            if counts.graded {
+                ";\na clicked title has a grade from 1 to 4, a higher one if its clicks weigh more"
+            } else {
+                ""
+            }
         );
         for test in &report.tests {
             let Comparison { a, b, test: found, holm, .. } = test;

@@ -26,6 +26,7 @@ use crate::{input, output, progress, test_set};
 
 /// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
+const UNSEEN: &str = "those that no earlier day has";
 const EARLIER: &str = "clicks of earlier days";
 const JUDGED: &str = "judged titles";
 
@@ -36,8 +37,8 @@ const LEAST_QUERIES: usize = 20;
 ///
 /// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
 /// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
-/// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. If it
-/// is, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
+/// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. After
+/// `train`, which learns all queries, only those of them decide that no earlier day has. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
 /// Interrupting the command never damages the old model.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -208,17 +209,21 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let clock = Instant::now();
     let new_ranker = Neural::new("new".to_owned(), &new);
     let models = Models::new(&set.titles, &texts, &old_ranker, &new_ranker)?;
-    let named = [(NEWEST, questions.newest), (EARLIER, questions.earlier), (JUDGED, questions.judged)];
+    let unseen = unseen(&args, &old, &report.survey, &questions.newest);
+    // Only one of the two decides.
+    let decides_newest = if unseen.is_empty() { NEWEST } else { UNSEEN };
+    let Questions { newest, earlier, judged } = questions;
+    let named = [(NEWEST, newest), (UNSEEN, unseen), (EARLIER, earlier), (JUDGED, judged)];
     for (name, queries) in named {
         if !queries.is_empty() {
             report.trials.push((name, models.trial(&queries)?));
         }
     }
-    let of_clicks = report.trials.iter().filter(|(name, _)| *name != JUDGED).map(|(_, trial)| trial);
+    let of_clicks = report.trials.iter().filter(|(name, _)| [NEWEST, EARLIER].contains(name)).map(|(_, trial)| trial);
     report.drift = Some(models.drift(&of_clicks.collect::<Vec<_>>()));
     report.seconds.testing += clock.elapsed();
     // Earlier days do not decide: a first model made by `train` may have learnt some of their held-out clicks.
-    let decides = |name: &str| name != EARLIER;
+    let decides = |name: &str| name == decides_newest || name == JUDGED;
     let worse: Vec<&'static str> =
         report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();
     if !worse.is_empty() {
@@ -232,6 +237,24 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     report.seconds.writing = clock.elapsed();
     report.verdict = Verdict::Promoted { fingerprint: new.fingerprint().to_owned() };
     finish(&report)
+}
+
+/// The queries of the newest day that decide instead of all of them, because the old model may have learnt the others:
+/// none if an update made it that held out these queries, or if there are too few.
+fn unseen(args: &Args, old: &Model, survey: &Survey, newest: &[FullQuery]) -> Vec<FullQuery> {
+    if old.training().left_out.is_some_and(|share| share >= args.held_out) || survey.recurring.is_empty() {
+        return Vec::new();
+    }
+    let unseen: Vec<FullQuery> = newest.iter().filter(|query| !survey.recurring.contains(&query.id)).cloned().collect();
+    if unseen.len() < LEAST_QUERIES {
+        let few = output::count(unseen.len() as u64);
+        output::note(format_args!(
+            "the old model may have learnt held-out queries, because no update with this `--held-out` made it, and only {few} \
+             of the newest day's are on no earlier day; so the test favours the old model"
+        ));
+        return Vec::new();
+    }
+    unseen
 }
 
 /// Checks that the outputs can be written and are not inputs too.
@@ -312,7 +335,8 @@ fn learn(
     let folder = files::folder_of(target);
     let titles: &[PathBuf] = if config.titles.is_some() { std::slice::from_ref(&args.titles) } else { &[] };
     let init = (!args.fresh).then_some(old);
-    let options = TrainOptions { titles, init, scratch: Some(&folder), ..TrainOptions::default() };
+    let left_out = Some(args.held_out);
+    let options = TrainOptions { titles, init, left_out, scratch: Some(&folder), ..TrainOptions::default() };
     if !args.json {
         let begin = if args.fresh { "from random weights" } else { "from the weights of the old model" };
         output::note(format_args!("training: {}, {begin}", config.encoder));

@@ -256,3 +256,23 @@ fn the_files_are_known_by_name() {
     assert_eq!(folder_of_qrels(Path::new("test.tsv")), Some(PathBuf::from("..")));
     assert_eq!(folder_of_qrels(Path::new("a/qrels/test.tsv")), Some(PathBuf::from("a")));
 }
+
+#[test]
+fn a_table_without_ids_takes_those_of_a_collection_that_has_all_its_texts() {
+    let data = Data::new(&[
+        ("judged.tsv", "query\ttitle\tgrade\nsofa\tA sofa\t2\nsofa\tHat\t0\nhat\tHat\t1\n"),
+        ("titles.tsv", "id\ttitle\nd9\tShoes\nbroken\nd2\tA sofa\nd3\tHat\nd4\tHat\n"),
+        ("some.tsv", "id\ttitle\nd2\tA sofa\n"),
+        ("with.tsv", "query\ttitle\tgrade\ttitle_id\nsofa\tA sofa\t2\town\n"),
+    ]);
+    let ids = |judged: &str, titles: Option<&str>| -> Vec<String> {
+        let set = data.read(judged, None, titles, "title").unwrap();
+        assert_eq!(set.title_ids, judged == "with.tsv");
+        set.judgments.queries.iter().flat_map(|query| &query.titles).map(|title| title.id.clone()).collect()
+    };
+    assert_eq!(ids("judged.tsv", Some("titles.tsv")), ["d2", "d3", "d3"]);
+    let numbers = ids("judged.tsv", None);
+    assert_eq!(numbers[1], numbers[2]);
+    assert_eq!(ids("judged.tsv", Some("some.tsv")), numbers, "one text has no id there");
+    assert_eq!(ids("with.tsv", Some("titles.tsv")), ["own"]);
+}

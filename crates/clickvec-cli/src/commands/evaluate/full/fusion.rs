@@ -8,11 +8,10 @@ use clickvec::index::Hit;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FusionMethod, fuse_hits};
 
-use super::super::fusion::{Fused, MethodFlag, Weights, copy};
+use super::super::fusion::{Fused, MethodFlag, Weights, copy, without_member};
 use super::super::systems::{Entry, file_of};
 use super::super::{Args, trec};
 use super::{Lists, Search};
-use crate::output;
 
 /// The number of queries whose lists are fused at once.
 const QUERIES_AT_ONCE: usize = 256;
@@ -66,10 +65,7 @@ impl<'a> Fusions<'a> {
 
     /// A message for each fusion that is left out because a member is missing.
     pub(super) fn left_out(&self) -> Vec<String> {
-        let Some(missing) = &self.missing else { return Vec::new() };
-        let why =
-            |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
-        self.methods.iter().map(why).collect()
+        without_member(self.methods, self.missing.as_deref())
     }
 
     /// Evaluates every fusion, and saves it or writes it as a run if asked to.

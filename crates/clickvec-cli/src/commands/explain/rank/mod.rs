@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clickvec::explain::{Match, WordShares};
 use clickvec::internals::text::words;
+use clickvec::ranker::FusionMethod;
 use clickvec::tables::Title;
 use serde::Serialize;
 
@@ -22,8 +23,9 @@ use crate::titles::TitleColumns;
 /// and what these two add to their sum.
 ///
 /// The sum is the fusion `z-score` with equal weights: half the z-score of BM25 plus half the z-score of the cosine. A
-/// z-score is the score minus its mean over all titles, divided by its standard deviation. With `--index`, vectors are
-/// read from the index; otherwise all titles are encoded first.
+/// z-score is the score minus its mean over all titles, divided by its standard deviation. If `--model` is a fusion of
+/// bm25 and a model that `clickvec evaluate` saved, its method and its weights are used. With `--index`, vectors are read
+/// from the index; otherwise all titles are encoded first.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -74,8 +76,11 @@ struct Ranked {
     titles: Vec<Placed>,
     /// The number of all titles.
     of: usize,
-    /// What one point of BM25 and of the cosine adds to the sum.
-    scales: [f64; 2],
+    /// What one point of BM25 and of the cosine adds to the sum; `None` if no such number exists.
+    scales: Option<[f64; 2]>,
+    method: FusionMethod,
+    /// Of words and of vectors.
+    weights: [f64; 2],
 }
 
 impl Placed {
@@ -108,7 +113,7 @@ struct Gap<'a> {
     below: &'a Placed,
     /// Of words and of vectors.
     parts: [f64; 2],
-    /// Of each word of the query, the same two.
+    /// Of each word of the query, the same two; none if words have no part in the sum of their own.
     words: Vec<[f64; 2]>,
 }
 
@@ -116,14 +121,15 @@ impl Ranked {
     fn gaps(&self) -> Vec<Gap<'_>> {
         let gap = |pair: &'_ [Placed]| -> ([f64; 2], Vec<[f64; 2]>) {
             let (above, below) = (&pair[0], &pair[1]);
-            let word = |place: usize| {
+            let word = |place: usize, scales: [f64; 2]| {
                 [
-                    (above.lexical[place] - below.lexical[place]) * self.scales[0],
-                    (above.along(place) - below.along(place)) * self.scales[1],
+                    (above.lexical[place] - below.lexical[place]) * scales[0],
+                    (above.along(place) - below.along(place)) * scales[1],
                 ]
             };
             let parts = [0, 1].map(|part| above.parts[part] - below.parts[part]);
-            (parts, (0..self.words.len()).map(word).collect())
+            let words = self.scales.map(|scales| (0..self.words.len()).map(|place| word(place, scales)).collect());
+            (parts, words.unwrap_or_default())
         };
         self.titles
             .windows(2)
@@ -132,6 +138,37 @@ impl Ranked {
                 Gap { above: &pair[0], below: &pair[1], parts, words }
             })
             .collect()
+    }
+}
+
+impl Ranked {
+    /// A part of the sum; reciprocal ranks are small.
+    fn signed(&self, part: f64) -> String {
+        let digits = if self.scales.is_none() { 5 } else { 2 };
+        format!("{part:+.digits$}")
+    }
+
+    /// What the sum is, in words.
+    fn sum_of(&self) -> String {
+        let normalised = |score: &str| match self.method {
+            FusionMethod::ZScore => format!("the z-score of {score}"),
+            FusionMethod::MinMax => format!("{score} scaled to 0 … 1"),
+            FusionMethod::ReciprocalRank { .. } => format!("the reciprocal rank by {score}"),
+        };
+        let part = |part: usize, score: &str| match self.weights[part] {
+            0.5 => format!("half {}", normalised(score)),
+            weight => format!("{weight:.2} times {}", normalised(score)),
+        };
+        let more = match self.method {
+            FusionMethod::ZScore => {
+                "\nz-score: the score minus its mean over all titles, divided by its standard deviation".to_owned()
+            }
+            FusionMethod::MinMax => String::new(),
+            FusionMethod::ReciprocalRank { k } => {
+                format!("\nreciprocal rank: 1 / ({k} + rank), with ranks among all titles; words have no share of it")
+            }
+        };
+        format!("sum: words + vectors; words: {}; vectors: {}{more}", part(0, "BM25"), part(1, "the cosine"))
     }
 }
 

@@ -16,8 +16,8 @@ pub(super) fn page(ranked: &Ranked) -> String {
         p.pair { span.soft { "query" } b.text { (ranked.query) } }
         p.soft { (ranked.model) "; " (output::counted(ranked.of as u64, "title")) }
         p.note {
-            "The sum has two parts: words, half the z-score of BM25, and vectors, half the z-score of the cosine. A z-score is the score "
-            "minus its mean over all titles, divided by its standard deviation. What a word adds to the cosine is its share " i { "along" }
+            @for line in ranked.sum_of().lines() { (line) "." br; }
+            "What a word adds to the cosine is its share " i { "along" }
             ": how far the query’s vector moves towards the title while the word is read. Bars of negative parts are hollow."
         }
         @for (place, placed) in titles.iter().enumerate() {
@@ -25,9 +25,9 @@ pub(super) fn page(ranked: &Ranked) -> String {
             p.soft { (placed.title.id) }
             div.wide {
                 table {
-                    tr { th { "sum" } td.n { b { (format!("{:+.3}", placed.sum())) } } td {} }
-                    tr { td { "words" } (frame::share(placed.parts[0], largest)) }
-                    tr { td { "vectors" } (frame::share(placed.parts[1], largest)) }
+                    tr { th { "sum" } td.n { b { (ranked.signed(placed.sum())) } } td {} }
+                    tr { td { "words" } (frame::share_as(&ranked.signed(placed.parts[0]), placed.parts[0], largest)) }
+                    tr { td { "vectors" } (frame::share_as(&ranked.signed(placed.parts[1]), placed.parts[1], largest)) }
                 }
             }
             (by_word(placed, &ranked.words))

@@ -1,23 +1,66 @@
 //! The ranks of titles by the sum of words and vectors.
 
-use anyhow::{Result, ensure};
+use std::path::Path;
+
+use anyhow::{Result, bail, ensure};
 use clickvec::explain::{Explainer, Word};
+use clickvec::internals::ranker::{FusionMember, fusion_members};
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::{Corpus, FusionMethod, fuse};
+use clickvec::ranker::{self, Corpus, FileKind, FusionMethod, Ranker, fuse};
 use clickvec::search::{Answer, Searcher};
 use clickvec::tables::{TITLE, Title};
 
 use super::super::errors::bm25;
+use super::super::models::{Named, load};
 use super::{Args, Placed, Ranked};
 use crate::output;
 
-/// How much words and vectors count in the sum.
+/// How much words and vectors count in the sum, unless a fusion says so.
 const WEIGHT: f64 = 0.5;
+
+/// A fusion of BM25 and a model.
+struct Fused {
+    model: Named,
+    bm25: Box<dyn Ranker>,
+    method: FusionMethod,
+    /// Of words and of vectors.
+    weights: [f64; 2],
+}
+
+impl Fused {
+    /// Reads a fusion's file.
+    fn load(path: &Path) -> Result<Fused> {
+        let file = fusion_members(path)?;
+        let name = |member: &FusionMember| member.system.as_ref().map_or("a model", |(name, _)| name);
+        let place = |wanted: &str| file.members.iter().position(|member| name(member) == wanted);
+        let (Some(words), Some(vectors), 2) = (place("bm25"), place("a model"), file.members.len()) else {
+            let found: Vec<&str> = file.members.iter().map(name).collect();
+            bail!(
+                "{}: expected a fusion of bm25 and a model, found one of {}; give the model alone",
+                path.display(),
+                found.join(", ")
+            );
+        };
+        Ok(Fused {
+            model: load(&file.members[vectors].path)?,
+            bm25: ranker::load(&file.members[words].path)?,
+            method: file.method,
+            weights: [words, vectors].map(|member| file.members[member].weight),
+        })
+    }
+}
 
 /// The titles that are asked for, best first. `None` if neither words nor vectors say anything about the query.
 pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
-    let named = args.model.load()?;
+    let fused = match &args.model.model {
+        Some(path) if path.is_file() && FileKind::of(path).ok() == Some(FileKind::Fusion) => Some(Fused::load(path)?),
+        _ => None,
+    };
+    let (named, lexical, method, weights) = match fused {
+        Some(Fused { model, bm25, method, weights }) => (model, Some(bm25), method, weights),
+        None => (args.model.load()?, None, FusionMethod::ZScore, [WEIGHT; 2]),
+    };
     let query = args.query.as_str();
     let (titles, cosines) = match &args.model.index {
         Some(index) => of_index(&Searcher::open(index)?, query)?,
@@ -25,9 +68,14 @@ pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
     };
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
     let is_known = named.model.dictionary().knows_a_word(query);
-    let mut corpus = Corpus::default();
-    titles.iter().for_each(|title| corpus.add_title(&title.title));
-    let lexical = bm25(&corpus)?;
+    let lexical = match lexical {
+        Some(lexical) => lexical,
+        None => {
+            let mut corpus = Corpus::default();
+            titles.iter().for_each(|title| corpus.add_title(&title.title));
+            bm25(&corpus)?
+        }
+    };
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let by_words = lexical.score(query, &texts);
     if !is_known {
@@ -36,8 +84,8 @@ pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
         }
         output::note("the model knows no word of the query, so the order comes from BM25 alone");
     }
-    let part = |scores: &[f64]| fuse(&[scores], &[WEIGHT], FusionMethod::ZScore);
-    let parts = [part(&by_words), part(&cosines)];
+    let part = |scores: &[f64], weight: f64| fuse(&[scores], &[weight], method);
+    let parts = [part(&by_words, weights[0]), part(&cosines, weights[1])];
     let sum = |title: usize| parts[0][title] + parts[1][title];
     let mut order: Vec<usize> = (0..titles.len()).collect();
     order.sort_by(|&a, &b| sum(b).total_cmp(&sum(a)).then(a.cmp(&b)));
@@ -68,7 +116,11 @@ pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
         model: named.title(),
         titles: wanted.iter().enumerate().map(placed).collect(),
         of: titles.len(),
-        scales: [scale(&by_words, &parts[0]), scale(&cosines, &parts[1])],
+        // A reciprocal rank is not in proportion to the score.
+        scales: (!matches!(method, FusionMethod::ReciprocalRank { .. }))
+            .then(|| [scale(&by_words, &parts[0]), scale(&cosines, &parts[1])]),
+        method,
+        weights,
         words: query_words.iter().map(|word| word.shown().into_owned()).collect(),
     }))
 }

@@ -15,9 +15,9 @@ pub(super) fn text(ranked: &Ranked) -> String {
     for placed in &ranked.titles {
         rows.add_row([
             placed.rank.to_string(),
-            format!("{:+.2}", placed.sum()),
-            format!("{:+.2}", placed.parts[0]),
-            format!("{:+.2}", placed.parts[1]),
+            ranked.signed(placed.sum()),
+            ranked.signed(placed.parts[0]),
+            ranked.signed(placed.parts[1]),
             format!("{:.2}", placed.bm25),
             format!("{:.3}", placed.cosine()),
             output::printable(&placed.title.title).into_owned(),
@@ -54,10 +54,7 @@ pub(super) fn text(ranked: &Ranked) -> String {
     for gap in &gaps {
         let _ = writeln!(text, "{}", why(ranked, gap));
     }
-    text.push_str(
-        "\nsum: words + vectors; words: half the z-score of BM25; vectors: half the z-score of the cosine\n\
-         z-score: the score minus its mean over all titles, divided by its standard deviation\n",
-    );
+    let _ = writeln!(text, "\n{}", ranked.sum_of());
     text
 }
 
@@ -76,13 +73,13 @@ pub(super) fn why(ranked: &Ranked, gap: &Gap<'_>) -> String {
         if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
     };
     format!(
-        "{} above {} by {:.2}: words {:+.2}{}, vectors {:+.2}{}",
+        "{} above {} by {}: words {}{}, vectors {}{}",
         gap.above.rank,
         gap.below.rank,
-        gap.sum(),
-        gap.parts[0],
+        ranked.signed(gap.sum()).trim_start_matches('+'),
+        ranked.signed(gap.parts[0]),
         part(0),
-        gap.parts[1],
+        ranked.signed(gap.parts[1]),
         part(1)
     )
 }
