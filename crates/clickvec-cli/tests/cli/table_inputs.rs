@@ -100,7 +100,7 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
         let trained = row("a", &format!("train = \"--cells 8 --epochs {epochs}\""));
         folder.write("spec.toml", format!("{DATA}{trained}"));
     };
-    spec(2000);
+    spec(400);
     let mut table = std::process::Command::new(crate::harness::program());
     table.args(["table", "spec.toml"]).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
     let table = table.spawn().unwrap();
