@@ -135,6 +135,9 @@ class Page:
     def fits(self, what):
         wide = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{self.name}, {what}: {wide} px wider than the screen"
+        script = "return [...document.querySelectorAll('.wide:has(table)')].filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"
+        tables = self.browser.execute_script(script)
+        assert not tables, f"{self.name}, {what}: these tables scroll sideways: {tables}"
 
 
 def check_page(program, folder, pictures):

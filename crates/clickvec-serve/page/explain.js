@@ -8,9 +8,14 @@ const make = (tag, attributes = {}, ...inside) => {
 };
 const signed = (value, digits = 3) => (value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
 const shown = word => word.parts > 1 ? `… (${word.parts} words)` : word.word;
-const table = (head, rows, label) => make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label },
-  make("table", {}, make("thead", {}, make("tr", {}, ...head.map((cell, place) => make("th", { scope: "col", class: place && "n" }, cell)))),
-    make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((cell, place) => make("td", { class: place && typeof cell === "string" && "n" }, cell)))))));
+// Columns of texts hold numbers, but for the first; what is not a number is an element.
+const table = (head, rows, label, kind = "") => {
+  const side = (place, cell) => place && typeof cell === "string" && "n";
+  const first = rows[0] ?? [];
+  return make("div", { class: `wide ${kind}`, tabindex: 0, role: "region", "aria-label": label },
+    make("table", {}, make("thead", {}, make("tr", {}, ...head.map((cell, place) => make("th", { scope: "col", class: side(place, first[place] ?? "") }, cell)))),
+      make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((cell, place) => make("td", { class: side(place, cell) }, cell)))))));
+};
 // A bar from a common zero: filled to the right for what adds, hollow to the left for what takes away.
 const bar = (value, most) => {
   const width = 90, zero = 30, scale = (value < 0 ? zero : width - zero) / (most || 1), length = Math.max(1, Math.abs(value) * scale);
@@ -76,8 +81,8 @@ const drawExplanation = (box, answer, query) => {
   const words = pair => `${shown(title.query.words[pair.query_word])} ↔ ${shown(title.text.words[pair.title_word])}`;
   const pairs = title.pairs.filter(pair => pair.share >= 0.005).slice(0, 8);
   if (pairs.length) box.append(make("h3", {}, "Words that match"), table(["query ↔ title", "adds to the cosine"], pairs.map(pair => [words(pair), signed(pair.share)]), "words that match"));
-  const place = (text, at) => at === undefined ? "" : shown(text.words[at]);
+  const place = (text, at) => make("span", {}, at === undefined ? "" : shown(text.words[at]));
   box.append(make("h3", {}, "Shared cells"), make("p", { class: "note" }, "The cells of both vectors that add most, and the word that moved each most."),
-    table(["cell", "query", "title", "adds", "word of the query", "word of the title"], title.units.map(unit => [String(unit.unit), signed(unit.query), signed(unit.title), signed(unit.share), place(title.query, unit.query_word), place(title.text, unit.title_word)]), "shared cells"));
+    table(["cell", "query", "title", "adds", "word of the query", "word of the title"], title.units.map(unit => [String(unit.unit), signed(unit.query), signed(unit.title), signed(unit.share), place(title.query, unit.query_word), place(title.text, unit.title_word)]), "shared cells", "cells"));
   box.append(heatMaps(title));
 };

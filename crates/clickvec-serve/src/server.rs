@@ -1,5 +1,6 @@
 //! A service that runs: its threads, its indexes under watch, and its end.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
 use crate::clicks::Clicks;
@@ -25,6 +26,8 @@ use crate::workers::Workers;
 
 /// Threads that read and write; the work is done by the workers.
 const THREADS: usize = 2;
+/// Room for so many clients to arrive at once, at least.
+const FEW_CLIENTS: usize = 128;
 /// A name of an index is at most this long.
 const NAME: usize = 64;
 /// How often a thread that waits looks whether the service stops.
@@ -55,10 +58,8 @@ impl Server {
             .build()
             .map_err(Error::Threads)?;
         let listen = |source| Error::Listen { address: config.listen, source };
-        let listener = std::net::TcpListener::bind(config.listen).map_err(listen)?;
-        listener.set_nonblocking(true).map_err(listen)?;
+        let listener = runtime.block_on(async { bind(config.listen, config.limits.connections) }).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let listener = runtime.block_on(async { TcpListener::from_std(listener) }).map_err(listen)?;
         let canaries: Arc<[_]> = config.canaries.into();
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
         let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
@@ -181,6 +182,20 @@ impl Drop for Server {
     }
 }
 
+/// Listens on an address. As many clients may arrive at once as may be connected: of those that the system has no room for,
+/// each tries again after a second. The standard library has room for 128.
+fn bind(address: SocketAddr, connections: usize) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // Elsewhere it means that two may listen on one address.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(u32::try_from(connections.max(FEW_CLIENTS)).unwrap_or(u32::MAX))
+}
+
 fn check(config: &Config) -> Result<()> {
     config.limits.check()?;
     if !config.listen.ip().is_loopback() && !config.public {
@@ -264,4 +279,23 @@ fn state(path: &Path) -> Option<State> {
     #[cfg(not(unix))]
     let number = 0;
     Some((metadata.modified().ok(), metadata.len(), number))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn many_clients_may_arrive_at_once() {
+        let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse::<usize>().unwrap();
+        let clients = 300.min(most);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = runtime.block_on(async { bind(([127, 0, 0, 1], 0).into(), clients) }).unwrap();
+        let address = listener.local_addr().unwrap();
+        // Nobody accepts them. One for whom there is no room would wait for a second.
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(500)).unwrap();
+        assert_eq!((0..clients).map(connect).collect::<Vec<_>>().len(), clients);
+    }
 }
