@@ -167,6 +167,7 @@ fn measure(vectors: Table, queries: &Table, k: usize) -> Result<()> {
     let (floats, codes) = (4 * n * d, n * (d.next_multiple_of(8) / 2 + 4));
     let mut scratches = [SearchScratch::default(), SearchScratch::default()];
     let [first, second] = &mut scratches;
+    let flat = index.flat().expect("it was made of floats");
     let way = |name: &str, batch, bytes, search| Way {
         name: name.to_owned(),
         search,
@@ -177,12 +178,12 @@ fn measure(vectors: Table, queries: &Table, k: usize) -> Result<()> {
         hits: Vec::new(),
     };
     let mut ways: Vec<Way<'_>> = vec![
-        way("floats", 1, floats, Box::new(|query| Ok(vec![index.flat().search(query, k, first)?.to_vec()]))),
+        way("floats", 1, floats, Box::new(|query| Ok(vec![flat.search(query, k, first)?.to_vec()]))),
         way("codes", 1, codes, Box::new(|query| Ok(vec![index.search(query, k, second)?.to_vec()]))),
     ];
     for batch in [8, LARGEST_BATCH] {
         let (products, shared) = (format!("floats, {batch} at once"), format!("codes, {batch} at once"));
-        ways.push(way(&products, batch, floats, Box::new(|queries| Ok(index.flat().search_batch(queries, k)?))));
+        ways.push(way(&products, batch, floats, Box::new(|queries| Ok(flat.search_batch(queries, k)?))));
         ways.push(way(&shared, batch, codes, Box::new(|queries| Ok(index.search_batch(queries, k)?))));
     }
     let mut bandwidth = Vec::new();
@@ -191,7 +192,7 @@ fn measure(vectors: Table, queries: &Table, k: usize) -> Result<()> {
             floats as f64
                 / 1e9
                 / seconds(|| {
-                    black_box(sum(index.flat().vectors()));
+                    black_box(sum(flat.vectors()));
                 }),
         );
         for way in &mut ways {

@@ -42,8 +42,8 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {
             Some("make one with `clickvec index`")
         }
-        Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. } if name == "changes" => {
-            Some("it was updated, and `clickvec index --compact --output INDEX` makes it one piece again")
+        Error::Index { fault: IndexFault::Updated, .. } => {
+            Some("`clickvec index --compact --output INDEX` makes it one")
         }
         Error::Setting(fault) => advice_on_setting(fault),
         Error::Init(_) => Some("--init names it"),

@@ -6,15 +6,15 @@ use std::time::UNIX_EPOCH;
 
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::index::{About, Folder, MODEL, MODEL_FILE};
+use clickvec::internals::index::{About, CHANGES, CODES, Changes, Folder, MODEL, MODEL_FILE};
 use clickvec::model::{Embedder, Model, Side};
 
 use crate::answer::{Comparison, Document, Explanation};
-use crate::changes::Changes;
 use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
+use crate::format::VectorFormat;
 use crate::fusion::Fusion;
-use crate::segment::parts::{CHANGES, CODES, KNOWN, LISTS};
+use crate::segment::parts::{KNOWN, LISTS};
 use crate::segment::{Line, Segment};
 use crate::words;
 
@@ -170,10 +170,8 @@ impl Engine {
         if folder.fingerprint() != self.facts.fingerprint {
             return Err(Error::index(&self.path, EngineFault::Replaced));
         }
-        let mut folders = vec![folder];
-        for named in &Changes::of(&folders[0])?.segments {
-            folders.push(Folder::open(&self.path.join(&named.folder), &KNOWN)?);
-        }
+        let added = Changes::of(&folder)?.folders(&folder, &KNOWN)?;
+        let folders: Vec<Folder<About>> = std::iter::once(folder).chain(added).collect();
         let is_shared = |opened: &Opened| {
             before.is_some_and(|before| before.segments.iter().any(|old| Arc::ptr_eq(&old.segment, &opened.segment)))
         };
@@ -227,6 +225,11 @@ impl Engine {
         self.segments[0].segment.fusion
     }
 
+    /// How the numbers of vectors are kept.
+    pub fn vector_format(&self) -> VectorFormat {
+        self.facts.vectors.format
+    }
+
     /// The names of the stored fields.
     pub fn stored_fields(&self) -> &[String] {
         self.segments[0].segment.titles.fields()
@@ -254,7 +257,7 @@ impl Engine {
     /// Passes on every title that is there with its vector, in order.
     pub(crate) fn for_each_alive(&self, mut each: impl FnMut(Line<'_>, &[f32]) -> Result<()>) -> Result<()> {
         for opened in &self.segments {
-            let vectors = opened.segment.vectors.index.flat();
+            let vectors = opened.segment.vectors.index.floats()?;
             for position in (0..opened.segment.len() as u32).filter(|&position| opened.is_alive(position)) {
                 let line = opened.segment.line(position)?;
                 each(line, vectors.vector(position).unwrap_or_default())?;
@@ -301,18 +304,13 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         }
     };
     let (found, dimension) = (model.model.fingerprint(), model.model.dimension());
-    let fits = |folder: &Folder<About>| {
-        let about = folder.about();
-        if found != about.model {
-            let fault = IndexFault::OtherModel { expected: about.model.clone(), found: found.to_owned() };
-            return Err(folder.fault(fault));
-        }
-        if dimension != about.dimension {
-            return Err(folder.fault(IndexFault::Dimension { expected: dimension, found: about.dimension }));
-        }
-        Ok(())
-    };
-    fits(folder)?;
+    if found != about.model {
+        let fault = IndexFault::OtherModel { expected: about.model.clone(), found: found.to_owned() };
+        return Err(folder.fault(fault).into());
+    }
+    if dimension != about.dimension {
+        return Err(folder.fault(IndexFault::Dimension { expected: dimension, found: about.dimension }).into());
+    }
     let open = |folder: &Folder<About>| {
         let identity = Segment::identity(folder);
         let known = before.into_iter().flat_map(|before| &before.segments);
@@ -322,17 +320,7 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         }
     };
     let changes = Changes::of(folder)?;
-    let mut folders = Vec::new();
-    for named in &changes.segments {
-        let inner = Folder::<About>::open(&folder.path().join(&named.folder), &KNOWN)?;
-        if inner.fingerprint() != named.fingerprint {
-            let (expected, found) = (named.fingerprint.clone(), inner.fingerprint().to_owned());
-            let fault = EngineFault::Segment { folder: named.folder.clone(), expected, found };
-            return Err(Error::index(folder.path(), fault));
-        }
-        fits(&inner)?;
-        folders.push(inner);
-    }
+    let folders = changes.folders(folder, &KNOWN)?;
     let mut segments: Vec<Opened> = Vec::new();
     let mut first = 0u32;
     for (folder, deleted) in std::iter::once(folder).chain(&folders).zip(&changes.deleted) {
@@ -390,7 +378,11 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
             encoder: model.encoder_config().kind().to_owned(),
             dimension: model.dimension(),
         },
-        vectors: VectorFacts { search: first.vectors.facts(), bytes: bytes(&|name| of_vectors.contains(&name)) },
+        vectors: VectorFacts {
+            format: first.vectors.format,
+            search: first.vectors.facts(),
+            bytes: bytes(&|name| of_vectors.contains(&name)),
+        },
         words: Some(WordFacts {
             k1: words::K1,
             b: words::B,

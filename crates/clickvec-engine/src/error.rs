@@ -66,16 +66,6 @@ pub enum EngineFault {
         /// The title, counted from 1.
         position: u64,
     },
-    /// A segment that an update added is not the one that the index names.
-    #[error("expected the segment `{folder}` with fingerprint {expected}, found {found}; make the index anew")]
-    Segment {
-        /// Its folder.
-        folder: String,
-        /// The fingerprint that the index gives.
-        expected: String,
-        /// The fingerprint that it has.
-        found: String,
-    },
     /// The answer to a query that was kept is another now.
     #[error(
         "expected the answer that was kept for the query `{}`, found another; this program and the index do not fit",

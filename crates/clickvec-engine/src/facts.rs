@@ -3,6 +3,8 @@
 use clickvec::ranker::FusionMethod;
 use serde::Serialize;
 
+use crate::format::VectorFormat;
+
 /// The facts of an opened index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -51,6 +53,8 @@ pub struct ModelFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VectorFacts {
+    /// How their numbers are kept.
+    pub format: VectorFormat,
     /// How vectors are searched.
     pub search: VectorSearch,
     /// Bytes of vectors and whatever speeds up searching them.

@@ -4,6 +4,7 @@ use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 
 use crate::error::Result;
+use crate::format::VectorFormat;
 use crate::fusion::Fusion;
 use crate::segment::complete::{Recipe, complete};
 
@@ -14,5 +15,7 @@ use crate::segment::complete::{Recipe, complete};
 /// Those of [`crate::finish`].
 pub fn finish_with_lists(builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
     let fusion = Fusion::default();
-    builder.finish_with(|folder| complete(folder, &Recipe { lists_from: 0, ..Recipe::new(model, Some(&fusion)) }))
+    builder.finish_with(|folder| {
+        complete(folder, &Recipe { lists_from: 0, ..Recipe::new(model, Some(&fusion), VectorFormat::F32) })
+    })
 }

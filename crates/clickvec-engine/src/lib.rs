@@ -24,6 +24,7 @@ mod changes;
 mod engine;
 pub mod error;
 mod facts;
+mod format;
 mod fusion;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -38,6 +39,7 @@ pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, Que
 pub use engine::{Checked, Engine};
 pub use error::{Error, Result};
 pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
+pub use format::VectorFormat;
 pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
 pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
-use clickvec::internals::index::{About, Folder, put_part};
+use clickvec::internals::index::{About, CHANGES, Changes, Folder, Segment as Named, put_part};
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder, join_indexes_with};
 use clickvec::tables::Title;
@@ -12,22 +12,23 @@ use serde::Serialize;
 
 use crate::answer::Document;
 use crate::background::in_background;
-use crate::changes::{Changes, Named, names};
+use crate::changes::{names, next, sweep};
 use crate::engine::{Engine, is_worth_compacting};
 use crate::error::{EngineFault, Error, RequestFault, Result};
+use crate::format::VectorFormat;
 use crate::fusion::Fusion;
 use crate::segment::Segment;
 use crate::segment::complete::{Recipe, complete};
-use crate::segment::parts::{CHANGES, KNOWN};
+use crate::segment::parts::KNOWN;
 
-/// Writes the rest of an index, with all that [`Engine`] wants, and moves it to its place.
+/// Writes the rest of an index, with all that [`Engine`] wants and with its vectors in a format, and moves it to its place.
 ///
 /// # Errors
 ///
 /// Those of [`IndexBuilder::finish`], and [`Error::Index`] if a part cannot be made. Whatever was in the place is then
 /// untouched.
-pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion) -> Result<BuiltIndex> {
-    builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion))))
+pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: VectorFormat) -> Result<BuiltIndex> {
+    builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
 /// Joins indexes as [`clickvec::search::join_indexes`] does, with all that [`Engine`] wants. `model` is theirs.
@@ -35,8 +36,14 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion) -> Result<B
 /// # Errors
 ///
 /// Those of [`clickvec::search::join_indexes`], and [`Error::Index`] if a part cannot be made.
-pub fn join(indexes: &[PathBuf], path: &Path, model: &Model, fusion: &Fusion) -> Result<BuiltIndex> {
-    join_indexes_with(indexes, path, |folder| complete(folder, &Recipe::new(model, Some(fusion))))
+pub fn join(
+    indexes: &[PathBuf],
+    path: &Path,
+    model: &Model,
+    fusion: &Fusion,
+    format: VectorFormat,
+) -> Result<BuiltIndex> {
+    join_indexes_with(indexes, path, |folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
 /// An update of an index. Nothing of it is seen before [`Updater::commit`], and all of it afterwards; if it is dropped or
@@ -100,8 +107,8 @@ impl Updater {
         let claim = Claim::new(&path)?;
         let folder = Folder::<About>::open(&path, &KNOWN)?;
         let changes = Changes::of(&folder)?;
-        changes.sweep(&path, Changes::file(&folder).as_deref());
-        let number = changes.next(&folder);
+        sweep(&changes, &path, Changes::file(&folder).as_deref());
+        let number = next(&changes, &folder);
         let engine = Engine::open(&path)?;
         let last = HashMap::new();
         Ok(Updater { path, engine, changes, number, builder: None, last, puts: 0, _claim: claim })
@@ -152,7 +159,7 @@ impl Updater {
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, engine, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let recipe = Recipe::new(&engine.model.model, None);
+        let recipe = Recipe::new(&engine.model.model, None, engine.vector_format());
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,
@@ -189,7 +196,7 @@ impl Updater {
         let bytes = serde_json::to_vec(&changes).expect("names for keys");
         write_bytes_atomically(&path.join(&file), &bytes)?;
         let fingerprint = put_part::<About>(&path, &KNOWN, &CHANGES, &[&file])?;
-        changes.sweep(&path, Some(&file));
+        sweep(&changes, &path, Some(&file));
         let dead: usize = changes.deleted.iter().map(Vec::len).sum();
         let all = engine.all_titles() + new.as_ref().map_or(0, Segment::len);
         let segments = changes.segments.len() + 1;
@@ -245,7 +252,7 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         let values: Vec<&str> = line.values().collect();
         Ok(builder.add_encoded(&title, &values, vector)?)
     })?;
-    let built = finish(builder, &engine.model.model, &engine.fusion())?;
+    let built = finish(builder, &engine.model.model, &engine.fusion(), engine.vector_format())?;
     let cleared = engine.all_titles() as u64 - titles;
     Ok(Compacted { titles, cleared, segments: engine.facts().segments, fingerprint: built.fingerprint })
 }

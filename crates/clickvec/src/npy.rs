@@ -11,10 +11,20 @@ pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header that is read. NumPy's own have about a hundred bytes, and it reads none above 10,000.
 const MAX_HEADER: usize = 1 << 16;
 
+/// NumPy's name of little-endian numbers of 32 bits.
+pub(crate) const F32: &str = "<f4";
+/// NumPy's name of little-endian numbers of 16 bits.
+pub const F16: &str = "<f2";
+
 /// Everything before the numbers: format 1.0, little-endian f32, row-major, [rows, dimension]. The length is the same
 /// for any number of rows.
 pub fn header(rows: usize, dimension: usize) -> Vec<u8> {
-    let description = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
+    header_of(F32, rows, dimension)
+}
+
+/// [`header`] for numbers of another kind, by NumPy's name.
+pub fn header_of(kind: &str, rows: usize, dimension: usize) -> Vec<u8> {
+    let description = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     let mut header = [MAGIC, b"\x01\x00"].concat();
     // The length of the rest in two bytes, the description, spaces, and a line end follow.
     let unpadded = header.len() + 2 + description.len() + 1;

@@ -56,15 +56,16 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
     for dimension in [1, 3, 17, 96, 97, 300] {
         let index = FlatIndex::new(dimension, numbers(500 * dimension, 7.0)).expect("vectors");
         let index = QuantizedIndex::new(index);
+        let flat = index.flat().expect("floats");
         let queries = numbers(11 * dimension, 8.0);
-        let mut ways = [index.search_batch(&queries, 10), index.flat().search_batch(&queries, 10)]
+        let mut ways = [index.search_batch(&queries, 10), flat.search_batch(&queries, 10)]
             .map(|found| found.expect("searched").concat())
             .to_vec();
         let mut scratch = SearchScratch::default();
         ways.resize(4, Vec::new());
         for query in queries.chunks_exact(dimension) {
             ways[2].extend_from_slice(index.search(query, 10, &mut scratch).expect("searched"));
-            ways[3].extend_from_slice(index.flat().search(query, 10, &mut scratch).expect("searched"));
+            ways[3].extend_from_slice(flat.search(query, 10, &mut scratch).expect("searched"));
         }
         for hits in &ways {
             let pair = |hit: &Hit| [hit.position as f32, hit.score];

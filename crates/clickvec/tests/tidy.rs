@@ -98,6 +98,7 @@ const ORDER_OF_ENGINE: &[&str] = &[
     "words",
     "request",
     "answer",
+    "format",
     "facts",
     "fusion",
     "segment",

@@ -4,8 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use clickvec::index::QuantizedIndex;
-use clickvec::internals::index::{Codes, PartKind, TITLES_FILE, VECTORS_FILE};
+use clickvec::index::{FlatIndex, QuantizedIndex};
+use clickvec::internals::index::{
+    CODES, Codes, F16, PartKind, Shared, TITLES_FILE, VECTORS_FILE, floats, halves, npy_header_of,
+};
 use clickvec::model::Model;
 use clickvec::search::Parts;
 use serde::Serialize;
@@ -14,11 +16,12 @@ use super::canaries;
 use super::cluster::cluster;
 use super::fields::{self, Fields, Header};
 use super::ids::Ids;
-use super::parts::{CANARIES, CENTROIDS_FILE, CODES, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
+use super::parts::{CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
 use super::titles::Titles;
-use super::vectors::{ListHeader, Lists, Vectors, codes_bytes, codes_header, flat_of};
+use super::vectors::{ListHeader, Lists, Vectors, flat_of};
 use super::{MANY_VECTORS, form, of_words};
 use crate::error::Result;
+use crate::format::VectorFormat;
 use crate::fusion::Fusion;
 use crate::map::Map;
 use crate::words::{self, Words};
@@ -28,13 +31,14 @@ pub(crate) struct Recipe<'a> {
     pub(crate) model: &'a Model,
     /// How to fuse, for the first segment of an index.
     pub(crate) fusion: Option<&'a Fusion>,
+    pub(crate) format: VectorFormat,
     /// The number of vectors from which on they are put into lists.
     pub(crate) lists_from: usize,
 }
 
 impl<'a> Recipe<'a> {
-    pub(crate) fn new(model: &'a Model, fusion: Option<&'a Fusion>) -> Recipe<'a> {
-        Recipe { model, fusion, lists_from: MANY_VECTORS }
+    pub(crate) fn new(model: &'a Model, fusion: Option<&'a Fusion>, format: VectorFormat) -> Recipe<'a> {
+        Recipe { model, fusion, format, lists_from: MANY_VECTORS }
     }
 }
 
@@ -79,18 +83,19 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     let table = map(TITLES_FILE)?.all().ok_or_else(|| form(folder, TITLES_FILE, "titles"))?;
     let titles = Titles::new(table, None).ok_or_else(|| form(folder, TITLES_FILE, "titles"))?;
     let flat = flat_of(&map(VECTORS_FILE)?, titles.len() as u64, recipe.model.dimension());
-    let flat = flat.ok_or_else(|| form(folder, VECTORS_FILE, "a vector for each title"))?;
+    let rounded =
+        Rounded::new(flat.ok_or_else(|| form(folder, VECTORS_FILE, "a vector for each title"))?, recipe.format)?;
     let mut target = Target { folder, parts: Parts::new() };
     target.part(OFFSETS, &[bytemuck::cast_slice(titles.starts())])?;
     let ((ids, vectors, columns), words) = rayon::join(
         || {
-            let clusters = (flat.len() >= recipe.lists_from).then(|| cluster(&flat));
+            let flat = &rounded.flat;
+            let clusters = (flat.len() >= recipe.lists_from).then(|| cluster(flat));
             let (lists, rows) = clusters.map_or((None, None), |clusters| {
                 let header = ListHeader { searched: 1, gap: None, recall: 0.0, blocks: clusters.blocks };
                 (Some(Lists { header, centroids: clusters.centroids.into() }), Some(clusters.rows))
             });
-            let codes = Codes::encode(flat.dimension(), flat.vectors(), rows);
-            let vectors = QuantizedIndex::of_codes(flat.clone(), codes).map(|index| Vectors { index, lists });
+            let vectors = rounded.index(rows).map(|index| Vectors { format: recipe.format, index, lists });
             (Ids::of(&titles), vectors, Fields::of(&titles))
         },
         || write_words(folder, &titles),
@@ -98,10 +103,9 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     let (mut vectors, words_files) = (vectors?, words?);
     target.part(IDS, &ids.bytes())?;
     canaries::tune(&mut vectors, &titles, recipe.model)?;
-    let header = codes_header(vectors.index.codes());
-    let mut pieces = codes_bytes(vectors.index.codes());
-    pieces.insert(0, &header);
-    target.part(CODES, &pieces)?;
+    let codes = vectors.index.codes();
+    let (header, pieces) = (codes.header(), codes.pieces());
+    target.part(CODES, &[&[&header[..]], &pieces[..]].concat())?;
     if let Some(Lists { header, centroids }) = &vectors.lists {
         target.write(CENTROIDS_FILE, &[bytemuck::cast_slice(centroids)])?;
         target.json(LISTS, header, vec![CENTROIDS_FILE.to_owned()])?;
@@ -113,7 +117,62 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         target.json(FUSION, fusion, Vec::new())?;
     }
     target.parts.push((WORDS, words_files));
+    drop(vectors);
+    rounded.keep(&mut target)?;
     Ok(target.parts)
+}
+
+/// Vectors in the form in which they are kept.
+struct Rounded {
+    flat: FlatIndex,
+    format: VectorFormat,
+    /// Those of [`VectorFormat::F16`].
+    halves: Option<Shared<u16>>,
+}
+
+impl Rounded {
+    fn new(flat: FlatIndex, format: VectorFormat) -> Result<Rounded> {
+        let d = flat.dimension();
+        Ok(match format {
+            VectorFormat::F32 => Rounded { flat, format, halves: None },
+            VectorFormat::F16 => {
+                let halves = halves(flat.vectors());
+                let flat = FlatIndex::of_unit(d, floats(&halves).into())?;
+                Rounded { flat, format, halves: Some(halves.into()) }
+            }
+            VectorFormat::Int8 => {
+                let flat = FlatIndex::of_unit(d, Codes::rounded(d, flat.vectors()).into())?;
+                Rounded { flat, format, halves: None }
+            }
+        })
+    }
+
+    /// An index whose codes come in the order of these positions.
+    fn index(&self, rows: Option<Vec<u32>>) -> clickvec::Result<QuantizedIndex> {
+        let (flat, d) = (&self.flat, self.flat.dimension());
+        match (self.format, &self.halves) {
+            (VectorFormat::Int8, _) => {
+                QuantizedIndex::of_codes_alone(d, flat.len(), Codes::alone(d, flat.vectors(), rows))
+            }
+            (_, Some(halves)) => QuantizedIndex::of_halves(d, halves.clone(), Codes::encode(d, flat.vectors(), rows)),
+            (_, None) => QuantizedIndex::of_codes(flat.clone(), Codes::encode(d, flat.vectors(), rows)),
+        }
+    }
+
+    /// Puts the rounded vectors in the place of those that were rounded.
+    fn keep(self, target: &mut Target<'_>) -> Result<()> {
+        let Rounded { flat, format, halves } = self;
+        if format == VectorFormat::F32 {
+            return Ok(());
+        }
+        let path = target.folder.join(VECTORS_FILE);
+        fs::remove_file(&path).map_err(|source| clickvec::Error::io(&path, "write", source))?;
+        let Some(halves) = halves else {
+            target.parts.push((format.part(), Vec::new()));
+            return Ok(());
+        };
+        target.part(format.part(), &[&npy_header_of(F16, flat.len(), flat.dimension()), bytemuck::cast_slice(&halves)])
+    }
 }
 
 fn write_words(folder: &Path, titles: &Titles) -> Result<Vec<String>> {
@@ -159,8 +218,8 @@ mod tests {
         let model = Model::load(&testdata.join("frozen/format-1/lstm.safetensors")).unwrap();
         let titles = clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles;
         let folder = tempfile::tempdir().unwrap();
-        let make = |name: &str, lists_from: usize| {
-            let path = folder.path().join(name);
+        let make = |name: &str, lists_from: usize, format: VectorFormat| {
+            let path = folder.path().join(format!("{name}-{format}"));
             let mut builder = IndexBuilder::with_fields(&model, &path, &["round".to_owned()]).unwrap();
             for round in 0..12 {
                 for Title { id, title } in &titles {
@@ -171,31 +230,34 @@ mod tests {
                 }
             }
             let fusion = Fusion::default();
-            let recipe = Recipe { lists_from, ..Recipe::new(&model, Some(&fusion)) };
+            let recipe = Recipe { lists_from, ..Recipe::new(&model, Some(&fusion), format) };
             builder.finish_with(|folder| complete(folder, &recipe)).unwrap();
             Engine::open(&path).unwrap()
         };
-        let (listed, exact) = (make("listed", 100), make("exact", usize::MAX));
-        let VectorSearch::Lists { lists, searched, recall } = listed.facts().vectors.search else { panic!() };
-        assert!(lists > 20 && searched <= lists && recall >= 0.965, "{searched} of {lists}: {recall}");
-        assert_eq!(exact.facts().vectors.search, VectorSearch::Exact);
-        assert!(listed.check().unwrap().queries > 0);
-        let search = |engine: &Engine, request: &Request| {
-            let hits = engine.search(request).unwrap().hits;
-            hits.into_iter().map(|hit| (hit.id, hit.score.to_bits())).collect::<Vec<_>>()
-        };
-        let (mut found, mut wanted) = (0, 0);
-        for title in &titles {
-            let request = Request::new(title.title.as_str(), Mode::Vectors);
-            let best = search(&exact, &request);
-            let hits = search(&listed, &request);
-            wanted += best.len();
-            found += hits.iter().filter(|hit| f32::from_bits(hit.1) >= f32::from_bits(best[best.len() - 1].1)).count();
+        for format in VectorFormat::ALL {
+            let (listed, exact) = (make("listed", 100, format), make("exact", usize::MAX, format));
+            let VectorSearch::Lists { lists, searched, recall } = listed.facts().vectors.search else { panic!() };
+            assert!(lists > 20 && searched <= lists && recall >= 0.965, "{searched} of {lists}: {recall}");
+            assert_eq!(exact.facts().vectors.search, VectorSearch::Exact);
+            assert!(listed.check().unwrap().queries > 0);
+            let search = |engine: &Engine, request: &Request| {
+                let hits = engine.search(request).unwrap().hits;
+                hits.into_iter().map(|hit| (hit.id, hit.score.to_bits())).collect::<Vec<_>>()
+            };
+            let (mut found, mut wanted) = (0, 0);
+            for title in &titles {
+                let request = Request::new(title.title.as_str(), Mode::Vectors);
+                let best = search(&exact, &request);
+                let hits = search(&listed, &request);
+                wanted += best.len();
+                found +=
+                    hits.iter().filter(|hit| f32::from_bits(hit.1) >= f32::from_bits(best[best.len() - 1].1)).count();
+            }
+            assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
+            // Few titles meet this condition, and the best of them are found all the same.
+            let filter = Filter { field: "round".to_owned(), condition: Condition::Is("3".to_owned()) };
+            let request = Request::new("nylon drywall anchor", Mode::Vectors).with_filters(vec![filter]);
+            assert_eq!(search(&listed, &request), search(&exact, &request));
         }
-        assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
-        // Few titles meet this condition, and the best of them are found all the same.
-        let filter = Filter { field: "round".to_owned(), condition: Condition::Is("3".to_owned()) };
-        let request = Request::new("nylon drywall anchor", Mode::Vectors).with_filters(vec![filter]);
-        assert_eq!(search(&listed, &request), search(&exact, &request));
     }
 }

@@ -14,20 +14,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clickvec::index::QuantizedIndex;
-use clickvec::internals::index::{About, FileEntry, Folder, PartKind, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
+use clickvec::internals::index::{
+    About, CODES, FileEntry, Folder, PartKind, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
+};
 use serde::de::DeserializeOwned;
 
 use crate::error::{EngineFault, Error, Result};
+use crate::format::VectorFormat;
 use crate::fusion::Fusion;
 use crate::map::Map;
 use crate::words::{self, Words};
 use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
-use parts::{CANARIES, CENTROIDS_FILE, CODES, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
+use parts::{CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
 pub(crate) use titles::{Line, Titles};
 pub(crate) use vectors::Vectors;
-use vectors::{ListHeader, Lists, codes_of, flat_of};
+use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
 
 /// The number of vectors from which on they are put into lists. Fewer are scanned in about a millisecond.
 pub(crate) const MANY_VECTORS: usize = 200_000;
@@ -72,14 +75,9 @@ impl Segment {
                 .ok_or_else(|| reader.form(IDS.first_file, "an entry for each title"))?,
             false => Ids::of(&titles),
         };
-        let flat = flat_of(&reader.map(&VECTORS, VECTORS_FILE)?, count, dimension);
-        let flat = flat.ok_or_else(|| reader.form(VECTORS_FILE, "a vector for each title"))?;
-        let index = match reader.optional(&CODES)? {
-            true => codes_of(&reader.map(&CODES, CODES.first_file)?, dimension)
-                .and_then(|codes| QuantizedIndex::of_codes(flat, codes).ok())
-                .ok_or_else(|| reader.form(CODES.first_file, "the codes of each vector"))?,
-            false => QuantizedIndex::new(flat),
-        };
+        let format = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
+        let format = format.unwrap_or_default();
+        let index = reader.vectors(format)?;
         let lists = reader.lists(dimension)?;
         let (words, words_bytes) = reader.words(&titles)?;
         if words.len() != count {
@@ -92,7 +90,7 @@ impl Segment {
             files: folder.parts().values().flat_map(|part| part.files.clone()).collect(),
             titles,
             ids,
-            vectors: Vectors { index, lists },
+            vectors: Vectors { format, index, lists },
             words,
             words_bytes,
             fields,
@@ -153,6 +151,32 @@ impl Reader<'_> {
         let bytes = self.folder.read(part, part.first_file)?;
         let value = serde_json::from_slice(&bytes);
         Ok(Some(value.map_err(|_| self.form(part.first_file, "what clickvec writes there"))?))
+    }
+
+    /// The vectors in this format, with their codes.
+    fn vectors(&self, format: VectorFormat) -> Result<QuantizedIndex> {
+        let About { titles: count, dimension, .. } = *self.folder.about();
+        let form = || self.form(VECTORS_FILE, "a vector for each title");
+        let of_codes = || self.form(CODES.first_file, "the codes of each vector");
+        if format == VectorFormat::F32 && !self.optional(&CODES)? {
+            let flat = flat_of(&self.map(&VECTORS, VECTORS_FILE)?, count, dimension);
+            return Ok(QuantizedIndex::new(flat.ok_or_else(form)?));
+        }
+        let codes = codes_of(&self.map(&CODES, CODES.first_file)?, dimension).ok_or_else(of_codes)?;
+        let index = match format {
+            VectorFormat::F32 => {
+                let flat = flat_of(&self.map(&VECTORS, VECTORS_FILE)?, count, dimension);
+                QuantizedIndex::of_codes(flat.ok_or_else(form)?, codes)
+            }
+            VectorFormat::F16 => {
+                let halves = halves_of(&self.map(&VECTORS, VECTORS_FILE)?, count, dimension);
+                QuantizedIndex::of_halves(dimension, halves.ok_or_else(form)?, codes)
+            }
+            VectorFormat::Int8 => {
+                QuantizedIndex::of_codes_alone(dimension, usize::try_from(count).map_err(|_| form())?, codes)
+            }
+        };
+        index.map_err(|_| of_codes())
     }
 
     fn lists(&self, dimension: usize) -> Result<Option<Lists>> {

@@ -1,6 +1,6 @@
 //! The parts of an index that only this crate reads and writes. `docs/reference/formats.md` describes their files.
 
-use clickvec::internals::index::{MODEL, PartKind, SHARD, TITLES, VECTORS};
+use clickvec::internals::index::{CHANGES, CODES, MODEL, PartKind, SHARD, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8};
 
 const fn part(name: &'static str, kind: &'static str, first_file: &'static str) -> PartKind {
     PartKind { name, kind, first_file }
@@ -10,8 +10,6 @@ const fn part(name: &'static str, kind: &'static str, first_file: &'static str) 
 pub(crate) const OFFSETS: PartKind = part("offsets", "u64", "titles.offsets");
 /// The positions of titles by the hashes of their ids.
 pub(crate) const IDS: PartKind = part("ids", "xxh3", "ids.bin");
-/// The vectors as whole numbers.
-pub(crate) const CODES: PartKind = part("codes", "nibbles", "codes.bin");
 /// Lists of similar vectors.
 pub(crate) const LISTS: PartKind = part("lists", "centroids", "lists.json");
 /// The centres of the lists.
@@ -24,9 +22,22 @@ pub(crate) const FIELDS: PartKind = part("fields", "columns", "fields.json");
 pub(crate) const CANARIES: PartKind = part("canaries", "json", "canaries.json");
 /// How the two lists are fused.
 pub(crate) const FUSION: PartKind = part("fusion", "json", "fusion.json");
-/// Segments that were added, and the titles that are no longer there.
-pub(crate) const CHANGES: PartKind = part("changes", "segments", "changes.json");
 
 /// All parts that this version can read.
-pub(crate) const KNOWN: [PartKind; 13] =
-    [MODEL, TITLES, VECTORS, SHARD, OFFSETS, IDS, CODES, LISTS, WORDS, FIELDS, CANARIES, FUSION, CHANGES];
+pub(crate) const KNOWN: [PartKind; 15] = [
+    MODEL,
+    TITLES,
+    VECTORS,
+    VECTORS_F16,
+    VECTORS_INT8,
+    SHARD,
+    OFFSETS,
+    IDS,
+    CODES,
+    LISTS,
+    WORDS,
+    FIELDS,
+    CANARIES,
+    FUSION,
+    CHANGES,
+];

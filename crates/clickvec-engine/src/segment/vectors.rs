@@ -3,16 +3,15 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
-use clickvec::internals::index::{Codes, Scope, Shared};
+use clickvec::internals::index::{Codes, F16, Scope, Shared, npy_header, npy_header_of};
 use clickvec::internals::math::vector::dot;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::VectorSearch;
+use crate::format::VectorFormat;
 use crate::map::Map;
-
-/// The bytes before the numbers in the file of codes: two distances, the number of blocks, whether there are positions.
-const HEADER_BYTES: usize = 64;
 
 /// If more hits than this are shown, a search looks at [`DEEPER`] times as many lists.
 const MANY_HITS: usize = 100;
@@ -22,6 +21,7 @@ const LEAST: usize = 8;
 
 /// The vectors of a segment.
 pub(crate) struct Vectors {
+    pub(crate) format: VectorFormat,
     pub(crate) index: QuantizedIndex,
     pub(crate) lists: Option<Lists>,
 }
@@ -70,7 +70,7 @@ impl Vectors {
     ) -> clickvec::Result<Vec<Hit>> {
         // In lists that hold mostly what is not allowed, the best that are might be missed.
         let few = allowed.is_some_and(|bits| {
-            2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.flat().len()
+            2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.len()
         });
         let lists = self.lists.as_ref().filter(|_| !few);
         let blocks = lists.map(|lists| lists.nearest(query, shown > MANY_HITS));
@@ -115,49 +115,31 @@ impl Lists {
     }
 }
 
-/// The bytes of a file of codes, piece by piece.
-pub(crate) fn codes_bytes(codes: &Codes) -> Vec<&[u8]> {
-    let rows = codes.rows.as_ref().map_or(&[][..], |rows| bytemuck::cast_slice(rows));
-    vec![bytemuck::cast_slice(&codes.scales), rows, &codes.high, &codes.low]
-}
-
-/// What comes before them.
-pub(crate) fn codes_header(codes: &Codes) -> [u8; HEADER_BYTES] {
-    let mut header = [0; HEADER_BYTES];
-    let blocks = (codes.scales.len() / Codes::BLOCK) as u64;
-    header[..8].copy_from_slice(&codes.error.to_le_bytes());
-    header[8..16].copy_from_slice(&codes.coarse_error.to_le_bytes());
-    header[16..24].copy_from_slice(&blocks.to_le_bytes());
-    header[24] = u8::from(codes.rows.is_some());
-    header
-}
-
 /// The codes in a mapped file; `None` if it has another form.
 pub(crate) fn codes_of(map: &Map, dimension: usize) -> Option<Codes> {
-    let header = map.bytes().get(..HEADER_BYTES)?;
-    let number = |at: usize| Some(f64::from_le_bytes(header.get(at..at + 8)?.try_into().ok()?));
-    let blocks = usize::try_from(u64::from_le_bytes(header[16..24].try_into().ok()?)).ok()?;
-    let plane = Codes::plane_bytes(dimension, blocks)?;
-    let mut end = HEADER_BYTES;
-    let mut next = |bytes: usize| {
-        let start = end;
-        end = start.checked_add(bytes)?;
-        Some(start..end)
-    };
-    let per_row = blocks.checked_mul(4 * Codes::BLOCK)?;
-    let scales = map.numbers(next(per_row)?)?;
-    let rows = if header[24] == 1 { Some(map.numbers(next(per_row)?)?) } else { None };
-    let (high, low) = (map.numbers(next(plane)?)?, map.numbers(next(plane)?)?);
-    (end == map.bytes().len()).then_some(Codes { high, low, scales, rows, error: number(0)?, coarse_error: number(8)? })
+    let (floats, positions) = (|range| map.numbers(range), |range| map.numbers(range));
+    Codes::of_file(dimension, map.bytes(), floats, positions, |range| map.numbers(range))
 }
 
 /// Vectors in a NumPy file as `clickvec index` writes it; `None` if it has another form.
 pub(crate) fn flat_of(map: &Map, rows: u64, dimension: usize) -> Option<FlatIndex> {
-    let rows = usize::try_from(rows).ok()?;
-    let header = clickvec::internals::index::npy_header(rows, dimension);
-    let bytes = rows.checked_mul(dimension)?.checked_mul(4)?;
-    if !map.bytes().starts_with(&header) || map.bytes().len() != header.len().checked_add(bytes)? {
+    FlatIndex::of_unit(
+        dimension,
+        numbers_of(map, &npy_header(usize::try_from(rows).ok()?, dimension), rows, dimension)?,
+    )
+    .ok()
+}
+
+/// The same in 16 bits a number.
+pub(crate) fn halves_of(map: &Map, rows: u64, dimension: usize) -> Option<Shared<u16>> {
+    numbers_of(map, &npy_header_of(F16, usize::try_from(rows).ok()?, dimension), rows, dimension)
+}
+
+/// The numbers of a mapped file after its header, which fill it.
+fn numbers_of<T: Pod + Send + Sync>(map: &Map, header: &[u8], rows: u64, dimension: usize) -> Option<Shared<T>> {
+    let bytes = usize::try_from(rows).ok()?.checked_mul(dimension)?.checked_mul(size_of::<T>())?;
+    if !map.bytes().starts_with(header) || map.bytes().len() != header.len().checked_add(bytes)? {
         return None;
     }
-    FlatIndex::of_unit(dimension, map.numbers(header.len()..header.len() + bytes)?).ok()
+    map.numbers(header.len()..header.len() + bytes)
 }

@@ -2,5 +2,6 @@
 
 mod answers;
 mod faults;
+mod formats;
 mod updates;
 mod world;

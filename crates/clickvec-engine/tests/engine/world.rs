@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clickvec::model::Model;
 use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, read_titles};
-use clickvec_engine::{Answer, Document, Engine, Fusion, Mode, Request, finish};
+use clickvec_engine::{Answer, Document, Engine, Fusion, Mode, Request, VectorFormat, finish};
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
@@ -45,7 +45,7 @@ pub(crate) fn build(path: &Path, model: &Model, titles: &[Title], fusion: &Fusio
     for (number, title) in titles.iter().enumerate() {
         builder.add_with_fields(title.clone(), &fields(number)).unwrap();
     }
-    finish(builder, model, fusion).unwrap().fingerprint
+    finish(builder, model, fusion, VectorFormat::F32).unwrap().fingerprint
 }
 
 /// An index of all titles of the shop, in a folder that goes away.

@@ -198,6 +198,25 @@ pub enum IndexFault {
         /// The file.
         name: String,
     },
+    /// The changes that updates made cannot be read.
+    #[error("expected the changes of an index in `{name}`, found something else; make the index anew")]
+    BadChanges {
+        /// The file.
+        name: String,
+    },
+    /// A segment that an update added is not the one that the index names.
+    #[error("expected the segment `{folder}` with fingerprint {expected}, found {found}; make the index anew")]
+    Segment {
+        /// Its folder.
+        folder: String,
+        /// The fingerprint that the index gives.
+        expected: String,
+        /// The fingerprint that it has.
+        found: String,
+    },
+    /// An index that was updated since it was made is to be joined with others.
+    #[error("expected indexes of one piece to join, found one that was updated")]
+    Updated,
     /// A line of the titles is not an id, a tab and a title.
     #[error("expected an id, a tab and a title in line {line} of `{name}`, found another line; make the index anew")]
     BadLine {

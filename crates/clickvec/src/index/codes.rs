@@ -1,5 +1,7 @@
 //! Vectors as whole numbers, and how far these can be from the vectors.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Shared;
@@ -12,6 +14,8 @@ const LARGEST: f32 = 127.0;
 pub(super) const ZERO: u8 = 128;
 /// The middle of the range of the low four bits.
 pub(super) const MIDDLE: f64 = 7.5;
+/// The bytes before the numbers in a file of codes: two distances, the number of blocks, whether there are positions.
+const HEADER_BYTES: usize = 64;
 
 /// The numbers of each vector in 8 bits, as multiples of a 127th of the vector's largest number.
 ///
@@ -64,6 +68,103 @@ impl Codes {
         Codes { high: high.into(), low: low.into(), scales: scales.into(), rows, error, coarse_error }
     }
 
+    /// Vectors [n, dimension] rounded to codes, and scaled to unit length afterwards.
+    pub fn rounded(dimension: usize, vectors: &[f32]) -> Vec<f32> {
+        let mut rounded = Codes::encode(dimension, vectors, None).decode(dimension, vectors.len() / dimension);
+        rounded.par_chunks_mut(dimension).for_each(|vector| {
+            let length = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+            if length > 0.0 {
+                vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+            }
+        });
+        rounded
+    }
+
+    /// Codes of vectors that [`Codes::rounded`] made, which will be known from these codes alone: what the codes say is what
+    /// they are.
+    pub fn alone(dimension: usize, rounded: &[f32], rows: Option<Vec<u32>>) -> Codes {
+        let mut codes = Codes::encode(dimension, rounded, rows);
+        // A number that is computed from its code is off by its rounding.
+        let rounding = f64::from(LARGEST) * (dimension as f64).sqrt() * f64::from(f32::EPSILON);
+        (codes.error, codes.coarse_error) = (codes.error + rounding, codes.coarse_error + rounding);
+        codes
+    }
+
+    /// The vectors [n, dimension] that the codes stand for, by position; zeros where there is no code.
+    pub fn decode(&self, dimension: usize, vectors: usize) -> Vec<f32> {
+        let mut decoded = vec![0.0; vectors * dimension];
+        for row in 0..self.scales.len() {
+            let start = (self.position(row) as usize).checked_mul(dimension);
+            let vector = start.and_then(|start| decoded.get_mut(start..start.checked_add(dimension)?));
+            if let Some(vector) = vector {
+                self.decode_row(row, vector);
+            }
+        }
+        decoded
+    }
+
+    /// The vector in a row.
+    pub(super) fn decode_row(&self, row: usize, vector: &mut [f32]) {
+        let start = row / ROWS * nibbles::block_bytes(vector.len());
+        for (i, x) in vector.iter_mut().enumerate() {
+            let (byte, shift) = nibbles::place(row % ROWS, i);
+            let [high, low] = [&self.high, &self.low].map(|plane| plane[start + byte] >> shift & 15);
+            *x = (f32::from(16 * high + low) - f32::from(ZERO)) * self.scales[row];
+        }
+    }
+
+    /// The beginning of a file of codes.
+    pub fn header(&self) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        let blocks = (self.scales.len() / ROWS) as u64;
+        header[..8].copy_from_slice(&self.error.to_le_bytes());
+        header[8..16].copy_from_slice(&self.coarse_error.to_le_bytes());
+        header[16..24].copy_from_slice(&blocks.to_le_bytes());
+        header[24] = u8::from(self.rows.is_some());
+        header
+    }
+
+    /// What follows it, piece by piece.
+    pub fn pieces(&self) -> [&[u8]; 4] {
+        let rows = self.rows.as_ref().map_or(&[][..], |rows| bytemuck::cast_slice(rows));
+        [bytemuck::cast_slice(&self.scales), rows, &self.high, &self.low]
+    }
+
+    /// The codes in a file, whose numbers `numbers` and whose bytes `bytes` return for a range; `None` if it has another form.
+    pub fn of_file(
+        dimension: usize,
+        file: &[u8],
+        floats: impl Fn(Range<usize>) -> Option<Shared<f32>>,
+        positions: impl Fn(Range<usize>) -> Option<Shared<u32>>,
+        planes: impl Fn(Range<usize>) -> Option<Shared<u8>>,
+    ) -> Option<Codes> {
+        let header = file.get(..HEADER_BYTES)?;
+        let number = |at: usize| Some(f64::from_le_bytes(header.get(at..at + 8)?.try_into().ok()?));
+        let blocks = usize::try_from(u64::from_le_bytes(header[16..24].try_into().ok()?)).ok()?;
+        let plane = Codes::plane_bytes(dimension, blocks)?;
+        let mut end = HEADER_BYTES;
+        let mut next = |bytes: usize| {
+            let start = end;
+            end = start.checked_add(bytes)?;
+            Some(start..end)
+        };
+        let per_row = blocks.checked_mul(4 * ROWS)?;
+        let scales = floats(next(per_row)?)?;
+        let rows = if header[24] == 1 { Some(positions(next(per_row)?)?) } else { None };
+        let (high, low) = (planes(next(plane)?)?, planes(next(plane)?)?);
+        let (error, coarse_error) = (number(0)?, number(8)?);
+        (end == file.len()).then_some(Codes { high, low, scales, rows, error, coarse_error })
+    }
+
+    /// The codes in the bytes of a file; `None` if it has another form.
+    pub fn of_bytes(dimension: usize, file: &[u8]) -> Option<Codes> {
+        let bytes = |range: Range<usize>| file.get(range);
+        let floats = |range| Some(words(bytes(range)?).map(f32::from_le_bytes).collect::<Vec<f32>>().into());
+        let positions = |range| Some(words(bytes(range)?).map(u32::from_le_bytes).collect::<Vec<u32>>().into());
+        let planes = |range| Some(bytes(range)?.to_vec().into());
+        Codes::of_file(dimension, file, floats, positions, planes)
+    }
+
     /// The lengths of the planes for this many blocks.
     pub fn plane_bytes(dimension: usize, blocks: usize) -> Option<usize> {
         blocks.checked_mul(nibbles::block_bytes(dimension))
@@ -75,7 +176,7 @@ impl Codes {
         let bytes = Codes::plane_bytes(dimension, blocks);
         let planes = Some(self.high.len()) == bytes && Some(self.low.len()) == bytes;
         let rows = match &self.rows {
-            Some(rows) => rows.len() == self.scales.len(),
+            Some(rows) => rows.len() == self.scales.len() && rows.len() >= vectors,
             None => blocks == vectors.div_ceil(ROWS),
         };
         let errors = self.error.is_finite() && self.coarse_error.is_finite();
@@ -92,6 +193,11 @@ impl Codes {
             None => row as u32,
         }
     }
+}
+
+/// The bytes of numbers, four for each.
+fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 4]> + '_ {
+    bytes.as_chunks::<4>().0.iter().copied()
 }
 
 /// Writes the codes and the scale of one vector. Returns its distance from the codes and from the high bits, in steps.

@@ -95,7 +95,7 @@ impl FlatIndex {
     ///
     /// [`crate::Error::Vectors`] with [`VectorFault::Dimension`] or [`VectorFault::NoFiniteLength`].
     pub fn search<'s>(&self, query: &[f32], k: usize, scratch: &'s mut SearchScratch) -> Result<&'s [Hit]> {
-        self.query_length(query)?;
+        query_length(self.dimension, query)?;
         let SearchScratch { best, hits, .. } = scratch;
         best.restart(k.min(self.len()));
         let mut tile_scores = [0.0; TILE];
@@ -120,7 +120,7 @@ impl FlatIndex {
     ///
     /// Those of [`FlatIndex::search`], and [`VectorFault::Shape`].
     pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Vec<Hit>>> {
-        let lengths = self.query_lengths(queries)?;
+        let lengths = query_lengths(self.dimension, queries)?;
         let k = k.min(self.len());
         if lengths.len() < FEW_QUERIES {
             let mut scratch = SearchScratch::default();
@@ -169,24 +169,6 @@ impl FlatIndex {
         bests.iter_mut().map(Best::take).collect()
     }
 
-    /// The length of a valid query.
-    pub(super) fn query_length(&self, query: &[f32]) -> Result<f64> {
-        if query.len() != self.dimension {
-            return Err(VectorFault::Dimension { expected: self.dimension, found: query.len() }.into());
-        }
-        // If a float can hold the length, it bounds every partial sum (Cauchy–Schwarz), so no score is NaN.
-        let length = finite_length(query).filter(|&length| length < f64::from(f32::MAX) / 2.0);
-        Ok(length.ok_or(VectorFault::NoFiniteLength)?)
-    }
-
-    /// The lengths of valid queries [m, dimension].
-    pub(super) fn query_lengths(&self, queries: &[f32]) -> Result<Vec<f64>> {
-        if !queries.len().is_multiple_of(self.dimension) {
-            return Err(VectorFault::Shape { dimension: self.dimension, values: queries.len() }.into());
-        }
-        queries.chunks_exact(self.dimension).map(|query| self.query_length(query)).collect()
-    }
-
     /// The number of vectors.
     pub fn len(&self) -> usize {
         self.vectors.len() / self.dimension
@@ -214,7 +196,25 @@ impl FlatIndex {
     }
 }
 
-fn check_shape(dimension: usize, values: usize) -> Result<()> {
+/// The length of a valid query of vectors with so many numbers.
+pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
+    if query.len() != dimension {
+        return Err(VectorFault::Dimension { expected: dimension, found: query.len() }.into());
+    }
+    // If a float can hold the length, it bounds every partial sum (Cauchy–Schwarz), so no score is NaN.
+    let length = finite_length(query).filter(|&length| length < f64::from(f32::MAX) / 2.0);
+    Ok(length.ok_or(VectorFault::NoFiniteLength)?)
+}
+
+/// The lengths of valid queries [m, dimension].
+pub(super) fn query_lengths(dimension: usize, queries: &[f32]) -> Result<Vec<f64>> {
+    if !queries.len().is_multiple_of(dimension) {
+        return Err(VectorFault::Shape { dimension, values: queries.len() }.into());
+    }
+    queries.chunks_exact(dimension).map(|query| query_length(dimension, query)).collect()
+}
+
+pub(super) fn check_shape(dimension: usize, values: usize) -> Result<()> {
     if dimension == 0 || !values.is_multiple_of(dimension) {
         return Err(VectorFault::Shape { dimension, values }.into());
     }

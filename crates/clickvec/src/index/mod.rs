@@ -7,6 +7,7 @@ mod exact;
 pub(crate) mod file;
 mod flat;
 mod quantized;
+mod rows;
 mod shared;
 
 use std::cmp::Ordering;
@@ -22,6 +23,8 @@ pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
 #[doc(hidden)]
 pub use quantized::Scope;
+#[doc(hidden)]
+pub use rows::{floats, halves};
 #[doc(hidden)]
 pub use shared::Shared;
 

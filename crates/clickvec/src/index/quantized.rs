@@ -6,11 +6,11 @@ use std::ops::Range;
 use super::batch;
 use super::best::Best;
 use super::codes::{Codes, MIDDLE, ZERO};
-use super::flat::rounding;
-use super::{FlatIndex, Hit, SearchScratch};
+use super::flat::{query_length, query_lengths, rounding};
+use super::rows::Rows;
+use super::{FlatIndex, Hit, SearchScratch, Shared};
 use crate::Result;
 use crate::math::nibbles::{self, GROUP, MAX_DIMENSION, MAX_PROBES, Probe, ROWS};
-use crate::math::score::score;
 
 /// The number of blocks that all queries of a batch scan, a few queries at a time, while the blocks are in the
 /// second-level cache.
@@ -35,7 +35,7 @@ const LONGEST: f64 = 1.01;
 /// 484 bytes at d = 96. A search reads only 52 of them for nearly all vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantizedIndex {
-    flat: FlatIndex,
+    rows: Rows,
     codes: Codes,
 }
 
@@ -43,7 +43,7 @@ impl QuantizedIndex {
     /// Computes the codes, on all threads of the pool.
     pub fn new(flat: FlatIndex) -> QuantizedIndex {
         let codes = Codes::encode(flat.dimension(), flat.vectors(), None);
-        QuantizedIndex { flat, codes }
+        QuantizedIndex { rows: Rows::Floats(flat), codes }
     }
 
     /// An index with codes that were computed before.
@@ -54,7 +54,31 @@ impl QuantizedIndex {
     #[doc(hidden)]
     pub fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
         codes.check(flat.dimension(), flat.len())?;
-        Ok(QuantizedIndex { flat, codes })
+        Ok(QuantizedIndex { rows: Rows::Floats(flat), codes })
+    }
+
+    /// An index of vectors [n, dimension] in 16 bits a number, as bits, with the codes of these.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`QuantizedIndex::of_codes`].
+    #[doc(hidden)]
+    pub fn of_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
+        let rows = Rows::of_halves(dimension, numbers)?;
+        codes.check(dimension, rows.len())?;
+        Ok(QuantizedIndex { rows, codes })
+    }
+
+    /// An index of `len` vectors that are what their codes say.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`QuantizedIndex::of_codes`].
+    #[doc(hidden)]
+    pub fn of_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
+        let rows = Rows::of_codes(dimension, len)?;
+        codes.check(dimension, len)?;
+        Ok(QuantizedIndex { rows, codes })
     }
 
     /// The codes.
@@ -63,9 +87,37 @@ impl QuantizedIndex {
         &self.codes
     }
 
-    /// The vectors.
-    pub fn flat(&self) -> &FlatIndex {
-        &self.flat
+    /// The vectors, if they are kept as floats.
+    pub fn flat(&self) -> Option<&FlatIndex> {
+        match &self.rows {
+            Rows::Floats(flat) => Some(flat),
+            _ => None,
+        }
+    }
+
+    /// The vectors as floats, however they are kept.
+    ///
+    /// # Errors
+    ///
+    /// None for an index that was made.
+    #[doc(hidden)]
+    pub fn floats(&self) -> Result<FlatIndex> {
+        self.rows.floats(&self.codes)
+    }
+
+    /// The number of vectors.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no vectors.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of numbers in a vector.
+    pub fn dimension(&self) -> usize {
+        self.rows.dimension()
     }
 
     /// The hits of [`FlatIndex::search`], found faster.
@@ -74,8 +126,8 @@ impl QuantizedIndex {
     ///
     /// Those of [`FlatIndex::search`].
     pub fn search<'s>(&self, query: &[f32], k: usize, scratch: &'s mut SearchScratch) -> Result<&'s [Hit]> {
-        if self.flat.dimension() > MAX_DIMENSION {
-            return self.flat.search(query, k, scratch);
+        if let Some(flat) = self.without_codes() {
+            return flat.search(query, k, scratch);
         }
         self.search_in(query, k, &Scope::default(), scratch)
     }
@@ -94,8 +146,8 @@ impl QuantizedIndex {
         scope: &Scope<'_>,
         scratch: &'s mut SearchScratch,
     ) -> Result<&'s [Hit]> {
-        let length = self.flat.query_length(query)?;
-        let k = k.min(self.flat.len());
+        let length = query_length(self.dimension(), query)?;
+        let k = k.min(self.len());
         let (codes, best) = (mem::take(&mut scratch.codes), mem::take(&mut scratch.best));
         let mut question = [Question::new(query, length, &self.codes, k, codes, best)];
         question[0].allowed = scope.allowed;
@@ -119,13 +171,13 @@ impl QuantizedIndex {
     ///
     /// Those of [`FlatIndex::search_batch`].
     pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Vec<Hit>>> {
-        if self.flat.dimension() > MAX_DIMENSION {
-            return self.flat.search_batch(queries, k);
+        if let Some(flat) = self.without_codes() {
+            return flat.search_batch(queries, k);
         }
-        let lengths = self.flat.query_lengths(queries)?;
-        let k = k.min(self.flat.len());
+        let lengths = query_lengths(self.dimension(), queries)?;
+        let k = k.min(self.len());
         let search = |part: Range<usize>| {
-            let queries = queries.chunks_exact(self.flat.dimension()).zip(&lengths);
+            let queries = queries.chunks_exact(self.dimension()).zip(&lengths);
             let question = |(query, &length)| Question::new(query, length, &self.codes, k, Vec::new(), Best::default());
             let mut questions: Vec<Question<'_>> = queries.map(question).collect();
             for first in part.clone().step_by(CACHED_BLOCKS) {
@@ -138,6 +190,11 @@ impl QuantizedIndex {
         Ok(batch::in_parts(self.blocks(), 1, k, search))
     }
 
+    /// The vectors, if they are too long for codes.
+    fn without_codes(&self) -> Option<&FlatIndex> {
+        self.flat().filter(|flat| flat.dimension() > MAX_DIMENSION)
+    }
+
     /// The number of blocks of [`ROWS`] vectors; the last may not be full.
     fn blocks(&self) -> usize {
         self.codes.scales.len() / ROWS
@@ -145,7 +202,7 @@ impl QuantizedIndex {
 
     /// Compares the vectors of some blocks with at most [`MAX_PROBES`] questions.
     fn scan(&self, blocks: Range<usize>, questions: &mut [Question<'_>]) {
-        let plane = &self.codes.high[..blocks.end * nibbles::block_bytes(self.flat.dimension())];
+        let plane = &self.codes.high[..blocks.end * nibbles::block_bytes(self.dimension())];
         let scales = &self.codes.scales[..blocks.end * ROWS];
         let mut from = blocks.start;
         while from < blocks.end {
@@ -166,7 +223,7 @@ impl QuantizedIndex {
     /// Scores those vectors of a block that the full codes do not rule out.
     #[inline(never)]
     fn look_closer(&self, block: usize, question: &mut Question<'_>) {
-        let bytes = nibbles::block_bytes(self.flat.dimension());
+        let bytes = nibbles::block_bytes(self.dimension());
         let [high, low] = [&self.codes.high, &self.codes.low]
             .map(|plane| nibbles::block_sums(&plane[block * bytes..][..bytes], &question.codes));
         let scales = &self.codes.scales[block * ROWS..][..ROWS];
@@ -176,11 +233,13 @@ impl QuantizedIndex {
                 continue;
             }
             // Positions after the last vector are not vectors.
-            let position = self.codes.position(block * ROWS + row);
-            if let Some(vector) = self.flat.vector(position)
-                && question.allows(position)
-            {
-                let score = score(question.query, vector);
+            let row = block * ROWS + row;
+            let position = self.codes.position(row);
+            if !question.allows(position) {
+                continue;
+            }
+            let of_row = (&self.codes, row);
+            if let Some(score) = self.rows.score(question.query, position, of_row, &mut question.decoded) {
                 question.show(Hit { position, score });
             }
         }
@@ -208,6 +267,8 @@ struct Question<'q> {
     /// A bit for each position that may be found; `None` if all may.
     allowed: Option<&'q [u64]>,
     best: Best,
+    /// A vector that is not kept as floats.
+    decoded: Vec<f32>,
 }
 
 /// The vectors that a search may find; all of them by default.
@@ -246,6 +307,7 @@ impl<'q> Question<'q> {
             allowed: None,
             best,
             codes,
+            decoded: Vec::new(),
         };
         question.set_threshold();
         question
@@ -278,6 +340,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::index::{floats, halves};
 
     /// Vectors or queries in arbitrary directions.
     fn numbers(count: usize, seed: u32) -> Vec<f32> {
@@ -289,6 +352,10 @@ mod tests {
         (0..count).map(next).collect()
     }
 
+    fn flat(index: &QuantizedIndex) -> &FlatIndex {
+        index.flat().unwrap()
+    }
+
     /// The positions of hits and the bits of their scores.
     fn bits(hits: &[Hit]) -> Vec<(u32, u32)> {
         hits.iter().map(|hit| (hit.position, hit.score.to_bits())).collect()
@@ -298,11 +365,11 @@ mod tests {
     fn check(dimension: usize, vectors: Vec<f32>, queries: &[f32], k: usize) -> std::result::Result<(), TestCaseError> {
         let index = QuantizedIndex::new(FlatIndex::new(dimension, vectors).unwrap());
         let (mut scratch, mut oracle) = (SearchScratch::default(), SearchScratch::default());
-        let batches = [index.search_batch(queries, k).unwrap(), index.flat().search_batch(queries, k).unwrap()];
+        let batches = [index.search_batch(queries, k).unwrap(), flat(&index).search_batch(queries, k).unwrap()];
         prop_assert_eq!(batches[0].len(), queries.len() / dimension);
         for (q, query) in queries.chunks_exact(dimension).enumerate() {
-            let expected = bits(index.flat().search(query, k, &mut oracle).unwrap());
-            prop_assert_eq!(expected.len(), k.min(index.flat().len()));
+            let expected = bits(flat(&index).search(query, k, &mut oracle).unwrap());
+            prop_assert_eq!(expected.len(), k.min(flat(&index).len()));
             prop_assert_eq!(&bits(index.search(query, k, &mut scratch).unwrap()), &expected, "{}", dimension);
             prop_assert_eq!(&bits(&batches[0][q]), &expected);
             prop_assert_eq!(&bits(&batches[1][q]), &expected);
@@ -340,6 +407,47 @@ mod tests {
         }
     }
 
+    /// Vectors that were rounded are searched as exactly as others, in any order of their codes.
+    #[test]
+    fn rounded_vectors_are_what_is_searched() {
+        for (dimension, count) in [(1, 40), (3, 16), (17, 17), (96, 1000), (97, 300)] {
+            let mut vectors = FlatIndex::new(dimension, numbers(count * dimension, 8)).unwrap().vectors().to_vec();
+            vectors[5 * dimension..6 * dimension].fill(0.0);
+            let backwards: Vec<u32> = (0..count as u32).rev().collect();
+            let bits_of = halves(&vectors);
+            let of_halves = floats(&bits_of);
+            let of_codes = Codes::rounded(dimension, &vectors);
+            for rows in [None, Some(backwards)] {
+                let codes = Codes::encode(dimension, &of_halves, rows.clone());
+                let one = QuantizedIndex::of_halves(dimension, bits_of.clone().into(), codes).unwrap();
+                let codes = Codes::alone(dimension, &of_codes, rows);
+                let other = QuantizedIndex::of_codes_alone(dimension, count, codes).unwrap();
+                for (index, rounded) in [(one, &of_halves), (other, &of_codes)] {
+                    let kept = index.floats().unwrap();
+                    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6;
+                    assert!(index.flat().is_none() && kept.vectors().iter().zip(rounded).all(near), "{dimension}");
+                    let kept = FlatIndex::from_unit(dimension, kept.vectors().to_vec()).unwrap();
+                    let (mut scratch, mut oracle) = (SearchScratch::default(), SearchScratch::default());
+                    for query in numbers(9 * dimension, 9).chunks_exact(dimension) {
+                        for k in [1, 10, 2 * count] {
+                            let mut found = bits(index.search(query, k, &mut scratch).unwrap());
+                            let mut expected = bits(kept.search(query, k, &mut oracle).unwrap());
+                            // Of equal scores, the order of the codes may decide which is the last.
+                            for (position, _) in found.iter_mut().chain(&mut expected) {
+                                *position = 0;
+                            }
+                            assert_eq!(found, expected, "{dimension}");
+                        }
+                    }
+                }
+            }
+            // Rounding what is rounded changes nothing.
+            assert_eq!(halves(&of_halves), bits_of);
+            let again = Codes::rounded(dimension, &of_codes);
+            assert!(again.iter().zip(&of_codes).all(|(a, b)| (a - b).abs() <= 1e-6), "{dimension}");
+        }
+    }
+
     #[test]
     fn batches_do_not_depend_on_threads() {
         let (d, k) = (33, 10);
@@ -347,7 +455,7 @@ mod tests {
         let queries = numbers(70 * d, 5);
         let with = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| [index.search_batch(&queries, k).unwrap(), index.flat().search_batch(&queries, k).unwrap()])
+            pool.install(|| [index.search_batch(&queries, k).unwrap(), flat(&index).search_batch(&queries, k).unwrap()])
         };
         let one = with(1);
         assert_eq!(one[0], one[1]);
@@ -362,7 +470,7 @@ mod tests {
         let (d, n) = (96, 20_000);
         let index = QuantizedIndex::new(FlatIndex::new(d, numbers(n * d, 6)).unwrap());
         let query = numbers(d, 7);
-        let length = index.flat().query_length(&query).unwrap();
+        let length = query_length(d, &query).unwrap();
         let mut question = Question::new(&query, length, &index.codes, 10, Vec::new(), Best::default());
         index.scan(0..index.blocks(), std::slice::from_mut(&mut question));
         // With the best hits known, which blocks would still pass?
@@ -378,15 +486,15 @@ mod tests {
     fn what_cannot_be_asked_is_refused() {
         let index = QuantizedIndex::new(FlatIndex::new(2, vec![1.0, 1.0]).unwrap());
         for query in [&[1.0][..], &[f32::NAN, 0.0], &[f32::INFINITY, 0.0], &[f32::MAX, f32::MAX]] {
-            let expected = index.flat().search(query, 1, &mut SearchScratch::default()).unwrap_err().to_string();
+            let expected = flat(&index).search(query, 1, &mut SearchScratch::default()).unwrap_err().to_string();
             assert_eq!(index.search(query, 1, &mut SearchScratch::default()).unwrap_err().to_string(), expected);
             if query.len() == 2 {
                 assert_eq!(index.search_batch(query, 1).unwrap_err().to_string(), expected);
-                assert_eq!(index.flat().search_batch(query, 1).unwrap_err().to_string(), expected);
+                assert_eq!(flat(&index).search_batch(query, 1).unwrap_err().to_string(), expected);
             }
         }
         let error = index.search_batch(&[1.0; 3], 1).unwrap_err().to_string();
-        assert_eq!(error, index.flat().search_batch(&[1.0; 3], 1).unwrap_err().to_string());
+        assert_eq!(error, flat(&index).search_batch(&[1.0; 3], 1).unwrap_err().to_string());
         assert!(error.contains("multiple of the dimension 2"), "{error}");
     }
 

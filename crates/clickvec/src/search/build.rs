@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::changes::CHANGES;
 use super::encode::{Sink, TitleEncoder};
 use super::folder::{
     About, MODEL, MODEL_FILE, PARTS, SHARD, SHARD_FILE, Shard, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_model,
-    load_shard, load_titles, open_vectors,
+    load_shard, load_titles, open_vectors, read_vectors,
 };
 use super::titles;
 use crate::error::{Error, IndexFault, Result, VectorFault, shortened};
@@ -159,7 +160,8 @@ impl IndexBuilder {
     }
 
     /// [`IndexBuilder::finish`] with more parts, which `complete` writes into the folder once titles and vectors are in it.
-    /// It returns their files, whose names may lead into a folder. An index can be read without these parts.
+    /// It returns their files, whose names may lead into a folder. An index can be read without these parts, but for the
+    /// vectors, which may be brought into another form.
     ///
     /// # Errors
     ///
@@ -217,7 +219,13 @@ pub fn join_indexes_with<E: From<Error>>(
     path: &Path,
     complete: impl FnOnce(&Path) -> Result<Parts, E>,
 ) -> Result<BuiltIndex, E> {
-    let open = |index: &PathBuf| Folder::<About>::open(index, &PARTS);
+    let open = |index: &PathBuf| {
+        let folder = Folder::<About>::open(index, &PARTS)?;
+        match folder.parts().contains_key(CHANGES.name) {
+            true => Err(folder.fault(IndexFault::Updated)),
+            false => Ok(folder),
+        }
+    };
     let folders = indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
     let order = order_of_shards(&folders, indexes)?;
     let [first, ..] = &folders[..] else { return Err(Error::NothingToJoin.into()) };
@@ -308,7 +316,10 @@ fn join_titles(
 }
 
 fn join_vectors(folder: &Folder<About>, output: &mut Output) -> Result<()> {
-    let (mut file, mut left) = open_vectors(folder)?;
+    if folder.parts().get(VECTORS.name).is_some_and(|part| part.kind != VECTORS.kind) {
+        return output.write_vectors(&read_vectors(folder)?);
+    }
+    let (mut file, mut left) = open_vectors(folder, npy::F32, size_of::<f32>())?;
     let dimension = folder.about().dimension;
     let mut numbers = vec![0f32; (NUMBERS_AT_ONCE / dimension).max(1) * dimension];
     while left > 0 {
@@ -376,15 +387,22 @@ impl Output {
             folder.part(&MODEL, &[MODEL_FILE])?;
         }
         folder.part(&TITLES, &[TITLES_FILE])?;
-        folder.part(&VECTORS, &[VECTORS_FILE])?;
         if let Some(shard) = shard {
             let mut file = folder.create(SHARD_FILE)?;
             let written = serde_json::to_writer(&mut file, &shard).map_err(io::Error::from);
             written.and_then(|()| file.flush()).map_err(|source| folder.failed(source))?;
             folder.optional_part(&SHARD, &[SHARD_FILE])?;
         }
-        for (part, files) in complete(&folder.file(""))? {
-            folder.optional_part(&part, &files)?;
+        let more = complete(&folder.file(""))?;
+        // Unless they were brought into another form.
+        if !more.iter().any(|(part, _)| part.name == VECTORS.name) {
+            folder.part(&VECTORS, &[VECTORS_FILE])?;
+        }
+        for (part, files) in more {
+            match part.name == VECTORS.name {
+                true => folder.part(&part, &files)?,
+                false => folder.optional_part(&part, &files)?,
+            }
         }
         let about = About { model: model.clone(), titles: count, left_out, dimension };
         let fingerprint = folder.finish(about)?;

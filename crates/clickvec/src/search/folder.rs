@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::changes::{CHANGES, Changes};
 use super::titles::Titles;
 use crate::error::{BadShard, Error, IndexFault, Result};
-use crate::index::FlatIndex;
 use crate::index::file::{self, FileReader, Folder, PartKind};
+use crate::index::{Codes, FlatIndex, QuantizedIndex, floats};
 use crate::model::QueryModel;
 use crate::npy;
 
@@ -27,13 +28,19 @@ pub const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first
 pub const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: TITLES_FILE };
 /// The vectors of the titles, by position.
 pub const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
+/// The vectors of the titles, by position, in 16 bits a number.
+pub const VECTORS_F16: PartKind = PartKind { name: "vectors", kind: "f16", first_file: VECTORS_FILE };
+/// The vectors of the titles, which are what their codes say.
+pub const VECTORS_INT8: PartKind = PartKind { name: "vectors", kind: "int8", first_file: "codes.bin" };
+/// The vectors as whole numbers.
+pub const CODES: PartKind = PartKind { name: "codes", kind: "nibbles", first_file: "codes.bin" };
 
 /// Which shard of a collection it is; an index of a whole collection has no such part, and a version that does not know the
 /// part passes over it.
 pub const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
 
 /// The parts that this version can read.
-pub(super) const PARTS: [PartKind; 4] = [MODEL, TITLES, VECTORS, SHARD];
+pub(super) const PARTS: [PartKind; 8] = [MODEL, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8, CODES, SHARD, CHANGES];
 
 /// What the manifest of an index says about its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,14 +111,35 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
 }
 
 fn load(folder: &Folder<About>) -> Result<Opened> {
-    let (model, titles) = (load_model(folder)?, load_titles(folder)?);
-    let vectors = read_vectors(folder)?;
+    let model = load_model(folder)?;
+    let changes = Changes::of(folder)?;
+    let added = changes.folders(folder, &PARTS)?;
+    let (titles, vectors) = match changes == Changes::default() {
+        true => (load_titles(folder)?, read_vectors(folder)?),
+        false => load_alive(&changes, folder, &added)?,
+    };
     let vectors = FlatIndex::from_unit(model.dimension(), vectors).map_err(|error| match error {
         Error::Vectors(fault) => folder.fault(IndexFault::Vectors(fault)),
         other => other,
     })?;
-    let summary = summary(folder, load_shard(folder)?);
+    let summary = summary(folder, &added, titles.len(), load_shard(folder)?);
     Ok(Opened { model, titles, vectors, summary })
+}
+
+/// The titles of all segments that are still there, with their vectors.
+fn load_alive(changes: &Changes, first: &Folder<About>, added: &[Folder<About>]) -> Result<(Titles, Vec<f32>)> {
+    let (mut titles, mut vectors) = (Titles::new(), Vec::new());
+    for (segment, folder) in std::iter::once(first).chain(added).enumerate() {
+        let (of_segment, numbers) = (load_titles(folder)?, read_vectors(folder)?);
+        let rows = numbers.chunks_exact(folder.about().dimension);
+        for (position, (is_alive, row)) in changes.alive(segment, of_segment.len()).into_iter().zip(rows).enumerate() {
+            if is_alive && let Some((id, title)) = of_segment.get(position) {
+                titles.push(id, title)?;
+                vectors.extend_from_slice(row);
+            }
+        }
+    }
+    Ok((titles, vectors))
 }
 
 /// The model, which must be the one that made the vectors.
@@ -157,32 +185,42 @@ pub(super) fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
     }
 }
 
-fn summary(folder: &Folder<About>, shard: Option<Shard>) -> IndexSummary {
-    let About { model, titles, left_out, dimension } = folder.about().clone();
-    let files = folder.parts().values().flat_map(|part| &part.files);
+fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: usize, shard: Option<Shard>) -> IndexSummary {
+    let About { model, dimension, .. } = folder.about().clone();
+    let files = |folder: &Folder<About>, inside: &str| {
+        let files = folder.parts().values().flat_map(|part| &part.files);
+        files.map(|(name, file)| (format!("{inside}{name}"), file.bytes)).collect::<Vec<_>>()
+    };
+    let of_added = added.iter().flat_map(|folder| {
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        files(folder, &format!("{name}/"))
+    });
+    let all = files(folder, "").into_iter().chain(of_added).collect();
+    let left_out = std::iter::once(folder).chain(added).map(|folder| folder.about().left_out).sum();
     IndexSummary {
         fingerprint: folder.fingerprint().to_owned(),
         version: folder.version().to_owned(),
         model,
-        titles,
+        titles: titles as u64,
         left_out,
         dimension,
         shard,
         parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
-        files: files.map(|(name, file)| (name.clone(), file.bytes)).collect(),
+        files: all,
     }
 }
 
-/// A reader of the file of vectors, positioned at the first number.
-pub(super) fn open_vectors(folder: &Folder<About>) -> Result<(FileReader<'_>, usize)> {
+/// A reader of the file of vectors, positioned at the first number, and how many there are. `kind` is NumPy's name of a
+/// number of `width` bytes.
+pub(super) fn open_vectors<'f>(folder: &'f Folder<About>, kind: &str, width: usize) -> Result<(FileReader<'f>, usize)> {
     let About { titles, dimension, .. } = *folder.about();
     let mut file = folder.open_file(&VECTORS, VECTORS_FILE)?;
-    let other = || folder.fault(IndexFault::VectorShape { name: VECTORS_FILE.to_owned(), rows: titles, dimension });
+    let other = || other_shape(folder, VECTORS_FILE);
     let rows = usize::try_from(titles).map_err(|_| other())?;
     // For these sizes the file has exactly one form, so there is nothing to parse.
-    let expected = npy::header(rows, dimension);
+    let expected = npy::header_of(kind, rows, dimension);
     let numbers = rows.checked_mul(dimension).ok_or_else(other)?;
-    let bytes = numbers.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(expected.len()));
+    let bytes = numbers.checked_mul(width).and_then(|bytes| bytes.checked_add(expected.len()));
     if bytes.map(|bytes| bytes as u64) != Some(file.len()) {
         return Err(other());
     }
@@ -194,8 +232,19 @@ pub(super) fn open_vectors(folder: &Folder<About>) -> Result<(FileReader<'_>, us
     Ok((file, numbers))
 }
 
-fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
-    let (mut file, numbers) = open_vectors(folder)?;
+fn other_shape(folder: &Folder<About>, name: &str) -> Error {
+    let About { titles, dimension, .. } = *folder.about();
+    folder.fault(IndexFault::VectorShape { name: name.to_owned(), rows: titles, dimension })
+}
+
+/// All vectors as floats, however they are kept.
+pub(super) fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
+    match folder.parts().get(VECTORS.name) {
+        Some(part) if part.kind == VECTORS_F16.kind => return read_halves(folder),
+        Some(part) if part.kind == VECTORS_INT8.kind => return read_codes(folder),
+        _ => {}
+    }
+    let (mut file, numbers) = open_vectors(folder, npy::F32, size_of::<f32>())?;
     // Read into memory. A memory map would not be faster, because the checks have to go through all of it.
     let mut vectors = vec![0f32; numbers];
     file.fill(bytemuck::cast_slice_mut(&mut vectors))?;
@@ -204,4 +253,21 @@ fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
         vectors.iter_mut().for_each(|x| *x = f32::from_bits(x.to_bits().swap_bytes()));
     }
     Ok(vectors)
+}
+
+fn read_halves(folder: &Folder<About>) -> Result<Vec<f32>> {
+    let (mut file, numbers) = open_vectors(folder, npy::F16, size_of::<u16>())?;
+    let mut halves = vec![0u16; numbers];
+    file.fill(bytemuck::cast_slice_mut(&mut halves))?;
+    file.finish()?;
+    halves.iter_mut().for_each(|half| *half = u16::from_le(*half));
+    Ok(floats(&halves))
+}
+
+fn read_codes(folder: &Folder<About>) -> Result<Vec<f32>> {
+    let About { titles, dimension, .. } = *folder.about();
+    let other = || other_shape(folder, CODES.first_file);
+    let rows = usize::try_from(titles).map_err(|_| other())?;
+    let codes = Codes::of_bytes(dimension, &folder.read(&CODES, CODES.first_file)?).ok_or_else(other)?;
+    Ok(QuantizedIndex::of_codes_alone(dimension, rows, codes).and_then(|index| index.floats())?.vectors().to_vec())
 }

@@ -1,6 +1,7 @@
 //! Search with text in and titles out: a model, titles and a source of candidates in one object.
 
 mod build;
+pub(crate) mod changes;
 mod encode;
 pub(crate) mod folder;
 mod titles;

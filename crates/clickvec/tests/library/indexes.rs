@@ -291,8 +291,15 @@ fn a_part_of_a_later_version() {
     made.forge(|text| text.replace("\"parts\": {", &part(false)));
     assert_eq!(made.open().expect("opened").len(), 5);
     let made = make();
+    made.forge(|text| text.replace("\"f32\"", "\"int4\""));
+    assert_eq!(made.fault(), IndexFault::UnknownPart { name: "vectors".to_owned(), kind: "int4".to_owned() });
+    // Those of other kinds are not taken for what they are not.
+    let made = make();
+    made.forge(|text| text.replace("\"f32\"", "\"f16\""));
+    assert!(matches!(made.fault(), IndexFault::VectorShape { .. }));
+    let made = make();
     made.forge(|text| text.replace("\"f32\"", "\"int8\""));
-    assert_eq!(made.fault(), IndexFault::UnknownPart { name: "vectors".to_owned(), kind: "int8".to_owned() });
+    assert_eq!(made.fault(), IndexFault::NotListed { name: "codes.bin".to_owned() });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "serve")]
 mod change;
-mod whole;
+pub(super) mod whole;
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -54,6 +54,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
     fusion: Option<PathBuf>,
 
+    /// How the numbers of vectors are kept, of which the index takes most of its place. What is rounded finds nearly the same titles.
+    /// Updates and compaction keep the form [default: f32].
+    #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["shard", "update", "delete", "compact"])]
+    vectors: Option<VectorForm>,
+
     /// The column to search instead of the title, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
@@ -88,6 +93,17 @@ pub(crate) struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// How the numbers of vectors are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum VectorForm {
+    /// 32 bits, and 8 more that make searching fast.
+    F32,
+    /// 16 bits, and 8 more that make searching fast.
+    F16,
+    /// 8 bits.
+    Int8,
 }
 
 /// A part of the titles: its number, counted from 1, and the number of parts.
@@ -140,7 +156,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             let titles = args.title_columns.table_with(titles, &args.field, &args.store)?;
             build(&args, model, titles.path())?
         }
-        _ => whole::join(&args.join, &args.output, args.fusion.as_deref())?,
+        _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.vectors)?,
     };
     if args.json {
         let mut out = output::stdout();
@@ -175,7 +191,7 @@ fn change(_: &Args) -> Result<Answer> {
 
 fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
     let model = Model::load(model)?;
-    let finish = whole::Finish::new(&model, args.fusion.as_deref(), args.shard.is_some())?;
+    let finish = whole::Finish::new(&model, args.fusion.as_deref(), args.vectors, args.shard.is_some())?;
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?;
     let wanted = match args.shard {
         None => 0..u64::MAX,

@@ -6,12 +6,16 @@ use anyhow::Result;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 
+use super::VectorForm;
+
 /// How an index is finished.
 pub(super) struct Finish<'m> {
     #[cfg(feature = "serve")]
     model: &'m Model,
     #[cfg(feature = "serve")]
     fusion: Option<clickvec_engine::Fusion>,
+    #[cfg(feature = "serve")]
+    format: clickvec_engine::VectorFormat,
     #[cfg(not(feature = "serve"))]
     model: std::marker::PhantomData<&'m Model>,
 }
@@ -19,15 +23,20 @@ pub(super) struct Finish<'m> {
 #[cfg(feature = "serve")]
 impl<'m> Finish<'m> {
     /// For an index with this model. A shard gets the rest as it is joined with others.
-    pub(super) fn new(model: &'m Model, fusion: Option<&Path>, is_shard: bool) -> Result<Finish<'m>> {
+    pub(super) fn new(
+        model: &'m Model,
+        fusion: Option<&Path>,
+        vectors: Option<VectorForm>,
+        is_shard: bool,
+    ) -> Result<Finish<'m>> {
         let fusion = (!is_shard).then(|| fusion_of(fusion, model.fingerprint())).transpose()?;
-        Ok(Finish { model, fusion })
+        Ok(Finish { model, fusion, format: format_of(vectors) })
     }
 
     pub(super) fn finish(self, builder: IndexBuilder) -> Result<BuiltIndex> {
         let step = crate::progress::step("indexing words and vectors");
         let built = match self.fusion {
-            Some(fusion) => clickvec_engine::finish(builder, self.model, &fusion)?,
+            Some(fusion) => clickvec_engine::finish(builder, self.model, &fusion, self.format)?,
             None => builder.finish()?,
         };
         step.finish_and_clear();
@@ -35,9 +44,64 @@ impl<'m> Finish<'m> {
     }
 }
 
+/// What an index keeps when it is made anew with another model.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The stored fields.
+    pub(crate) fields: Vec<String>,
+    #[cfg(feature = "serve")]
+    fusion: clickvec_engine::Fusion,
+    #[cfg(feature = "serve")]
+    format: clickvec_engine::VectorFormat,
+}
+
+#[cfg(feature = "serve")]
+impl Kept {
+    /// What the index at `path` keeps; nothing if there is none yet.
+    pub(crate) fn of(path: &Path) -> Result<Kept> {
+        if !path.join("manifest.json").is_file() {
+            return Ok(Kept::default());
+        }
+        let before = clickvec_engine::Engine::open(path)?;
+        let (fields, fusion, format) = (before.stored_fields().to_vec(), before.fusion(), before.vector_format());
+        if fusion != clickvec_engine::Fusion::default() {
+            crate::output::note(format_args!(
+                "{}: the weights that fuse vectors and words stay, though they were fitted with the old model",
+                crate::output::path(path)
+            ));
+        }
+        Ok(Kept { fields, fusion, format })
+    }
+
+    pub(crate) fn finish(&self, builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
+        let step = crate::progress::step("indexing words and vectors");
+        let built = clickvec_engine::finish(builder, model, &self.fusion, self.format)?;
+        step.finish_and_clear();
+        Ok(built)
+    }
+}
+
+#[cfg(not(feature = "serve"))]
+impl Kept {
+    pub(crate) fn of(_: &Path) -> Result<Kept> {
+        Ok(Kept::default())
+    }
+
+    #[allow(clippy::unused_self, reason = "with the feature `serve` it knows more")]
+    pub(crate) fn finish(&self, builder: IndexBuilder, _: &Model) -> Result<BuiltIndex> {
+        note();
+        Ok(builder.finish()?)
+    }
+}
+
 /// Joins indexes.
 #[cfg(feature = "serve")]
-pub(super) fn join(indexes: &[PathBuf], output: &Path, fusion: Option<&Path>) -> Result<BuiltIndex> {
+pub(super) fn join(
+    indexes: &[PathBuf],
+    output: &Path,
+    fusion: Option<&Path>,
+    vectors: Option<VectorForm>,
+) -> Result<BuiltIndex> {
     let first = indexes.first().ok_or(clickvec::Error::NothingToJoin)?;
     // The faults of the first index have messages of their own.
     let path = first.join("model.safetensors");
@@ -46,7 +110,20 @@ pub(super) fn join(indexes: &[PathBuf], output: &Path, fusion: Option<&Path>) ->
     }
     let model = Model::load(&path)?;
     let fusion = fusion_of(fusion, model.fingerprint())?;
-    Ok(clickvec_engine::join(indexes, output, &model, &fusion)?)
+    clickvec_engine::join(indexes, output, &model, &fusion, format_of(vectors)).map_err(|error| match error {
+        // As itself, so that advice is found for it.
+        clickvec_engine::Error::Library(error) => error.into(),
+        other => other.into(),
+    })
+}
+
+#[cfg(feature = "serve")]
+fn format_of(vectors: Option<VectorForm>) -> clickvec_engine::VectorFormat {
+    match vectors {
+        None | Some(VectorForm::F32) => clickvec_engine::VectorFormat::F32,
+        Some(VectorForm::F16) => clickvec_engine::VectorFormat::F16,
+        Some(VectorForm::Int8) => clickvec_engine::VectorFormat::Int8,
+    }
 }
 
 #[cfg(feature = "serve")]
@@ -65,8 +142,8 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion
 
 #[cfg(not(feature = "serve"))]
 impl<'m> Finish<'m> {
-    pub(super) fn new(_: &'m Model, fusion: Option<&Path>, _: bool) -> Result<Finish<'m>> {
-        refuse(fusion)?;
+    pub(super) fn new(_: &'m Model, fusion: Option<&Path>, vectors: Option<VectorForm>, _: bool) -> Result<Finish<'m>> {
+        refuse(fusion, vectors)?;
         Ok(Finish { model: std::marker::PhantomData })
     }
 
@@ -78,17 +155,26 @@ impl<'m> Finish<'m> {
 
 /// Joins indexes.
 #[cfg(not(feature = "serve"))]
-pub(super) fn join(indexes: &[PathBuf], output: &Path, fusion: Option<&Path>) -> Result<BuiltIndex> {
-    refuse(fusion)?;
+pub(super) fn join(
+    indexes: &[PathBuf],
+    output: &Path,
+    fusion: Option<&Path>,
+    vectors: Option<VectorForm>,
+) -> Result<BuiltIndex> {
+    refuse(fusion, vectors)?;
     note();
     Ok(clickvec::search::join_indexes(indexes, output)?)
 }
 
 #[cfg(not(feature = "serve"))]
-fn refuse(fusion: Option<&Path>) -> Result<()> {
+fn refuse(fusion: Option<&Path>, vectors: Option<VectorForm>) -> Result<()> {
     anyhow::ensure!(
         fusion.is_none(),
         "expected a program that can fuse, found one that was built without the feature `serve`; build it with"
+    );
+    anyhow::ensure!(
+        vectors.is_none_or(|form| form == VectorForm::F32),
+        "expected a program that can round vectors, found one that was built without the feature `serve`; build it with"
     );
     Ok(())
 }

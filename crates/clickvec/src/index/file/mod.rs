@@ -19,7 +19,7 @@ use crate::error::{IndexFault, shortened};
 
 pub use read::{FileReader, Folder, read};
 pub use write::put_part;
-pub(crate) use write::{FolderWriter, check_replaceable};
+pub(crate) use write::{CHANGES, FolderWriter, check_replaceable};
 
 /// The version of the folder's format, `format` in the manifest.
 const FORMAT: u32 = 2;

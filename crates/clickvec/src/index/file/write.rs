@@ -161,7 +161,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
 }
 
 /// What updates of an index begin their files and folders with.
-pub(super) const CHANGES: &str = "changes-";
+pub(crate) const CHANGES: &str = "changes-";
 
 /// What an update that was killed may have left in an index.
 fn abandoned(path: &Path) -> Vec<String> {

@@ -1,0 +1,55 @@
+//! How the numbers of vectors are kept.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use clickvec::internals::index::{PartKind, VECTORS, VECTORS_F16, VECTORS_INT8};
+use serde::Serialize;
+
+/// How the numbers of an index's vectors are kept. Vectors are rounded before anything else is made of them, so that an exact
+/// search is exact among the rounded ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VectorFormat {
+    /// In 32 bits, as the model makes them, and in 8, which rule out most of them.
+    #[default]
+    F32,
+    /// In 16 bits, and in 8, which rule out most of them.
+    F16,
+    /// In 8 bits alone.
+    Int8,
+}
+
+impl VectorFormat {
+    /// All of them.
+    pub const ALL: [VectorFormat; 3] = [VectorFormat::F32, VectorFormat::F16, VectorFormat::Int8];
+
+    /// The part of an index that says so.
+    pub(crate) fn part(self) -> PartKind {
+        match self {
+            VectorFormat::F32 => VECTORS,
+            VectorFormat::F16 => VECTORS_F16,
+            VectorFormat::Int8 => VECTORS_INT8,
+        }
+    }
+
+    /// The format that a part is of.
+    pub(crate) fn of_kind(kind: &str) -> Option<VectorFormat> {
+        VectorFormat::ALL.into_iter().find(|format| format.part().kind == kind)
+    }
+}
+
+impl Display for VectorFormat {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.part().kind)
+    }
+}
+
+/// An error for a name that no format has.
+impl FromStr for VectorFormat {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<VectorFormat, &'static str> {
+        VectorFormat::of_kind(name).ok_or("expected f32, f16 or int8")
+    }
+}

@@ -1,0 +1,108 @@
+//! Vectors that are rounded before they are kept.
+
+use clickvec::search::{IndexBuilder, Searcher};
+use clickvec_engine::{Engine, Fusion, Mode, Updater, VectorFormat, compact, finish, join};
+
+use crate::world::{QUERIES, World, document, search};
+
+/// An index of all titles of the shop, with its vectors in a format.
+fn build(world: &World, format: VectorFormat) -> Engine {
+    let path = world.folder.path().join(format.to_string());
+    let mut builder = IndexBuilder::with_fields(&world.model, &path, &crate::world::field_names()).unwrap();
+    for (number, title) in world.titles.iter().enumerate() {
+        builder.add_with_fields(title.clone(), &crate::world::fields(number)).unwrap();
+    }
+    finish(builder, &world.model, &Fusion::default(), format).unwrap();
+    Engine::open(&path).unwrap()
+}
+
+/// The ids and scores of a search by vectors.
+fn hits(engine: &Engine, query: &str) -> Vec<(String, f32)> {
+    search(engine, query, Mode::Vectors, 10).hits.into_iter().map(|hit| (hit.id, hit.score)).collect()
+}
+
+#[test]
+fn rounded_vectors_take_less_and_find_nearly_the_same() {
+    let world = World::new();
+    let [exact, halves, codes] = VectorFormat::ALL.map(|format| build(&world, format));
+    let bytes = [&exact, &halves, &codes].map(|engine| engine.facts().vectors.bytes);
+    assert!(bytes[1] < bytes[0] && bytes[2] < bytes[1], "{bytes:?}");
+    for (engine, tolerance) in [(&halves, 1e-3), (&codes, 1e-2)] {
+        let format = engine.vector_format();
+        assert!(engine.check().unwrap().queries > 0, "{format}");
+        for query in QUERIES {
+            let (found, expected) = (hits(engine, query), hits(&exact, query));
+            assert_eq!(found.len(), expected.len(), "{format} {query}");
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!((found.1 - expected.1).abs() < tolerance, "{format} {query}: {found:?} {expected:?}");
+            }
+        }
+        // The library reads the same vectors.
+        let searcher = Searcher::open(engine.path()).unwrap();
+        for query in QUERIES {
+            let answer = searcher.search(query, 10).unwrap();
+            let found: Vec<f32> = answer.results().iter().map(|found| found.score).collect();
+            let expected: Vec<f32> = hits(engine, query).into_iter().map(|hit| hit.1).collect();
+            assert_eq!(found, expected, "{format} {query}");
+        }
+    }
+}
+
+/// Whether the title `new` is found by its vector.
+fn has_new(engine: &Engine) -> bool {
+    search(engine, "drywall of wool", Mode::Vectors, 1000).hits.iter().any(|hit| hit.id == "new")
+}
+
+#[test]
+fn a_format_survives_updates_compaction_and_joins() {
+    let world = World::new();
+    for format in [VectorFormat::F16, VectorFormat::Int8] {
+        let before = build(&world, format);
+        let expected = hits(&before, "nylon drywall anchor");
+        let mut updater = Updater::open(before.path()).unwrap();
+        updater.put(&document("new", "drywall of wool", "brand 9")).unwrap();
+        updater.commit().unwrap();
+        let updated = before.reopened().unwrap().unwrap();
+        updated.check().unwrap();
+        assert!(has_new(&updated), "{format}");
+        let of_library = Searcher::open(before.path()).unwrap();
+        let answer = of_library.search("drywall of wool", 1000).unwrap();
+        assert!(answer.results().iter().any(|found| found.id == "new"), "{format}");
+        compact(before.path()).unwrap();
+        let compacted = updated.reopened().unwrap().unwrap();
+        compacted.check().unwrap();
+        assert_eq!((compacted.vector_format(), compacted.facts().segments), (format, 1));
+        assert!(has_new(&compacted), "{format}");
+        // What was rounded once is not rounded again.
+        for (found, expected) in hits(&compacted, "nylon drywall anchor").iter().zip(&expected) {
+            assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-6, "{format}: {found:?} {expected:?}");
+        }
+        let joined = world.folder.path().join(format!("joined-{format}"));
+        let indexes = [before.path().to_owned()];
+        join(&indexes, &joined, &world.model, &Fusion::default(), VectorFormat::F32).unwrap();
+        assert!(has_new(&Engine::open(&joined).unwrap()), "{format}");
+    }
+}
+
+#[test]
+fn a_damaged_byte_is_found() {
+    let world = World::new();
+    for (format, file) in [(VectorFormat::F16, "vectors.npy"), (VectorFormat::Int8, "codes.bin")] {
+        let engine = build(&world, format);
+        let path = engine.path().join(file);
+        assert_eq!(engine.path().join("vectors.npy").exists(), format == VectorFormat::F16);
+        let whole = std::fs::read(&path).unwrap();
+        let mut bytes = whole.clone();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        // Not in place: the old one is mapped.
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        let told = |error: String| assert!(error.contains(file), "{format}: {error}");
+        told(Engine::open(engine.path()).unwrap().check().unwrap_err().to_string());
+        told(Searcher::open(engine.path()).unwrap_err().to_string());
+        std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        told(Engine::open(engine.path()).map(|_| ()).unwrap_err().to_string());
+        told(Searcher::open(engine.path()).unwrap_err().to_string());
+    }
+}
