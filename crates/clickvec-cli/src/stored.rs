@@ -10,6 +10,15 @@ use clickvec::tables::{Skipped, TableFault, Title};
 
 use crate::input;
 
+/// Checks that a table has the columns `stored`.
+pub(crate) fn check(path: &Path, stored: &[String]) -> Result<()> {
+    if !stored.is_empty() {
+        let mut table = TableReader::open(path)?;
+        stored.iter().try_for_each(|name| table.require(name).map(drop))?;
+    }
+    Ok(())
+}
+
 /// Passes on the titles of a table with the values of the columns `stored`. It must not be empty.
 pub(crate) fn each_document<E: Into<anyhow::Error>>(
     path: &Path,

@@ -108,6 +108,29 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     assert!(drift["changed_lists"].as_f64() > Some(0.1) && drift["vectors"]["mean"].as_f64() > Some(0.3), "{drift}");
     assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");
 
+    // An index keeps what it stores and how.
+    #[cfg(feature = "serve")]
+    {
+        let priced = |(number, line): (usize, &str)| match number {
+            0 => format!("{line}\tprice\n"),
+            _ => format!("{line}\t{number}\n"),
+        };
+        folder.write("priced.tsv", folder.read("titles.tsv").lines().enumerate().map(priced).collect::<String>());
+        let index = "index --model=m --titles=priced.tsv --store=price --vectors=f16 --output=index";
+        folder.run(&index.split(' ').collect::<Vec<_>>()).code(0);
+        update(&folder, &days(0, 1), &["--index=index"]).code(2).says("expected a column `price`");
+        let priced =
+            "update --model=m --titles=priced.tsv --held-out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
+        folder.run(&priced.split(' ').collect::<Vec<_>>()).code(0);
+        let found = folder.run(&["search", "--index=index", "--mode=both", "--filter=price:2..2", "--json", "charger"]);
+        assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
+        let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
+        assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
+        folder
+            .run(&index.replace("priced", "titles").replace(" --store=price", "").split(' ').collect::<Vec<_>>())
+            .code(0);
+    }
+
     let promoted = bytes(&folder, "m");
     let index = std::fs::read_dir(folder.path("index")).unwrap().count();
     // Title and query in each other's place.

@@ -18,11 +18,12 @@ use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
 use clickvec::update::{Drift, Models, Survey, Suspicion, Trial, Window, training_config};
 
+use super::index::whole::Kept;
 use super::train::{epoch_line, section_name};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress, test_set};
+use crate::{input, output, progress, stored, test_set};
 
 /// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
@@ -65,7 +66,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "MODEL")]
     output: Option<PathBuf>,
 
-    /// Also rebuild this index of all titles with the new model.
+    /// Also rebuild this index of all titles with the new model. The columns that it stores, the form of its vectors and the
+    /// weights of its fusion stay; `--titles` must have these columns.
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
 
@@ -151,8 +153,10 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     check_outputs(&args, target)?;
     let old = Model::load(&args.model)?;
     let config = training_config(&old, args.fresh, args.epochs);
-    let table = args.title_columns.table(&args.titles, &config.field)?;
+    let kept = args.index.as_deref().map(Kept::of).transpose()?.unwrap_or_default();
+    let table = args.title_columns.table_with(&args.titles, &config.field, &kept.fields)?;
     args.titles = table.path().to_owned();
+    stored::check(&args.titles, &kept.fields)?;
     let target = args.output.as_ref().unwrap_or(&args.model);
     let _claim = Claim::new(target)?;
     files::remove_abandoned(target);
@@ -231,7 +235,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         return finish(&report);
     }
     let clock = Instant::now();
-    if interrupt.status().is_some() || !write(&args, &new, target, &interrupt)? {
+    if interrupt.status().is_some() || !write(&args, &kept, &new, target, &interrupt)? {
         return stopped(&args, &interrupt);
     }
     report.seconds.writing = clock.elapsed();
@@ -372,20 +376,24 @@ fn learn(
 ///
 /// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
 /// already use the new model, and the next update starts from the old one.
-fn write(args: &Args, new: &Model, target: &Path, interrupt: &Interrupt) -> Result<bool> {
+fn write(args: &Args, kept: &Kept, new: &Model, target: &Path, interrupt: &Interrupt) -> Result<bool> {
     if let Some(index) = &args.index {
-        let mut builder = IndexBuilder::new(new, index)?;
+        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?;
         let bar = progress::counter("encoding", "titles");
         // Read the titles again: for the comparison, titles with the same text were merged.
-        for_each_title(&args.titles, &new.training().config.field, |title| {
+        let mut add = |title: Title, values: &[&str]| {
             bar.inc(1);
-            if interrupt.status().is_none() { builder.add(title) } else { Ok(()) }
-        })?;
+            if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
+        };
+        match kept.fields.is_empty() {
+            true => drop(for_each_title(&args.titles, &new.training().config.field, |title| add(title, &[]))?),
+            false => stored::each_document(&args.titles, &new.training().config.field, &kept.fields, add)?,
+        }
         bar.finish_and_clear();
         if interrupt.status().is_some() {
             return Ok(false);
         }
-        let built = builder.finish()?;
+        let built = kept.finish(builder, new)?;
         input::note_left_out(built.left_out);
     }
     new.save(target)?;
