@@ -1,6 +1,9 @@
 //! One run of the program, from its arguments to its exit status.
 
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser as _;
 
@@ -10,10 +13,15 @@ use crate::output;
 
 /// Does what these arguments say, the first of which is the program's name, and returns the exit status.
 pub(crate) fn status(arguments: Vec<OsString>) -> u8 {
-    #[cfg(feature = "parquet")]
-    hush_parquet();
+    static ONCE: Once = Once::new();
+    ONCE.call_once(hook);
     let answer = match Cli::try_parse_from(arguments) {
-        Ok(cli) => commands::run(cli),
+        Ok(cli) => match catch_unwind(AssertUnwindSafe(|| commands::run(cli))) {
+            Ok(answer) => answer,
+            // It was told as it happened.
+            Err(_) if LACKED_MEMORY.load(Ordering::Relaxed) => return 2,
+            Err(panic) => resume_unwind(panic),
+        },
         Err(usage) => output::usage(&usage),
     };
     match answer {
@@ -29,12 +37,22 @@ pub(crate) fn status(arguments: Vec<OsString>) -> u8 {
     }
 }
 
-/// The crate for Parquet panics on some damaged files. That is caught where they are read, and told as an error.
-#[cfg(feature = "parquet")]
-fn hush_parquet() {
-    let tell = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|place| place.file().contains("/parquet-")) {
+/// Whether the program lacked memory for a large table of numbers.
+static LACKED_MEMORY: AtomicBool = AtomicBool::new(false);
+
+/// Says what panics say. Two are no faults of the program:
+///
+/// * The library can do nothing without memory for its numbers. Listing what called what takes more of it, and if there is none,
+///   waits for itself for ever.
+/// * The crate for Parquet panics on some damaged files. That is caught where they are read, and told as an error.
+fn hook() {
+    let tell = take_hook();
+    set_hook(Box::new(move |panic| {
+        let is_of = |name: &str| panic.location().is_some_and(|place| place.file().contains(name));
+        if is_of("math/buffer.rs") {
+            LACKED_MEMORY.store(true, Ordering::Relaxed);
+            output::complain(&anyhow::anyhow!("{}", panic.payload_as_str().unwrap_or("expected memory, found less")));
+        } else if !is_of("/parquet-") {
             tell(panic);
         }
     }));

@@ -90,13 +90,26 @@ fn titles_are_added_replaced_and_deleted() {
         assert!(all.len() == 144 && all.contains(&"n1".to_owned()) && !all.contains(&"t0020".to_owned()));
     };
     check();
-    // What reads vectors alone says what to do.
-    folder.run(&["inspect", "shop.index"]).code(2).says("`clickvec index --compact --output INDEX`");
+    // What reads vectors alone finds all segments, without the titles that are gone.
+    let told = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
+    assert_eq!(told[0]["titles"], 144);
+    assert!(told[0]["files"].as_object().unwrap().contains_key("changes-000001/vectors.npy"));
+    let ranked = folder.run(&["explain", "rank", "--index", "shop.index", "green hammer of brass", "--json"]);
+    assert_eq!(ranked.code(0).json_lines()[0]["id"], "n1");
+    folder.run(&["evaluate", "--judged", "judged.tsv", "--full", "--index", "shop.index"]).code(0);
+    // Whole indexes are joined.
+    folder
+        .run(&["index", "--join", "shop.index", "--output", "joined.index"])
+        .code(2)
+        .says("found one that was updated")
+        .says("`clickvec index --compact --output INDEX`");
+    let exact = ids(&folder, &["-k", "144", "red drill"]);
     folder
         .run(&["index", "--compact", "--output", "shop.index"])
         .code(0)
         .says("2 segments made one, 2 old titles cleared");
     check();
+    assert_eq!(ids(&folder, &["-k", "144", "red drill"]), exact);
     folder.run(&["inspect", "shop.index"]).code(0);
     let line = folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index", "--json"]).code(0).json_lines();
     assert_eq!((&line[0]["updated"]["deleted"], &line[0]["updated"]["missing"]), (&0.into(), &2.into()));
@@ -248,10 +261,12 @@ fn little_memory_leaves_the_old_index() {
         let limit = step * 25_000;
         let run = |arguments: &str| {
             let script = format!("ulimit -v {limit}; exec {} {arguments}", program().display());
-            // Without memory for it, a backtrace may never end.
-            let mut command = std::process::Command::new("sh");
-            command.args(["-c", &script]).current_dir(folder.path(".")).env("RUST_BACKTRACE", "0");
-            command.output().unwrap()
+            // A list of what called what takes memory too; without it, the program waited for itself for ever.
+            let mut command = std::process::Command::new("timeout");
+            command.args(["60", "sh", "-c", &script]).current_dir(folder.path(".")).env("RUST_BACKTRACE", "1");
+            let output = command.output().unwrap();
+            assert_ne!(output.status.code(), Some(124), "{limit}: it never ends");
+            output
         };
         // The system ends a program that does not fit itself, without a word of it.
         if !run("--version").status.success() {
@@ -319,4 +334,32 @@ fn a_full_disk_leaves_the_old_index() {
         assert_eq!(folder.read("shop.index/manifest.json"), before);
         assert_eq!(ids(&folder, &["--mode", "both", "-k", "3", "red hammer"]).len(), 3);
     }
+}
+
+#[test]
+fn vectors_in_fewer_bits() {
+    let folder = with_index();
+    let exact = ids(&folder, &["-k", "5", "red hammer"]);
+    let bytes = |index: &str, file: &str| {
+        let told = folder.run(&["inspect", "--json", index]).code(0).json_lines();
+        told[0]["files"][file].as_u64()
+    };
+    let all = bytes("shop.index", "vectors.npy").unwrap();
+    for form in ["f16", "int8"] {
+        folder.run(&[&INDEX[..], &["--vectors", form]].concat()).code(0);
+        let left = bytes("shop.index", "vectors.npy");
+        assert_eq!(left.is_some(), form == "f16");
+        assert!(left.unwrap_or(0) < all * 6 / 10);
+        let found = ids(&folder, &["-k", "5", "red hammer"]);
+        assert!(found.iter().filter(|id| exact.contains(id)).count() >= 3, "{form}: {found:?} {exact:?}");
+        assert!(!ids(&folder, &["--mode", "both", "red hammer"]).is_empty());
+        folder.write("new.tsv", "id\ttitle\tbrand\tprice\nn1\tgreen hammer of brass\tnew\t1\n");
+        folder.run(&["index", "--update", "new.tsv", "--output", "shop.index"]).code(0);
+        assert!(ids(&folder, &["-k", "1000", "green hammer of brass"]).contains(&"n1".to_owned()), "{form}");
+    }
+    folder.run(&[&INDEX[..], &["--vectors", "int4"]].concat()).code(2).says("f32, f16, int8");
+    folder
+        .run(&["index", "--compact", "--vectors", "f16", "--output", "shop.index"])
+        .code(2)
+        .says("cannot be used with");
 }

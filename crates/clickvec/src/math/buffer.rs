@@ -38,7 +38,8 @@ impl Memory {
         match lines.checked_mul(size_of::<Line>()) {
             Some(bytes) if bytes >= LARGE => {
                 // Like a `Vec`, this cannot go on without memory. Sizes from outside are checked before (`memory`).
-                let pages = MmapMut::map_anon(bytes).unwrap_or_else(|error| panic!("{bytes} bytes of memory: {error}"));
+                let pages = MmapMut::map_anon(bytes)
+                    .unwrap_or_else(|error| panic!("expected {bytes} bytes of memory, found less: {error}"));
                 advise_huge_pages(&pages);
                 Memory::Pages(pages)
             }
