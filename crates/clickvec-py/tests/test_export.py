@@ -170,6 +170,31 @@ def test_qdrant(export, load, model, titles, best):
     same(found, best, model, titles)
 
 
+def test_qdrants_engine(export, load, model, titles, best, tmp_path):
+    # The engine of Qdrant's server, in this process; it takes points, not requests.
+    edge = pytest.importorskip("qdrant_edge")
+    output, report = export("qdrant", "--name", "shop")
+    requests = load(output)
+    described = json.loads(requests[0][3])["vectors"]
+    distance = {"Dot": edge.Distance.Dot}[described["distance"]]
+    config = edge.EdgeConfig(vectors=edge.EdgeVectorParams(size=described["size"], distance=distance))
+    folder = tmp_path / "shard"
+    folder.mkdir()
+    shard = edge.EdgeShard.create(str(folder), config)
+    try:
+        for _, path, _, body in requests:
+            if "points" in path:
+                points = [edge.Point(of["id"], of["vector"], of["payload"]) for of in json.loads(body)["points"]]
+                shard.update(edge.UpdateOperation.upsert_points(points))
+        found = []
+        for query in model.encode_query(QUERIES):
+            request = edge.QueryRequest(query=edge.Query.Nearest(query.tolist()), limit=10, with_payload=True)
+            found.append([point.payload["id"] for point in shard.query(request)])
+        same(found, best, model, titles)
+    finally:
+        shard.close()
+
+
 def test_opensearch(export, load, model, program, tmp_path):
     report = program(
         "evaluate", "--judged", SHOP / "judged.tsv", "--titles", SHOP / "titles.tsv", "--ranker", "bm25", "--model",
@@ -239,3 +264,39 @@ def test_svmrank(export, model):
     )
     print(learnt, fused, sep="\n")
     assert learnt.means["lightgbm"]["ndcg@10"] > 0.9 * fused.means["fusion:min-max"]["ndcg@10"]
+
+
+def test_sqlite(model, titles, best):
+    sqlite_vec = pytest.importorskip("sqlite_vec")
+    # Python's own sqlite3 may have been built without extensions.
+    apsw = pytest.importorskip("apsw")
+    db = apsw.Connection(":memory:")
+    db.enable_load_extension(True)
+    db.load_extension(sqlite_vec.loadable_path())
+    ids, texts = zip(*titles, strict=True)
+    db.execute(f"create virtual table vectors using vec0(embedding float[{model.dimension}] distance_metric=cosine)")
+    rows = ((row, of.tobytes()) for row, of in enumerate(model.encode_document(list(texts))))
+    db.executemany("insert into vectors(rowid, embedding) values (?, ?)", rows)
+    sql = "select rowid, distance from vectors where embedding match ? and k = 10 order by distance"
+    found = [[ids[row] for row, _ in db.execute(sql, (of.tobytes(),))] for of in model.encode_query(QUERIES)]
+    same(found, best, model, titles)
+
+
+def test_duckdb(model, titles, best):
+    duckdb, arrow = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+    ids, texts = zip(*titles, strict=True)
+    vectors = model.encode_document(list(texts))
+    arrays = arrow.FixedSizeListArray.from_arrays(vectors.reshape(-1), model.dimension)
+    table = arrow.table({"id": ids, "vector": arrays})
+    db = duckdb.connect()
+    db.register("exported", table)
+    db.execute("create table titles as from exported")
+    score = f"array_inner_product(vector, ?::float[{model.dimension}])"
+    found, scores = [], []
+    for query in model.encode_query(QUERIES):
+        rows = db.execute(f"select id, {score} as score from titles order by score desc limit 10", [query.tolist()]).fetchall()
+        found.append([id for id, _ in rows])
+        scores.append(rows[0][1])
+    same(found, best, model, titles)
+    searched = clickvec.Searcher(model, titles).search_batch(QUERIES, 1)
+    assert np.allclose(scores, [answer[0].score for answer in searched], atol=1e-6)

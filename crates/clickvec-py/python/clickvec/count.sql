@@ -1,0 +1,47 @@
+-- Counts a raw log as `clickvec prepare` does, in Spark or DuckDB. `prepare` reads the table that it gives.
+with searches as (
+    -- Queries and users, whatever their case and the spaces in them. A user that nobody is has no name.
+    select
+        lower(trim(replace(replace(replace(replace(replace(query, chr(9), ' '), '  ', ' '), '  ', ' '), '  ', ' '), '  ', ' '))) as query,
+        trim(item) as item, position, clicked, time,
+        case
+            when translate(who, '0-{} ', '') = '' then null
+            when lower(trim(who)) in (
+                'null', '<null>', '(null)', '\n', '\\n', 'nil', 'none', '(none)', 'nan', 'na', 'n/a', '#n/a', 'undefined',
+                'unknown', 'not set', '(not set)', 'not logged in', 'anonymous', 'anonymous user', 'anonymoususer', 'anon',
+                'guest', 'guest user', 'guestuser', 'nobody', '-1'
+            ) then null
+            else lower(trim(who))
+        end as who
+    from log
+),
+robots as (
+    -- Users with more queries on a day than a person makes. The rows of one list have one query and one time.
+    select distinct who
+    from (
+        select who, substr(time, 1, 10) as day, count(distinct concat(query, ' ', time)) as queries
+        from searches
+        where who is not null
+        group by who, substr(time, 1, 10)
+    ) days
+    where queries > 200
+),
+people as (
+    select searches.*
+    from searches
+    join (select distinct trim(id) as id from titles) known on searches.item = known.id
+    left join robots on searches.who = robots.who
+    where robots.who is null and searches.query <> ''
+),
+asked as (
+    -- Queries for which enough different users clicked.
+    select query
+    from people
+    where clicked = 1
+    group by query
+    having count(distinct who) >= 2
+)
+select people.query, people.item, people.position, people.clicked, count(*) as count
+from people
+join asked on people.query = asked.query
+group by people.query, people.item, people.position, people.clicked

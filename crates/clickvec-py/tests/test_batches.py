@@ -1,0 +1,132 @@
+"""Batches of Arrow with vectors, and the SQL that counts a raw log: in DuckDB, and as the program counts."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from conftest import SHOP
+
+import clickvec
+from clickvec.batches import count_sql, encode_batch, encode_batches
+
+arrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
+
+
+def numbers(column, precision, dimension):
+    """The matrix of a column of vectors."""
+    if precision == "float32":
+        return np.array(column.to_pylist(), np.float32).reshape(-1, dimension)
+    kind = {"float16": "<f2", "int8": "i1"}[precision]
+    return np.array([np.frombuffer(row, kind) for row in column.to_pylist()]).reshape(-1, dimension)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
+def test_batches_have_the_vectors_of_the_model(model, titles, precision):
+    ids, texts = zip(*titles, strict=True)
+    expected = model.encode_document(list(texts), precision=precision)
+    table = arrow.table({"id": ids, "title": texts})
+    batches = list(encode_batches(table.to_batches(max_chunksize=37), model.path, precision=precision))
+    assert len(batches) > 1 and all(isinstance(batch, arrow.RecordBatch) for batch in batches)
+    found = arrow.Table.from_batches(batches)
+    assert found.schema.names == ["id", "title", "vector"] and found["id"].to_pylist() == list(ids)
+    assert np.array_equal(numbers(found["vector"], precision, model.dimension), expected)
+    for batch in batches:
+        batch.validate(full=True)
+    # A whole table, as Ray gives; one model for all threads; the other tower's name and another column.
+    again = encode_batch(table.rename_columns(["id", "query"]), model, "query", side="query", vector="v", precision=precision)
+    expected = model.encode_query(list(texts), precision=precision)
+    assert np.array_equal(numbers(again["v"], precision, model.dimension), expected)
+    empty = encode_batch(table.slice(0, 0), model, precision=precision)
+    assert empty.num_rows == 0 and empty.schema.equals(found.schema)
+
+
+def test_what_batches_cannot_have(model):
+    batch = arrow.record_batch({"title": ["a", None], "vector": [1, 2], "n": [1, 2]})
+    with pytest.raises(clickvec.Error, match="expected a column `text`, found `title`, `vector`, `n`"):
+        encode_batch(batch, model, "text")
+    with pytest.raises(clickvec.Error, match="expected a new name for the vectors, found the column `vector`"):
+        encode_batch(batch, model)
+    with pytest.raises(TypeError, match="text 1: expected a text, found null"):
+        encode_batch(batch, model, vector="v")
+    with pytest.raises(TypeError, match="expected texts, found an Arrow array of Int64"):
+        encode_batch(batch, model, "n", vector="v")
+    with pytest.raises(FileNotFoundError):
+        encode_batch(batch, "none.safetensors", vector="v")
+    with pytest.raises(clickvec.Error, match="precision: expected one of"):
+        encode_batch(batch, model, "title", vector="v", precision="float8")
+
+
+def test_a_model_is_loaded_once_and_again_if_its_file_changes(model, tmp_path):
+    from clickvec import batches
+
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(model.to_bytes())
+    batch = arrow.record_batch({"title": ["red shoes"]})
+    before = batches._loaded.cache_info().misses
+    threads = [threading.Thread(target=encode_batch, args=(batch, path)) for _ in range(4)]
+    encode_batch(batch, path)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert batches._loaded.cache_info().misses == before + 1
+    other = clickvec.train([("a", "b")] * 9, path, epochs=1, cells=4, progress=False)
+    assert len(encode_batch(batch, path)["vector"][0]) == other.dimension == 4
+    # What Spark and Ray send to their workers.
+    assert pickle.loads(pickle.dumps(encode_batch)) is encode_batch
+
+
+def counted(program, folder, tables, *more):
+    """The clicks that `prepare` writes."""
+    output = folder / "clicks.tsv"
+    program("prepare", *tables, "--item-column", "item", "--titles", folder / "titles.tsv", "--output", output, *more)
+    return output.read_bytes()
+
+
+# As the SQL has no rule for personal data, `prepare` keeps them too in the comparison.
+@pytest.mark.parametrize("users", [1, 2, 5])
+def test_duckdb_counts_as_the_program_does(program, raw_log, users):
+    duckdb = pytest.importorskip("duckdb")
+    log, folder = raw_log
+    expected = counted(program, folder, [log], "--min-users", users, "--keep-personal", "--user-column", "who")
+    database = duckdb.connect()
+    columns = {"log": "query, item, position, clicked::int as clicked, who, time", "titles": "id"}
+    for name, path in (("log", log), ("titles", folder / "titles.tsv")):
+        file = f"read_csv('{path}', delim='\t', quote='', header=true, all_varchar=true)"
+        database.execute(f"create view {name} as select {columns[name]} from {file}")
+    table = folder / "counts.parquet"
+    database.execute(f"copy ({count_sql(min_users=users)}) to '{table}' (format parquet)")
+    assert counted(program, folder, [table], "--keep-personal") == expected
+    assert expected.count(b"\n") > 100
+
+
+def test_counts_that_are_not_numbers():
+    assert "having count(distinct who) >= 7\n" in count_sql(min_users=7)
+    assert "where queries > 30\n" in count_sql(max_queries_per_day=30)
+    for value in (0, -1, 1.5, True, "2; drop table log"):
+        with pytest.raises(clickvec.Error, match="expected a whole number of 1 or more"):
+            count_sql(min_users=value)
+
+
+def test_a_page_explains_the_sql():
+    page = (SHOP.parents[1] / "docs" / "how-to" / "spark.md").read_text(encoding="utf-8")
+    assert count_sql() in page
+
+
+def test_daft(model, titles, tmp_path):
+    daft = pytest.importorskip("daft")
+    ids, texts = zip(*titles, strict=True)
+    path = model.path
+
+    @daft.func.batch(return_dtype=daft.DataType.binary())
+    def vector(texts: daft.Series):
+        batch = arrow.record_batch({"title": texts.to_arrow()})
+        return encode_batch(batch, path, precision="float16")["vector"]
+
+    frame = daft.from_pydict({"id": list(ids), "title": list(texts)}).with_column("vector", vector(daft.col("title")))
+    found = frame.sort("id").to_arrow()
+    assert found["id"].to_pylist() == sorted(ids)
+    expected = model.encode_document(found["title"].to_pylist(), precision="float16")
+    assert np.array_equal(numbers(found["vector"], "float16", model.dimension), expected)

@@ -1,0 +1,110 @@
+"""Spark with executors in processes of their own: the vectors of one machine, also when an executor is killed, and the counts
+of the program."""
+
+import os
+import shutil
+import signal
+import sys
+
+import numpy as np
+import pytest
+from test_batches import arrow, counted, numbers
+
+import clickvec
+from clickvec.batches import count_sql, encode_batches
+
+pyspark = pytest.importorskip("pyspark")
+pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
+
+
+@pytest.fixture(scope="module")
+def spark(model):
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        # Two executors of one core, each a process with 1,024 MiB.
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+        .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(sys.path))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    # Sent to each executor once.
+    session.sparkContext.addFile(model.path)
+    yield session
+    session.stop()
+
+
+def kill_the_executor(mark):
+    """Kills the executor of this task, unless that was done before."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    parent = os.getpid()
+    while True:
+        with open(f"/proc/{parent}/stat") as stat:
+            name, rest = stat.read().rsplit(")", 1)
+        if name.endswith("(java"):
+            break
+        parent = int(rest.split()[1])
+    os.kill(parent, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("precision", "killed"), [("float32", False), ("float32", True), ("float16", False), ("int8", False)]
+)
+def test_vectors_are_those_of_one_machine(spark, model, titles, tmp_path, precision, killed):
+    texts = [f"{text} {number}" for number in range(20) for _, text in titles]
+    frame = spark.createDataFrame(list(enumerate(texts)), "id long, title string").repartition(6)
+    file, mark = os.path.basename(model.path), str(tmp_path / "killed")
+
+    def encode(batches):
+        from pyspark import SparkFiles
+
+        # Each executor has one core.
+        clickvec.set_threads(1)
+        for number, batch in enumerate(encode_batches(batches, SparkFiles.get(file), precision=precision)):
+            if killed and number == 1:
+                kill_the_executor(mark)
+            yield batch
+
+    kind = "array<float>" if precision == "float32" else "binary"
+    frame.mapInArrow(encode, f"id long, title string, vector {kind}").write.parquet(str(tmp_path / "vectors"))
+    assert os.path.exists(mark) == killed
+    found = arrow.parquet.read_table(tmp_path / "vectors").sort_by("id")
+    assert found["title"].to_pylist() == texts
+    expected = model.encode_document(texts, precision=precision)
+    assert np.array_equal(numbers(found["vector"], precision, model.dimension), expected)
+
+
+def test_a_fault_of_a_batch_is_an_error(spark, model):
+    frame = spark.createDataFrame([(1, "red shoes"), (2, None)], "id long, title string").coalesce(1)
+    file = os.path.basename(model.path)
+
+    def encode(batches):
+        from pyspark import SparkFiles
+
+        yield from encode_batches(batches, SparkFiles.get(file))
+
+    with pytest.raises(Exception, match="text 1: expected a text, found null"):
+        frame.mapInArrow(encode, "id long, title string, vector array<float>").collect()
+
+
+def test_spark_counts_as_the_program_does(spark, program, raw_log):
+    log, folder = raw_log
+    expected = counted(program, folder, [log], "--min-users", 2, "--keep-personal", "--user-column", "who")
+    read = spark.read.option("sep", "\t").option("header", True).option("quote", "")
+    # Spark takes an empty field for null.
+    read.csv(str(log)).selectExpr(
+        "coalesce(query, '') as query", "item", "position", "int(clicked) as clicked", "who", "time"
+    ).createOrReplaceTempView("log")
+    read.csv(str(folder / "titles.tsv")).createOrReplaceTempView("titles")
+    table = folder / "spark"
+    spark.sql(count_sql()).write.mode("overwrite").parquet(str(table))
+    parts = sorted(part for part in table.glob("*.parquet") if arrow.parquet.read_metadata(part).num_rows)
+    assert len(parts) >= 1
+    assert counted(program, folder, parts, "--keep-personal") == expected
