@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--other", type=pathlib.Path)
     parser.add_argument("--other-name", default="other")
     parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         arguments.models = arguments.models or folder

@@ -3,6 +3,15 @@
 use crate::harness::Folder;
 
 #[test]
+fn titles_through_a_pipe_are_read_once() {
+    let folder = Folder::with_data();
+    let evaluate = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--json", "--titles"];
+    let whole = folder.run(&[&evaluate[..], &["titles.tsv"]].concat()).code(0).stdout();
+    let piped = folder.run_with(&[&evaluate[..], &["-"]].concat(), folder.read("titles.tsv")).code(0).stdout();
+    assert!(whole == piped, "{whole}{piped}");
+}
+
+#[test]
 fn models_and_rankers_stand_in_one_table() {
     let folder = Folder::with_model();
     let run = folder

@@ -29,7 +29,8 @@ pub struct TestSetFiles<'a> {
     pub judged: &'a Path,
     /// The texts of the queries, for TREC qrels.
     pub topics: Option<&'a Path>,
-    /// The texts of the titles, for TREC qrels; other forms include them. A table without `title_id` takes ids from here.
+    /// The texts of the titles, for TREC qrels; other forms include them. A table without `title_id` takes ids from here,
+    /// unless it is a pipe.
     pub titles: Option<&'a Path>,
     /// The column or member with the texts of titles.
     pub field: &'a str,
@@ -213,7 +214,8 @@ fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Te
     let title_ids = table.column("title_id").is_some();
     judged_of(table, files.field, |row| builder.push(row))?;
     let mut judgments = builder.finish();
-    if let (false, Some(titles)) = (title_ids, files.titles) {
+    // A pipe can be read only once, and others need its titles more.
+    if let (false, Some(titles)) = (title_ids, files.titles.filter(|titles| titles.is_file() || titles.is_dir())) {
         take_ids(titles, files.field, &mut judgments)?;
     }
     Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
