@@ -81,11 +81,7 @@ impl<'py> Pairs<'py> {
                     && let Some(item) = iterator.next()
                 {
                     let item = item?;
-                    let mut pair = pair(&item).map_err(|error| at(item.py(), "pair", *pulled, &error))?;
-                    if *weighting == Weighting::Binary {
-                        pair.2 = one_click(f64::from(pair.2)) as f32;
-                    }
-                    pairs.push(pair);
+                    pairs.push(pair(&item, *weighting).map_err(|error| at(item.py(), "pair", *pulled, &error))?);
                     *pulled += 1;
                 }
                 Ok(pairs)
@@ -104,7 +100,7 @@ fn at(py: Python<'_>, what: &str, number: u64, error: &PyErr) -> PyErr {
 }
 
 /// The pair in a tuple or a list.
-fn pair(item: &Bound<'_, PyAny>) -> PyResult<Pair> {
+fn pair(item: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<Pair> {
     let wrong =
         || PyTypeError::new_err(format!("expected (query, title) or (query, title, weight), found {}", kind(item)));
     if item.is_instance_of::<PyString>() || item.is_instance_of::<PyDict>() {
@@ -124,7 +120,7 @@ fn pair(item: &Bound<'_, PyAny>) -> PyResult<Pair> {
     };
     let weight = match item.len() {
         2 => 1.0,
-        3 => weight(&item.get_item(2)?)?,
+        3 => weight(&item.get_item(2)?, weighting)?,
         found => {
             let what = format!("expected (query, title) or (query, title, weight), found {found} items");
             return Err(PyValueError::new_err(what));
@@ -133,25 +129,16 @@ fn pair(item: &Bound<'_, PyAny>) -> PyResult<Pair> {
     Ok((text(0, "query")?, text(1, "title")?, weight, false))
 }
 
-fn weight(object: &Bound<'_, PyAny>) -> PyResult<f32> {
+/// A weight that is finite and not negative, as `weighting` takes it.
+fn weight(object: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<f32> {
     let number = object.extract::<f64>();
     let number =
         number.map_err(|_| PyTypeError::new_err(format!("expected a number as the weight, found {}", kind(object))))?;
-    checked(number)
-}
-
-/// 1 for a count or weight above 0, otherwise 0.
-fn one_click(number: f64) -> f64 {
-    f64::from(u8::from(number > 0.0))
-}
-
-/// A weight that is finite and not negative.
-fn checked(weight: f64) -> PyResult<f32> {
-    let single = weight as f32;
-    match single.is_finite() && single >= 0.0 {
-        true => Ok(single),
-        false => Err(PyValueError::new_err(format!("expected a finite weight of 0 or more, found {weight}"))),
+    let wrong = || PyValueError::new_err(format!("expected a finite weight of 0 or more, found {number}"));
+    if !(number.is_finite() && number >= 0.0) {
+        return Err(wrong());
     }
+    weighting.weigh(number.abs(), None).ok_or_else(wrong)
 }
 
 impl Table {
@@ -190,7 +177,7 @@ impl Table {
             })
         };
         let (queries, titles) = (texts("query")?, texts(&self.field)?);
-        let count = column("count").filter(|_| self.weighting != Weighting::None);
+        let count = column("count").filter(|_| self.weighting.reads_counts());
         for row in (0..batch.len()).rev() {
             let number = first + row as u64;
             let told = |what: String| PyValueError::new_err(format!("row {number}: {what}"));
@@ -205,33 +192,21 @@ impl Table {
             if !flag("clicked", true)? {
                 continue;
             }
-            let factor = |name: &str, array: Option<&ArrayRef>| match array {
-                None => Ok(1.0),
-                Some(array) => match number_of(array, row).filter(|value| value.is_finite() && *value >= 0.0) {
-                    Some(value) => Ok(value.abs()),
-                    None => Err(told(format!("expected a finite number of 0 or more in column `{name}`"))),
-                },
+            let factor = |name: &str, array: &ArrayRef| {
+                let value = number_of(array, row).filter(|value| value.is_finite() && *value >= 0.0);
+                let wrong = || told(format!("expected a finite number of 0 or more in column `{name}`"));
+                value.map(f64::abs).ok_or_else(wrong)
             };
-            let mut weight = factor("weight", column("weight"))?;
-            if let Some(count) = count {
-                let count = factor("count", Some(count))?;
-                weight *= match self.weighting {
-                    Weighting::Log => count.ln_1p(),
-                    Weighting::Linear => count,
-                    Weighting::None => 1.0,
-                    Weighting::Binary => one_click(count),
-                };
-            }
-            if self.weighting == Weighting::Binary {
-                weight = one_click(weight);
-            }
+            let weight = column("weight").map_or(Ok(1.0), |array| factor("weight", array))?;
+            let count = count.map(|array| factor("count", array)).transpose()?;
             for (name, strings) in [("query", &queries), (self.field.as_str(), &titles)] {
                 if strings.get(row).is_none() {
                     return Err(told(format!("expected a text in column `{name}`, found null")));
                 }
             }
-            let weight = checked(weight)
-                .map_err(|_| told("expected a weight that fits 32 bits, found a larger one".to_owned()))?;
+            let weight = self.weighting.weigh(weight, count);
+            let weight =
+                weight.ok_or_else(|| told("expected a weight that fits 32 bits, found a larger one".to_owned()))?;
             self.rest.push((
                 Text::Arrow(queries.clone(), row),
                 Text::Arrow(titles.clone(), row),

@@ -7,7 +7,8 @@ use clickvec::Error;
 use clickvec::eval::{
     self, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, Scores, TestSet, TestSetFiles, Ties,
 };
-use clickvec::ranker::{Corpus, FusionMethod, Ranker, RankerSpec, System};
+use clickvec::ranker::{Corpus, FusionMethod, RankerSpec, System};
+use clickvec::train::Weighting;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,7 +16,8 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
 
 use crate::events::{key, metrics};
-use crate::ranker::{Files, checked, method, of_python, raised, resources};
+use crate::ranker::{Boxed, Files, checked, method, resources};
+use crate::scorer::Scorer;
 use crate::{error, json, work};
 
 /// A system to judge.
@@ -23,7 +25,7 @@ enum Entry {
     /// A ranker to train first, by its description.
     Spec(String),
     /// A ranker that is ready.
-    Ready(Arc<dyn Ranker>),
+    Ready(Scorer),
     /// A file of a model, a ranker or a fusion.
     File(PathBuf),
 }
@@ -60,16 +62,13 @@ pub(crate) fn evaluate<'py>(
     how: How,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = options(&how)?;
-    let (mut entries, mut slots) = (Vec::with_capacity(systems.len()), Vec::new());
+    let weighting = files.weighting()?;
+    let mut entries = Vec::with_capacity(systems.len());
     for (name, object) in &systems {
         let entry = match object.extract::<(String, PathBuf)>() {
             Ok((kind, path)) if kind == "file" => Entry::File(path),
             Ok((kind, spec)) if kind == "spec" => Entry::Spec(spec.to_string_lossy().into_owned()),
-            _ => {
-                let usable = of_python(object)?;
-                slots.extend(usable.slots);
-                Entry::Ready(usable.ranker)
-            }
+            _ => Entry::Ready(Scorer::of(object)?),
         };
         let name = match (name, &entry) {
             (Some(name), _) => name.clone(),
@@ -77,7 +76,7 @@ pub(crate) fn evaluate<'py>(
                 let parsed = spec.parse::<RankerSpec>().map_err(|fault| error::raise(py, &Error::from(fault)))?;
                 parsed.to_string()
             }
-            (None, Entry::Ready(ranker)) => ranker.name().to_owned(),
+            (None, Entry::Ready(scorer)) => scorer.name().to_owned(),
             (None, Entry::File(path)) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         };
         if entries.iter().any(|(taken, _)| *taken == name) {
@@ -98,8 +97,23 @@ pub(crate) fn evaluate<'py>(
         let what = format!("expected a weight for each of {} systems, found {}", entries.len(), weights.len());
         return Err(PyValueError::new_err(what));
     }
-    let found = work::long(py, || judge(&entries, &files, &how, &options, &fusions, weights.as_deref()))?;
-    raised(&slots)?;
+    let learns = entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_)));
+    let data = work::long(py, || Data::read(&files, &how, learns.then_some(weighting)))?;
+    let data = data.map_err(|fault| error::raise(py, &fault))?;
+    let (mut scored, mut left_out) = (Vec::new(), Vec::new());
+    let others = data.others.as_ref().filter(|_| !fusions.is_empty());
+    for (name, entry) in entries {
+        match work::long(py, || ready(entry, &data, &files))?.map_err(|fault| error::raise(py, &fault))? {
+            Ok(scorer) => {
+                let scores = scorer.score_all(py, &data.set.judgments)?;
+                let fitting = others.map(|others| scorer.score_all(py, others)).transpose()?;
+                scored.push(Scored { name, scores, fitting: fitting.unwrap_or_default() });
+            }
+            Err(why) => left_out.push(why),
+        }
+        py.check_signals()?;
+    }
+    let found = work::long(py, || judge(scored, left_out, data, &options, &fusions, weights.as_deref()))?;
     to_python(py, found.map_err(|fault| error::raise(py, &fault))?)
 }
 
@@ -124,84 +138,92 @@ fn read(judged: &PathBuf, files: &Files, how: &How) -> clickvec::Result<TestSet>
     eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })
 }
 
-/// Trains or loads each system and judges it, as `clickvec evaluate` does.
+/// What systems are judged on and learn from.
+struct Data {
+    set: TestSet,
+    /// Other judged queries, for weights.
+    others: Option<Judgments>,
+    corpus: Corpus,
+}
+
+impl Data {
+    /// Reads it; rankers learn from clicks with this weighting, if they learn.
+    fn read(files: &Files, how: &How, learns: Option<Weighting>) -> clickvec::Result<Data> {
+        let set = read(&how.judged, files, how)?;
+        let others = how.fusion_judged.as_ref().map(|path| read(path, files, how)).transpose()?;
+        let others = others.map(|others| without(others.judgments, &set.judgments));
+        let corpus = match learns {
+            None => Corpus::default(),
+            Some(weighting) => {
+                let titles = match (&files.titles, &set.form) {
+                    (Some(titles), _) => Some(titles.as_path()),
+                    (None, Form::Beir { corpus, .. }) => Some(corpus.as_path()),
+                    (None, _) => None,
+                };
+                let of = eval::CorpusFiles { titles, clicks: files.clicks.as_deref(), field: &files.field, weighting };
+                let all: Vec<&Judgments> = std::iter::once(&set.judgments).chain(&others).collect();
+                eval::read_corpus(&of, &all)?.corpus
+            }
+        };
+        Ok(Data { set, others, corpus })
+    }
+}
+
+/// A system's scores of the judged titles and, if weights are fitted, of the others.
+struct Scored {
+    name: String,
+    scores: Scores,
+    fitting: Scores,
+}
+
+/// The scorer of a system, trained or loaded if it is not ready; the reason if it has nothing to learn from.
+fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Scorer, String>> {
+    match entry {
+        Entry::Ready(scorer) => Ok(Ok(scorer)),
+        Entry::File(path) => Ok(Ok(Scorer::Native(Arc::from(clickvec::ranker::load(&path)?)))),
+        Entry::Spec(spec) => {
+            let spec: RankerSpec = spec.parse()?;
+            let system = System::named(&spec.name)?;
+            match system.train(&system.values(&spec)?, &resources(&data.corpus, files), &mut |_| ()) {
+                Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
+                Err(why @ Error::Learn { .. }) => Ok(Err(clickvec_cli::embedded::told(&why))),
+                Err(other) => Err(other),
+            }
+        }
+    }
+}
+
+/// Judges what was scored, fuses it, and tests the differences.
 fn judge(
-    entries: &[(String, Entry)],
-    files: &Files,
-    how: &How,
+    scored: Vec<Scored>,
+    mut left_out: Vec<String>,
+    data: Data,
     options: &EvaluateOptions,
     fusions: &[(String, FusionMethod)],
     weights: Option<&[f64]>,
 ) -> clickvec::Result<Found> {
-    let set = read(&how.judged, files, how)?;
+    let Data { set, others, .. } = data;
     let judgments = &set.judgments;
-    let others = how.fusion_judged.as_ref().map(|path| read(path, files, how)).transpose()?;
-    let others = others.map(|others| without(others.judgments, judgments));
-    let corpus = match entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_))) {
-        false => Corpus::default(),
-        true => {
-            let titles = match (&files.titles, &set.form) {
-                (Some(titles), _) => Some(titles.as_path()),
-                (None, Form::Beir { corpus, .. }) => Some(corpus.as_path()),
-                (None, _) => None,
-            };
-            let of = eval::CorpusFiles {
-                titles,
-                clicks: files.clicks.as_deref(),
-                field: &files.field,
-                weighting: clickvec::train::Weighting::default(),
-            };
-            let all: Vec<&Judgments> = std::iter::once(judgments).chain(&others).collect();
-            eval::read_corpus(&of, &all)?.corpus
-        }
-    };
-    let resources = resources(&corpus, files);
-    let mut evaluations = Vec::new();
-    let mut members: Vec<(String, Scores, Scores)> = Vec::new();
-    let mut left_out = Vec::new();
-    for (name, entry) in entries {
-        let ranker: Arc<dyn Ranker> = match entry {
-            Entry::Ready(ranker) => Arc::clone(ranker),
-            Entry::File(path) => Arc::from(clickvec::ranker::load(path)?),
-            Entry::Spec(spec) => {
-                let spec: RankerSpec = spec.parse()?;
-                let system = System::named(&spec.name)?;
-                match system.train(&system.values(&spec)?, &resources, &mut |_| ()) {
-                    Ok(ranker) => Arc::new(Owned(ranker)),
-                    Err(why @ Error::Learn { .. }) => {
-                        left_out.push(clickvec_cli::embedded::told(&why));
-                        continue;
-                    }
-                    Err(other) => return Err(other),
-                }
-            }
-        };
-        let scores = eval::score(&*ranker, judgments);
-        evaluations.push(eval::judge(name, &scores, judgments, options));
-        if !fusions.is_empty() {
-            let fitting = others.as_ref().map_or_else(Scores::new, |others| eval::score(&*ranker, others));
-            members.push((name.clone(), scores, fitting));
-        }
-    }
+    let mut evaluations: Vec<Evaluation> =
+        scored.iter().map(|of| eval::judge(&of.name, &of.scores, judgments, options)).collect();
     let mut fused = Vec::new();
-    if members.len() == entries.len() {
-        let scores: Vec<&Scores> = members.iter().map(|(_, scores, _)| scores).collect();
+    if left_out.is_empty() {
+        let scores: Vec<&Scores> = scored.iter().map(|of| &of.scores).collect();
         for (name, method) in fusions {
-            let equal = || vec![1.0 / members.len() as f64; members.len()];
             let weights = match (weights, &others) {
                 (Some(weights), _) => weights.to_vec(),
-                (None, None) => equal(),
+                (None, None) => vec![1.0 / scored.len() as f64; scored.len()],
                 (None, Some(others)) => {
-                    let fitting: Vec<&Scores> = members.iter().map(|(_, _, fitting)| fitting).collect();
+                    let fitting: Vec<&Scores> = scored.iter().map(|of| &of.fitting).collect();
                     eval::fit_fusion(&fitting, others, *method, options).weights
                 }
             };
             let name = format!("fusion:{name}");
             evaluations.push(eval::judge(&name, &eval::fuse_scores(&scores, &weights, *method), judgments, options));
-            let names = members.iter().map(|(name, ..)| name);
+            let member = |(of, weight): (&Scored, &f64)| json!({"name": of.name, "weight": weight});
             fused.push(json!({
                 "name": name,
-                "members": names.zip(&weights).map(|(name, weight)| json!({"name": name, "weight": weight})).collect::<Vec<_>>(),
+                "members": scored.iter().zip(&weights).map(member).collect::<Vec<_>>(),
                 "fitted_on": others.as_ref().map(|others| others.queries.len()),
             }));
         }
@@ -218,19 +240,6 @@ fn without(mut others: Judgments, judged: &Judgments) -> Judgments {
     let taken: std::collections::HashSet<String> = judged.queries.iter().map(|query| key(&query.text)).collect();
     others.queries.retain(|query| !taken.contains(&key(&query.text)));
     others
-}
-
-/// A trained system as a ranker.
-struct Owned(Box<dyn clickvec::ranker::SystemRanker>);
-
-impl Ranker for Owned {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        self.0.score(query, titles)
-    }
 }
 
 fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {

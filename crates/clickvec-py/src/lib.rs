@@ -14,6 +14,7 @@ mod model;
 mod program;
 mod pulled;
 mod ranker;
+mod scorer;
 mod search;
 mod texts;
 mod train;

@@ -1,40 +1,31 @@
-//! Rankers: the systems of the papers' tables, fusions of them, and any function of Python.
+//! Rankers: the systems of the papers' tables, and fusions of them.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clickvec::eval::{CorpusFiles, read_corpus};
 use clickvec::index::Candidates;
 use clickvec::ranker::{
-    self, FileKind, Fusion, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System,
-    SystemRanker, Values,
+    self, FileKind, FusionMethod, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System, SystemRanker,
+    Values,
 };
+use clickvec::train::Weighting;
 use numpy::PyArray1;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use serde_json::json;
 
-use crate::model::Model;
+use crate::scorer::Scorer;
 use crate::texts::Texts;
 use crate::{error, json, work};
 
 /// A ranker that is ready to score.
 #[pyclass(frozen, module = "clickvec._clickvec")]
 pub(crate) struct Ranker {
-    pub(crate) inner: Arc<dyn ranker::Ranker>,
+    pub(crate) scorer: Scorer,
     /// What saving it takes, if it is one of the systems.
     system: Option<Trained>,
-    slots: Vec<Slot>,
-}
-
-/// What a function of Python raised first.
-type Slot = Arc<Mutex<Option<PyErr>>>;
-
-/// A ranker, and where its functions leave what they raise.
-pub(crate) struct Usable {
-    pub(crate) ranker: Arc<dyn ranker::Ranker>,
-    pub(crate) slots: Vec<Slot>,
 }
 
 struct Trained {
@@ -44,7 +35,7 @@ struct Trained {
 }
 
 /// A system's ranker as a ranker.
-struct Boxed(Box<dyn SystemRanker>);
+pub(crate) struct Boxed(pub(crate) Box<dyn SystemRanker>);
 
 impl ranker::Ranker for Boxed {
     fn name(&self) -> &str {
@@ -88,14 +79,26 @@ pub(crate) struct Files {
     pub(crate) titles: Option<PathBuf>,
     pub(crate) clicks: Option<PathBuf>,
     pub(crate) field: String,
+    pub(crate) weighting: String,
     pub(crate) contiguous: Option<PathBuf>,
     pub(crate) load: Option<PathBuf>,
     pub(crate) vectors: Vec<PathBuf>,
 }
 
+impl Files {
+    /// How counts of clicks become weights.
+    pub(crate) fn weighting(&self) -> PyResult<Weighting> {
+        let name = &self.weighting;
+        serde_json::from_value(json!(name)).map_err(|_| {
+            PyValueError::new_err(format!("expected a weighting of log, linear, none or binary, found `{name}`"))
+        })
+    }
+}
+
 /// Trains the ranker of a spec, such as `bm25:k1=1.2`.
 #[pyfunction]
 pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult<Ranker> {
+    let weighting = files.weighting()?;
     let trained = work::long(py, || -> clickvec::Result<Trained> {
         let spec: RankerSpec = spec.parse()?;
         let system = System::named(&spec.name)?;
@@ -104,14 +107,15 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
             titles: files.titles.as_deref(),
             clicks: files.clicks.as_deref(),
             field: &files.field,
-            weighting: clickvec::train::Weighting::default(),
+            weighting,
         };
         let read = read_corpus(&of, &[])?;
         let ranker = system.train(&values, &resources(&read.corpus, &files), &mut |_| ())?;
         Ok(Trained { system, values, ranker: Arc::new(Boxed(ranker)) })
     })?;
     let trained = trained.map_err(|fault| error::raise(py, &fault))?;
-    Ok(Ranker { inner: Arc::<Boxed>::clone(&trained.ranker), system: Some(trained), slots: Vec::new() })
+    let scorer = Scorer::Native(Arc::<Boxed>::clone(&trained.ranker));
+    Ok(Ranker { scorer, system: Some(trained) })
 }
 
 /// What a system may learn from.
@@ -130,7 +134,7 @@ pub(crate) fn load_ranker(py: Python<'_>, path: PathBuf) -> PyResult<(Ranker, &'
         FileKind::Ranker => "ranker",
         FileKind::Fusion => "fusion",
     };
-    Ok((Ranker { inner: Arc::from(inner), system: None, slots: Vec::new() }, kind))
+    Ok((Ranker { scorer: Scorer::Native(Arc::from(inner)), system: None }, kind))
 }
 
 /// The fusion of several rankers, each with its weight.
@@ -146,11 +150,9 @@ pub(crate) fn fuse(
         let what = format!("expected a weight for each of {} members, found {}", members.len(), weights.len());
         return Err(PyValueError::new_err(what));
     }
-    let members: Vec<Usable> = members.iter().map(of_python).collect::<PyResult<_>>()?;
-    let slots = members.iter().flat_map(|member| member.slots.iter().cloned()).collect();
-    let members = members.into_iter().map(|member| member.ranker).zip(checked(&weights)?).collect();
-    let name = format!("fusion:{method_name}");
-    Ok(Ranker { inner: Arc::new(Fusion::new(name, members, method)), system: None, slots })
+    let members: Vec<Scorer> = members.iter().map(Scorer::of).collect::<PyResult<_>>()?;
+    let members = members.into_iter().zip(checked(&weights)?).collect();
+    Ok(Ranker { scorer: Scorer::fusion(format!("fusion:{method_name}"), members, method), system: None })
 }
 
 /// The method of fusion with this name.
@@ -182,75 +184,11 @@ pub(crate) fn checked(weights: &[f64]) -> PyResult<Vec<f64>> {
     Ok(weights.iter().map(|weight| weight / largest / sum).collect())
 }
 
-/// The ranker that an object is: a ranker, a model, or a function of a query and a list of titles.
-pub(crate) fn of_python(object: &Bound<'_, PyAny>) -> PyResult<Usable> {
-    if let Ok(ranker) = object.cast::<Ranker>() {
-        let Ranker { inner, slots, .. } = ranker.get();
-        return Ok(Usable { ranker: Arc::clone(inner), slots: slots.clone() });
-    }
-    if let Ok(model) = object.cast::<Model>() {
-        let ranker = Neural::new("model".to_owned(), Arc::clone(&model.get().inner));
-        return Ok(Usable { ranker: Arc::new(ranker), slots: Vec::new() });
-    }
-    if object.is_callable() {
-        let slot = Slot::default();
-        let function = Function { call: object.clone().unbind(), raised: Arc::clone(&slot) };
-        return Ok(Usable { ranker: Arc::new(function), slots: vec![slot] });
-    }
-    Err(PyTypeError::new_err("expected a ranker, a model, or a function of a query and a list of titles"))
-}
-
-/// A function of Python that scores titles.
-struct Function {
-    call: Py<PyAny>,
-    raised: Slot,
-}
-
-/// What functions have raised, which is then forgotten.
-pub(crate) fn raised(slots: &[Slot]) -> PyResult<()> {
-    let take = |slot: &Slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-    slots.iter().find_map(take).map_or(Ok(()), Err)
-}
-
-impl ranker::Ranker for Function {
-    fn name(&self) -> &str {
-        "function"
-    }
-
-    /// Zeros if the function fails; whoever called the ranker finds out by [`raised`].
-    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        let scores = Python::attach(|py| -> PyResult<Vec<f64>> {
-            let titles = PyList::new(py, titles)?;
-            let scores: Vec<f64> = self
-                .call
-                .bind(py)
-                .call1((query, &titles))?
-                .try_iter()?
-                .map(|score| score?.extract())
-                .collect::<PyResult<_>>()?;
-            if scores.len() != titles.len() {
-                let what = format!("expected a score for each of {} titles, found {}", titles.len(), scores.len());
-                return Err(PyValueError::new_err(what));
-            }
-            match scores.iter().find(|score| score.is_nan()) {
-                Some(_) => Err(PyValueError::new_err(format!(
-                    "expected scores that are numbers, found NaN for the query {query:?}"
-                ))),
-                None => Ok(scores),
-            }
-        });
-        scores.unwrap_or_else(|error| {
-            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            vec![0.0; titles.len()]
-        })
-    }
-}
-
 #[pymethods]
 impl Ranker {
     #[getter]
     fn name(&self) -> &str {
-        self.inner.name()
+        self.scorer.name()
     }
 
     /// The value of each parameter; empty if it is none of the systems.
@@ -272,12 +210,8 @@ impl Ranker {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let titles = Texts::of(titles)?;
         let titles = titles.all();
-        let scores = work::long(py, || {
-            let titles: Vec<&str> = titles.iter().map(AsRef::as_ref).collect();
-            self.inner.score(query, &titles)
-        })?;
-        raised(&self.slots)?;
-        Ok(PyArray1::from_vec(py, scores))
+        let titles: Vec<&str> = titles.iter().map(AsRef::as_ref).collect();
+        Ok(PyArray1::from_vec(py, self.scorer.score(py, query, &titles)?))
     }
 
     /// Writes the ranker to a file.

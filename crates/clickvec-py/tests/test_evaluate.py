@@ -1,6 +1,7 @@
 """Evaluation: the figures and p-values of the program; rankers of every kind."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -98,6 +99,70 @@ def test_functions_are_systems(model, judged):
         clickvec.evaluate([lambda query, titles: []], judged)
     with pytest.raises(ValueError, match="expected scores that are numbers, found NaN"):
         clickvec.evaluate([lambda query, titles: [float("nan")] * len(titles)], judged)
+
+
+def test_functions_are_called_in_order_on_this_thread(model):
+    # Many queries: on all threads they would come in another order.
+    rows = [(f"query {number}", title, 1) for number in range(2000) for title in ("red shoes", "a lamp")]
+    seen, threads = [], set()
+
+    def recorder(query, titles):
+        assert titles == ["red shoes", "a lamp"]
+        seen.append(query)
+        threads.add(threading.get_ident())
+        return [0.0, 1.0]
+
+    expected = [f"query {number}" for number in range(2000)]
+    result = clickvec.evaluate(["bm25", recorder], rows)
+    assert seen == expected == result.queries and threads == {threading.get_ident()}
+    # The same in a fusion, in its own name and with weights that are fitted on other queries.
+    seen.clear()
+    clickvec.evaluate([rankers.Fusion([model, recorder])], rows)
+    assert seen == expected
+    seen.clear()
+    others = [(f"other {number}", title, 1) for number in range(20) for title in ("red shoes", "a lamp")]
+    clickvec.evaluate(["bm25", recorder], rows, fusion="min-max", fusion_judged=others)
+    assert seen == expected + [f"other {number}" for number in range(20)]
+    assert threads == {threading.get_ident()}
+
+
+def test_the_first_exception_ends_an_evaluation(model):
+    rows = [(f"query {number}", "red shoes", 1) for number in range(2000)]
+    seen = []
+
+    def third(query, titles):
+        seen.append(query)
+        if len(seen) == 3:
+            raise LookupError(query)
+        return [1.0]
+
+    for system in (third, rankers.Fusion([model, third])):
+        seen.clear()
+        with pytest.raises(LookupError, match="query 2"):
+            clickvec.evaluate([system, "bm25"], rows)
+        assert seen == ["query 0", "query 1", "query 2"]
+    with pytest.raises(LookupError, match="query 9"):
+        seen[:] = ["", ""]
+        rankers.Fusion([third]).score("query 9", ["red shoes"])
+
+
+def test_weighting_means_the_same_as_in_the_program(program, tmp_path):
+    pairs = [line.split("\t") for line in CLICKS.read_text(encoding="utf-8").splitlines()[1:]]
+    counted = [(query, title, 1 + number % 50) for number, (query, title) in enumerate(pairs)]
+    path = tmp_path / "counted.tsv"
+    path.write_text("query\ttitle\tcount\n" + "".join(f"{q}\t{t}\t{c}\n" for q, t, c in counted), encoding="utf-8")
+    means = {}
+    for weighting in ("log", "linear", "none", "binary"):
+        arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", path, "--ranker", "ptm", "--weighting", weighting]
+        expected = json.loads(program("evaluate", *arguments, "--json").stdout)
+        found = clickvec.evaluate(["ptm"], JUDGED, titles=TITLES, clicks=path, weighting=weighting)
+        same(found, expected)
+        means[weighting] = found.means["ptm"]
+        fitted = rankers.Ptm().fit(TITLES, path, weighting=weighting)
+        assert clickvec.evaluate({"ptm": fitted}, JUDGED).means["ptm"] == means[weighting]
+    assert means["none"] == means["binary"] != means["linear"] != means["log"]
+    with pytest.raises(ValueError, match="expected a weighting of log, linear, none or binary, found `some`"):
+        clickvec.evaluate(["ptm"], JUDGED, clicks=path, weighting="some")
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,16 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeGuard
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from ._errors import Error
 
+if TYPE_CHECKING:
+    from ._types import Files
+
 Path = str | os.PathLike[str]
+Weighting = Literal["log", "linear", "none", "binary"]
 
 
 def is_path(value: object) -> TypeGuard[Path]:
@@ -41,6 +45,39 @@ def as_file(table: object, name: str, columns: Sequence[str], optional: Sequence
             # The file is ours; its name would only mislead.
             error.args = tuple(arg.replace(path, name) if isinstance(arg, str) else arg for arg in error.args)
             raise
+
+
+def learnt_files(
+    stack: ExitStack,
+    titles: object,
+    clicks: object,
+    field: str,
+    weighting: str,
+    contiguous: Path | None,
+    load: Path | None,
+    vectors: Path | Sequence[Path] | None,
+) -> Files:
+    """What rankers learn from, as files that are there until ``stack`` closes."""
+
+    def file(table: object, name: str, columns: list[str], optional: tuple[str, ...] = ()) -> str | None:
+        return None if table is None else stack.enter_context(as_file(table, name, columns, optional))
+
+    return {
+        "titles": file(None if titles is None else numbered(titles), "titles", ["id", field]),
+        "clicks": file(clicks, "clicks", ["query", field], ("weight", "count", "clicked", "rare")),
+        "field": field,
+        "weighting": weighting,
+        "contiguous": None if contiguous is None else os.fspath(contiguous),
+        "load": None if load is None else os.fspath(load),
+        "vectors": paths(vectors),
+    }
+
+
+def numbered(titles: object) -> object:
+    """Titles with ids: those of a list of strings are their places."""
+    if is_path(titles) or named_columns(titles) is not None or not isinstance(titles, Iterable):
+        return titles
+    return ((str(number), title) if isinstance(title, str) else title for number, title in enumerate(titles))
 
 
 def _lines(table: object, name: str, columns: Sequence[str], optional: Sequence[str]) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ class Files(TypedDict):
     titles: str | None
     clicks: str | None
     field: str
+    weighting: str
     contiguous: str | None
     load: str | None
     vectors: list[str]

@@ -7,18 +7,17 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _clickvec
 from ._errors import Error
-from ._tables import Path, as_file, is_path, paths
+from ._tables import Path, Weighting, as_file, is_path, learnt_files
 from .model import Model
 from .rankers import Fitted, Fusion, System
-from .training import numbered
 
 if TYPE_CHECKING:
-    from ._types import Files, How
+    from ._types import How
 
 Method = Literal["min-max", "z-score", "reciprocal-rank"]
 
@@ -39,7 +38,7 @@ class Test:
     __test__ = False  # not for pytest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """How well systems rank judged titles, with tests between all of them."""
 
@@ -55,7 +54,7 @@ class Evaluation:
     fusions: list[dict[str, Any]]
     #: What could not be judged, and why.
     left_out: list[str]
-    _values: dict[str, dict[str, Any]] = field(repr=False)
+    _values: dict[str, dict[str, Any]]
 
     @property
     def systems(self) -> list[str]:
@@ -102,6 +101,8 @@ class Evaluation:
                 lines.append(f"{test.b} − {test.a}: NDCG@10 {-test.difference:+.3f}, p {test.p:.4f}")
         return "\n".join([*lines, *self.left_out])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         names = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10"]
         head = "".join(f"<th>{name}</th>" for name in names)
@@ -129,6 +130,7 @@ def evaluate(
     clicks: object = None,
     topics: Path | None = None,
     field: str = "title",
+    weighting: Weighting = "log",
     fusion: Method | Sequence[Method] = (),
     fusion_weights: Sequence[float] | None = None,
     fusion_judged: object = None,
@@ -143,11 +145,14 @@ def evaluate(
 
     :param systems: a list, or a dict that names them. A system is a model; a ranker of :mod:`clickvec.rankers`, trained
         or not; its description, such as ``"bm25:k1=1.2"``; the path of a model or ranker; or a function of a query and a
-        list of titles that returns a score for each.
+        list of titles that returns a score for each. Functions, and fusions with one of them, are called on this thread,
+        once for each judged query in the order of ``judged`` (then for each of ``fusion_judged``, if weights are
+        fitted). What one raises ends the evaluation.
     :param judged: judged titles: a path of any form that the program reads, (query, title, grade) rows, or a table with
         these columns.
     :param titles: the collection that rankers learn from; without it, the judged and clicked titles.
     :param clicks: a click log, for rankers that learn from clicks.
+    :param weighting: how the column ``count`` of ``clicks`` becomes a weight, as in :func:`clickvec.train`.
     :param fusion: methods by which all systems are fused into one more.
 
     >>> judged = [("sofa", "grey sofa", 4), ("sofa", "lamp", 0), ("lamp", "desk lamp", 4), ("lamp", "sofa bed", 1)]
@@ -159,29 +164,21 @@ def evaluate(
     """
     with ExitStack() as stack:
 
-        def file(table: object, name: str, columns: list[str], optional: tuple[str, ...] = ()) -> str | None:
-            return None if table is None else stack.enter_context(as_file(table, name, columns, optional))
+        def judgments(table: object, name: str) -> str:
+            return stack.enter_context(as_file(table, name, ["query", field, "grade"], ["query_id", "title_id"]))
 
-        files: Files = {
-            "titles": file(numbered(titles) if titles is not None else None, "titles", ["id", field]),
-            "clicks": file(clicks, "clicks", ["query", field], ("weight", "count", "clicked", "rare")),
-            "field": field,
-            "contiguous": None if contiguous is None else os.fspath(contiguous),
-            "load": None if load is None else os.fspath(load),
-            "vectors": paths(vectors),
-        }
-        judged_columns = ["query", field, "grade"]
+        files = learnt_files(stack, titles, clicks, field, weighting, contiguous, load, vectors)
         if judged is None:
             raise TypeError("judged: expected judged titles, found None")
         how: How = {
-            "judged": cast(str, file(judged, "judged", judged_columns, ("query_id", "title_id"))),
+            "judged": judgments(judged, "judged"),
             "topics": None if topics is None else os.fspath(topics),
             "ties": ties,
             "gain": gain,
             "relevant_from": relevant_from,
             "fusion": [fusion] if isinstance(fusion, str) else list(fusion),
             "fusion_weights": None if fusion_weights is None else [float(weight) for weight in fusion_weights],
-            "fusion_judged": file(fusion_judged, "fusion_judged", judged_columns, ("query_id", "title_id")),
+            "fusion_judged": None if fusion_judged is None else judgments(fusion_judged, "fusion_judged"),
         }
         found = _clickvec.evaluate([_system(name, system) for name, system in _named(systems)], files, how)
     for why in found["left_out"]:

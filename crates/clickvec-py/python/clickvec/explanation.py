@@ -29,7 +29,7 @@ class Pair:
     share: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a title has its score for a query."""
 
@@ -62,6 +62,8 @@ class Explanation:
         through = ", ".join(f"{pair.query} ↔ {pair.title} {pair.share:+.2f}" for pair in self.pairs[:3])
         lines = [f"score  {self.score:.3f}", side("query", self.query_words), side("title", self.title_words)]
         return "\n".join(lines + ([f"through  {through}"] if through else []))
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         def words(of: list[Word]) -> str:

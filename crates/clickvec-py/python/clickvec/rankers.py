@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _clickvec
 from ._errors import Error
-from ._tables import Path, as_file, paths
+from ._tables import Path, Weighting, learnt_files
 from .model import Model
-
-if TYPE_CHECKING:
-    from ._types import Files
 
 
 class Fitted:
@@ -47,11 +46,18 @@ class Fitted:
         return f"<fitted {self._name}>"
 
 
+@dataclass(repr=False, eq=False)
 class System:
     """A ranker before it is trained: its name and its parameters."""
 
     name: ClassVar[str]
-    _parameters: dict[str, float]
+
+    @property
+    def _parameters(self) -> dict[str, float]:
+        """Those that were given, by their names in the program."""
+        names = _parameter_names()[self.name]
+        values = ((names[field.name], getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in values if value is not None}
 
     def __str__(self) -> str:
         given = ",".join(f"{name}={_shown(value)}" for name, value in self._parameters.items())
@@ -67,6 +73,7 @@ class System:
         clicks: object = None,
         *,
         field: str = "title",
+        weighting: Weighting = "log",
         contiguous: Path | None = None,
         load: Path | None = None,
         vectors: Path | Sequence[Path] | None = None,
@@ -76,25 +83,13 @@ class System:
         :param titles: the collection: a path, strings, (id, title) pairs, or a table with these columns.
         :param clicks: a click log, for rankers that learn from clicks: a path, (query, title) or (query, title, weight)
             rows, or a table. Without titles, its titles are also the collection.
+        :param weighting: how the column ``count`` of the clicks becomes a weight, as in :func:`clickvec.train`.
         :param contiguous: running text, one sentence a line, for skip-thought.
         :param load: a trained Skip-Thought encoder in its original form.
         :param vectors: vectors that another program trained, for the ranker vectors: one file, or queries' and titles'.
         """
-        from .training import numbered
-
         with ExitStack() as stack:
-
-            def file(table: object, name: str, columns: list[str], optional: tuple[str, ...] = ()) -> str | None:
-                return None if table is None else stack.enter_context(as_file(table, name, columns, optional))
-
-            files: Files = {
-                "titles": file(None if titles is None else numbered(titles), "titles", ["id", field]),
-                "clicks": file(clicks, "clicks", ["query", field], ("weight", "count", "clicked", "rare")),
-                "field": field,
-                "contiguous": None if contiguous is None else os.fspath(contiguous),
-                "load": None if load is None else os.fspath(load),
-                "vectors": paths(vectors),
-            }
+            files = learnt_files(stack, titles, clicks, field, weighting, contiguous, load, vectors)
             return Fitted(_clickvec.train_ranker(str(self), files), str(self))
 
 
@@ -141,17 +136,19 @@ def _shown(value: float) -> str:
     return repr(int(value)) if float(value).is_integer() else repr(float(value))
 
 
+@cache
+def _parameter_names() -> dict[str, dict[str, str]]:
+    """For each system, the program's names of its parameters by their names as arguments."""
+    return {of["name"]: {_python(each["name"]): each["name"] for each in of["parameters"]} for of in _clickvec.systems()}
+
+
 def _python(name: str) -> str:
     """A parameter's name as an argument."""
     name = name.replace("-", "_")
     return name + "_" if name in ("lambda", "self") else name
 
 
-def _given(arguments: dict[str, Any], names: dict[str, str]) -> dict[str, float]:
-    """Parameters that were given, by their names in the program."""
-    return {names.get(name, name): value for name, value in arguments.items() if name != "self" and value is not None}
-
-
+@dataclass(repr=False, eq=False)
 class Bm25(System):
     """Okapi BM25 (Robertson, Zaragoza 2009).
 
@@ -160,11 +157,11 @@ class Bm25(System):
     """
 
     name = "bm25"
+    k1: float | None = None
+    b: float | None = None
 
-    def __init__(self, k1: float | None = None, b: float | None = None) -> None:
-        self._parameters = _given(locals(), {})
 
-
+@dataclass(repr=False, eq=False)
 class Ulm(System):
     """Unigram language model with Dirichlet smoothing (Zhai, Lafferty 2004).
 
@@ -172,11 +169,10 @@ class Ulm(System):
     """
 
     name = "ulm"
-
-    def __init__(self, mu: float | None = None) -> None:
-        self._parameters = _given(locals(), {})
+    mu: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Lsa(System):
     """Latent semantic analysis (Deerwester et al. 1990).
 
@@ -186,16 +182,12 @@ class Lsa(System):
     """
 
     name = "lsa"
-
-    def __init__(
-        self,
-        dimensions: int | None = None,
-        weighting: int | None = None,
-        whitening: int | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {})
+    dimensions: int | None = None
+    weighting: int | None = None
+    whitening: int | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Plsa(System):
     """Probabilistic latent semantic analysis of titles, by EM with priors (Hofmann 1999).
 
@@ -210,21 +202,17 @@ class Plsa(System):
     """
 
     name = "plsa"
-
-    def __init__(
-        self,
-        topics: int | None = None,
-        clicked: int | None = None,
-        iterations: int | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        seed: int | None = None,
-        lambda_: float | None = None,
-        mu: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"lambda_": "lambda"})
+    topics: int | None = None
+    clicked: int | None = None
+    iterations: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    seed: int | None = None
+    lambda_: float | None = None
+    mu: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Lda(System):
     """Latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006).
 
@@ -241,22 +229,18 @@ class Lda(System):
     """
 
     name = "lda"
-
-    def __init__(
-        self,
-        topics: int | None = None,
-        clicked: int | None = None,
-        sweeps: int | None = None,
-        samples: int | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        seed: int | None = None,
-        lambda_: float | None = None,
-        mu: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"lambda_": "lambda"})
+    topics: int | None = None
+    clicked: int | None = None
+    sweeps: int | None = None
+    samples: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    seed: int | None = None
+    lambda_: float | None = None
+    mu: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Bltm(System):
     """Bilingual topic model of clicked pairs, by EM with priors (Gao, Toutanova, Yih 2011).
 
@@ -270,74 +254,62 @@ class Bltm(System):
     """
 
     name = "bltm"
-
-    def __init__(
-        self,
-        topics: int | None = None,
-        iterations: int | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        seed: int | None = None,
-        lambda_: float | None = None,
-        mu: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"lambda_": "lambda"})
+    topics: int | None = None
+    iterations: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    seed: int | None = None
+    lambda_: float | None = None
+    mu: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Wtm(System):
     """Word translation model: IBM model 1 from titles to queries (Gao, He, Nie 2010).
 
     :param iterations: iterations of EM (1 to 1000) [default: 10].
-:param prior: how often each word counts as already seen as its own translation; 0 is plain model 1 (0 to 1000000)
+    :param prior: how often each word counts as already seen as its own translation; 0 is plain model 1 (0 to 1000000)
         [default: 10].
     :param prune: translations less probable than this are dropped (0 to 1) [default: 0.001].
     :param alpha: the weight of the collection (0.000001 to 1) [default: 0.2].
-:param self_: of the title's part, the weight of its own words rather than their translations (0 to 1) [default: 0.3].
+    :param self_: of the title's part, the weight of its own words rather than their translations (0 to 1) [default: 0.3].
     """
 
     name = "wtm"
-
-    def __init__(
-        self,
-        iterations: int | None = None,
-        prior: float | None = None,
-        prune: float | None = None,
-        alpha: float | None = None,
-        self_: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"self_": "self"})
+    iterations: int | None = None
+    prior: float | None = None
+    prune: float | None = None
+    alpha: float | None = None
+    self_: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Ptm(System):
     """Phrase translation model: aligned phrases of clicked pairs (Gao, He, Nie 2010).
 
     :param iterations: iterations of EM (1 to 1000) [default: 10].
-:param prior: how often each word counts as already seen as its own translation; 0 is plain model 1 (0 to 1000000)
+    :param prior: how often each word counts as already seen as its own translation; 0 is plain model 1 (0 to 1000000)
         [default: 10].
     :param prune: translations less probable than this are dropped (0 to 1) [default: 0.001].
     :param words: words of the longest phrase (1 to 3) [default: 3].
-:param discount: how often each title phrase counts as already seen without a translation (0 to 1000000) [default: 1].
+    :param discount: how often each title phrase counts as already seen without a translation (0 to 1000000) [default: 1].
     :param alpha: the weight of the collection (0.000001 to 1) [default: 0.2].
-:param self_: of the title's part, the weight of its own words rather than their translations (0 to 1) [default: 0.3].
+    :param self_: of the title's part, the weight of its own words rather than their translations (0 to 1) [default: 0.3].
     :param phrases: the weight of phrases rather than of their words (0 to 0.99) [default: 0.5].
     """
 
     name = "ptm"
-
-    def __init__(
-        self,
-        iterations: int | None = None,
-        prior: float | None = None,
-        prune: float | None = None,
-        words: int | None = None,
-        discount: float | None = None,
-        alpha: float | None = None,
-        self_: float | None = None,
-        phrases: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"self_": "self"})
+    iterations: int | None = None
+    prior: float | None = None
+    prune: float | None = None
+    words: int | None = None
+    discount: float | None = None
+    alpha: float | None = None
+    self_: float | None = None
+    phrases: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Mrf(System):
     """Markov random field with sequential dependence (Metzler, Croft 2005).
 
@@ -348,17 +320,13 @@ class Mrf(System):
     """
 
     name = "mrf"
-
-    def __init__(
-        self,
-        mu: float | None = None,
-        lambda_t: float | None = None,
-        lambda_o: float | None = None,
-        lambda_u: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {})
+    mu: float | None = None
+    lambda_t: float | None = None
+    lambda_o: float | None = None
+    lambda_u: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Lce(System):
     """Latent concept expansion on top of mrf (Metzler, Croft 2007).
 
@@ -373,21 +341,17 @@ class Lce(System):
     """
 
     name = "lce"
-
-    def __init__(
-        self,
-        mu: float | None = None,
-        lambda_t: float | None = None,
-        lambda_o: float | None = None,
-        lambda_u: float | None = None,
-        feedback: int | None = None,
-        concepts: int | None = None,
-        expansion: float | None = None,
-        rarity: float | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {})
+    mu: float | None = None
+    lambda_t: float | None = None
+    lambda_o: float | None = None
+    lambda_u: float | None = None
+    feedback: int | None = None
+    concepts: int | None = None
+    expansion: float | None = None
+    rarity: float | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Doc2Vec(System):
     """Paragraph vectors, DM and DBOW (Le, Mikolov 2014).
 
@@ -404,23 +368,19 @@ class Doc2Vec(System):
     """
 
     name = "doc2vec"
-
-    def __init__(
-        self,
-        dm: int | None = None,
-        size: int | None = None,
-        window: int | None = None,
-        min_count: int | None = None,
-        sample: float | None = None,
-        negative: int | None = None,
-        epochs: int | None = None,
-        alpha: float | None = None,
-        dbow_words: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"min_count": "min-count", "dbow_words": "dbow-words"})
+    dm: int | None = None
+    size: int | None = None
+    window: int | None = None
+    min_count: int | None = None
+    sample: float | None = None
+    negative: int | None = None
+    epochs: int | None = None
+    alpha: float | None = None
+    dbow_words: int | None = None
+    seed: int | None = None
 
 
+@dataclass(repr=False, eq=False)
 class SkipThought(System):
     """Skip-Thought vectors, trained on running text or loaded (Kiros et al. 2015).
 
@@ -437,23 +397,19 @@ class SkipThought(System):
     """
 
     name = "skip-thought"
-
-    def __init__(
-        self,
-        uni: int | None = None,
-        bi: int | None = None,
-        word_size: int | None = None,
-        vocabulary: int | None = None,
-        epochs: int | None = None,
-        minibatch: int | None = None,
-        negatives: int | None = None,
-        learning_rate: float | None = None,
-        clip_norm: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self._parameters = _given(locals(), {"word_size": "word-size", "learning_rate": "learning-rate", "clip_norm": "clip-norm"})
+    uni: int | None = None
+    bi: int | None = None
+    word_size: int | None = None
+    vocabulary: int | None = None
+    epochs: int | None = None
+    minibatch: int | None = None
+    negatives: int | None = None
+    learning_rate: float | None = None
+    clip_norm: float | None = None
+    seed: int | None = None
 
 
+@dataclass(repr=False, eq=False)
 class Trigram(System):
     """Cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing).
 
@@ -462,11 +418,11 @@ class Trigram(System):
     """
 
     name = "trigram"
+    tf_power: float | None = None
+    idf_power: float | None = None
 
-    def __init__(self, tf_power: float | None = None, idf_power: float | None = None) -> None:
-        self._parameters = _given(locals(), {})
 
-
+@dataclass(repr=False, eq=False)
 class WordVectors(System):
     """Vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy.
 
@@ -474,9 +430,7 @@ class WordVectors(System):
     """
 
     name = "vectors"
-
-    def __init__(self, idf: float | None = None) -> None:
-        self._parameters = _given(locals(), {})
+    idf: float | None = None
 
 
 #: Every system, in the order of the papers' tables.

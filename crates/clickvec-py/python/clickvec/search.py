@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 from . import _clickvec
 from ._errors import Error
-from ._tables import Path, is_path, named_columns
+from ._tables import Path, is_path, named_columns, numbered
 from .model import Model
-from .training import numbered
 
 
 class Found(NamedTuple):

@@ -8,9 +8,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
+
 from . import _clickvec, _progress
 from ._settings import options
-from ._tables import Path, arrow_stream, as_file, is_path, named_columns
+from ._tables import Path, Weighting, arrow_stream, as_file, is_path, named_columns, numbered
 from .model import Model
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class TrainSettings(TypedDict, total=False):
     bptt_words: int
     init_range: float | Literal["fan"]
     field: str
-    weighting: Literal["log", "linear", "none", "binary"]
+    weighting: Weighting
     epochs: int
     held_out: float
     keep: Literal["best", "last"]
@@ -191,13 +192,6 @@ def _sources(titles: object) -> list[object]:
     if is_path(titles):
         return [titles]
     return [numbered(titles)]
-
-
-def numbered(titles: object) -> object:
-    """Titles with ids: those of a list of strings are their places."""
-    if is_path(titles) or named_columns(titles) is not None or not isinstance(titles, Iterable):
-        return titles
-    return ((str(number), title) if isinstance(title, str) else title for number, title in enumerate(titles))
 
 
 def _teachers(teacher: object) -> list[object]:

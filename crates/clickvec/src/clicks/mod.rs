@@ -47,3 +47,28 @@ pub enum Weighting {
     /// 0.
     Binary,
 }
+
+impl Weighting {
+    /// Whether the column `count` is read.
+    pub fn reads_counts(self) -> bool {
+        self != Weighting::None
+    }
+
+    /// The factor of a pair's loss, from its `weight` (1 if there is no such column) and its `count`, if there is one. Both are
+    /// finite and 0 or more. `None` if the factor does not fit 32 bits.
+    pub fn weigh(self, weight: f64, count: Option<f64>) -> Option<f32> {
+        let one_click = |number: f64| if number > 0.0 { 1.0 } else { 0.0 };
+        let of_count = count.map_or(1.0, |count| match self {
+            Weighting::Log => count.ln_1p(),
+            Weighting::Linear => count,
+            Weighting::None => 1.0,
+            Weighting::Binary => one_click(count),
+        });
+        let factor = match self {
+            Weighting::Binary => one_click(weight * of_count),
+            Weighting::Log | Weighting::Linear | Weighting::None => weight * of_count,
+        };
+        let factor = factor as f32;
+        factor.is_finite().then_some(factor)
+    }
+}

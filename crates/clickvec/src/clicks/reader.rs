@@ -68,10 +68,7 @@ impl ClickReader {
         let query = table.require("query")?;
         let title = Field::require(&mut table, field)?;
         let weight = table.optional("weight")?;
-        let count = match weighting {
-            Weighting::None => None,
-            Weighting::Log | Weighting::Linear | Weighting::Binary => table.optional("count")?,
-        };
+        let count = if weighting.reads_counts() { table.optional("count")? } else { None };
         let clicked = table.optional("clicked")?;
         let rare = table.optional("rare")?;
         let skipped = Skipped::default();
@@ -131,30 +128,10 @@ impl ClickReader {
     }
 
     fn weigh(&self, row: &Row<'_>) -> Result<f32, TableFault> {
-        let mut weight = 1.0;
-        if let Some(column) = self.weight {
-            weight = number("weight", row.required(column))?;
-        }
-        if let Some(column) = self.count {
-            let count = number("count", row.required(column))?;
-            weight *= match self.weighting {
-                Weighting::Log => count.ln_1p(),
-                Weighting::Linear => count,
-                Weighting::None => 1.0,
-                Weighting::Binary => one_click(count),
-            };
-        }
-        if self.weighting == Weighting::Binary {
-            return Ok(one_click(weight) as f32);
-        }
-        let weight = weight as f32;
-        if weight.is_finite() { Ok(weight) } else { Err(TableFault::WeightTooLarge) }
+        let weight = self.weight.map_or(Ok(1.0), |column| number("weight", row.required(column)))?;
+        let count = self.count.map(|column| number("count", row.required(column))).transpose()?;
+        self.weighting.weigh(weight, count).ok_or(TableFault::WeightTooLarge)
     }
-}
-
-/// 1 for a count or weight above 0, otherwise 0.
-fn one_click(number: f64) -> f64 {
-    if number > 0.0 { 1.0 } else { 0.0 }
 }
 
 fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
