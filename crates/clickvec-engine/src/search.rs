@@ -7,7 +7,7 @@ use clickvec::index::Hit as Place;
 use clickvec::internals::text;
 use clickvec::ranker::fuse_hits;
 
-use crate::answer::{Answer, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::engine::{Engine, Opened, bit};
 use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
@@ -87,6 +87,25 @@ impl Engine {
         }
         timings.total = begin.elapsed();
         Ok(Answer { hits, total, query, timings })
+    }
+
+    /// Some of the titles, at most `count`, spread over all.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Index`] if the titles are damaged.
+    pub fn sample(&self, count: usize) -> Result<Vec<Document>> {
+        let all = self.all_titles();
+        let (count, mut titles, mut next) = (count.min(all), Vec::new(), 0);
+        for number in 0..count {
+            let (opened, position) = self.locate(next.max((number as u128 * all as u128 / count as u128) as u32));
+            let mut here = position..opened.segment.len() as u32;
+            let Some(position) = here.find(|&position| opened.is_alive(position)) else { continue };
+            opened.segment.line(position)?;
+            next = opened.first + position + 1;
+            titles.extend(opened.segment.titles.document(position));
+        }
+        Ok(titles)
     }
 
     /// What each distinct word of a query adds to the BM25 of a title.

@@ -1,5 +1,6 @@
 //! Titles added, replaced and deleted.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
@@ -40,6 +41,12 @@ fn changes_are_found_at_once_and_survive_compaction() {
             assert_eq!((replaced.len(), replaced[0].title.as_str()), (1, "drywall anchor of nylon"), "{mode}");
         }
         assert_eq!(engine.get(&gone[0].id).unwrap(), None);
+        let all: Vec<String> = engine.sample(100_000).unwrap().into_iter().map(|title| title.id).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len() as u64, count);
+        assert!(all.contains(&"new".to_owned()) && !all.contains(&gone[0].id));
+        let some: Vec<String> = engine.sample(3).unwrap().into_iter().map(|title| title.id).collect();
+        assert_eq!((some.len(), &some[0]), (3, &all[0]));
+        assert!(engine.sample(0).unwrap().is_empty());
         assert_eq!(engine.get("new").unwrap().unwrap().fields["brand"], "brand 9");
         let filter = Filter { field: "brand".to_owned(), condition: Condition::Is("brand 9".to_owned()) };
         let request = Request::new("nylon", Mode::Vectors).with_filters(vec![filter]);
