@@ -1,8 +1,5 @@
 //! How the vectors are kept beside their codes: as floats, as halves, or not at all.
 
-use half::f16;
-use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
-
 use super::codes::Codes;
 use super::{FlatIndex, Shared};
 use crate::Result;
@@ -25,9 +22,18 @@ pub(super) enum Rows {
     },
 }
 
-/// Numbers as those of 16 bits that are nearest to them, as bits.
+/// 2¹¹², by which the exponent of a number of 16 bits is less than that of the same number in 32 bits, once its bits are in the
+/// same places.
+const LESS: f32 = f32::from_bits((127 + 112) << 23);
+
+/// Numbers between −1 and 1 in 16 bits, as bits: those that are nearest to them or, below 2⁻¹⁴, next to these.
 pub fn halves(numbers: &[f32]) -> Vec<u16> {
-    numbers.iter().map(|&number| f16::from_f32(number).to_bits()).collect()
+    let half = |&number: &f32| {
+        let bits = (number.abs() / LESS).to_bits();
+        let rounded = (bits + 0xfff + (bits >> 13 & 1)) >> 13;
+        (rounded | number.to_bits() >> 16 & 0x8000) as u16
+    };
+    numbers.iter().map(half).collect()
 }
 
 /// The numbers that these bits are of.
@@ -37,8 +43,13 @@ pub fn floats(halves: &[u16]) -> Vec<f32> {
     numbers
 }
 
+/// Without a branch, so that many are converted at once.
 fn convert(halves: &[u16], numbers: &mut [f32]) {
-    halves.reinterpret_cast::<f16>().convert_to_f32_slice(numbers);
+    for (number, &half) in numbers.iter_mut().zip(halves) {
+        let bits = u32::from(half);
+        let size = f32::from_bits((bits & 0x7fff) << 13) * LESS;
+        *number = f32::from_bits(size.to_bits() | (bits & 0x8000) << 16);
+    }
 }
 
 impl Rows {
@@ -103,5 +114,36 @@ impl Rows {
             Rows::Halves { dimension, numbers } => FlatIndex::of_unit(*dimension, floats(numbers).into()),
             Rows::Codes { dimension, len } => FlatIndex::of_unit(*dimension, codes.decode(*dimension, *len).into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_16_bits() {
+        let known = [
+            (0x0000, 0.0),
+            (0x8000, -0.0),
+            (0x3c00, 1.0),
+            (0xb800, -0.5),
+            (0x2e66, 0.099_975_586),
+            (0x0001, 5.960_464_5e-8),
+        ];
+        for (bits, number) in known {
+            assert_eq!(floats(&[bits])[0].to_bits(), f32::to_bits(number), "{bits:x}");
+        }
+        // All from −1 to 1, there and back, and what is between two becomes the nearer one.
+        for sign in [0u16, 0x8000] {
+            let all: Vec<u16> = (0..=0x3c00).map(|bits| bits | sign).collect();
+            let numbers = floats(&all);
+            assert_eq!(halves(&numbers), all);
+            for (pair, bits) in numbers.windows(2).zip(&all) {
+                let at = |share: f32| halves(&[pair[0] + (pair[1] - pair[0]) * share])[0];
+                assert_eq!((at(0.25), at(0.75)), (*bits, bits + 1), "{pair:?}");
+            }
+        }
+        assert_eq!(floats(&halves(&[0.1, -0.1])), [0.099_975_586, -0.099_975_586]);
     }
 }
