@@ -23,6 +23,7 @@ mod judge;
 mod pipes;
 mod places;
 mod prepare;
+mod prepare_grades;
 mod rankers;
 mod resume;
 mod search;
