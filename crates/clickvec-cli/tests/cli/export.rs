@@ -173,6 +173,37 @@ fn features_of_judged_titles_are_in_svmranks_form() {
 }
 
 #[test]
+fn encoders_are_exported_with_what_texts_must_become() {
+    let folder = Folder::with_model();
+    let onnx = ["export", "--to=onnx", "--model=model.safetensors", "--output=out"];
+    folder.run(&onnx).code(0).says("out: written; lstm, 8 cells").prints_nothing();
+    let graph = std::fs::read(folder.path("out/model.onnx")).unwrap();
+    for name in ["clickvec", "features", "lengths", "vectors", "LSTM", "ReduceSum"] {
+        assert!(graph.windows(name.len()).any(|bytes| bytes == name.as_bytes()), "{name}");
+    }
+    let settings: Value = serde_json::from_str(&folder.read("out/trigrams.json")).unwrap();
+    let trigrams = settings["trigrams"].as_array().unwrap().len();
+    assert_eq!(settings["graphs"], serde_json::json!({"query": "model.onnx", "title": "model.onnx"}));
+    let expected: Vec<Value> = serde_json::from_str(&folder.read("out/vectors.json")).unwrap();
+    let texts: Vec<&str> = expected.iter().map(|of| of["text"].as_str().unwrap()).collect();
+    folder.write("texts", texts.join("\n"));
+    let lines = folder.run(&["embed", "--model=model.safetensors", "--side=query", "texts"]).code(0).json_lines();
+    for (of, line) in expected.iter().zip(&lines) {
+        assert_eq!((&of["text"], numbers(&of["query"])), (&line["text"], numbers(&line["vector"])));
+        let rows = of["rows"].as_array().unwrap().iter().flat_map(|word| word.as_array().unwrap());
+        assert!(rows.clone().all(|row| (row.as_u64().unwrap() as usize) < trigrams), "{of}");
+    }
+    assert!(expected[0]["rows"].as_array().unwrap().len() == 2, "{}", expected[0]);
+    // Once more over the same files, and never over the model.
+    folder.run(&onnx).code(0);
+    std::fs::copy(folder.path("model.safetensors"), folder.path("out/model.onnx")).unwrap();
+    folder
+        .run(&["export", "--to=onnx", "--model=out/model.onnx", "--output=out"])
+        .code(2)
+        .says("expected an output that is not an input");
+}
+
+#[test]
 fn strange_titles_are_exported_and_unknown_ones_counted() {
     let folder = Folder::with_model();
     let strange =
@@ -203,6 +234,12 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
     refused("svmrank", &[], "--judged");
     refused("pgvector", &["--name=a; drop table b"], "expected at most 48 lowercase letters");
     refused("word", &[], "invalid value 'word'");
+    refused("onnx", &[], "expected no `--titles` with --to onnx");
+    folder
+        .run(&["export", "--to=qdrant", "--model=model.safetensors", "--output=out"])
+        .code(2)
+        .says("--titles <FILE>")
+        .prints_nothing();
     refused("svmrank", &["--judged=none.tsv"], "none.tsv");
     if !cfg!(feature = "parquet") {
         refused("parquet", &[], "which this program was built without");

@@ -1,7 +1,8 @@
-//! `clickvec export`: titles with their vectors in the forms that other systems load.
+//! `clickvec export`: titles with their vectors in the forms that other systems load, and the encoders as ONNX.
 
 mod features;
 mod fusion;
+mod onnx;
 mod opensearch;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -27,7 +28,8 @@ use crate::{input, output};
 /// Write titles with their vectors in a form that another system loads, with all it takes to load and to search them.
 ///
 /// Titles of whose words the model knows none are left out, because their vectors mean nothing. Vectors have length 1, so
-/// the inner product is the score of `search`. docs/how-to/export.md shows each form step by step.
+/// the inner product is the score of `search`. ONNX has no titles, but the encoders themselves. docs/how-to/export.md shows
+/// each form step by step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The form.
@@ -39,8 +41,8 @@ pub(crate) struct Args {
     model: PathBuf,
 
     /// The titles: a table with the columns id and title, or a BEIR corpus, also as .gz or .zst; `-` is standard input.
-    #[arg(long, value_name = "FILE")]
-    titles: PathBuf,
+    #[arg(long, value_name = "FILE", required_if_eq_any(OF_TITLES.map(|form| ("to", form))))]
+    titles: Option<PathBuf>,
 
     #[command(flatten)]
     title_columns: TitleColumns,
@@ -75,7 +77,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The files of a folder, of every form.
+/// The forms that have titles.
+const OF_TITLES: [&str; 5] = ["parquet", "pgvector", "qdrant", "opensearch", "svmrank"];
+
+/// The files of a folder, of every other form than ONNX.
 const FILES: [&str; 12] = [
     "titles.copy",
     "load.sql",
@@ -103,6 +108,8 @@ enum Form {
     Opensearch,
     /// Features of judged titles for learning to rank, in SVMrank's form, which LightGBM and XGBoost read too.
     Svmrank,
+    /// The encoders as ONNX graphs, with code in Python and JavaScript that turns texts into their inputs.
+    Onnx,
 }
 
 impl Form {
@@ -125,8 +132,9 @@ fn name(text: &str) -> Result<String, String> {
 struct Report<'a> {
     #[serde(serialize_with = "output::json_path")]
     output: &'a Path,
-    rows: u64,
-    left_out: u64,
+    /// Not for ONNX.
+    #[serde(flatten)]
+    counts: Option<Counts>,
     dimension: usize,
     model: &'a str,
 }
@@ -136,7 +144,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     check(&args)?;
     let model = Model::load(&args.model)?;
     let fusion = args.fusion.as_deref().map(|path| fusion::read(path, &args.model)).transpose()?;
-    let table = args.title_columns.table(&args.titles, &args.field)?;
+    let Some(titles) = &args.titles else {
+        onnx::write(&args.output, &model)?;
+        return say(&args, &model, None);
+    };
+    let table = args.title_columns.table(titles, &args.field)?;
     let titles = Titles { model: &model, table: table.path(), field: &args.field };
     if !matches!(args.to, Form::Parquet | Form::Svmrank) {
         create_folder(&args.output)?;
@@ -163,11 +175,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
                 ("load.sh", opensearch::script(name)),
             ],
         ),
+        Form::Onnx => unreachable!("it has no titles"),
     };
     for (file, text) in files {
         write_bytes_atomically(&at(file), text.as_bytes())?;
     }
-    say(&args, &model, counts)
+    say(&args, &model, Some(counts))
 }
 
 /// Checks combinations that the parser of flags cannot express, and that nothing that is read is replaced.
@@ -184,14 +197,18 @@ fn check(args: &Args) -> Result<()> {
             args.to.name()
         );
     }
-    let read = [&args.model, &args.titles].into_iter().chain(&args.fusion).chain(&args.judged);
+    ensure!(
+        args.to != Form::Onnx || args.titles.is_none(),
+        "expected no `--titles` with --to onnx, which exports the encoders; leave it out, or name another form"
+    );
+    let read = [&args.model].into_iter().chain(&args.titles).chain(&args.fusion).chain(&args.judged);
     match args.to {
         Form::Parquet => input::refuse_overwriting(&args.output, read)?,
         _ if args.output.is_file() => {
             bail!("{}: expected a folder to write, found a file; name another output", args.output.display())
         }
         _ => {
-            for file in FILES {
+            for file in FILES.into_iter().chain(onnx::FILES) {
                 input::refuse_overwriting(&args.output.join(file), read.clone())?;
             }
         }
@@ -212,21 +229,24 @@ fn parquet(_args: &Args, _titles: Titles<'_>) -> Result<Counts> {
     )
 }
 
-fn say(args: &Args, model: &Model, counts: Counts) -> Result<Answer> {
-    let Counts { rows, left_out } = counts;
+fn say(args: &Args, model: &Model, counts: Option<Counts>) -> Result<Answer> {
     if args.json {
         let mut out = output::stdout();
         let (dimension, fingerprint) = (model.dimension(), model.fingerprint());
-        let report = Report { output: &args.output, rows, left_out, dimension, model: fingerprint };
+        let report = Report { output: &args.output, counts, dimension, model: fingerprint };
         output::json_line(&mut out, &report)?;
         output::written(out.flush())?;
-    } else {
-        let path = args.output.display();
-        output::note(format_args!("{path}: written; {}", output::counted(rows, "row")));
-        if left_out > 0 {
-            let strange = output::counted(left_out, "title");
-            output::note(format_args!("left out {strange}: the model knows none of their words"));
-        }
+        return Ok(Answer::Done);
+    }
+    let path = args.output.display();
+    let Some(Counts { rows, left_out }) = counts else {
+        output::note(format_args!("{path}: written; {}", model.encoder_config()));
+        return Ok(Answer::Done);
+    };
+    output::note(format_args!("{path}: written; {}", output::counted(rows, "row")));
+    if left_out > 0 {
+        let strange = output::counted(left_out, "title");
+        output::note(format_args!("left out {strange}: the model knows none of their words"));
     }
     Ok(Answer::Done)
 }

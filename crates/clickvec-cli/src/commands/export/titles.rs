@@ -7,6 +7,7 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::tables::Title;
+use serde::Serialize;
 
 use crate::{input, progress};
 
@@ -23,7 +24,7 @@ pub(super) struct Titles<'a> {
 }
 
 /// How many titles were written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Counts {
     pub(super) rows: u64,
     /// Those of whose words the model knows none.

@@ -1,0 +1,388 @@
+//! The graph of an encoder: from the rows of words' trigrams to vectors of unit length.
+//!
+//! Inputs: `features` [texts, words, slots], for each word the rows of its trigrams, and V, the number of rows, where nothing
+//! is left; `lengths` [texts], the number of words of each text. Output: `vectors` [texts, L].
+
+use anyhow::{Result, bail};
+use clickvec::encoder::EncoderConfig;
+use clickvec::internals::encoder::{Encoder, Tensor, TensorKind};
+
+use super::graph::{Graph, Size, text, whole, wholes};
+use super::proto::INT32;
+
+/// The names of the inputs and of the output.
+pub(super) const FEATURES: &str = "features";
+pub(super) const LENGTHS: &str = "lengths";
+pub(super) const VECTORS: &str = "vectors";
+
+/// A forget gate that is always open: σ(40) = 1 in 32 bits. ONNX's LSTM cannot leave the gate out.
+const OPEN: f32 = 40.0;
+
+/// Less than any tanh.
+const BELOW: f32 = -2.0;
+
+/// The largest message that protobuf allows.
+const MOST_BYTES: u64 = i32::MAX as u64;
+
+/// The bytes of the ONNX model of an encoder.
+///
+/// # Errors
+/// If ONNX's operators cannot express it, or if it is too large for one file.
+pub(super) fn model(encoder: &dyn Encoder, config: &EncoderConfig, metadata: &[(&str, &str)]) -> Result<Vec<u8>> {
+    let numbers: u64 = encoder.tensors().iter().map(|tensor| tensor.value.data().len() as u64).sum();
+    // Identities and names add little.
+    if numbers * 4 > MOST_BYTES / 10 * 9 {
+        bail!("expected a model whose graph has less than 2 GiB, the most that ONNX allows, found {numbers} weights");
+    }
+    let mut graph = Graph::default();
+    let weights = Weights(encoder.tensors());
+    let raw = Builder { graph: &mut graph, weights }.encoder(config)?;
+    // Texts without words have the vector zero.
+    let unit = unit(&mut graph, &raw);
+    let zero = graph.integer(0);
+    let has_words = graph.node("Greater", &[LENGTHS, &zero], vec![]);
+    let last = graph.integers(&[1]);
+    let has_words = graph.node("Unsqueeze", &[&has_words, &last], vec![]);
+    let nothing = graph.floats(&[], [0.0]);
+    let vectors = graph.node("Where", &[&has_words, &unit, &nothing], vec![]);
+    graph.rename(&vectors, VECTORS);
+    let [texts, words, slots] = ["texts", "words", "slots"].map(Size::Named);
+    let inputs: [(&str, &[Size]); 2] = [(FEATURES, &[texts, words, slots]), (LENGTHS, &[texts])];
+    Ok(graph.finish(&inputs, (VECTORS, &[texts, Size::Fixed(encoder.dimension())]), metadata))
+}
+
+/// Scales vectors to length 1; zero stays zero.
+fn unit(graph: &mut Graph, vectors: &str) -> String {
+    let length = graph.node("ReduceL2", &[vectors], vec![wholes("axes", &[-1])]);
+    let least = graph.floats(&[], [f32::MIN_POSITIVE]);
+    let length = graph.node("Max", &[&length, &least], vec![]);
+    graph.node("Div", &[vectors, &length], vec![])
+}
+
+/// The weights of an encoder by the names of the papers' matrices.
+struct Weights<'a>(&'a [Tensor]);
+
+impl<'a> Weights<'a> {
+    /// A matrix, [inputs, outputs], row by row, with the number of its outputs.
+    fn find(&self, name: &str) -> Option<(Vec<f32>, usize)> {
+        self.0.iter().find_map(|tensor| {
+            let (group, columns) = tensor.ranges().find(|(group, _)| group.name == name)?;
+            let rows = (0..tensor.value.rows()).map(|row| &tensor.value.row(row)[columns.clone()]);
+            Some((rows.flatten().copied().collect(), group.width))
+        })
+    }
+
+    fn get(&self, name: &str) -> (Vec<f32>, usize) {
+        self.find(name).unwrap_or_else(|| unreachable!("an encoder has {name}"))
+    }
+
+    /// The tensor whose first matrix has this name: the matrices next to each other.
+    fn tensor(&self, first: &str) -> &'a Tensor {
+        let found = self.0.iter().find(|tensor| tensor.groups.first().is_some_and(|group| group.name == first));
+        found.unwrap_or_else(|| unreachable!("an encoder has {first}"))
+    }
+}
+
+/// A recurrent operator.
+struct Recurrent {
+    operator: &'static str,
+    direction: &'static str,
+    cells: usize,
+    /// [gates·H, inputs], [gates·H, H] and [2·gates·H]: input and recurrent weights, and biases, gate by gate in ONNX's order.
+    input: Vec<f32>,
+    recurrent: Vec<f32>,
+    bias: Vec<f32>,
+    /// [3·H], from the cells to the gates i, o and f.
+    peepholes: Option<Vec<f32>>,
+}
+
+/// A gate: its matrices, by name; the factor of its inputs; the first of its columns in the words' projections.
+struct Gate {
+    input: String,
+    recurrent: String,
+    bias: String,
+    sign: f32,
+}
+
+struct Builder<'g, 'w> {
+    graph: &'g mut Graph,
+    weights: Weights<'w>,
+}
+
+impl Builder<'_, '_> {
+    /// The vectors as the encoder computes them.
+    fn encoder(&mut self, config: &EncoderConfig) -> Result<String> {
+        Ok(match config {
+            EncoderConfig::Dssm(config) => self.dssm(config.layers.len()),
+            EncoderConfig::Clsm(config) => self.clsm(config.window, config.convolution, 1 + config.hidden.len()),
+            EncoderConfig::Rnn(config) => {
+                let words = self.words("w", true);
+                let gate = Gate { input: "w".into(), recurrent: "wrec".into(), bias: "b".into(), sign: 1.0 };
+                let last = self.gates("RNN", config.hidden, &[gate]);
+                self.last(&words, &last)
+            }
+            EncoderConfig::Gru(config) => {
+                let words = self.words("wz", true);
+                // ONNX's z is how much of y⁻ stays, ours how much of ỹ comes: σ(−x) = 1 − σ(x).
+                let gate = |n: &str, sign| Gate {
+                    input: format!("w{n}"),
+                    recurrent: format!("wrec{n}"),
+                    bias: format!("b{n}"),
+                    sign,
+                };
+                let last = self.gates("GRU", config.cells, &[gate("z", -1.0), gate("r", 1.0), gate("h", 1.0)]);
+                self.last(&words, &last)
+            }
+            EncoderConfig::Lstm(config) => {
+                let words = self.words("w4", true);
+                let lstm = self.lstm("", "forward", config.cells)?;
+                self.last(&words, &lstm)
+            }
+            EncoderConfig::Bilstm(config) => {
+                let mut both = Vec::new();
+                for (prefix, direction) in [("forward.", "forward"), ("backward.", "reverse")] {
+                    let words = self.words(&format!("{prefix}w4"), true);
+                    let lstm = self.lstm(prefix, direction, config.cells)?;
+                    both.push(self.last(&words, &lstm));
+                }
+                self.side_by_side(&both)
+            }
+            EncoderConfig::Stacked(config) => {
+                let mut below = self.words("layer1.w4", true);
+                for (layer, &cells) in (1..).zip(&config.layers) {
+                    let lstm = self.lstm(&format!("layer{layer}."), "forward", cells)?;
+                    if layer == config.layers.len() {
+                        below = self.last(&below, &lstm);
+                        break;
+                    }
+                    let all = self.recurrent(&below, &lstm, 0);
+                    let directions = self.graph.integers(&[1]);
+                    below = self.graph.node("Squeeze", &[&all, &directions], vec![]);
+                }
+                below
+            }
+            EncoderConfig::Members(config) => {
+                let mut all = Vec::new();
+                for member in 1..=config.members {
+                    let prefix = format!("m{member}.");
+                    let words = self.words(&format!("{prefix}w4"), true);
+                    let lstm = self.lstm(&prefix, "forward", config.lstm.cells)?;
+                    let vectors = self.last(&words, &lstm);
+                    all.push(unit(self.graph, &vectors));
+                }
+                self.side_by_side(&all)
+            }
+        })
+    }
+
+    /// The rows of the table that begins with the matrix `first`, for each slot: [texts, words, slots, W].
+    fn rows(&mut self, first: &str) -> String {
+        let table = &self.weights.tensor(first).value;
+        let (rows, columns) = (table.rows(), table.columns());
+        // The last row is that of slots in which nothing is left.
+        let values = table.data().iter().copied().chain(std::iter::repeat_n(0.0, columns));
+        let table = self.graph.floats(&[rows + 1, columns], values);
+        self.graph.node("Gather", &[&table, FEATURES], vec![whole("axis", 0)])
+    }
+
+    /// The projected words, without a bias: [texts, words, W], or [words, texts, W] as recurrent operators want them.
+    fn words(&mut self, first: &str, by_word: bool) -> String {
+        let rows = self.rows(first);
+        let slots = self.graph.integers(&[2]);
+        let words = self.graph.node("ReduceSum", &[&rows, &slots], vec![whole("keepdims", 0)]);
+        match by_word {
+            true => self.graph.node("Transpose", &[&words], vec![wholes("perm", &[1, 0, 2])]),
+            false => words,
+        }
+    }
+
+    fn side_by_side(&mut self, vectors: &[String]) -> String {
+        let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
+        self.graph.node("Concat", &vectors, vec![whole("axis", -1)])
+    }
+
+    /// y = tanh(x·W + b) for each layer, named with these stems and `numbers`.
+    fn layers(&mut self, mut x: String, stems: [&str; 2], numbers: impl IntoIterator<Item = String>) -> String {
+        for number in numbers {
+            let (weights, outputs) = self.weights.get(&format!("{}{number}", stems[0]));
+            let weights = self.graph.floats(&[weights.len() / outputs, outputs], weights);
+            x = self.graph.node("MatMul", &[&x, &weights], vec![]);
+            x = self.biased_tanh(&x, &format!("{}{number}", stems[1]));
+        }
+        x
+    }
+
+    /// tanh(x + b), or tanh x if there is no bias of this name.
+    fn biased_tanh(&mut self, x: &str, bias: &str) -> String {
+        let sum = self.weights.find(bias).map(|(bias, width)| {
+            let bias = self.graph.floats(&[width], bias);
+            self.graph.node("Add", &[x, &bias], vec![])
+        });
+        self.graph.node("Tanh", &[sum.as_deref().unwrap_or(x)], vec![])
+    }
+
+    fn dssm(&mut self, layers: usize) -> String {
+        let rows = self.rows("w1");
+        let axes = self.graph.integers(&[1, 2]);
+        let sum = self.graph.node("ReduceSum", &[&rows, &axes], vec![whole("keepdims", 0)]);
+        let first = self.biased_tanh(&sum, "b1");
+        self.layers(first, ["w", "b"], (2..=layers).map(|number| number.to_string()))
+    }
+
+    /// `places` are the words of a window, `units` those of the convolution.
+    fn clsm(&mut self, places: usize, units: usize, layers: usize) -> String {
+        let words = self.words("wc.0", false);
+        let padding = self.weights.tensor("wc.padding.0").value.data().to_vec();
+        let width = padding.len();
+        let padding = self.graph.floats(&[1, 1, width], padding);
+        let inside = self.inside();
+        let words = self.graph.node("Where", &[&inside, &words, &padding], vec![]);
+        // Before the first word of a text and after the last one of the longest.
+        let reach = (places / 2) as i64;
+        let texts = self.graph.node("Shape", &[LENGTHS], vec![]);
+        let sizes = self.graph.integers(&[reach, width as i64]);
+        let sizes = self.graph.node("Concat", &[&texts, &sizes], vec![whole("axis", 0)]);
+        let padding = self.graph.node("Expand", &[&padding, &sizes], vec![]);
+        let padded = self.graph.node("Concat", &[&padding, &words, &padding], vec![whole("axis", 1)]);
+        let axes = self.graph.integers(&[1, 2]);
+        let mut sum: Option<String> = None;
+        for place in 0..places as i64 {
+            let column = place * units as i64;
+            let starts = self.graph.integers(&[place, column]);
+            let end = if place == 2 * reach { i64::MAX } else { place - 2 * reach };
+            let ends = self.graph.integers(&[end, column + units as i64]);
+            let of_place = self.graph.node("Slice", &[&padded, &starts, &ends, &axes], vec![]);
+            sum = Some(match sum {
+                None => of_place,
+                Some(sum) => self.graph.node("Add", &[&sum, &of_place], vec![]),
+            });
+        }
+        let windows = self.biased_tanh(&sum.unwrap_or_default(), "bc");
+        let below = self.graph.floats(&[], [BELOW]);
+        let windows = self.graph.node("Where", &[&inside, &windows, &below], vec![]);
+        let attributes = vec![wholes("axes", &[1]), whole("keepdims", 0)];
+        let most = self.graph.node("ReduceMax", &[&windows], attributes);
+        let numbers = (1..=layers).map(|number| if number == 1 { String::new() } else { number.to_string() });
+        self.layers(most, ["ws", "bs"], numbers)
+    }
+
+    /// Whether there is a word: [texts, words, 1].
+    fn inside(&mut self) -> String {
+        let shape = self.graph.node("Shape", &[FEATURES], vec![]);
+        let [first, one] = [0, 1].map(|number| self.graph.integer(number));
+        let words = self.graph.node("Gather", &[&shape, &one], vec![whole("axis", 0)]);
+        let numbers = self.graph.node("Range", &[&first, &words, &one], vec![]);
+        let [of_words, of_texts] = [&[0, 2][..], &[1, 2]].map(|axes| self.graph.integers(axes));
+        let numbers = self.graph.node("Unsqueeze", &[&numbers, &of_words], vec![]);
+        let lengths = self.graph.node("Unsqueeze", &[LENGTHS, &of_texts], vec![]);
+        self.graph.node("Less", &[&numbers, &lengths], vec![])
+    }
+
+    /// y after the last word of each text, [texts, H]. `words` are its inputs, [words, texts, inputs].
+    fn last(&mut self, words: &str, layer: &Recurrent) -> String {
+        let last = self.recurrent(words, layer, 1);
+        let directions = self.graph.integers(&[0]);
+        self.graph.node("Squeeze", &[&last, &directions], vec![])
+    }
+
+    /// An output of a recurrent operator: y after every word, [words, 1, texts, H], or after the last one, [1, texts, H].
+    fn recurrent(&mut self, words: &str, layer: &Recurrent, output: usize) -> String {
+        let Recurrent { operator, direction, cells, input, recurrent, bias, peepholes } = layer;
+        let gates = recurrent.len() / cells / cells;
+        let rows = gates * cells;
+        let input = self.graph.floats(&[1, rows, input.len() / rows], input.iter().copied());
+        let recurrent = self.graph.floats(&[1, rows, *cells], recurrent.iter().copied());
+        let bias = self.graph.floats(&[1, 2 * rows], bias.iter().copied());
+        // A text without words is read as one word, and its vector is left out in the end.
+        let one = self.graph.integer(1);
+        let lengths = self.graph.node("Max", &[LENGTHS, &one], vec![]);
+        let lengths = self.graph.node("Cast", &[&lengths], vec![whole("to", i64::from(INT32))]);
+        let mut inputs = vec![words, &input, &recurrent, &bias, &lengths];
+        let peepholes = peepholes.as_ref().map(|values| self.graph.floats(&[1, 3 * cells], values.iter().copied()));
+        if let Some(peepholes) = &peepholes {
+            // No initial states.
+            inputs.extend(["", "", peepholes]);
+        }
+        let attributes = vec![whole("hidden_size", *cells as i64), text("direction", direction)];
+        self.graph.nth_output(operator, &inputs, attributes, output)
+    }
+
+    /// A recurrent operator over words that are projected already, with these gates in ONNX's order.
+    fn gates(&self, operator: &'static str, cells: usize, gates: &[Gate]) -> Recurrent {
+        let width = gates.len() * cells;
+        let mut layer = Recurrent {
+            operator,
+            direction: "forward",
+            cells,
+            input: Vec::with_capacity(width * width),
+            recurrent: Vec::with_capacity(width * cells),
+            bias: vec![0.0; 2 * width],
+            peepholes: None,
+        };
+        for (number, Gate { input, recurrent, bias, sign }) in gates.iter().enumerate() {
+            let inputs = self.inputs(input);
+            layer.input.extend(inputs.iter().map(|weight| weight * sign));
+            let recurrent = transposed(&self.weights.get(recurrent).0, cells);
+            layer.recurrent.extend(recurrent.iter().map(|weight| weight * sign));
+            let of_gate = &mut layer.bias[number * cells..][..cells];
+            of_gate.iter_mut().zip(self.weights.get(bias).0).for_each(|(to, bias)| *to = bias * sign);
+        }
+        layer
+    }
+
+    /// The input weights of a gate, [H, inputs]: those of its own matrix if that reads a layer below, and a part of the
+    /// identity if its words are projected already.
+    fn inputs(&self, name: &str) -> Vec<f32> {
+        let is_of = |tensor: &&Tensor| tensor.groups.iter().any(|group| group.name == name);
+        let tensor = self.weights.0.iter().find(is_of).unwrap_or_else(|| unreachable!("an encoder has {name}"));
+        let (weights, cells) = self.weights.get(name);
+        if tensor.kind != TensorKind::Table {
+            return transposed(&weights, cells);
+        }
+        let all = tensor.value.columns();
+        let first = tensor.ranges().find(|(group, _)| group.name == name).map_or(0, |(_, columns)| columns.start);
+        (0..cells).flat_map(|row| (0..all).map(move |column| f32::from(u8::from(column == first + row)))).collect()
+    }
+
+    /// The LSTM whose names begin with `prefix`.
+    fn lstm(&self, prefix: &str, direction: &'static str, cells: usize) -> Result<Recurrent> {
+        let named = |stem: &str, gate: &str| format!("{prefix}{stem}{gate}");
+        let peephole = |gate: &str| self.weights.find(&named("wp", gate));
+        if peephole("3").is_some_and(|(weights, _)| weights.len() > cells) {
+            bail!(
+                "expected an LSTM without peepholes or with diagonal ones, found full ones: ONNX's LSTM has no weights from one \
+                 cell to another's gates; train with `--peephole diagonal`"
+            );
+        }
+        let has_forget_gate = self.weights.find(&named("b", "2")).is_some();
+        // ONNX's order: input, output, forget gate, cell.
+        let gates = ["3", "1", "2", "4"].into_iter().filter(|gate| has_forget_gate || *gate != "2");
+        let gate = |n| Gate { input: named("w", n), recurrent: named("wrec", n), bias: named("b", n), sign: 1.0 };
+        let mut layer = self.gates("LSTM", cells, &gates.map(gate).collect::<Vec<_>>());
+        layer.direction = direction;
+        if !has_forget_gate {
+            let inputs = layer.input.len() / 3;
+            drop(layer.input.splice(2 * inputs..2 * inputs, std::iter::repeat_n(0.0, inputs)));
+            let square = cells * cells;
+            drop(layer.recurrent.splice(2 * square..2 * square, std::iter::repeat_n(0.0, square)));
+            layer.bias = [
+                &layer.bias[..2 * cells],
+                &vec![OPEN; cells],
+                &layer.bias[2 * cells..3 * cells],
+                &vec![0.0; 4 * cells],
+            ]
+            .concat();
+        }
+        if let Some((of_input, _)) = peephole("3") {
+            let none = || (vec![0.0; cells], cells);
+            let (of_output, of_forget) = (peephole("1").unwrap_or_else(none).0, peephole("2").unwrap_or_else(none).0);
+            layer.peepholes = Some([of_input, of_output, of_forget].concat());
+        }
+        Ok(layer)
+    }
+}
+
+/// The transpose of a matrix stored row by row, `columns` wide.
+fn transposed(matrix: &[f32], columns: usize) -> Vec<f32> {
+    (0..columns).flat_map(|column| matrix.iter().skip(column).step_by(columns).copied()).collect()
+}

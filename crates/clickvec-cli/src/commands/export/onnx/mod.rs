@@ -1,0 +1,147 @@
+//! The encoders as ONNX: a graph for each tower, from the rows of words' trigrams on; the table of trigrams; how words and
+//! rows are found, in Python and in JavaScript; and texts with the vectors that they must get.
+
+mod encoder;
+mod graph;
+mod proto;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clickvec::internals::files::{create_folder, write_bytes_atomically};
+use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordLimit};
+use clickvec::model::{Model, Side};
+use clickvec::train::Tail;
+use serde::Serialize;
+
+/// The names of all files.
+pub(super) const FILES: [&str; 7] =
+    ["model.onnx", "query.onnx", "title.onnx", "trigrams.json", "vectors.json", "encode.py", "encode.mjs"];
+
+const PYTHON: &str = include_str!("encode.py");
+const JAVASCRIPT: &str = include_str!("encode.mjs");
+
+/// What the table and the settings of a model say to those that find words and rows.
+#[derive(Serialize)]
+struct Settings<'a> {
+    model: &'a str,
+    dimension: usize,
+    graphs: Graphs,
+    max_words: usize,
+    /// Whether the words beyond the limit are one word together with the last one within it.
+    merge_tail: bool,
+    /// In the order of their rows.
+    trigrams: Vec<String>,
+}
+
+/// The file of each side's graph.
+#[derive(Serialize)]
+struct Graphs {
+    query: &'static str,
+    title: &'static str,
+}
+
+/// What a text must become.
+#[derive(Serialize)]
+struct Expected<'a> {
+    text: &'a str,
+    /// For each word the rows of its trigrams, ascending.
+    rows: Vec<Vec<u32>>,
+    query: Vec<f32>,
+    title: Vec<f32>,
+}
+
+/// Texts of many scripts, with everything that the rule of words has to say something about.
+const TEXTS: [&str; 16] = [
+    "red shoes",
+    "lether  COUCH!",
+    "12-Gauge 1.9 cu.ft won't o\u{2019}neil",
+    "a",
+    "banana bandana",
+    "",
+    "?! ...",
+    "zzqqx",
+    "Café CAFE\u{301} ½ ﬁne x² ＡＢＣ Ⅳ",
+    "İSTANBUL ΟΔΥΣΣΕΥΣ STRASSE ẞ",
+    "北京大学hotel 東京タワー 北\u{302A}ab",
+    "हिन्दी में ภาษาไทย น้ำ 서울 호텔",
+    "pizza🍕oven ❤\u{FE0F} zero\u{200B}width soft\u{AD}hyphen",
+    "שָׁלוֹם \u{202E}right\u{202C} عربي # ## a_b",
+    "mount grip tool pack steel case black white large small wall desk lamp chair table shelf door hook ring bolt",
+    "how do you paint a bathtub and what paint should you use to paint a bathtub in a small house with one window and \
+     two doors and a cat",
+];
+
+/// Writes all files into a folder.
+pub(super) fn write(folder: &Path, model: &Model) -> Result<()> {
+    if !model.dictionary().words().is_empty() {
+        bail!(
+            "expected a model of letter trigrams alone, found one with {} whole words, which the code outside of the graph \
+             would have to hash; train without `--word-count`",
+            model.dictionary().words().len()
+        );
+    }
+    let sides = match model.shared_towers() {
+        true => vec![(Side::Query, "model.onnx")],
+        false => vec![(Side::Query, "query.onnx"), (Side::Title, "title.onnx")],
+    };
+    let config = model.encoder_config();
+    let graphs = sides.iter().map(|&(side, file)| {
+        let metadata = [("clickvec_model", model.fingerprint()), ("clickvec_encoder", config.kind())];
+        Ok::<_, anyhow::Error>((file, encoder::model(model.encoder(side), config, &metadata)?))
+    });
+    // Nothing is written if a tower cannot be.
+    let graphs = graphs.collect::<Result<Vec<_>>>()?;
+    create_folder(folder)?;
+    for (file, bytes) in graphs {
+        write_bytes_atomically(&folder.join(file), &bytes)?;
+    }
+    let training = &model.training().config;
+    let settings = Settings {
+        model: model.fingerprint(),
+        dimension: model.dimension(),
+        graphs: Graphs { query: sides[0].1, title: sides[sides.len() - 1].1 },
+        max_words: training.max_words,
+        merge_tail: training.tail == Tail::Merge,
+        trigrams: model.dictionary().trigrams().iter().map(ToString::to_string).collect(),
+    };
+    write_bytes_atomically(&folder.join("trigrams.json"), &json(&settings)?)?;
+    write_bytes_atomically(&folder.join("vectors.json"), &json(&expected(model))?)?;
+    for (file, text) in [("encode.py", PYTHON), ("encode.mjs", JAVASCRIPT)] {
+        write_bytes_atomically(&folder.join(file), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// What each text must become.
+fn expected(model: &Model) -> Vec<Expected<'static>> {
+    let [queries, titles] = [Side::Query, Side::Title].map(|side| model.embedder(side).embed(&TEXTS));
+    let vectors = queries.chunks_exact(model.dimension()).zip(titles.chunks_exact(model.dimension()));
+    let of_text = |(text, (query, title)): (&'static str, (&[f32], &[f32]))| Expected {
+        text,
+        rows: rows(model, text),
+        query: query.to_vec(),
+        title: title.to_vec(),
+    };
+    TEXTS.into_iter().zip(vectors).map(of_text).collect()
+}
+
+/// For each word of a text that the encoder reads the rows of its trigrams, each as often as it occurs.
+fn rows(model: &Model, text: &str) -> Vec<Vec<u32>> {
+    let dictionary: &Dictionary = model.dictionary();
+    let training = &model.training().config;
+    let limit = WordLimit { words: training.max_words, tail: training.tail };
+    let (mut rows, mut features) = (Vec::new(), Vec::new());
+    limit.for_each_word(text, &mut WordBuffer::default(), |word| {
+        dictionary.hash_word(word, &mut features);
+        let times = |feature: &Feature| std::iter::repeat_n(feature.id, feature.count as usize);
+        rows.push(features.iter().flat_map(times).collect());
+    });
+    rows
+}

@@ -1,0 +1,115 @@
+"""`clickvec export --to onnx`: onnxruntime gives the vectors of the model, from rows that Python and JavaScript find."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import SHOP
+
+import clickvec
+
+ENCODERS = {
+    "lstm": {"cells": 16},
+    "forget": {"cells": 16, "forget_gate": True},
+    "diagonal": {"cells": 16, "peephole": "diagonal"},
+    "both": {"cells": 16, "peephole": "diagonal", "forget_gate": True},
+    "stacked": {"cells": [16, 12], "layers": 2},
+    "members": {"cells": 8, "members": 3},
+    "bilstm": {"encoder": "bilstm", "cells": 12},
+    "gru": {"encoder": "gru", "cells": 16},
+    "rnn": {"encoder": "rnn", "hidden": 16},
+    "clsm": {"encoder": "clsm", "hidden": [24, 16]},
+    "clsm, more layers": {"encoder": "clsm", "hidden": [24, 16, 12], "window": 5},
+    "clsm of the paper": {"encoder": "clsm", "hidden": [24, 16], "window": 1, "no_bias": True},
+    "dssm": {"encoder": "dssm", "hidden": [24, 16]},
+    "merged tails": {"cells": 16, "tail": "merge", "max_words": 4},
+    "short": {"cells": 16, "max_words": 1},
+}
+
+
+@pytest.fixture
+def export(program, tmp_path):
+    """Exports a model; returns the folder and its Python code as a module."""
+
+    def run(model):
+        path, folder = tmp_path / "m.safetensors", tmp_path / "onnx"
+        path.write_bytes(model.to_bytes())
+        report = json.loads(program("export", "--to", "onnx", "--model", path, "--output", folder, "--json").stdout)
+        assert report == {"output": str(folder), "dimension": model.dimension, "model": model.fingerprint}
+        spec = importlib.util.spec_from_file_location("encode", folder / "encode.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return folder, module
+
+    return run
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "towers"])
+@pytest.mark.parametrize("name", ENCODERS)
+def test_onnxruntime_gives_the_vectors_of_the_model(export, titles, name, shared):
+    pytest.importorskip("onnxruntime")
+    settings = {"epochs": 1, "seed": 3, "shared_towers": shared, "progress": False, **ENCODERS[name]}
+    model = clickvec.train(SHOP / "clicks.tsv", **settings)
+    folder, module = export(model)
+    assert (folder / "model.onnx").exists() == shared and (folder / "title.onnx").exists() != shared
+    expected = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
+    texts = [of["text"] for of in expected]
+    assert [[sorted(word) for word in module.rows(text)] for text in texts] == [of["rows"] for of in expected]
+    more = [text for _, text in titles]
+    for side, encode in (("query", model.encode_query), ("title", model.encode_document)):
+        vectors = np.array([of[side] for of in expected], np.float32)
+        assert np.array_equal(vectors, encode(texts))
+        assert np.allclose(module.encode(texts, side), vectors, atol=2e-6), np.abs(module.encode(texts, side) - vectors).max()
+        assert np.allclose(module.encode(more, side), encode(more), atol=2e-6)
+        # One by one, without the places of longer texts.
+        assert np.allclose(np.concatenate([module.encode([text], side) for text in texts]), vectors, atol=2e-6)
+        assert module.encode([], side).shape == (0, model.dimension)
+    onnx = pytest.importorskip("onnx")
+    for graph in folder.glob("*.onnx"):
+        onnx.checker.check_model(graph, full_check=True)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
+@pytest.mark.parametrize("settings", [{}, {"tail": "merge", "max_words": 3}], ids=["cut", "merged"])
+def test_javascript_finds_the_same_rows(export, settings):
+    model = clickvec.train(SHOP / "clicks.tsv", epochs=1, cells=4, progress=False, **settings)
+    folder, module = export(model)
+    script = """
+        import { readFileSync } from "node:fs";
+        import { reader } from "./encode.mjs";
+        const { rows, inputs } = reader(JSON.parse(readFileSync("trigrams.json", "utf-8")));
+        const texts = JSON.parse(readFileSync("vectors.json", "utf-8")).map(({ text }) => text);
+        const { features, lengths } = inputs(texts);
+        const plain = ({ data, dims }) => ({ data: Array.from(data, Number), dims });
+        console.log(JSON.stringify([texts.map(rows), plain(features), plain(lengths)]));
+    """
+    command = ["node", "--input-type=module", "-e", script]
+    rows, features, lengths = json.loads(subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout)
+    expected = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
+    assert [[sorted(word) for word in text] for text in rows] == [of["rows"] for of in expected]
+    of_python = module.inputs([of["text"] for of in expected])
+    for name, found in (("features", features), ("lengths", lengths)):
+        assert np.array_equal(np.array(found["data"]).reshape(found["dims"]), of_python[name])
+
+
+def test_what_onnx_cannot_express_is_refused(program, tmp_path):
+    for name, settings, words in [
+        ("full", {"peephole": "full"}, "expected an LSTM without peepholes or with diagonal ones, found full ones"),
+        ("words", {"word_count": 2}, "expected a model of letter trigrams alone, found one with"),
+    ]:
+        path = tmp_path / f"{name}.safetensors"
+        clickvec.train(SHOP / "clicks.tsv", path, epochs=1, cells=4, progress=False, **settings)
+        refused = program("export", "--to", "onnx", "--model", path, "--output", tmp_path / name, status=2)
+        assert words in refused.stderr.replace("\n", " ") and not (tmp_path / name).exists()
+
+
+def test_the_code_as_a_program(export, model):
+    pytest.importorskip("onnxruntime")
+    import sys
+
+    folder, _ = export(model)
+    done = subprocess.run([sys.executable, folder / "encode.py", "query", "red shoes"], capture_output=True, check=True)
+    assert np.allclose(json.loads(done.stdout), model.encode_query("red shoes"), atol=2e-6)
