@@ -1,20 +1,22 @@
-//! Optimisers: Nesterov momentum (Palangi et al. 2015, eq. 6), Adam and plain gradient descent, for each tower, with
-//! clipping of the gradient's norm.
+//! Optimisers: Nesterov momentum (Palangi et al. 2015, eq. 6), plain momentum, Adam and plain gradient descent, for each
+//! tower, with clipping of the gradient's norm.
 //!
-//! The update of an input table is lazy and exact. A row that a minibatch does not touch has no gradient: its velocity
-//! only decays and its value only drifts, and both have a closed form for any number of updates. A row is brought up
-//! to date when a minibatch reads it. The stored value is the point where the next gradient is taken, Θ = Λ + μΔ;
-//! [`Optimizer::parameters`] returns Λ.
+//! With momentum the update of an input table is lazy and exact. A row that a minibatch does not touch has no gradient: its
+//! velocity only decays and its value only drifts, and both have a closed form for any number of updates. A row is brought
+//! up to date when a minibatch reads it. The stored value is the point where the next gradient is taken: Θ = Λ + μΔ with
+//! Nesterov momentum, Λ with the plain one. [`Optimizer::parameters`] returns Λ.
 
 pub(crate) mod adam;
+mod momentum;
+mod schedule;
 
 use crate::encoder::{Gradients, Motion, Tensor, TensorKind};
 use crate::math::Matrix;
-use crate::math::activation::mul_add;
-use crate::math::level::by_level;
 use crate::math::vector::{add_scaled, sum_of_squares};
 use adam::{AdamStep, adam};
+use momentum::{Idle, Idles, nesterov, plain};
 use rayon::prelude::*;
+pub use schedule::MomentumSchedule;
 use serde::{Deserialize, Serialize};
 
 /// The number of rows in a task.
@@ -26,6 +28,9 @@ const CHUNK: usize = 128;
 pub enum OptimizerKind {
     /// Nesterov momentum, the LSTM paper's.
     Nesterov,
+    /// Momentum as Polyak (1964) has it, with the schedule of the LSTM paper: the gradient is taken where the weights are,
+    /// not where momentum will carry them.
+    Momentum,
     /// Adam (Kingma and Ba 2015) with β = 0.9, 0.999 and ε = 1e-8. Rows that a minibatch does not touch stay
     /// unchanged.
     Adam,
@@ -33,11 +38,11 @@ pub enum OptimizerKind {
     Sgd,
 }
 
-/// The momentum μ of each update, as stretches with constant μ.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MomentumSchedule {
-    /// The first update of each stretch and its μ, ascending. Updates count from 1.
-    stretches: Vec<(u64, f64)>,
+impl OptimizerKind {
+    /// Whether a weight also moves at updates that have no gradient for it.
+    pub(crate) fn is_lazy(self) -> bool {
+        matches!(self, OptimizerKind::Nesterov | OptimizerKind::Momentum)
+    }
 }
 
 /// The settings of an update.
@@ -49,7 +54,7 @@ pub struct OptimizerConfig {
     pub learning_rate: f32,
     /// The limit th_G: a gradient with a larger norm is scaled down to it.
     pub clip_norm: Option<f32>,
-    /// μ; only Nesterov uses it.
+    /// μ; Adam and plain descent do not use it.
     pub momentum: MomentumSchedule,
 }
 
@@ -64,120 +69,12 @@ pub struct Optimizer {
 /// The state of one tensor's updates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TensorState {
-    /// Δ (Nesterov; that of a table is stored with the tensor) or the mean of gradients (Adam); otherwise empty.
+    /// Δ (momentum; that of a table is stored with the tensor) or the mean of gradients (Adam); otherwise empty.
     pub(crate) velocity: Matrix,
     /// The mean of squared gradients (Adam).
     pub(crate) square: Matrix,
-    /// For each row of a table (Nesterov), the last update that the row includes.
+    /// For each row of a table (momentum), the last update that the row includes.
     pub(crate) current: Vec<u64>,
-}
-
-impl MomentumSchedule {
-    /// The schedule of the papers: 0.9 in the first and the last 2 % of `updates`, and 0.995 in between.
-    pub fn papers(updates: u64) -> MomentumSchedule {
-        let edge = (updates as f64 * 0.02).round() as u64;
-        MomentumSchedule::new(vec![(1, 0.9), (edge + 1, 0.995), (updates.saturating_sub(edge) + 1, 0.9)], updates)
-    }
-
-    /// A schedule with the same μ for all `updates`.
-    pub fn constant(momentum: f64, updates: u64) -> MomentumSchedule {
-        MomentumSchedule::new(vec![(1, momentum)], updates)
-    }
-
-    /// A schedule with one μ for each update.
-    pub fn each(momenta: &[f64]) -> MomentumSchedule {
-        let stretches = momenta.iter().enumerate().map(|(i, &momentum)| (i as u64 + 1, momentum)).collect();
-        MomentumSchedule::new(stretches, momenta.len() as u64)
-    }
-
-    /// After the last update μ is 0, so that Θ and Λ are the same point.
-    fn new(stretches: Vec<(u64, f64)>, updates: u64) -> MomentumSchedule {
-        let mut kept: Vec<(u64, f64)> = Vec::new();
-        for (first, momentum) in stretches.into_iter().chain([(updates + 1, 0.0)]) {
-            while kept.last().is_some_and(|&(before, _)| before >= first) {
-                kept.pop();
-            }
-            kept.push((first, momentum));
-        }
-        MomentumSchedule { stretches: kept }
-    }
-
-    /// μ of the update number `k`, counted from 1.
-    pub fn at(&self, k: u64) -> f64 {
-        let stretch = self.stretches.partition_point(|&(first, _)| first <= k);
-        self.stretches[stretch.max(1) - 1].1
-    }
-
-    /// Π μ_k and Σ_j Π_{k ≤ j} μ_k over the updates k, j in `first..=last`, with a closed form for each stretch.
-    /// Products over a whole run would underflow, and their differences would cancel.
-    fn idle(&self, first: u64, last: u64) -> (f64, f64) {
-        let (mut product, mut sum) = (1.0, 0.0);
-        let mut k = first;
-        while k <= last {
-            let stretch = self.stretches.partition_point(|&(begin, _)| begin <= k) - 1;
-            let end = self.stretches.get(stretch + 1).map_or(last, |&(next, _)| (next - 1).min(last));
-            let (momentum, updates) = (self.stretches[stretch].1, (end - k + 1) as f64);
-            let decay = momentum.powf(updates);
-            let drift = if momentum == 1.0 { updates } else { momentum * (1.0 - decay) / (1.0 - momentum) };
-            sum += product * drift;
-            product *= decay;
-            k = end + 1;
-        }
-        (product, sum)
-    }
-}
-
-/// The effect of updates without a gradient on a row: velocity × `decay`, value + velocity × `drift`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Idle {
-    decay: f32,
-    drift: f32,
-}
-
-impl Idle {
-    /// No updates in between.
-    const NONE: Idle = Idle { decay: 1.0, drift: 0.0 };
-}
-
-/// The effect of idling from an earlier update to `updates`.
-struct Idles<'a> {
-    config: &'a OptimizerConfig,
-    updates: u64,
-    /// Factors by the number of updates in between, computed once, because most rows were last touched a few updates
-    /// ago.
-    recent: Vec<Idle>,
-}
-
-impl Idles<'_> {
-    fn up_to(config: &OptimizerConfig, updates: u64) -> Idles<'_> {
-        let recent = match config.kind {
-            OptimizerKind::Nesterov => (0..=updates.min(256)).map(|gap| config.idle(updates - gap, updates)).collect(),
-            OptimizerKind::Adam | OptimizerKind::Sgd => Vec::new(),
-        };
-        Idles { config, updates, recent }
-    }
-
-    fn since(&self, update: u64) -> Idle {
-        let known = self.recent.get((self.updates - update) as usize);
-        known.copied().unwrap_or_else(|| self.config.idle(update, self.updates))
-    }
-}
-
-impl OptimizerConfig {
-    /// From Θ, Δ after update `from` to Θ, Δ after update `to`.
-    fn idle(&self, from: u64, to: u64) -> Idle {
-        // Θ_to − Θ_from = Δ_from · Σ_{j = from+2}^{to+1} Π_{k = from+1}^{j} μ_k
-        let (decay, _) = self.momentum.idle(from + 1, to);
-        let (_, drift) = self.momentum.idle(from + 2, to + 1);
-        Idle { decay: decay as f32, drift: (self.momentum.at(from + 1) * drift) as f32 }
-    }
-
-    /// From Θ after update `from` to Λ after update `to`.
-    fn landing(&self, from: u64, to: u64) -> Idle {
-        // Λ_to − Θ_from = Δ_from · (Σ_{j = from+1}^{to} Π μ − μ_{from+1})
-        let (decay, drift) = self.momentum.idle(from + 1, to);
-        Idle { decay: decay as f32, drift: (drift - self.momentum.at(from + 1)) as f32 }
-    }
 }
 
 impl Optimizer {
@@ -190,10 +87,10 @@ impl Optimizer {
                 match (config.kind, tensor.kind) {
                     (OptimizerKind::Sgd, _) => TensorState::default(),
                     (OptimizerKind::Adam, _) => TensorState { velocity: like(), square: like(), current: Vec::new() },
-                    (OptimizerKind::Nesterov, TensorKind::Dense | TensorKind::Bias) => {
+                    (OptimizerKind::Nesterov | OptimizerKind::Momentum, TensorKind::Dense | TensorKind::Bias) => {
                         TensorState { velocity: like(), ..TensorState::default() }
                     }
-                    (OptimizerKind::Nesterov, TensorKind::Table) => {
+                    (OptimizerKind::Nesterov | OptimizerKind::Momentum, TensorKind::Table) => {
                         let rows = tensor.value.rows();
                         tensor.motion = Some(Motion { velocity: like(), drift: vec![0.0; rows] });
                         TensorState { current: vec![0; rows], ..TensorState::default() }
@@ -232,7 +129,7 @@ impl Optimizer {
     /// Computes how far the `touched` rows (ascending) of the tables have drifted. Must be called before each forward
     /// pass that an update follows.
     pub fn prepare(&mut self, tensors: &mut [Tensor], touched: &[u32]) {
-        if self.config.kind != OptimizerKind::Nesterov {
+        if !self.config.kind.is_lazy() {
             return;
         }
         let (config, updates) = (&self.config, self.updates);
@@ -319,7 +216,7 @@ impl Optimizer {
     fn moved(&self, tensors: &[Tensor], number: impl Fn(f32, f32, Idle) -> f32 + Sync) -> Vec<Tensor> {
         let copy = |tensor: &Tensor| Tensor::new(tensor.kind, tensor.groups.clone(), tensor.value.clone());
         let mut out: Vec<Tensor> = tensors.iter().map(copy).collect();
-        if self.config.kind != OptimizerKind::Nesterov {
+        if !self.config.kind.is_lazy() {
             return out;
         }
         for ((now, tensor), state) in out.iter_mut().zip(tensors).zip(&self.states) {
@@ -366,35 +263,12 @@ impl Step {
                 let rate = -self.learning_rate * self.scale;
                 nesterov(value, velocity, gradient, self.idle, rate, self.momentum, self.lookahead);
             }
+            OptimizerKind::Momentum => {
+                plain(value, velocity, gradient, self.idle, -self.learning_rate * self.scale, self.momentum);
+            }
             OptimizerKind::Adam => adam(value, velocity, square, gradient, self.adam),
             OptimizerKind::Sgd => add_scaled(value, -self.learning_rate * self.scale, gradient),
         }
-    }
-}
-
-by_level! {
-    /// Applies the effect of idling, Θ ← Θ + drift·Δ and Δ ← decay·Δ, and then Δ ← μΔ − εg; Λ ← Λ + Δ = Θ − εg; Θ ← Λ
-    /// + μ'Δ.
-    fn nesterov(
-        value: &mut [f32], velocity: &mut [f32], gradient: &[f32], idle: Idle, rate: f32, momentum: f32, lookahead: f32,
-    ) = nesterov_body
-}
-
-#[inline(always)]
-fn nesterov_body<const FMA: bool>(
-    value: &mut [f32],
-    velocity: &mut [f32],
-    gradient: &[f32],
-    idle: Idle,
-    rate: f32,
-    momentum: f32,
-    lookahead: f32,
-) {
-    for ((value, velocity), &g) in value.iter_mut().zip(velocity).zip(gradient) {
-        let now = mul_add::<FMA>(*velocity, idle.drift, *value);
-        let step = rate * g;
-        *velocity = mul_add::<FMA>(momentum, *velocity * idle.decay, step);
-        *value = mul_add::<FMA>(lookahead, *velocity, now + step);
     }
 }
 

@@ -38,7 +38,7 @@ class TrainSettings(TypedDict, total=False):
     negatives: int | Literal["all"]
     negative_source: Literal["minibatch", "uniform"]
     gamma: float
-    optimizer: Literal["nesterov", "adam", "sgd"]
+    optimizer: Literal["nesterov", "momentum", "adam", "sgd"]
     learning_rate: float
     clip_norm: float | Literal["none"]
     bptt: Literal["exact", "per-gate"]

@@ -70,7 +70,7 @@ pub trait Learner: Send {
 /// A tower between two updates.
 #[derive(Debug, Clone)]
 pub struct TowerState<'a> {
-    /// The weights as they are stored: for a table with momentum, the points at which the next gradients are taken.
+    /// The weights as they are stored: with momentum, the points at which the next gradients are taken.
     pub tensors: Cow<'a, [Tensor]>,
     /// What the optimiser remembers of each tensor.
     pub optimizer: Vec<OptimizerState<'a>>,
@@ -79,11 +79,11 @@ pub struct TowerState<'a> {
 /// What the optimiser remembers of a tensor. Fields that it does not need are empty.
 #[derive(Debug, Clone)]
 pub struct OptimizerState<'a> {
-    /// Δ (Nesterov) or the mean of gradients (Adam), shaped like the tensor.
+    /// Δ (momentum) or the mean of gradients (Adam), shaped like the tensor.
     pub velocity: Cow<'a, Matrix>,
     /// The mean of squared gradients (Adam), shaped like the tensor.
     pub square: Cow<'a, Matrix>,
-    /// For each row of a table (Nesterov), the last update that the row includes.
+    /// For each row of a table (momentum), the last update that the row includes.
     pub current: Cow<'a, [u64]>,
 }
 

@@ -16,7 +16,6 @@ use crate::error::{Error, InitFault, Result};
 use crate::files::publish;
 use crate::memory::room_for;
 use crate::model::{Model, prefixes};
-use crate::optimizer::OptimizerKind;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
 /// Reads the training pairs and the teachers, and reports what they contain.
@@ -230,7 +229,7 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(on_event(&Event::StoppedEarly {
             epoch: self.progress.epoch,
             best: self.progress.best.map_or(0, |(epoch, _)| epoch),
-            schedule_cut: self.config.optimizer == OptimizerKind::Nesterov,
+            schedule_cut: self.config.optimizer.is_lazy(),
         }))
     }
 

@@ -19,21 +19,23 @@ fn config(kind: OptimizerKind, learning_rate: f32, momentum: MomentumSchedule) -
     OptimizerConfig { kind, learning_rate, clip_norm: None, momentum }
 }
 
-/// Nesterov momentum as printed: Δ ← μΔ − ε∇L(Λ + μΔ), Λ ← Λ + Δ, for every number.
+/// Nesterov momentum as printed, Δ ← μΔ − ε∇L(Λ + μΔ), Λ ← Λ + Δ, or the plain one, with ∇L(Λ), for every number.
 struct Twin {
+    kind: OptimizerKind,
     value: Vec<f64>,
     velocity: Vec<f64>,
 }
 
 impl Twin {
-    fn new(tensor: &Tensor) -> Twin {
+    fn new(kind: OptimizerKind, tensor: &Tensor) -> Twin {
         let value: Vec<f64> = tensor.value.data().iter().map(|&x| f64::from(x)).collect();
-        Twin { velocity: vec![0.0; value.len()], value }
+        Twin { kind, velocity: vec![0.0; value.len()], value }
     }
 
-    /// Λ + μΔ
+    /// Where the gradient is taken: Λ + μΔ, or Λ.
     fn ahead(&self, momentum: f64, i: usize) -> f64 {
-        self.value[i] + momentum * self.velocity[i]
+        let share = if self.kind == OptimizerKind::Nesterov { momentum } else { 0.0 };
+        self.value[i] + share * self.velocity[i]
     }
 
     fn update(&mut self, momentum: f64, rate: f64, i: usize, gradient: f64) {
@@ -79,8 +81,7 @@ fn gradient(k: u64, i: usize, at: f64) -> f64 {
 /// Tolerance: a velocity adds up 1/(1 − 0.995) = 200 steps, and a value as many velocities, each rounded at 6e-8; the
 /// pull towards a target damps old roundings. Values are about 1, so a few hundred roundings come to 2e-5, while an
 /// update left out or counted twice makes 1e-3.
-#[test]
-fn lazy_nesterov_is_the_dense_update() {
+fn lazy_is_the_dense_update(kind: OptimizerKind) {
     const TOLERANCE: f64 = 2e-5;
     let schedule = MomentumSchedule::papers(UPDATES);
     let changes: Vec<u64> = (2..=UPDATES).filter(|&k| schedule.at(k) != schedule.at(k - 1)).collect();
@@ -89,8 +90,8 @@ fn lazy_nesterov_is_the_dense_update() {
 
     let rate = 2e-4f32;
     let mut tensors = vec![tensor(TensorKind::Table, ROWS, WIDTH, 1), tensor(TensorKind::Dense, 2, 5, 2)];
-    let mut twins = [Twin::new(&tensors[0]), Twin::new(&tensors[1])];
-    let mut optimizer = Optimizer::new(config(OptimizerKind::Nesterov, rate, schedule.clone()), &mut tensors);
+    let mut twins = [Twin::new(kind, &tensors[0]), Twin::new(kind, &tensors[1])];
+    let mut optimizer = Optimizer::new(config(kind, rate, schedule.clone()), &mut tensors);
     let mut gradients = Gradients::default();
     let close = |found: f32, expected: f64, what: &dyn Fn() -> String| {
         let error = (f64::from(found) - expected).abs();
@@ -145,6 +146,37 @@ fn lazy_nesterov_is_the_dense_update() {
     let at_the_end = optimizer.parameters(&tensors);
     assert_eq!(at_the_end[0].value.row(11), tensor(TensorKind::Table, ROWS, WIDTH, 1).value.row(11), "never touched");
     assert_eq!(at_the_end[1].value, tensors[1].value, "after the last update Θ is Λ");
+}
+
+#[test]
+fn lazy_nesterov_is_the_dense_update() {
+    lazy_is_the_dense_update(OptimizerKind::Nesterov);
+}
+
+#[test]
+fn lazy_plain_momentum_is_the_dense_update() {
+    lazy_is_the_dense_update(OptimizerKind::Momentum);
+}
+
+/// L = p²/2 from p = 1 with ε = 0.1 and μ = 0.9: Δ = −0.1, −0.18, −0.234.
+#[test]
+fn plain_momentum_by_hand() {
+    for kind in [TensorKind::Dense, TensorKind::Table] {
+        let mut tensors = vec![tensor(kind, 1, 1, 1)];
+        tensors[0].value.data_mut()[0] = 1.0;
+        let settings = config(OptimizerKind::Momentum, 0.1, MomentumSchedule::constant(0.9, 3));
+        let mut optimizer = Optimizer::new(settings, &mut tensors);
+        let mut gradients = Gradients::default();
+        gradients.table_rows = vec![0];
+        for expected in [0.9, 0.72, 0.486] {
+            optimizer.prepare(&mut tensors, &[0]);
+            let read = if kind == TensorKind::Table { tensors[0].row(0)[0] } else { tensors[0].value.data()[0] };
+            gradients.tensors = vec![Matrix::from_vec(1, 1, vec![read])];
+            optimizer.apply(&mut tensors, &[0], &gradients, 1.0);
+            let found = optimizer.parameters(&tensors)[0].value.data()[0];
+            assert!((found - expected).abs() < 1e-6, "{kind:?}: {found}, expected {expected}");
+        }
+    }
 }
 
 /// The position after `updates` of a row that only update 1 touched.
@@ -268,7 +300,7 @@ fn plain_descent_is_plain_clipped_or_not() {
 fn a_gradient_is_cut_above_the_limit_and_not_at_it() {
     // (3, 4) has norm 5.
     for (limit, expected) in [(5.0f32, [3.0, 4.0]), (6.0, [3.0, 4.0]), (4.999, [2.9994, 3.9992]), (2.5, [1.5, 2.0])] {
-        for kind in [OptimizerKind::Sgd, OptimizerKind::Nesterov] {
+        for kind in [OptimizerKind::Sgd, OptimizerKind::Nesterov, OptimizerKind::Momentum] {
             let mut tensors = vec![tensor(TensorKind::Dense, 1, 2, 1)];
             tensors[0].value.data_mut().fill(0.0);
             let settings =

@@ -183,6 +183,8 @@ enum NegativeSourceFlag {
 enum OptimizerFlag {
     /// Nesterov momentum, as in the papers.
     Nesterov,
+    /// Plain momentum with the same schedule.
+    Momentum,
     /// Adam, which has a step size for every weight.
     Adam,
     /// Plain gradient descent.
@@ -398,6 +400,7 @@ fn shown_source(source: NegativeSource) -> &'static str {
 fn shown_optimizer(kind: OptimizerKind) -> &'static str {
     match kind {
         OptimizerKind::Nesterov => "nesterov",
+        OptimizerKind::Momentum => "momentum",
         OptimizerKind::Adam => "adam",
         OptimizerKind::Sgd => "sgd",
     }
@@ -576,6 +579,7 @@ impl Settings {
         });
         let optimizer = self.optimizer.map(|flag| match flag {
             OptimizerFlag::Nesterov => OptimizerKind::Nesterov,
+            OptimizerFlag::Momentum => OptimizerKind::Momentum,
             OptimizerFlag::Adam => OptimizerKind::Adam,
             OptimizerFlag::Sgd => OptimizerKind::Sgd,
         });
