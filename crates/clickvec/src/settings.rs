@@ -188,6 +188,9 @@ fn chances(views: &Views) -> Option<SettingFault> {
 pub enum Keep {
     /// The epoch with the best score of the validation.
     Best,
+    /// The epoch with the smallest loss of held-out pairs, as the papers chose theirs. Queries must be held out, and the
+    /// value of the validation must be minus the loss that [`crate::eval::HeldOutTest::loss`] measures.
+    Loss,
     /// The last epoch.
     Last,
 }
@@ -371,6 +374,7 @@ impl TrainConfig {
                 let fault = SettingFault::HeldOut { found: self.held_out };
                 (!(0.0..=0.5).contains(&self.held_out)).then_some(fault)
             })
+            .or_else(|| (self.keep == Keep::Loss && self.held_out == 0.0).then_some(SettingFault::LossOfNone))
             .or_else(|| self.teacher.as_ref().and_then(TeacherConfig::fault))
             .or_else(|| {
                 let sampled = self.teacher.is_some() && self.negatives != Negatives::All;
@@ -552,6 +556,9 @@ pub enum SettingFault {
         /// The share.
         found: f32,
     },
+    /// The epoch with the smallest loss of held-out pairs was requested, and no queries are to be held out.
+    #[error("expected a share of held-out queries, to keep the epoch with the smallest loss of them, found 0")]
+    LossOfNone,
     /// There is no validation set to choose the best epoch or to stop early.
     #[error("expected a validation set to {purpose}, found none; name one or keep the last epoch")]
     NoValidation {

@@ -137,7 +137,7 @@ fn a_finished_run_resumes_to_the_same_model() {
 #[test]
 fn a_flag_of_another_encoder_is_refused() {
     let folder = Folder::with_data();
-    let cases: [(&[&str], &str); 21] = [
+    let cases: [(&[&str], &str); 23] = [
         (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
         (
             &["--encoder", "dssm", "--cells", "9"],
@@ -165,6 +165,8 @@ fn a_flag_of_another_encoder_is_refused() {
             "`--precision bf16` belongs to --encoder lstm, bilstm, gru, rnn",
         ),
         (&["--keep", "best", "--held-out", "0"], "`--keep best` needs something to tell which epoch is best"),
+        (&["--keep", "loss", "--held-out", "0"], "`--keep loss` is about clicked pairs that are held out"),
+        (&["--keep", "loss", "--validation", "judged.tsv"], "`--keep loss` is about clicked pairs that are held out"),
         (&["--patience", "2", "--held-out", "0"], "`--patience` needs something to tell"),
         (&["--held-out", "0.1", "--validation", "judged.tsv"], "`--held-out` and `--validation` both say"),
         (&["--held-out", "0.6"], "expected a number from 0 to 0.5"),
@@ -382,6 +384,26 @@ fn all_clicks_are_learnt_for_as_long_as_was_best() {
     std::fs::create_dir(folder.path("folder")).unwrap();
     folder.train("folder", &["--json"]).code(2).prints_nothing();
     folder.train("folder/", &["--json"]).code(2).prints_nothing();
+}
+
+#[test]
+fn the_epoch_with_the_smallest_loss_of_held_out_pairs_can_be_kept() {
+    let folder = Folder::with_data();
+    folder.write("clicks.tsv", many_queries(1400));
+    let run = ["train", "--clicks", "clicks.tsv", "--output", "m", "--keep", "loss", "--json", "--cells", "8"];
+    // A large step, so that the loss rises again; and a preset, which holds nothing out unless it is asked for.
+    let much = ["--minibatch", "32", "--epochs", "8", "--learning-rate", "0.05"];
+    for more in [&much[..], &["--preset", "paper", "--epochs", "3", "--learning-rate", "0.003"]] {
+        let events = folder.run(&[&run[..], more].concat()).code(0).json_lines();
+        let trial = events.iter().take_while(|event| event["event"] != "judged");
+        let losses: Vec<f64> = trial.filter_map(|event| event["held_out"]["loss"].as_f64()).collect();
+        let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap();
+        let all = events.iter().find(|event| event["event"] == "all_clicks").unwrap();
+        assert_eq!(all["epochs"], best as u64 + 1, "{more:?}: {losses:?}");
+        if more == much {
+            assert!(losses[7] > losses[best], "the last epoch would be no other: {losses:?}");
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -48,7 +48,7 @@ class TrainSettings(TypedDict, total=False):
     weighting: Weighting
     epochs: int
     held_out: float
-    keep: Literal["best", "last"]
+    keep: Literal["best", "loss", "last"]
     patience: int
     max_words: int
     tail: Literal["cut", "merge"]

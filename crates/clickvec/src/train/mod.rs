@@ -103,7 +103,7 @@ pub struct Validation<'a> {
 /// The score of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
-    /// The value that [`Keep::Best`] and early stopping compare; larger is better.
+    /// The value that [`Keep::Best`], [`Keep::Loss`] and early stopping compare; larger is better.
     pub value: f64,
     /// Means over judged queries, if the model was scored on them.
     pub metrics: Option<Metrics>,
@@ -279,7 +279,7 @@ fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<
     let purpose = match (&options.validation, config.keep, config.patience) {
         (Some(_), ..) => return None,
         _ if config.held_out > 0.0 => "judge by held-out queries",
-        (None, Keep::Best, _) => "keep the best epoch",
+        (None, Keep::Best | Keep::Loss, _) => "keep the best epoch",
         (None, Keep::Last, Some(_)) => "stop early",
         (None, Keep::Last, None) => return None,
     };
@@ -298,7 +298,7 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     let config = &record.config;
     let of_titles = config.titles.map_or(0, |titles| titles.epochs);
     let of_clicks = if found.log.pairs > 0 { config.epochs } else { 0 };
-    let whole = found.epoch == of_titles + of_clicks || config.keep == Keep::Best || config.patience.is_some();
+    let whole = found.epoch == of_titles + of_clicks || config.keep != Keep::Last || config.patience.is_some();
     Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
 }
 

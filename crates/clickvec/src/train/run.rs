@@ -81,7 +81,7 @@ pub(super) fn read(
 
 /// What every model of this run records, except for its epoch.
 pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOptions<'_>) -> TrainingRecord {
-    let has_a_say = config.keep == Keep::Best || config.patience.is_some();
+    let has_a_say = config.keep != Keep::Last || config.patience.is_some();
     let validation = options.validation.as_ref().filter(|_| has_a_say);
     TrainingRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),

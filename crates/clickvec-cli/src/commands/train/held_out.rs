@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::eval::{Comparison, Correction, FullEvaluation, HeldOutReport, HeldOutTest, Measure, Verdict};
 use clickvec::model::Model;
 use clickvec::ranker::Neural;
-use clickvec::train::{HeldOut, Negatives, Score, TrainConfig, Validation};
+use clickvec::train::{HeldOut, Keep, Negatives, Score, TrainConfig, Validation};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
@@ -19,12 +19,18 @@ use crate::{output, table};
 /// What every judge of this kind is called in a model, so that a run is only resumed by the same.
 const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
 
+/// The same for judges by the loss.
+const FINGERPRINT_OF_LOSS: u64 = 0x6865_6c64_6c6f_7373;
+
 /// A difference in NDCG@10 between two epochs that a thousand held-out queries cannot tell from chance.
 const TOLERANCE: f64 = 0.005;
 
 /// Judges models by the queries that training holds out.
-#[derive(Default)]
-pub(super) struct Judge(RefCell<State>);
+pub(super) struct Judge {
+    /// Whether the value is minus the loss of the held-out pairs, and not NDCG.
+    by_loss: bool,
+    state: RefCell<State>,
+}
 
 #[derive(Default)]
 struct State {
@@ -61,9 +67,14 @@ pub(crate) struct Judged {
 }
 
 impl Judge {
+    /// The judge of a run with these settings.
+    pub(super) fn new(config: &TrainConfig) -> Judge {
+        Judge { by_loss: config.keep == Keep::Loss, state: RefCell::default() }
+    }
+
     /// Takes the queries that are held out.
     pub(super) fn begin(&self, held_out: &HeldOut) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         if !held_out.queries.is_empty() {
             state.counts = Counts::of(held_out);
             state.test = Some(HeldOutTest::new(held_out.clone()));
@@ -72,13 +83,16 @@ impl Judge {
 
     /// The score of a model. What fails is kept for [`Judge::finish`].
     pub(super) fn score(&self, model: &Model) -> Score {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         let value = match state.test.as_ref().map(|test| test.judge(&named(model))) {
             None => f64::NAN,
             Some(Ok(evaluation)) => {
                 let loss = state.test.as_ref().and_then(|test| loss(test, model));
                 state.last = Some(Means { measures: evaluation.mean.clone(), loss });
-                HeldOutTest::value(&evaluation)
+                match self.by_loss {
+                    true => loss.map_or(f64::NAN, |loss| -loss),
+                    false => HeldOutTest::value(&evaluation),
+                }
             }
             Some(Err(error)) => {
                 state.failed.get_or_insert(error);
@@ -89,18 +103,21 @@ impl Judge {
     }
 
     /// The validation of a training run, scored by `judge`.
-    pub(super) fn validation(judge: &mut dyn FnMut(&Model) -> Score) -> Validation<'_> {
-        Validation { fingerprint: FINGERPRINT, tolerance: TOLERANCE, judge }
+    pub(super) fn validation<'a>(&self, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
+        match self.by_loss {
+            true => Validation { fingerprint: FINGERPRINT_OF_LOSS, tolerance: 0.0, judge },
+            false => Validation { fingerprint: FINGERPRINT, tolerance: TOLERANCE, judge },
+        }
     }
 
     /// What was measured last.
     pub(super) fn last(&self) -> Option<Means> {
-        self.0.borrow().last.clone()
+        self.state.borrow().last.clone()
     }
 
     /// The model compared with rankers that need no training, if queries were held out.
     pub(super) fn finish<'a>(self, model: impl FnOnce() -> clickvec::Result<Cow<'a, Model>>) -> Result<Option<Judged>> {
-        let State { test, counts, failed, .. } = self.0.into_inner();
+        let State { test, counts, failed, .. } = self.state.into_inner();
         if let Some(failed) = failed {
             return Err(failed.into());
         }

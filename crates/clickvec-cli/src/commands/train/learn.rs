@@ -197,7 +197,7 @@ impl Learner<'_> {
         after_titles: &RefCell<Option<Model>>,
         watch: &mut dyn Watch,
     ) -> Result<Option<(Learnt, Judge)>> {
-        let by_held_out = Judge::default();
+        let by_held_out = Judge::new(config);
         let learnt_titles = after_titles.take();
         let mut by_judgments = self.judgments.map(test_set::judge);
         let mut score = |model: &Model| {
@@ -207,7 +207,7 @@ impl Learner<'_> {
             by_held_out.score(model)
         };
         let validation = match (config.held_out > 0.0, self.judgments.zip(by_judgments.as_mut())) {
-            (true, _) => Some(Judge::validation(&mut score)),
+            (true, _) => Some(by_held_out.validation(&mut score)),
             (false, judgments) => judgments.map(|(set, judge)| test_set::validation(set, judge)),
         };
         let options = TrainOptions {

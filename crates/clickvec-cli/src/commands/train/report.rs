@@ -62,7 +62,7 @@ impl Reporter {
             titles: titles.to_vec(),
             scores,
             epochs: clicks.map_or(0, |_| config.epochs) + config.titles.map_or(0, |titles| titles.epochs),
-            keeps_best: config.keep == Keep::Best,
+            keeps_best: config.keep != Keep::Last,
             config: config.clone(),
             json,
             learns_all: false,

@@ -66,7 +66,7 @@ pub(super) struct Settings {
 
     /// The share of clicked queries that are not learnt but judge the model after every epoch and at the end, compared with
     /// BM25 and letter trigrams: at most 1,000 queries, and none if that is fewer than 100. 0 learns all clicks [default:
-    /// 0.1; with --validation, --keep last or --preset: 0].
+    /// 0.1; with --validation, --keep last, or --preset without --keep loss: 0].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) held_out: Option<f32>,
 
@@ -203,6 +203,8 @@ enum BpttFlag {
 enum KeepFlag {
     /// The epoch with the best validation.
     Best,
+    /// The epoch with the smallest loss of held-out pairs, as the papers chose theirs.
+    Loss,
     /// The last epoch.
     Last,
 }
@@ -464,6 +466,9 @@ impl Settings {
                 "`--keep best` needs something to tell which epoch is best; add `--validation FILE` or `--held-out SHARE`"
             );
         }
+        if held_out == 0.0 && self.keep == Some(KeepFlag::Loss) {
+            bail!("`--keep loss` is about clicked pairs that are held out; add `--held-out SHARE`");
+        }
         if !validation && self.patience.is_some() {
             bail!(
                 "`--patience` needs something to tell whether an epoch is better; add `--validation FILE` or `--held-out SHARE`"
@@ -480,6 +485,7 @@ impl Settings {
         config.keep = match self.keep {
             Some(KeepFlag::Last) => Keep::Last,
             Some(KeepFlag::Best) => Keep::Best,
+            Some(KeepFlag::Loss) => Keep::Loss,
             None if validation => Keep::Best,
             None => Keep::Last,
         };
@@ -510,7 +516,8 @@ impl Settings {
     fn held_out_share(&self, given: Given) -> Result<f32> {
         let share = match self.held_out {
             Some(share) => share,
-            None if given.validation || self.preset.is_some() || self.keep == Some(KeepFlag::Last) => 0.0,
+            None if given.validation || self.keep == Some(KeepFlag::Last) => 0.0,
+            None if self.preset.is_some() && self.keep != Some(KeepFlag::Loss) => 0.0,
             None if given.clicks => HELD_OUT,
             None => 0.0,
         };
