@@ -25,7 +25,7 @@ const TITLES_OF_INDEX: &str = "titles.tsv";
 ///
 /// A model knows letter trigrams and has no list of words, so the words to compare come from a file or from the titles
 /// of an index. `--model` also takes a ranker that `evaluate --save-rankers` wrote, if it has vectors of words: doc2vec
-/// (`dm=1`), lsa, vectors, skip-thought.
+/// (`dm=1`, or `dm=0,dbow-words=1`), lsa, vectors, skip-thought.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -138,7 +138,7 @@ fn of_ranker(args: &Args, path: &Path, word: &str) -> Result<Vec<Near>> {
     let ranker = ranker::load(path)?;
     let Some(near) = Neighbours::of_ranker(ranker.as_ref(), wanted.as_deref()) else {
         bail!(
-            "{}: expected a model, or a ranker with vectors of words (doc2vec with dm=1, lsa, vectors, skip-thought), found \
+            "{}: expected a model, or a ranker with vectors of words (doc2vec with dm=1 or dbow-words=1, lsa, vectors, skip-thought), found \
              {}, which has none",
             path.display(),
             ranker.name()

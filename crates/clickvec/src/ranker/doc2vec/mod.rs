@@ -48,6 +48,9 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(Doc2Vec::restore(values, state)?)),
 };
 
+/// The array of the context vectors of words.
+const INPUTS: &str = "word_inputs";
+
 /// The cosine of the vectors of two texts, which were learnt to predict the texts' words.
 ///
 /// A training text keeps the vector that training gave it. The vector of another text is learnt with all shared
@@ -165,10 +168,6 @@ impl Doc2Vec {
             to_unit(vector);
             table.insert(key, vector);
         }
-        if options.words {
-            // Only training needs these.
-            network.inputs = Vec::new();
-        }
         Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: table })
     }
 
@@ -180,8 +179,9 @@ impl Doc2Vec {
         if frequencies.contains(&0) || words == 0 {
             return Err(FileFault::content("frequency", "a number above 0 for each of 1 word or more", "none, or a 0"));
         }
-        let inputs = match options.memory {
-            true => state.f32s("word_inputs", &[Some(words), Some(size)])?.to_vec(),
+        // A bag of words needs them for nothing but nearest words, and files of older versions lack them.
+        let inputs = match options.memory || options.words && state.has(INPUTS) {
+            true => state.f32s(INPUTS, &[Some(words), Some(size)])?.to_vec(),
             false => Vec::new(),
         };
         let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
@@ -241,11 +241,11 @@ impl Ranker for Doc2Vec {
         titles.iter().map(cosine).collect()
     }
 
-    /// Those that stand for a word in a context; a bag of words (`dm=0`) keeps none.
+    /// The context vectors of words; a bag of words (`dm=0`) has none unless it learns words too.
     fn word_vectors(&self) -> Option<WordTable<'_>> {
-        let vectors = self.network.inputs.as_slice().into();
-        let table = WordTable { words: &self.vocabulary, vectors, dimension: self.options.size };
-        self.options.memory.then_some(table)
+        let inputs = self.network.inputs.as_slice();
+        let table = WordTable { words: &self.vocabulary, vectors: inputs.into(), dimension: self.options.size };
+        (!inputs.is_empty()).then_some(table)
     }
 }
 
@@ -258,8 +258,8 @@ impl SystemRanker for Doc2Vec {
             .with_words(&self.vocabulary)
             .with_u32s("frequency", &self.network.frequencies)
             .with("word_outputs", &shape, Numbers::F32(self.network.outputs.clone()));
-        if self.options.memory {
-            state = state.with("word_inputs", &shape, Numbers::F32(self.network.inputs.clone()));
+        if !self.network.inputs.is_empty() {
+            state = state.with(INPUTS, &shape, Numbers::F32(self.network.inputs.clone()));
         }
         self.texts.write(state, "")
     }
