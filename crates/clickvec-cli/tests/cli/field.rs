@@ -117,3 +117,48 @@ fn a_table_has_a_field_and_its_rows_are_not_those_of_another() {
     folder.write("spec.toml", spec.replace("train = \"", "train = \"--field body "));
     folder.run(&["table", "spec.toml"]).code(2).says("cannot be used multiple times");
 }
+
+#[test]
+fn rows_have_columns_of_their_own_and_are_scored_together() {
+    let folder = folder();
+    let data = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
+    let row = |name: &str, rest: &str| format!("[[system]]\nname = \"{name}\"\n{rest}\n");
+    let lstm = format!("train = \"{}\"", SMALL.join(" "));
+    let report = |spec: String| {
+        folder.write("spec.toml", spec);
+        let [report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+        report
+    };
+    let both = [
+        row("title", "ranker = \"bm25\""),
+        row("body", "ranker = \"bm25\"\nfield = \"body\""),
+        row("LSTM, body", &format!("{lstm}\nfield = \"body\"")),
+        row("title again", "ranker = \"wtm:iterations=2\"\nfield = \"title\""),
+        row("joined", "ranker = \"bm25\"\nfield = \"title+body\""),
+        row("together", "fusion = [\"title\", \"body\"]"),
+    ];
+    let both = report(data.to_owned() + &both.concat());
+    let alone = [row("a", "ranker = \"bm25\""), row("b", "ranker = \"wtm:iterations=2\"")].concat();
+    let titles = report(data.to_owned() + &alone);
+    let bodies = row("a", "ranker = \"bm25\"") + &row("b", &lstm);
+    let bodies = report(data.replace("[data]", "[data]\nfield = \"body\"") + &bodies);
+    let scores = |report: &serde_json::Value, system: usize| report["systems"][system]["per_query"].clone();
+    assert_eq!((scores(&both, 0), scores(&both, 3)), (scores(&titles, 0), scores(&titles, 1)));
+    assert_eq!((scores(&both, 1), scores(&both, 2)), (scores(&bodies, 0), scores(&bodies, 1)));
+    assert!(ndcg(&both, 0) < 0.6 && ndcg(&both, 5) > 0.9 && ndcg(&both, 4) > 0.9, "{both}");
+
+    let fault = |spec: String| {
+        folder.write("spec.toml", spec);
+        folder.run(&["table", "spec.toml"]).code(2)
+    };
+    let one = row("a", "ranker = \"bm25\"");
+    let fusion = row("b", "fusion = [\"a\"]\nfield = \"body\"");
+    fault(data.to_owned() + &one + &fusion).says("expected `field` only with `ranker`, `train` or `model`");
+    let full = data.to_owned() + "[evaluation]\nfull = true\n" + &row("a", "ranker = \"bm25\"\nfield = \"body\"");
+    fault(full).says("system `a`: expected one column for all rows where each searches all titles");
+    fault(data.to_owned() + &row("a", "ranker = \"bm25\"\nfield = \"text\"")).says("expected a column `text`");
+    let same = "query\ttitle\tgrade\tbody\nred\ta\t1\tsame\nred\tb\t1\tsame\nblue\tc\t1\tother\n";
+    folder.write("judged.tsv", same);
+    fault("[data]\njudged = \"judged.tsv\"\n".to_owned() + &row("a", "ranker = \"bm25\"\nfield = \"body\""))
+        .says("expected the same judged titles in column `body` as in `title`, found others for the query `red`");
+}

@@ -76,6 +76,27 @@ pub enum PlanFault {
     /// The members of a fusion are not rows above it, or one occurs twice.
     #[error("expected members to be different rows above the fusion, found others")]
     Members,
+    /// A row that has scores already, or combines those of others, has a column of its own.
+    #[error("expected a column of its own only for a row that scores texts, found it for a run or a fusion")]
+    FieldOfScores,
+    /// A row has a column of its own, and every row searches all titles.
+    #[error("expected one column for all rows where each searches all titles, found another")]
+    FieldsSearched,
+    /// The judgments differ between the columns of a table.
+    #[error(
+        "{}: expected the same judged titles in column `{field}` as in `{of_table}`, found others for the query `{query}`;          each judged title needs a text in both",
+        super::shown(path)
+    )]
+    OtherJudgments {
+        /// The judged titles.
+        path: PathBuf,
+        /// The column of the row.
+        field: String,
+        /// That of the table.
+        of_table: String,
+        /// The first query that differs, shortened.
+        query: String,
+    },
     /// A file is a pipe and can be read only once.
     #[error(
         "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",

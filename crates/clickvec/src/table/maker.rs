@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::cache::{Cache, stamps};
+use super::fields::{Field, fields};
 use super::full::{DEPTH, Full, pack, search, unpack};
 use super::seeds::mean_over;
 use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
@@ -24,6 +25,9 @@ pub(super) struct Maker<'a> {
     pub(super) cache: Cache,
     /// The corpus, which is read once a ranker has to be trained.
     pub(super) corpus: Option<Corpus>,
+    /// The columns that only some rows have, and the corpus of each.
+    pub(super) fields: &'a [Field],
+    pub(super) corpora: Vec<Option<Corpus>>,
     /// The collection: the one that was named, or that of the judged titles.
     pub(super) titles: Option<PathBuf>,
     /// The collection that every row searches, if that is asked for.
@@ -74,10 +78,24 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     let searched =
         collection.as_ref().map(|set| Searched { titles: set.titles.len() as u64, missing: set.missing.clone() });
     let judgments = set.judgments;
+    let fields = fields(plan, &judgments)?;
+    // Their texts were read after the files were hashed.
+    if !fields.is_empty() && stamps(&judged_files)? != before {
+        return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
+    }
     let rows = {
-        let options = EvaluateOptions::default();
-        let mut maker =
-            Maker { plan, judgments: &judgments, folds: &folds, options, cache, corpus: None, titles, collection };
+        let mut maker = Maker {
+            plan,
+            judgments: &judgments,
+            folds: &folds,
+            options: EvaluateOptions::default(),
+            cache,
+            corpus: None,
+            fields: &fields,
+            corpora: fields.iter().map(|_| None).collect(),
+            titles,
+            collection,
+        };
         maker.refuse_judged_validation()?;
         maker.rows(watch)?
     };
@@ -124,7 +142,7 @@ impl Maker<'_> {
         for entry in &plan.entries {
             // Finds a broken file now instead of after hours. The scores are computed when the row's turn comes.
             let checked = match &entry.source {
-                Source::File(path) => self.file(path).map(drop),
+                Source::File(path) => self.within(entry, |maker| maker.file(path)).map(drop),
                 Source::Run(path) => Run::read(path).and_then(|run| run.coverage(self.judgments)).map(drop),
                 _ => Ok(()),
             };
@@ -134,13 +152,15 @@ impl Maker<'_> {
         for (place, entry) in plan.entries.iter().enumerate() {
             let name = entry.name.as_str();
             tell(watch, Event::Row { name, place })?;
-            let points = match &entry.source {
-                Source::Ranker { points, load, vectors } => self.rankers(name, points, load.as_deref(), vectors, watch),
-                Source::Model(points) => self.models(name, points, watch),
-                Source::File(path) => self.file(path),
-                Source::Run(path) => self.run(name, path, watch),
-                Source::Fusion { members, methods } => self.fusion(members, methods, &rows),
-            };
+            let points = self.within(entry, |maker| match &entry.source {
+                Source::Ranker { points, load, vectors } => {
+                    maker.rankers(name, points, load.as_deref(), vectors, watch)
+                }
+                Source::Model(points) => maker.models(name, points, watch),
+                Source::File(path) => maker.file(path),
+                Source::Run(path) => maker.run(name, path, watch),
+                Source::Fusion { members, methods } => maker.fusion(members, methods, &rows),
+            });
             self.tell_damaged(watch)?;
             let outcome = match points {
                 Ok(points) => Ok(self.judged(name, points)),

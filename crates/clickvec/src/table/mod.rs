@@ -5,6 +5,7 @@
 //! results.
 
 mod cache;
+mod fields;
 mod full;
 mod fusion;
 mod maker;

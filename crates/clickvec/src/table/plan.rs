@@ -55,8 +55,17 @@ pub struct Data {
 pub struct Entry {
     /// The name in the table, unique among the rows.
     pub name: String,
+    /// The column that this row learns from and scores, if it is another than the table's.
+    pub field: Option<String>,
     /// The source of its scores.
     pub source: Source,
+}
+
+impl Entry {
+    /// The column of the row, if it is another than that of the table.
+    pub(super) fn other_field(&self, data: &Data) -> Option<&str> {
+        self.field.as_deref().filter(|field| *field != data.field)
+    }
 }
 
 /// The source of a row's scores. If there are several points, each fold is judged with the point that is best on the
@@ -197,6 +206,12 @@ impl Plan {
                 return fault(PlanFault::Repeated { name: entry.name.clone() });
             }
             let of_row = |fault| Err(Error::Plan(PlanFault::Row { name: entry.name.clone(), fault: Box::new(fault) }));
+            if entry.field.is_some() && matches!(entry.source, Source::Run(_) | Source::Fusion { .. }) {
+                return of_row(Error::Plan(PlanFault::FieldOfScores));
+            }
+            if self.full && entry.other_field(&self.data).is_some() {
+                return of_row(Error::Plan(PlanFault::FieldsSearched));
+            }
             match &entry.source {
                 Source::Ranker { points, .. } => {
                     let Some(first) = points.first() else { return of_row(Error::Plan(PlanFault::NoPoint)) };

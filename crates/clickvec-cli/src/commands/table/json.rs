@@ -89,6 +89,9 @@ struct Made<'a> {
     train_seconds: f64,
     bytes: u64,
     peak_bytes: Option<u64>,
+    /// Of a model: for each seed, the mean loss of a pair in each epoch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    losses: Vec<&'a [f64]>,
     /// The value of each query, in the order of `query_ids`.
     per_query: BTreeMap<&'static str, Vec<f64>>,
 }
@@ -122,6 +125,7 @@ struct FirstTitles<'a> {
 /// Prints the report as one line.
 pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let mut places = 0;
+    let losses_of = |name: &str| report.trained().find(|(row, ..)| row.name == name).map(|(.., losses)| losses);
     let rows = report.table.rows.iter().zip(&report.spec.systems);
     let systems = rows.map(|(row, &spec::System { paper, .. })| {
         let Ok(judged) = &row.outcome else {
@@ -147,6 +151,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
             train_seconds: judged.train_seconds(),
             bytes: judged.bytes(),
             peak_bytes: judged.peak_bytes(),
+            losses: losses_of(&row.name).unwrap_or_default(),
             per_query: Metric::NDCG.map(|metric| (key(metric), of(metric))).into(),
         };
         let mean = Some(ByKey(&judged.evaluation.mean));

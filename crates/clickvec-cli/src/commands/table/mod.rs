@@ -130,7 +130,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let statistics = made.statistics(args.against.as_deref())?;
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
-    let report = report::Report { spec: &spec, table: &made, statistics, correction, overlap };
+    let report = report::Report { spec: &spec, plan: &plan, table: &made, statistics, correction, overlap };
     if let Some(path) = &args.markdown {
         clickvec::internals::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
     }

@@ -103,8 +103,23 @@ const compare = () => {
     const share = Math.round(60 * Math.sqrt(cross[g][h] / most)), colour = g > h ? "var(--a)" : g < h ? "var(--b)" : "var(--soft)";
     line.cells[h + 1].style.background = `color-mix(in srgb, ${colour} ${share}%, transparent)`;
   }));
+  lengthwise();
   list();
 };
+// NDCG by the number of words, in five groups of about the same number of queries, or fewer.
+const lengthwise = () => [["byquery", 0, "words of the query"], ["bytitles", 1, "words of its titles, mean"]].forEach(([id, which, head]) => {
+  const [a, b] = chosen(), k = +$("of").value, sorted = data.queries.map(query => query.words[which]).sort((x, y) => x - y);
+  const ends = [...new Set([1, 2, 3, 4, 5].map(fifth => sorted[Math.ceil(sorted.length * fifth / 5) - 1]))];
+  const rows = ends.map((end, i) => {
+    const of = data.queries.filter(query => query.words[which] <= end && (i === 0 || query.words[which] > ends[i - 1]));
+    const mean = values => values.reduce((x, y) => x + y, 0) / values.length, d = of.map(query => query.ndcg[a][k] - query.ndcg[b][k]), m = mean(d);
+    const half = 1.96 * Math.sqrt(d.reduce((sum, x) => sum + (x - m) ** 2, 0) / (of.length - 1) / of.length);
+    const shown = x => x === Math.round(x) ? String(x) : x.toFixed(1), from = Math.min(...of.map(query => query.words[which]));
+    const sign = x => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
+    return [from === end ? shown(end) : `${shown(from)} to ${shown(end)}`, of.length, mean(of.map(query => query.ndcg[a][k])).toFixed(3), mean(of.map(query => query.ndcg[b][k])).toFixed(3), sign(m), of.length > 1 ? `${sign(m - half)} to ${sign(m + half)}` : ""];
+  });
+  $(id).replaceChildren(table([[head, "queries", "first", "second", "difference", "95 % interval"], ...rows], 1));
+});
 const ranking = (query, system) => {
   const column = make("div");
   column.append(make("p", data.systems[system]));
@@ -136,6 +151,7 @@ const list = () => {
 };
 ["a", "b"].forEach(id => $(id).addEventListener("change", compare));
 ["k", "order"].forEach(id => $(id).addEventListener("change", list));
+$("of").addEventListener("change", lengthwise);
 $("search").addEventListener("input", list);
 $("more").addEventListener("click", () => { shown += 100; list(); });
 compare();
@@ -144,9 +160,13 @@ data.against.forEach(([metric, cells]) => { const box = make("div", undefined, {
 const lengths = Object.values(data.lengths), longest = Math.max(...lengths.map(x => x.length));
 $("lengths").append(bars(lengths.map(counts => { const sum = counts.reduce((x, y) => x + y, 0) || 1;
   return Array.from({ length: longest }, (_, i) => 100 * (counts[i] || 0) / sum); }), Array.from({ length: longest }, (_, i) => i === 40 ? "40+" : i), ["var(--a)", "var(--b)"], room));
-if (data.curves.length) {
-  const width = room, height = 260, left = 50, right = narrow ? 110 : 160, all = data.curves.flatMap(curve => curve.losses).filter(x => x > 0).map(Math.log10);
-  const low = Math.min(...all), high = Math.max(...all, low + 1e-6), steps = Math.max(...data.curves.map(curve => curve.losses.length));
+// One picture for each number of negatives and γ: other losses cannot be compared, since one starts at ln(1 + n).
+const groups = new Map();
+data.curves.forEach(curve => { const key = `${curve.negatives} ${curve.gamma}`; groups.set(key, [...(groups.get(key) || []), curve]); });
+if (groups.size) $("training").append(make("h2", "Training"));
+for (const curves of groups.values()) {
+  const width = room, height = 260, left = 50, right = narrow ? 110 : 160, all = curves.flatMap(curve => curve.losses).filter(x => x > 0).map(Math.log10);
+  const low = Math.min(...all), high = Math.max(...all, low + 1e-6), steps = Math.max(...curves.map(curve => curve.losses.length));
   const x = i => left + (width - left - right) * (steps > 1 ? i / (steps - 1) : 0), y = v => 10 + (height - 40) * (high - Math.log10(v)) / (high - low);
   const picture = svgNode("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
   [low, (low + high) / 2, high].forEach(v => { const at = y(10 ** v);
@@ -154,12 +174,13 @@ if (data.curves.length) {
   picture.append(svgNode("text", { x: left, y: height - 6 }, "epoch 1"), svgNode("text", { x: width - right, y: height - 6, "text-anchor": "end" }, steps));
   const hue = i => `hsl(${(210 + i * 137) % 360} 60% 50%)`;
   // Names that would cover each other are moved down.
-  const ends = data.curves.map((curve, i) => [y(curve.losses[curve.losses.length - 1]), i]).sort((p, q) => p[0] - q[0]);
+  const ends = curves.map((curve, i) => [y(curve.losses[curve.losses.length - 1]), i]).sort((p, q) => p[0] - q[0]);
   ends.forEach((end, i) => { if (i && end[0] < ends[i - 1][0] + 13) end[0] = ends[i - 1][0] + 13; });
-  ends.forEach(([at, i]) => { const { name, losses } = data.curves[i];
+  ends.forEach(([at, i]) => { const { name, losses } = curves[i];
     picture.append(svgNode("polyline", { points: losses.map((v, e) => `${x(e)},${y(v)}`).join(" "), fill: "none", stroke: hue(i), "stroke-width": 2 }));
     picture.append(svgNode("text", { x: width - right + 6, y: at + 4, style: `fill: ${hue(i)}` }, name)); });
-  $("training").append(make("h2", "Training"), make("p", "Mean loss of a pair, epoch by epoch, logarithmic"), picture);
+  const { negatives, gamma } = curves[0];
+  $("training").append(make("p", `Mean loss of a pair with ${negatives} negatives and γ = ${gamma}, epoch by epoch, logarithmic; ${Math.log(1 + negatives).toFixed(2)} is ln(1 + ${negatives}), the loss of a model that knows nothing`), picture);
 }
 if (data.parameters.length) {
   $("parameters").append(make("h2", "Parameters, fold by fold"));

@@ -2,8 +2,9 @@
 //! of texts and the training curves. This module writes the numbers and the empty places; `page.js` draws.
 
 use anyhow::{Context, Result};
-use clickvec::eval::{Judgments, Metric};
+use clickvec::eval::{JudgedQuery, Judgments, Metric};
 use clickvec::internals::text::words;
+use clickvec::train::Negatives;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
@@ -29,13 +30,15 @@ struct Data<'a> {
     first_grades: FirstGrades,
     /// The number of texts with 0, 1, 2, … words.
     lengths: Lengths,
-    /// The loss of each epoch.
+    /// The loss of each epoch, the mean over the seeds.
     curves: Vec<Curve<'a>>,
 }
 
 #[derive(Serialize)]
 struct Query<'a> {
     text: &'a str,
+    /// Its words, and those of its titles, in the mean.
+    words: [f64; 2],
     titles: Vec<(&'a str, u8)>,
     /// By system, then title: 1 for the best. Equal scores have equal ranks.
     ranks: Vec<Vec<u32>>,
@@ -52,7 +55,10 @@ struct Lengths {
 #[derive(Serialize)]
 struct Curve<'a> {
     name: &'a str,
-    losses: &'a [f64],
+    /// The number of negatives and γ. Only losses with the same can be compared.
+    negatives: usize,
+    gamma: f32,
+    losses: Vec<f64>,
 }
 
 /// The whole page.
@@ -60,6 +66,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let judged: Vec<_> = report.judged().collect();
     let queries = report.table.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
+        words: mean_words(judged_query),
         titles: judged_query.titles.iter().map(|title| (title.text.as_str(), title.grade)).collect(),
         ranks: judged.iter().map(|(_, _, row)| ranks(&row.scores[query])).collect(),
         ndcg: judged
@@ -68,9 +75,12 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
             .collect(),
     });
     let queries = queries.collect();
-    let curves = judged.iter().flat_map(|(_, row, judged)| {
-        let longest = judged.chosen().map(|point| &point.training.losses).max_by_key(|losses| losses.len());
-        longest.map(|losses| Curve { name: &row.name, losses })
+    let curves = report.trained().map(|(row, config, seeds)| {
+        let negatives = match config.negatives {
+            Negatives::Sampled(number) => number,
+            Negatives::All => config.minibatch - 1,
+        };
+        Curve { name: &row.name, negatives, gamma: config.gamma, losses: means(&seeds) }
     });
     let against = match report.statistics.evaluations.len() {
         0 | 1 => Vec::new(),
@@ -129,6 +139,12 @@ fn places() -> Markup {
             }
         }
         div #training {}
+        h2 { "By length" }
+        p.controls {
+            "NDCG@" (rank("of"))
+            " of the two systems, by the number of words; difference with its 95 % interval, normal approximation"
+        }
+        div.two { div.wide #byquery {} div.wide #bytitles {} }
         h2 { "Lengths" }
         p {
             "Words of judged " span.key style="background: var(--a)" {} "queries "
@@ -148,6 +164,20 @@ fn places() -> Markup {
         div.list #queries {}
         p { button #more { "more" } }
     }
+}
+
+/// The mean over the seeds, for as many epochs as each has.
+fn means(seeds: &[&[f64]]) -> Vec<f64> {
+    let epochs = seeds.iter().map(|losses| losses.len()).min().unwrap_or(0);
+    let mean = |epoch: usize| seeds.iter().map(|losses| losses[epoch]).sum::<f64>() / seeds.len() as f64;
+    (0..epochs).map(mean).collect()
+}
+
+/// The number of words of a query, and the mean number of its titles'.
+fn mean_words(query: &JudgedQuery) -> [f64; 2] {
+    let count = |text: &str| words(text).len() as f64;
+    let of_titles: f64 = query.titles.iter().map(|title| count(&title.text)).sum();
+    [count(&query.text), rounded(of_titles / query.titles.len().max(1) as f64)]
 }
 
 /// Rounds to a little more than the four digits shown.
@@ -172,7 +202,7 @@ fn lengths(judgments: &Judgments) -> Lengths {
 
 #[cfg(test)]
 mod tests {
-    use clickvec::eval::{JudgedQuery, JudgedTitle};
+    use clickvec::eval::JudgedTitle;
 
     use super::*;
 
@@ -195,7 +225,14 @@ mod tests {
         let mut titles = vec![1, 1, 1, 0, 1];
         titles.resize(39, 0);
         titles.extend([1, 1]);
+        assert_eq!(mean_words(&queries[0]), [2.0, 15.0], "titles of 4, 0 and 41 words");
         let found = lengths(&Judgments { queries, duplicates: 0 });
         assert_eq!(found, Lengths { queries: vec![0, 1, 2], titles });
+    }
+
+    #[test]
+    fn a_curve_is_the_mean_of_its_seeds_as_far_as_all_go() {
+        assert_eq!(means(&[&[4.0, 2.0, 1.0], &[2.0, 1.0]]), [3.0, 1.5]);
+        assert_eq!((means(&[&[1.5]]), means(&[])), (vec![1.5], vec![]));
     }
 }

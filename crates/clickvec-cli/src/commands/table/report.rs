@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use clickvec::eval::{BaselineComparison, Comparison, Correction, Measure, Metric, Overlap, Verdict, beaten};
-use clickvec::table::{Full, Judged, Row, Statistics, Table};
+use clickvec::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 use clickvec::tables::TITLE;
+use clickvec::train::TrainConfig;
 
 use super::grades::{FirstGrades, ranks};
 use super::spec::Spec;
@@ -15,6 +16,7 @@ use crate::{advice, output, table};
 /// The contents of the report.
 pub(super) struct Report<'a> {
     pub(super) spec: &'a Spec,
+    pub(super) plan: &'a Plan,
     pub(super) table: &'a Table,
     pub(super) statistics: Statistics,
     /// The correction that marks are based on.
@@ -28,6 +30,20 @@ impl Report<'_> {
     pub(super) fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
         let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
         judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
+    }
+
+    /// The rows that train a model, with the settings of the point that the first fold was judged with, and the loss of each
+    /// epoch for each seed.
+    pub(super) fn trained(&self) -> impl Iterator<Item = (&Row, &TrainConfig, Vec<&[f64]>)> {
+        self.table.rows.iter().zip(&self.plan.entries).filter_map(|(row, entry)| {
+            let (Ok(judged), Source::Model(trainings)) = (&row.outcome, &entry.source) else { return None };
+            let &place = judged.chosen.first()?;
+            let point = &judged.points[place];
+            // By its label, because a point that could not be trained is not among those of the row.
+            let training = trainings.iter().find(|training| training.label == point.parameters)?;
+            let seeds = std::iter::once(point).chain(&judged.others[place]);
+            Some((row, &training.config, seeds.map(|point| &point.training.losses[..]).collect()))
+        })
     }
 
     /// The grades of the first titles of all systems that were judged, with the first seed.

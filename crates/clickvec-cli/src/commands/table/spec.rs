@@ -120,6 +120,8 @@ pub(super) struct System {
     teacher: Option<Paths>,
     /// With `train`: the number of members.
     members: Option<usize>,
+    /// The column that this system learns from and scores, instead of the table's.
+    field: Option<String>,
     /// Results in a paper: NDCG@1, @3 and @10, in the paper's units.
     pub(super) paper: Option<[f64; 3]>,
 }
@@ -288,7 +290,7 @@ impl Spec {
         let system = &self.systems[place];
         let source = self.source_of(system, place);
         let source = source.with_context(|| format!("system `{}`", output::printable(&system.name)))?;
-        Ok(Entry { name: system.name.clone(), source })
+        Ok(Entry { name: system.name.clone(), field: system.field.clone(), source })
     }
 
     /// Refuses settings that would have no effect.
@@ -307,6 +309,11 @@ impl Spec {
             ("init", system.init.is_some() && system.train.is_none(), "`train`"),
             ("teacher", system.teacher.is_some() && system.train.is_none(), "`train`"),
             ("members", system.members.is_some() && system.train.is_none(), "`train`"),
+            (
+                "field",
+                system.field.is_some() && (system.run.is_some() || system.fusion.is_some()),
+                "`ranker`, `train` or `model`",
+            ),
         ];
         match idle.iter().find(|(_, idle, _)| *idle) {
             None => Ok(()),
