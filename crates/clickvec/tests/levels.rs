@@ -94,7 +94,7 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
         }
     }
     let judged = judgments(1);
-    for optimizer in [OptimizerKind::Nesterov, OptimizerKind::Momentum, OptimizerKind::Sgd, OptimizerKind::Adam] {
+    for optimizer in [OptimizerKind::Nesterov, OptimizerKind::Sgd, OptimizerKind::Adam] {
         let place = Place::new(&log_rows(240, 1));
         let config = TrainConfig { ..small(optimizer) };
         let how = How { validation: Some(&judged), ..How::default() };

@@ -220,40 +220,6 @@ fn it_is_kept_by_a_file() {
 }
 
 #[test]
-fn words_of_a_topic_are_near_where_word_vectors_are_learnt() {
-    let (corpus, _, _) = topics(4, 80);
-    assert!(trained(&small("dm=0"), &corpus).word_vectors().is_none());
-    for form in ["dm=1", "dm=0,dbow-words=1"] {
-        let spec = small(form);
-        let state = trained(&spec, &corpus).state();
-        let ranker = Doc2Vec::restore(&values(&spec), &state).unwrap();
-        let WordTable { words, vectors, dimension } = ranker.word_vectors().unwrap();
-        let vector = |word: u32| &vectors[word as usize * dimension..][..dimension];
-        let own = words.get("w2x3").unwrap();
-        let cosine = |other: u32| {
-            let length = |of: &[f32]| score(of, of).sqrt();
-            score(vector(own), vector(other)) / (length(vector(own)) * length(vector(other)))
-        };
-        let mut others: Vec<u32> = (0..words.len() as u32).filter(|&other| other != own).collect();
-        others.sort_by(|&a, &b| cosine(b).total_cmp(&cosine(a)));
-        let nearest: Vec<&str> = others[..3].iter().map(|&word| words.word(word)).collect();
-        assert!(nearest.iter().all(|word| word.starts_with("w2")), "{form}: {nearest:?}");
-    }
-    // Files of older versions have no word vectors of a bag of words.
-    let spec = small("dm=0,dbow-words=1");
-    let ranker = trained(&spec, &corpus);
-    let shape = [ranker.vocabulary.len(), 16];
-    let old = State::default().with_words(&ranker.vocabulary).with_u32s("frequency", &ranker.network.frequencies).with(
-        "word_outputs",
-        &shape,
-        Numbers::F32(ranker.network.outputs.clone()),
-    );
-    let old = Doc2Vec::restore(&values(&spec), &ranker.texts.write(old, "")).unwrap();
-    assert!(old.word_vectors().is_none());
-    assert_eq!(old.score("w1x3 w1x4", &["w1x0 w1x5", "w0x1"]), ranker.score("w1x3 w1x4", &["w1x0 w1x5", "w0x1"]));
-}
-
-#[test]
 fn damaged_files_are_refused() {
     let corpus = corpus(&["red door", "red", "blue lamp red door"], &[]);
     let spec = "doc2vec:size=5,epochs=1";
