@@ -172,9 +172,11 @@ fn features_of_judged_titles_are_in_svmranks_form() {
     assert_eq!(folder.read("out/names.txt").lines().count(), 8);
 }
 
+#[cfg(feature = "onnx")]
 #[test]
 fn encoders_are_exported_with_what_texts_must_become() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_data();
+    folder.train("model.safetensors", &["--shared-towers=true"]).code(0);
     let onnx = ["export", "--to=onnx", "--model=model.safetensors", "--output=out"];
     folder.run(&onnx).code(0).says("out: written; lstm, 8 cells").prints_nothing();
     let graph = std::fs::read(folder.path("out/model.onnx")).unwrap();

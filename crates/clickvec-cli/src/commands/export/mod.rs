@@ -2,6 +2,7 @@
 
 mod features;
 mod fusion;
+#[cfg(feature = "onnx")]
 mod onnx;
 mod opensearch;
 #[cfg(feature = "parquet")]
@@ -214,6 +215,19 @@ fn check(args: &Args) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What a program without ONNX says of it.
+#[cfg(not(feature = "onnx"))]
+mod onnx {
+    pub(super) const FILES: [&str; 0] = [];
+
+    pub(super) fn write(_output: &std::path::Path, _model: &clickvec::model::Model) -> anyhow::Result<()> {
+        anyhow::bail!(
+            "expected another form than onnx, which this program was built without; build it with `cargo build --release \
+             --features onnx`"
+        )
+    }
 }
 
 #[cfg(feature = "parquet")]
