@@ -272,10 +272,11 @@ fn thirty_days_with_a_shifting_vocabulary() {
         let (query, rest) = row.split_once('\t').unwrap();
         format!("{}\t{rest}\n", in_new_words(query, 0.6 * (DAYS - 1) as f64 / DAYS as f64, SEED))
     };
-    let mut late = "query\ttitle\tgrade\tkind\n".to_owned();
+    let header = "query\ttitle\tgrade\tkind\ttitle_id\n";
+    let mut late = header.to_owned();
     for kind in ["plain", "synonym"] {
         let judged = folder.read(&format!("log/judged-{kind}.tsv"));
-        assert!(judged.starts_with("query\ttitle\tgrade\tkind\n"), "{judged}");
+        assert!(judged.starts_with(header), "{judged}");
         late.push_str(&judged.lines().skip(1).map(row).collect::<String>());
     }
     folder.write("late.tsv", late);
