@@ -176,7 +176,11 @@ impl Writer {
             .map(|name| self.path.with_file_name(name))
             .find(|path| !path.exists());
         let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
-        std::fs::rename(&self.path, aside)?;
+        match std::fs::rename(&self.path, aside) {
+            // Somebody has moved it away already, with all its lines.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => renamed?,
+        }
         *self = Writer::open(&self.path, self.rotate)?;
         Ok(())
     }

@@ -223,11 +223,14 @@ fn check(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Reloads an index when its folder has changed and stays as it is for a moment.
+/// How many looks a folder that keeps changing is given to come to rest. What `index` and `update` write is whole at any time.
+const LOOKS: u32 = 5;
+
+/// Reloads an index when its folder has changed and stays as it is for a moment, or has kept changing for [`LOOKS`].
 fn watch_folders(service: &Service, every: Duration) {
     let mut seen: Vec<Option<State>> = service.slots.iter().map(|slot| state(slot.path())).collect();
-    // What is to be reloaded, once it has stopped changing.
-    let mut pending: Vec<Option<State>> = vec![None; seen.len()];
+    // What is to be reloaded once it has stopped changing, and how often it has been looked at.
+    let mut pending: Vec<Option<(State, u32)>> = vec![None; seen.len()];
     let mut waited = Duration::ZERO;
     while !service.is_stopping() {
         std::thread::sleep(LOOK_AGAIN.min(every));
@@ -237,15 +240,17 @@ fn watch_folders(service: &Service, every: Duration) {
         }
         waited = Duration::ZERO;
         for (place, slot) in service.slots.iter().enumerate() {
-            let now = state(slot.path());
-            if now.is_none() || now == seen[place] {
+            let Some(now) = state(slot.path()).filter(|&now| seen[place] != Some(now)) else {
                 pending[place] = None;
-            } else if pending[place] == now {
-                // Whether it is taken or refused: it is not tried again before it changes again.
-                let _: Result<Reloaded> = service.reload(slot);
-                (seen[place], pending[place]) = (now, None);
-            } else {
-                pending[place] = now;
+                continue;
+            };
+            match pending[place] {
+                Some((before, looks)) if before == now || looks >= LOOKS => {
+                    // Whether it is taken or refused: it is not tried again before it changes again.
+                    let _: Result<Reloaded> = service.reload(slot);
+                    (seen[place], pending[place]) = (Some(now), None);
+                }
+                before => pending[place] = Some((now, 1 + before.map_or(0, |(_, looks)| looks))),
             }
         }
     }

@@ -99,11 +99,15 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     };
     assert_eq!(names(&good), ["clicks of the newest day", "those that no earlier day has", "clicks of earlier days"]);
     assert!(good["trials"][1]["queries"].as_u64() < trial["queries"].as_u64(), "{good}");
-    let next = report(&update(&folder, &days(0, 1), &["--output=next", "--json"]).code(0));
-    assert_eq!(names(&next), ["clicks of the newest day", "clicks of earlier days"], "an update has not learnt them");
-    let other = ["update", "--model=m", "--titles=titles.tsv", "--held-out=0.3", "--clicks", "day00.tsv", "day01.tsv"];
-    let other = report(&folder.run(&[&other[..], &["--output=next", "--json"]].concat()));
-    assert_eq!(names(&other), names(&good), "it has learnt half of these");
+    let next = |model: &str, held_out: &str, more: &[&str]| {
+        let next = ["update", model, held_out, "--titles=titles.tsv", "--clicks", "day00.tsv", "day01.tsv", "--json"];
+        names(&report(&folder.run(&[&next[..], more].concat())))
+    };
+    assert_eq!(next("--model=m", "--held-out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
+    next("--model=m", "--held-out=0.2", &["--output=fresh", "--fresh", "--epochs=8"]);
+    let clean = ["clicks of the newest day", "clicks of earlier days"];
+    assert_eq!(next("--model=fresh", "--held-out=0.2", &["--output=next"]), clean, "it has not learnt them");
+    assert_eq!(next("--model=fresh", "--held-out=0.3", &["--output=next"]), names(&good), "it has learnt half");
     let drift = &good["drift"];
     assert!(drift["changed_lists"].as_f64() > Some(0.1) && drift["vectors"]["mean"].as_f64() > Some(0.3), "{drift}");
     assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");

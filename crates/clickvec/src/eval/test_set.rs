@@ -109,7 +109,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 /// Reads a test set. A folder, or the first line of the file `judged`, tells the form:
 ///
 /// - a header with `query`: a table with the columns `query`, `field` and `grade`, and optionally `query_id` and
-///   `title_id`; without it, titles have the ids of the titles with the same texts in `titles`, if all are there;
+///   `title_id`; without it, titles have the ids of the titles with the same texts in `titles`;
 /// - four fields whose last is a whole number (or anything, if topics are given): TREC qrels, with the queries from
 ///   [topics](read_topics) and the titles in any form that [`crate::tables::read_titles`] reads;
 /// - a header with `query-id` and `corpus-id`: judgments of the BEIR folder above the file's folder. Given the BEIR folder
@@ -221,8 +221,8 @@ fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Te
     Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
 }
 
-/// Gives each judged title the id of the first title with the same text, if all have one: so the documents of a run, which
-/// have the ids of a collection, are found. Otherwise ids stay as they are, because two kinds could clash.
+/// Gives each judged title the id of the first title with the same text: so the documents of a run, which have the ids of a
+/// collection, are found. A title that the collection lacks gets an id that no collection has.
 fn take_ids(titles: &Path, field: &str, judgments: &mut Judgments) -> Result<()> {
     let texts = judgments.queries.iter().flat_map(|query| &query.titles).map(|title| title.text.clone());
     let mut ids: HashMap<String, Option<String>> = texts.map(|text| (text, None)).collect();
@@ -236,12 +236,10 @@ fn take_ids(titles: &Path, field: &str, judgments: &mut Judgments) -> Result<()>
         }
         Ok(())
     })?;
-    if ids.values().any(Option::is_none) {
-        return Ok(());
-    }
     for title in judgments.queries.iter_mut().flat_map(|query| &mut query.titles) {
-        if let Some(Some(id)) = ids.get(&title.text) {
-            title.id.clone_from(id);
+        match ids.get(&title.text) {
+            Some(Some(id)) => title.id.clone_from(id),
+            _ => title.id = format!("not-in-the-collection-{}", title.id),
         }
     }
     Ok(())

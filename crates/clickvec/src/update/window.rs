@@ -79,7 +79,8 @@ impl<'a> Window<'a> {
                 if self.holds_out(place) {
                     day.held_out += 1;
                     let held_out = if is_newest { &mut newest } else { &mut earlier };
-                    if is_known {
+                    // A click that weighs nothing says nothing.
+                    if is_known && click.weight > 0.0 {
                         held_out.add(place, click.query, click.title, click.weight);
                     }
                 }

@@ -38,8 +38,8 @@ const LEAST_QUERIES: usize = 20;
 ///
 /// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
 /// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
-/// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. After
-/// `train`, which learns all queries, only those of them decide that no earlier day has. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
+/// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. Until
+/// `--fresh`, only those of them decide that no earlier day has, because `train` has learnt the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
 /// Interrupting the command never damages the old model.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -243,18 +243,23 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     finish(&report)
 }
 
+/// Whether neither the old model nor any that it began with has learnt the held-out queries.
+fn has_left_out(args: &Args, old: &Model) -> bool {
+    old.training().left_out.is_some_and(|share| share >= args.held_out)
+}
+
 /// The queries of the newest day that decide instead of all of them, because the old model may have learnt the others:
-/// none if an update made it that held out these queries, or if there are too few.
+/// none if it has not, or if there are too few.
 fn unseen(args: &Args, old: &Model, survey: &Survey, newest: &[FullQuery]) -> Vec<FullQuery> {
-    if old.training().left_out.is_some_and(|share| share >= args.held_out) || survey.recurring.is_empty() {
+    if has_left_out(args, old) || survey.recurring.is_empty() {
         return Vec::new();
     }
     let unseen: Vec<FullQuery> = newest.iter().filter(|query| !survey.recurring.contains(&query.id)).cloned().collect();
     if unseen.len() < LEAST_QUERIES {
         let few = output::count(unseen.len() as u64);
         output::note(format_args!(
-            "the old model may have learnt held-out queries, because no update with this `--held-out` made it, and only {few} \
-             of the newest day's are on no earlier day; so the test favours the old model"
+            "the old model may have learnt held-out queries, because it goes back to one of `train`, and only {few} of the newest \
+             day's are on no earlier day; so the test favours the old model"
         ));
         return Vec::new();
     }
@@ -339,7 +344,8 @@ fn learn(
     let folder = files::folder_of(target);
     let titles: &[PathBuf] = if config.titles.is_some() { std::slice::from_ref(&args.titles) } else { &[] };
     let init = (!args.fresh).then_some(old);
-    let left_out = Some(args.held_out);
+    // What the old model has learnt, the new one begins with.
+    let left_out = (args.fresh || has_left_out(args, old)).then_some(args.held_out);
     let options = TrainOptions { titles, init, left_out, scratch: Some(&folder), ..TrainOptions::default() };
     if !args.json {
         let begin = if args.fresh { "from random weights" } else { "from the weights of the old model" };
