@@ -238,7 +238,7 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     }
     match report.robots {
         Some(robots) => add("robots", output::count(robots)),
-        None => add("robots", "cannot be told without users".to_owned()),
+        None => add("robots", "cannot be told without users and times".to_owned()),
     }
     if let Some(items) = report.items {
         add("items", about(items));

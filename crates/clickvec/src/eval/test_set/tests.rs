@@ -227,7 +227,10 @@ fn what_goes_with_what() {
         "{message}"
     );
     let set = data.read("judged.tsv", None, Some("titles.tsv"), "title").unwrap();
-    assert_eq!((shown(&set), set.form), (vec!["q0000000 a: t0000000 b 1".to_owned()], Form::Table));
+    assert_eq!(
+        (shown(&set), set.form),
+        (vec!["q0000000 a: not-in-the-collection-t0000000 b 1".to_owned()], Form::Table)
+    );
     let beir = Data::beir();
     beir.write("topics.tsv", "q1\ta\n");
     let message = beir.message(beir.read("", Some("topics.tsv"), None, "title"));
