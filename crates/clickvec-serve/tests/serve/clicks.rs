@@ -97,6 +97,25 @@ fn judgments_are_a_table() {
     );
 }
 
+#[test]
+fn a_log_that_was_moved_away_is_begun_anew() {
+    let service = Service::with(|config, folder| {
+        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.clicks_rotate = 4096;
+    });
+    let click = |number: usize| json!({"query": format!("sofa {number}"), "id": "t1"}).to_string();
+    service.post("/click", click(0)).is(200);
+    std::fs::rename(service.path("clicks.jsonl"), service.path("moved.jsonl")).unwrap();
+    for number in 1..200 {
+        service.post("/click", click(number)).is(200);
+    }
+    let lines = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().lines().count();
+    let names = std::fs::read_dir(service.path("clicks.jsonl").parent().unwrap()).unwrap();
+    let logs = names.map(|name| name.unwrap().path()).filter(|path| path.extension().is_some_and(|of| of == "jsonl"));
+    let counts: Vec<usize> = logs.map(|path| lines(&path)).collect();
+    assert!(counts.len() > 2 && counts.iter().sum::<usize>() == 200, "{counts:?}");
+}
+
 /// The name of the variable that makes this test program a service that is killed.
 const KILLED: &str = "CLICKVEC_SERVE_KILLED";
 
