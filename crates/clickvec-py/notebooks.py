@@ -13,9 +13,10 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "notebooks"
 # Folders of the machine that ran it, and what only a warning or an error has.
-UNWANTED = re.compile(r"/tmp/|/home/|/root/|/work/|ipykernel|Traceback|Warning")
+UNWANTED = re.compile(rf"/tmp/|/home/|/root/|{re.escape(str(ROOT))}|ipykernel|Traceback|Warning")
 
 
 def texts(cell):

@@ -301,6 +301,31 @@ mod tests {
     }
 
     #[test]
+    fn clicks_that_weigh_more_are_graded_higher_if_every_day_has_weights() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, head: &str| {
+            let rows = |i: usize| format!("query {i}\ta\t5\nquery {i}\tb\t1\nquery {i}\tc\t0\n");
+            let path = folder.path().join(name);
+            std::fs::write(&path, format!("query\ttitle\t{head}\n{}", (0..200).map(rows).collect::<String>())).unwrap();
+            path
+        };
+        let (weighted, plain) = (write("weighted.tsv", "weight"), write("plain.tsv", "other"));
+        let titles = |files: &[PathBuf]| -> Vec<(String, u8)> {
+            let survey = window(files).survey(|_| true, &Dictionary::default()).unwrap();
+            assert!(survey.newest.queries.len() > 20 && survey.recurring.len() == survey.newest.queries.len());
+            let of =
+                |query: &JudgedQuery| query.titles.iter().map(|of| (of.text.clone(), of.grade)).collect::<Vec<_>>();
+            let first = of(&survey.newest.queries[0]);
+            assert!(survey.newest.queries.iter().all(|query| of(query) == first));
+            first
+        };
+        let named = |of: &[(&str, u8)]| of.iter().map(|&(text, grade)| (text.to_owned(), grade)).collect::<Vec<_>>();
+        // What weighs nothing was not clicked.
+        assert_eq!(titles(&[weighted.clone(), weighted.clone()]), named(&[("a", 4), ("b", 2)]));
+        assert_eq!(titles(&[plain, weighted]), named(&[("a", 1), ("b", 1)]));
+    }
+
+    #[test]
     fn the_sample_of_held_out_queries_does_not_depend_on_their_order() {
         let add = |order: &mut dyn Iterator<Item = u64>| {
             let mut held_out = HeldOut::default();

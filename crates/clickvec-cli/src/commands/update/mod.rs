@@ -39,7 +39,8 @@ const LEAST_QUERIES: usize = 20;
 /// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
 /// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
 /// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. Until
-/// `--fresh`, only those of them decide that no earlier day has, because `train` has learnt the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
+/// `--fresh`, only those of them decide that no earlier day has, because `train` has learnt the others. If the new model is
+/// worse, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
 /// Interrupting the command never damages the old model.
 #[derive(clap::Args)]
 pub(crate) struct Args {
