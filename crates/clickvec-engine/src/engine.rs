@@ -6,11 +6,11 @@ use std::time::UNIX_EPOCH;
 
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::index::{About, CHANGES, CODES, Changes, Folder, MODEL, MODEL_FILE};
+use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE};
 use clickvec::model::{Embedder, Model, Side};
 
 use crate::answer::{Comparison, Document, Explanation};
-use crate::error::{EngineFault, Error, RequestFault, Result};
+use crate::error::{RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
@@ -23,10 +23,10 @@ use crate::words;
 /// It is one *generation*: the model, the vectors, the words and the titles that it has never change, even if the index is
 /// updated or replaced on disk. [`Engine::reopened`] gives the next one. Any number of threads may ask at the same time.
 pub struct Engine {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     pub(crate) model: Arc<Both>,
     pub(crate) segments: Vec<Opened>,
-    facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 /// A model with an embedder for each of its sides.
@@ -45,18 +45,6 @@ pub(crate) struct Opened {
     pub(crate) alive: Option<Vec<u64>>,
     /// The number of titles that are gone.
     pub(crate) dead: usize,
-}
-
-/// What [`Engine::check`] looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct Checked {
-    /// The number of files whose checksums were compared.
-    pub files: usize,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The number of queries whose answers were compared with those of the day when the index was made.
-    pub queries: usize,
 }
 
 impl Engine {
@@ -150,57 +138,6 @@ impl Engine {
         Ok(segment.titles.document(position))
     }
 
-    /// Reads every file, compares all checksums, and asks the queries whose answers the index keeps.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Library`] or [`Error::Index`] with the first file that is not as it was written; [`EngineFault::Replaced`] if
-    /// the index on disk is no longer this one.
-    pub fn check(&self) -> Result<Checked> {
-        self.check_after(None)
-    }
-
-    /// [`Engine::check`] of what is not shared with an earlier generation, which was checked.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Engine::check`].
-    pub fn check_after(&self, before: Option<&Engine>) -> Result<Checked> {
-        let folder = Folder::<About>::open(&self.path, &KNOWN)?;
-        if folder.fingerprint() != self.facts.fingerprint {
-            return Err(Error::index(&self.path, EngineFault::Replaced));
-        }
-        let added = Changes::of(&folder)?.folders(&folder, &KNOWN)?;
-        let folders: Vec<Folder<About>> = std::iter::once(folder).chain(added).collect();
-        let is_shared = |opened: &Opened| {
-            before.is_some_and(|before| before.segments.iter().any(|old| Arc::ptr_eq(&old.segment, &opened.segment)))
-        };
-        let is_model_shared = before.is_some_and(|before| Arc::ptr_eq(&before.model, &self.model));
-        let (mut files, mut bytes) = (0, 0);
-        for (folder, opened) in folders.iter().zip(&self.segments) {
-            let is_shared = is_shared(opened);
-            for (part, name) in known_files(folder) {
-                let is_old = match part.name {
-                    name if name == CHANGES.name => false,
-                    name if name == MODEL.name => is_model_shared,
-                    _ => is_shared,
-                };
-                if is_old {
-                    continue;
-                }
-                let file = folder.open_file(&part, &name)?;
-                (files, bytes) = (files + 1, bytes + file.len());
-                file.finish()?;
-            }
-        }
-        let first = &self.segments[0];
-        let queries = match is_shared(first) && is_model_shared {
-            true => 0,
-            false => crate::segment::canaries::check(&first.segment.canaries, &first.segment, &self.model.model)?,
-        };
-        Ok(Checked { files, bytes, queries })
-    }
-
     /// What the index says of itself.
     pub fn facts(&self) -> &Facts {
         &self.facts
@@ -279,18 +216,14 @@ pub(crate) fn is_worth_compacting(segments: usize, dead: usize, all: usize) -> b
     segments > 16 || dead * 5 > all
 }
 
+/// Whether that should have been done long ago.
+pub(crate) fn is_overdue(segments: usize, dead: usize, all: usize) -> bool {
+    segments > 64 || dead * 2 > all
+}
+
 /// A bit of a list of bits.
 pub(crate) fn bit(bits: &[u64], position: u32) -> bool {
     bits.get(position as usize / 64).is_some_and(|word| word >> (position % 64) & 1 == 1)
-}
-
-/// The files of the parts that this version knows.
-fn known_files(folder: &Folder<About>) -> Vec<(clickvec::internals::index::PartKind, String)> {
-    let files = |(name, part): (&String, &clickvec::internals::index::Part)| {
-        let known = KNOWN.into_iter().find(|known| known.name == name && known.kind == part.kind);
-        known.map(|known| part.files.keys().map(move |file| (known, file.clone())).collect::<Vec<_>>())
-    };
-    folder.parts().iter().filter_map(files).flatten().collect()
 }
 
 fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {

@@ -21,6 +21,7 @@
 mod answer;
 mod background;
 mod changes;
+mod check;
 mod engine;
 pub mod error;
 mod facts;
@@ -36,7 +37,8 @@ mod update;
 mod words;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
-pub use engine::{Checked, Engine};
+pub use check::{Checked, check_files};
+pub use engine::Engine;
 pub use error::{Error, Result};
 pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
 pub use format::VectorFormat;

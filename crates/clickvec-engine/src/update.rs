@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::answer::Document;
 use crate::background::in_background;
 use crate::changes::{names, next, sweep};
-use crate::engine::{Engine, is_worth_compacting};
+use crate::engine::{Engine, is_overdue, is_worth_compacting};
 use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
@@ -94,6 +94,8 @@ pub struct Updated {
     pub fingerprint: String,
     /// Whether [`compact`] would make searches faster or the index much smaller.
     pub is_worth_compacting: bool,
+    /// Whether so much was left behind that it should not wait: more than 64 segments, or more than half of the titles.
+    pub is_compaction_overdue: bool,
 }
 
 impl Updater {
@@ -210,6 +212,7 @@ impl Updater {
             segments,
             fingerprint,
             is_worth_compacting: is_worth_compacting(segments, dead, all),
+            is_compaction_overdue: is_overdue(segments, dead, all),
         })
     }
 }

@@ -100,6 +100,15 @@ pub enum Error {
         name: String,
     },
 
+    /// An index whose earlier generation has a damaged file.
+    #[error("`{name}`: expected an earlier generation as it was written, found {found}")]
+    DamagedPrevious {
+        /// The index.
+        name: String,
+        /// What is damaged.
+        found: String,
+    },
+
     /// A file that cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {

@@ -2,12 +2,18 @@
 //!
 //! A generation is what belongs together: the model, its vectors, the words and the titles. It never changes. A reload opens
 //! a new one, tests it and puts it in place in one step; requests that run keep the one they began with.
+//!
+//! What answers first is not read as a whole before it answers, but afterwards. If it is damaged, it answers no more.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use clickvec_engine::{Document, Engine, Hit, Mode, Request};
+use clickvec::error::IndexFault;
+use clickvec::internals::index::Changes;
+use clickvec_engine::error::EngineFault;
+use clickvec_engine::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
 
 use crate::error::{Error, Result};
 
@@ -16,6 +22,8 @@ const CANARY_TOP: usize = 10;
 /// A new index is asked for so many of its own titles. Each is a long query, which reads much of an index: with a vague query to
 /// find twenty of them, asked in every mode, they took most of the time to the first answer, and nearly all that of a reload.
 const OWN_TITLES: usize = 3;
+/// A file that is not as it was written is read again after this time: somebody may be about to replace the index.
+const READ_AGAIN: Duration = Duration::from_millis(200);
 
 /// A query and a title that a new generation must find among the first ten, by vectors and words together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +41,19 @@ pub(crate) struct Generation {
     /// When it was opened.
     pub(crate) opened: String,
     pub(crate) engine: Engine,
-    /// Whether all its files were read and found to be as they were written.
-    is_checked: bool,
+    /// What came out when all its files were read; empty before.
+    read: OnceLock<Files>,
+}
+
+/// What is known of the files of a generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// They have not all been read.
+    Unread,
+    /// They are as they were written.
+    Sound,
+    /// One is not, or the answers are others; the text says what was found, without the folder of the index.
+    Damaged(String),
 }
 
 /// The generation that answers, and the one before it.
@@ -49,8 +68,26 @@ pub(crate) struct Slot {
     path: PathBuf,
     canaries: Arc<[Canary]>,
     pair: ArcSwap<Pair>,
-    /// The number of the last generation that was opened; held while one is.
-    opened: Mutex<u64>,
+    /// Held while a generation is opened.
+    history: Mutex<History>,
+}
+
+/// What was there before.
+struct History {
+    /// The number of the last generation that was opened.
+    opened: u64,
+    /// The fingerprint of the index that somebody went back from. It may still be in the folder, and is not taken again until
+    /// somebody asks for it.
+    left: Option<String>,
+}
+
+/// Why an index is reloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Somebody asked for it.
+    Asked,
+    /// The folder has changed.
+    Noticed,
 }
 
 /// The result of a reload.
@@ -60,20 +97,26 @@ pub(crate) enum Reloaded {
     Swapped,
     /// The folder still has what answers.
     Unchanged,
+    /// The folder still has what somebody went back from.
+    Left,
 }
 
 impl Slot {
     /// Opens an index for the first time. Its files are not all read: that would be most of the time to the first answer.
     pub(crate) fn open(name: &str, path: &Path, canaries: Arc<[Canary]>) -> Result<Slot> {
-        let engine = Engine::open(path)?;
-        test(path, &engine, &canaries)?;
-        let pair = Pair { current: Arc::new(Generation::new(1, engine, false)), previous: None };
+        let open = || {
+            let engine = Engine::open(path)?;
+            test(path, &engine, &canaries).map(|()| engine)
+        };
+        // A damaged file may show as a fault of another, or of the answers.
+        let engine = open().or_else(|error| clickvec_engine::check_files(path).map_err(Error::from).and(Err(error)))?;
+        let pair = Pair { current: Arc::new(Generation::new(1, engine, Files::Unread)), previous: None };
         Ok(Slot {
             name: name.to_owned(),
             path: path.to_owned(),
             canaries,
             pair: ArcSwap::from_pointee(pair),
-            opened: Mutex::new(1),
+            history: Mutex::new(History { opened: 1, left: None }),
         })
     }
 
@@ -94,40 +137,134 @@ impl Slot {
 
     /// Opens what is in the folder now, reads all of it that was not read before, tests it, and lets it answer. Otherwise
     /// everything stays.
-    pub(crate) fn reload(&self) -> Result<Reloaded> {
+    pub(crate) fn reload(&self, cause: Cause) -> Result<Reloaded> {
         // Two reloads at once would keep the wrong one as the one before.
-        let mut opened = self.opened.lock().expect("no holder panics");
-        // What has not changed is shared with the generation that answers.
+        let mut history = self.history.lock().expect("no holder panics");
         let before = self.current();
-        let Some(engine) = before.engine.reopened()? else { return Ok(Reloaded::Unchanged) };
-        engine.check_after(before.is_checked.then_some(&before.engine))?;
+        let files = before.files();
+        let engine = match files {
+            // It may have been mended, with the same fingerprint.
+            Files::Damaged(_) => Engine::open(&self.path)?,
+            // What has not changed is shared with the generation that answers.
+            Files::Unread | Files::Sound => match before.engine.reopened()? {
+                Some(engine) => engine,
+                None => return Ok(Reloaded::Unchanged),
+            },
+        };
+        if cause == Cause::Noticed && history.left.as_ref() == Some(&engine.facts().fingerprint) {
+            return Ok(Reloaded::Left);
+        }
+        engine.check_after((files == Files::Sound).then_some(&before.engine))?;
         test(&self.path, &engine, &self.canaries)?;
-        *opened += 1;
-        let current = Arc::new(Generation::new(*opened, engine, true));
+        history.opened += 1;
+        history.left = None;
+        let current = Arc::new(Generation::new(history.opened, engine, Files::Sound));
         let previous = Some(before);
         self.pair.store(Arc::new(Pair { current, previous }));
         Ok(Reloaded::Swapped)
     }
 
+    /// Reads all files of the generation that answers on a thread of low priority, and keeps what comes out. `None` if that
+    /// was done before.
+    pub(crate) fn read(&self) -> Option<(Arc<Generation>, Result<Checked, Fault>)> {
+        let generation = self.current();
+        if generation.files() != Files::Unread {
+            return None;
+        }
+        let mut result = generation.engine.check_in_background();
+        if result.as_ref().is_err_and(|fault| !is_replaced(fault)) {
+            std::thread::sleep(READ_AGAIN);
+            result = generation.engine.check_in_background();
+        }
+        match &result {
+            Ok(_) => generation.found(Files::Sound),
+            // Whatever has taken its place is read before it answers.
+            Err(fault) if is_replaced(fault) => {}
+            Err(fault) => generation.found(Files::Damaged(told(fault))),
+        }
+        Some((generation, result))
+    }
+
     /// Lets the generation before answer again; the one that answered is kept in its place.
     pub(crate) fn roll_back(&self) -> Result<()> {
-        let _held = self.opened.lock().expect("no holder panics");
+        let mut history = self.history.lock().expect("no holder panics");
         let pair = self.pair();
-        let Some(previous) = &pair.previous else { return Err(Error::NoPrevious { name: self.name.clone() }) };
+        let name = || self.name.clone();
+        let Some(previous) = &pair.previous else { return Err(Error::NoPrevious { name: name() }) };
+        if let Files::Damaged(found) = previous.files() {
+            return Err(Error::DamagedPrevious { name: name(), found });
+        }
+        let [left, now] = [&pair.current, previous].map(|of| of.engine.facts().fingerprint.clone());
+        // Whoever goes back twice wants what is in the folder.
+        history.left = (history.left.as_ref() != Some(&now)).then_some(left);
         let pair = Pair { current: Arc::clone(previous), previous: Some(Arc::clone(&pair.current)) };
         self.pair.store(Arc::new(pair));
         Ok(())
     }
+
+    /// Whether somebody went back to the generation before, so that the folder has another index than the one that answers.
+    pub(crate) fn is_left(&self) -> bool {
+        self.history.lock().expect("no holder panics").left.is_some()
+    }
 }
 
 impl Generation {
-    fn new(number: u64, engine: Engine, is_checked: bool) -> Generation {
-        Generation { number, opened: crate::log::now(), engine, is_checked }
+    fn new(number: u64, engine: Engine, files: Files) -> Generation {
+        let generation = Generation { number, opened: crate::log::now(), engine, read: OnceLock::new() };
+        generation.found(files);
+        generation
+    }
+
+    /// What is known of its files.
+    pub(crate) fn files(&self) -> Files {
+        self.read.get().cloned().unwrap_or(Files::Unread)
+    }
+
+    fn found(&self, files: Files) {
+        if files != Files::Unread {
+            // The first result stays.
+            let _ = self.read.set(files);
+        }
     }
 
     /// By vectors and words, or by vectors if the index has no words.
     pub(crate) fn usual_mode(&self) -> Mode {
         if self.engine.facts().words.is_some() { Mode::Both } else { Mode::Vectors }
+    }
+}
+
+impl Files {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Files::Unread => "unread",
+            Files::Sound => "sound",
+            Files::Damaged(_) => "damaged",
+        }
+    }
+}
+
+/// Whether the folder has another index by now.
+pub(crate) fn is_replaced(fault: &Fault) -> bool {
+    matches!(fault, Fault::Index { fault: EngineFault::Replaced, .. })
+}
+
+/// What a fault of an index found, for clients, who need not know where the index is.
+fn told(fault: &Fault) -> String {
+    match fault {
+        Fault::Library(clickvec::Error::Index { path, fault }) => match fault {
+            IndexFault::Checksum { name, .. } | IndexFault::Length { name, .. } => {
+                let folder = path.file_name().unwrap_or_default().to_string_lossy();
+                let folder = if folder.starts_with(Changes::PREFIX) { format!("{folder}/") } else { String::new() };
+                format!("`{folder}{name}` changed or damaged")
+            }
+            other => other.to_string(),
+        },
+        Fault::Library(clickvec::Error::Io { path, .. }) => {
+            format!("`{}`, which cannot be read", path.file_name().unwrap_or_default().to_string_lossy())
+        }
+        Fault::Index { fault: EngineFault::Canary { .. }, .. } => "other answers than it keeps".to_owned(),
+        Fault::Index { fault, .. } => fault.to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Metrics {
     pub(crate) busy: IntGauge,
     titles: IntGaugeVec,
     generation: IntGaugeVec,
+    checked: IntGaugeVec,
+    damaged: IntGaugeVec,
 }
 
 /// Why a request was turned away.
@@ -73,6 +75,14 @@ impl Metrics {
             busy: gauge("clickvec_busy_workers", "Workers that compute."),
             titles: gauges("clickvec_titles", "Titles that can be found."),
             generation: gauges("clickvec_generation", "The number of the generation that answers."),
+            checked: gauges(
+                "clickvec_index_checked",
+                "1 if all files of the index were read and are as they were written.",
+            ),
+            damaged: gauges(
+                "clickvec_index_damaged",
+                "1 if a file of the index is damaged, so that it answers nothing.",
+            ),
             registry,
         }
     }
@@ -107,6 +117,11 @@ impl Metrics {
         let clamped = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         self.generation.with_label_values(&[index]).set(clamped(generation));
         self.titles.with_label_values(&[index]).set(clamped(titles));
+    }
+
+    pub(crate) fn files(&self, index: &str, is_checked: bool, is_damaged: bool) {
+        self.checked.with_label_values(&[index]).set(is_checked.into());
+        self.damaged.with_label_values(&[index]).set(is_damaged.into());
     }
 
     /// All figures in Prometheus' text form.

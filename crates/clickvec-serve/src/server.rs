@@ -16,7 +16,7 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::connection::accept;
 use crate::error::{Error, Result};
-use crate::generation::{Reloaded, Slot};
+use crate::generation::{Cause, Reloaded, Slot};
 use crate::judgments::Judgments;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -100,12 +100,12 @@ impl Server {
             server.thread("watch", move || watch_folders(&of_watch, every))?;
         }
         if config.compact {
-            // Nobody waits for its end: it may take minutes, and whatever it leaves behind harms nobody.
             let of_compaction = Arc::clone(&server.service);
-            let thread = std::thread::Builder::new().name("compact".to_owned());
-            thread.spawn(move || compact_folders(&of_compaction)).map_err(Error::Threads)?;
+            alone("compact", move || compact_folders(&of_compaction))?;
         }
         server.tell_start();
+        let of_reading = Arc::clone(&server.service);
+        alone("check", move || of_reading.slots.iter().for_each(|slot| of_reading.read(slot)))?;
         Ok(server)
     }
 
@@ -146,7 +146,7 @@ impl Server {
     pub fn reload(&self) {
         for slot in &self.service.slots {
             // The log and the figures have it.
-            let _ = self.service.reload(slot);
+            let _ = self.service.reload(slot, Cause::Asked);
         }
     }
 
@@ -180,6 +180,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Runs on a thread for whose end nobody waits: it may take minutes, and whatever it leaves behind harms nobody.
+fn alone(name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(Error::Threads)
 }
 
 /// Listens on an address. As many clients may arrive at once as may be connected: of those that the system has no room for,
@@ -247,7 +252,7 @@ fn watch_folders(service: &Service, every: Duration) {
             match pending[place] {
                 Some((before, looks)) if before == now || looks >= LOOKS => {
                     // Whether it is taken or refused: it is not tried again before it changes again.
-                    let _: Result<Reloaded> = service.reload(slot);
+                    let _: Result<Reloaded> = service.reload(slot, Cause::Noticed);
                     (seen[place], pending[place]) = (Some(now), None);
                 }
                 before => pending[place] = Some((now, 1 + before.map_or(0, |(_, looks)| looks))),
@@ -265,7 +270,8 @@ fn compact_folders(service: &Service) {
         for (place, slot) in service.slots.iter().enumerate() {
             let generation = slot.current();
             let fingerprint = &generation.engine.facts().fingerprint;
-            if !generation.engine.is_worth_compacting() || tried[place].as_ref() == Some(fingerprint) {
+            if !generation.engine.is_worth_compacting() || tried[place].as_ref() == Some(fingerprint) || slot.is_left()
+            {
                 continue;
             }
             tried[place] = Some(fingerprint.clone());

@@ -10,7 +10,7 @@ use crate::clicks::Clicks;
 use crate::clients::Clients;
 use crate::error::Error;
 use crate::fault::{Fault, Kind, quoted};
-use crate::generation::{Generation, Reloaded, Slot};
+use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
 use crate::judgments::Judgments;
 use crate::limits::Limits;
 use crate::log::Log;
@@ -55,18 +55,27 @@ impl Service {
         })
     }
 
-    /// The generation that a request asks for: `current` or `previous`.
+    /// The generation that a request asks for: `current` or `previous`. One with a damaged file answers nothing.
     pub(crate) fn generation(&self, slot: &Slot, which: Option<&str>) -> Result<Arc<Generation>, Fault> {
-        match which {
-            None | Some("current") => Ok(slot.current()),
+        let generation = match which {
+            None | Some("current") => slot.current(),
             Some("previous") => slot.pair().previous.clone().ok_or_else(|| {
                 Fault::new(Kind::NotFound, "an earlier generation", "none: nothing was reloaded yet").of("generation")
-            }),
+            })?,
             Some(other) => {
                 let fault = Fault::new(Kind::Unprocessable, "a generation, current or previous", quoted(other));
-                Err(fault.of("generation"))
+                return Err(fault.of("generation"));
             }
+        };
+        match generation.files() {
+            Files::Damaged(found) => Err(damaged(slot, &found)),
+            Files::Unread | Files::Sound => Ok(generation),
         }
+    }
+
+    /// Refuses unless all indexes can answer.
+    pub(crate) fn check_indexes(&self) -> Result<(), Fault> {
+        self.slots.iter().try_for_each(|slot| self.generation(slot, None).map(drop))
     }
 
     /// Checks a client's own limit, then runs work on a worker.
@@ -88,12 +97,13 @@ impl Service {
     }
 
     /// Reloads an index, and says so in the log and the figures.
-    pub(crate) fn reload(&self, slot: &Slot) -> Result<Reloaded, Error> {
+    pub(crate) fn reload(&self, slot: &Slot, cause: Cause) -> Result<Reloaded, Error> {
         let started = Instant::now();
-        let result = slot.reload();
+        let result = slot.reload(cause);
         let told = match &result {
             Ok(Reloaded::Swapped) => "swapped",
             Ok(Reloaded::Unchanged) => "unchanged",
+            Ok(Reloaded::Left) => "left",
             Err(_) => "refused",
         };
         self.metrics.reloaded(&slot.name, told);
@@ -132,8 +142,34 @@ impl Service {
         );
         if result.is_ok() {
             // The log has that too.
-            let _ = self.reload(slot);
+            let _ = self.reload(slot, Cause::Asked);
         }
+    }
+
+    /// Reads all files of an index that was not read as a whole before it answered, and says what came out.
+    pub(crate) fn read(&self, slot: &Slot) {
+        let started = Instant::now();
+        let Some((generation, result)) = slot.read() else { return };
+        self.tell_of(slot);
+        let told = match &result {
+            Ok(_) => Files::Sound.name(),
+            Err(fault) if is_replaced(fault) => "replaced",
+            Err(_) => "damaged",
+        };
+        let checked = result.as_ref().ok();
+        self.log.event(
+            "check",
+            [
+                ("index", slot.name.as_str().into()),
+                ("result", told.into()),
+                ("generation", generation.number.into()),
+                ("files", checked.map(|checked| checked.files).into()),
+                ("bytes", checked.map(|checked| checked.bytes).into()),
+                ("queries", checked.map(|checked| checked.queries).into()),
+                ("seconds", started.elapsed().as_secs_f64().into()),
+                ("reason", result.as_ref().err().map(ToString::to_string).into()),
+            ],
+        );
     }
 
     /// Lets the generation before answer again.
@@ -148,7 +184,9 @@ impl Service {
     /// Brings the figures of an index up to date.
     pub(crate) fn tell_of(&self, slot: &Slot) {
         let generation = slot.current();
+        let files = generation.files();
         self.metrics.serves(&slot.name, generation.number, generation.engine.facts().titles);
+        self.metrics.files(&slot.name, files == Files::Sound, matches!(files, Files::Damaged(_)));
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -178,6 +216,13 @@ impl Service {
         }
         texts.iter().try_for_each(|text| self.check_text(name, text))
     }
+}
+
+/// The fault of an index that answers nothing, since its answers could be wrong.
+fn damaged(slot: &Slot, found: &str) -> Fault {
+    let expected = format!("the files of `{}` as they were written", slot.name);
+    Fault::new(Kind::Unavailable, expected, found)
+        .help("put a sound index in its place; the log of the service has more")
 }
 
 /// What an error of an index is to a client.

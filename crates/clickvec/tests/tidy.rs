@@ -104,6 +104,7 @@ const ORDER_OF_ENGINE: &[&str] = &[
     "segment",
     "changes",
     "engine",
+    "check",
     "search",
     "update",
     "fuzzing",

@@ -118,6 +118,47 @@ fn titles_are_added_replaced_and_deleted() {
     check();
 }
 
+#[test]
+fn an_update_compacts_only_what_is_far_too_much() {
+    let folder = with_index();
+    let delete = |ids: std::ops::Range<usize>| {
+        let lines = folder.read("stored.tsv");
+        let ids: Vec<&str> = lines.lines().skip(1 + ids.start).take(ids.len()).map(|line| &line[..5]).collect();
+        folder.write("gone.txt", ids.join("\n"));
+        folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index"]).code(0)
+    };
+    // A sixth, a quarter, more than half.
+    let few = delete(0..24).stderr().to_owned();
+    assert!(few.contains("24 deleted") && !few.contains("compact"), "{few}");
+    delete(24..36).says("12 deleted").says("`clickvec serve --compact`");
+    assert!(std::fs::exists(folder.path("shop.index/changes-000002.json")).unwrap());
+    delete(36..80).says("44 deleted").says("compacted; 1 segment made one, 80 old titles cleared");
+    assert!(!std::fs::exists(folder.path("shop.index/changes-000003.json")).unwrap());
+}
+
+/// A service may be compacting the index, which takes its time.
+#[test]
+fn changes_at_once_wait_for_each_other() {
+    let folder = with_index();
+    let children: Vec<_> = (0..6)
+        .map(|number| {
+            let name = format!("new{number}.tsv");
+            folder.write(&name, format!("id\ttitle\tbrand\tprice\nn{number}\tgreen hammer of brass\tnew\t1\n"));
+            let arguments: Vec<&str> = match number {
+                3 => vec!["index", "--compact", "--output", "shop.index"],
+                _ => vec!["index", "--update", &name, "--output", "shop.index"],
+            };
+            let mut command = std::process::Command::new(program());
+            command.args(arguments).current_dir(folder.path(".")).stderr(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let found = ids(&folder, &["-k", "1000", "green hammer of brass"]);
+    assert!([0, 1, 2, 4, 5].iter().all(|number| found.contains(&format!("n{number}"))), "{found:?}");
+}
+
 /// However many columns a table of another form has, they can be stored.
 #[test]
 fn many_columns_are_stored() {

@@ -111,6 +111,46 @@ fn clicks_and_judgments_come_back() {
     assert!(!log.contains("hammer"), "queries are personal: {log}");
 }
 
+/// Wherever the service is killed while it compacts, the titles that were there still answer.
+#[cfg(unix)]
+#[test]
+fn a_kill_while_it_compacts_loses_nothing() {
+    let folder = indexed();
+    let lines = folder.read("titles.tsv");
+    let gone: Vec<&str> = lines.lines().skip(1).take(50).map(|line| &line[..5]).collect();
+    folder.write("gone.txt", gone.join("\n"));
+    let (mut killed, mut done) = (0, 0);
+    for round in 0..12 {
+        folder
+            .run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"])
+            .code(0);
+        folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index"]).code(0).says("`--compact`");
+        let mut service = Service::start(&folder, &["--compact", "--watch", "0"]);
+        std::thread::sleep(Duration::from_millis(4 * round));
+        service.child.kill().unwrap();
+        service.child.wait().unwrap();
+        let is_compacted = !folder.path("shop.index/changes-000001.json").exists();
+        (killed, done) = (killed + u32::from(!is_compacted), done + u32::from(is_compacted));
+        let service = Service::start(&folder, &["--watch", "0"]);
+        assert_eq!(service.total(), 145 - 50 - 1, "round {round}");
+        assert_eq!(service.ask("GET", "/search?q=red+hammer&k=3", "").1["results"].as_array().unwrap().len(), 3);
+        assert_eq!(service.end(), 0);
+    }
+    assert!(killed > 0, "{done} were done");
+    // What was left half done is in nobody's way.
+    let service = Service::start(&folder, &["--compact", "--watch", "0"]);
+    let begun = Instant::now();
+    let facts = || service.ask("GET", "/indexes", "").1["indexes"][0]["current"]["facts"].clone();
+    while facts()["deleted"] != 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", folder.read("serve.log"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(service.end(), 0);
+    let left = std::fs::read_dir(folder.path("")).unwrap().chain(std::fs::read_dir(folder.path("shop.index")).unwrap());
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(left.iter().all(|name| !name.starts_with("changes-") && !name.starts_with(".clickvec")), "{left:?}");
+}
+
 #[test]
 fn what_cannot_be_served_says_which_option_helps() {
     let folder = indexed();

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::call::{Answer, Call};
+use crate::error::Error;
 use crate::fault::{Fault, Kind};
-use crate::generation::Reloaded;
+use crate::generation::{Cause, Reloaded};
 use crate::service::Service;
 
 #[derive(Serialize)]
@@ -26,9 +27,9 @@ struct Index {
 pub(super) async fn reload(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
     change(service, call, |service, place| {
         let slot = &service.slots[place];
-        match service.reload(slot) {
+        match service.reload(slot, Cause::Asked) {
             Ok(Reloaded::Swapped) => Ok("swapped"),
-            Ok(Reloaded::Unchanged) => Ok("unchanged"),
+            Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
             Err(error) => {
                 let fault = Fault::new(
                     Kind::Conflict,
@@ -46,9 +47,10 @@ pub(super) async fn reload(service: &Arc<Service>, call: &Call) -> Result<Answer
 pub(super) async fn roll_back(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
     change(service, call, |service, place| {
         let rolled = service.roll_back(&service.slots[place]).map(|()| "rolled-back");
-        rolled.map_err(|_| {
+        rolled.map_err(|error| {
             let name = &service.slots[place].name;
-            Fault::new(Kind::Conflict, format!("an earlier generation of `{name}`"), "none")
+            let found = if matches!(error, Error::DamagedPrevious { .. }) { "one with a damaged file" } else { "none" };
+            Fault::new(Kind::Conflict, format!("an earlier generation of `{name}`"), found)
         })
     })
     .await

@@ -81,7 +81,7 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
         return Err(Fault::new(Kind::ClientLimit, "fewer rows from one client", rows.to_string()).after(wait));
     }
     let slot = service.slot(index.as_deref())?;
-    let generation = slot.current();
+    let generation = service.generation(slot, None)?;
     let (time, mut lines, mut kept) = (now(), Vec::new(), 0);
     let mut row = |id: &str, clicked: bool, position: Option<usize>| -> Result<(), Fault> {
         let title = title_of(&generation, id)?;
@@ -172,7 +172,8 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
         Grade::None(()) => None,
     };
     let slot = service.slot(index.as_deref())?;
-    let (name, generation, service) = (slot.name.clone(), slot.current(), Arc::clone(service));
+    let generation = service.generation(slot, None)?;
+    let (name, service) = (slot.name.clone(), Arc::clone(service));
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
         let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments"))?;

@@ -25,12 +25,14 @@ struct Index<'a> {
 struct Told {
     generation: u64,
     opened: String,
+    files: &'static str,
     facts: serde_json::Value,
 }
 
 fn told(generation: &Generation) -> Told {
     let facts = serde_json::to_value(generation.engine.facts()).expect("facts are JSON");
-    Told { generation: generation.number, opened: generation.opened.clone(), facts }
+    let files = generation.files().name();
+    Told { generation: generation.number, opened: generation.opened.clone(), files, facts }
 }
 
 /// The indexes and their facts.
@@ -51,11 +53,12 @@ pub(super) fn live() -> Answer {
     Answer::json(b"{\"status\":\"live\"}".to_vec())
 }
 
-/// The indexes are open, and the service does not stop.
+/// The indexes answer, and the service does not stop.
 pub(super) fn ready(service: &Service) -> Result<Answer, Fault> {
     if service.is_stopping() {
         return Err(Fault::new(Kind::Unavailable, "a service that takes requests", "one that stops"));
     }
+    service.check_indexes()?;
     Ok(Answer::json(b"{\"status\":\"ready\"}".to_vec()))
 }
 

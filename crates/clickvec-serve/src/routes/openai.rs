@@ -81,7 +81,7 @@ pub(super) async fn embeddings(service: &Arc<Service>, call: &Call, asker: &Aske
             return Err(fault.of("encoding_format"));
         }
     };
-    let generation = slot.current();
+    let generation = service.generation(slot, None)?;
     let dimension = generation.engine.facts().model.dimension;
     if let Some(Whole(asked)) = dimensions.filter(|asked| asked.0 != dimension) {
         let expected = format!("{dimension} dimensions, as the model has them");

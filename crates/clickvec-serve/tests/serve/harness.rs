@@ -9,7 +9,7 @@ use std::time::Duration;
 use clickvec::model::Model;
 use clickvec::search::IndexBuilder;
 use clickvec::tables::Title;
-use clickvec_serve::{Config, Limits, Server};
+use clickvec_serve::{Config, Limits, Server, Tokens};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -60,6 +60,30 @@ pub(crate) fn write_index(path: &Path, titles: &[(&str, &str)]) {
     builder.finish().unwrap();
 }
 
+/// Writes an index of these titles with all parts: words, canaries, a stored field.
+pub(crate) fn write_whole_index(path: &Path, titles: &[(&str, &str)]) {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/lstm.safetensors");
+    let model = Model::load(&model).unwrap();
+    let mut builder = IndexBuilder::with_fields(&model, path, &["brand".to_owned()]).unwrap();
+    for (id, title) in titles {
+        builder.add_with_fields(Title { id: (*id).to_owned(), title: (*title).to_owned() }, &["acme"]).unwrap();
+    }
+    clickvec_engine::finish(builder, &model, &Default::default(), Default::default()).unwrap();
+}
+
+/// The header of an administrator.
+pub(crate) const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token-of-many-letters");
+
+/// A service with an administrator.
+pub(crate) fn with_admin(change: impl FnOnce(&mut Config)) -> Service {
+    Service::with(|config, folder| {
+        let path = folder.join("admin");
+        std::fs::write(&path, "admin-token-of-many-letters\n").unwrap();
+        config.admin_tokens = Some(Tokens::read(&path).unwrap());
+        change(config);
+    })
+}
+
 impl Service {
     pub(crate) fn start() -> Service {
         Service::with(|_, _| ())
@@ -67,6 +91,11 @@ impl Service {
 
     /// A service of the index `shop`, changed before it starts.
     pub(crate) fn with(change: impl FnOnce(&mut Config, &Path)) -> Service {
+        Service::try_with(change).unwrap()
+    }
+
+    /// The same, if it starts.
+    pub(crate) fn try_with(change: impl FnOnce(&mut Config, &Path)) -> clickvec_serve::Result<Service> {
         let folder = tempfile::tempdir().unwrap();
         let index = folder.path().join("shop.index");
         write_index(&index, &SHOES);
@@ -77,12 +106,12 @@ impl Service {
         config.limits = Limits { request: PATIENCE, wait: PATIENCE, ..Limits::default() };
         config.log = Box::new(log.clone());
         change(&mut config, folder.path());
-        let server = Server::start(config).unwrap();
+        let server = Server::start(config)?;
         let address = server.address();
         let mut service = Service { folder, server: Some(server), address, log, description: Value::Null };
         let reply = service.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         service.description = serde_json::from_slice(&reply.body).unwrap();
-        service
+        Ok(service)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -2,6 +2,7 @@
 
 mod api;
 mod clicks;
+mod damage;
 mod harness;
 mod hostile;
 mod limits;

@@ -3,20 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use clickvec_serve::{Canary, Error, Tokens};
+use clickvec_serve::{Canary, Error};
 
-use crate::harness::{Reply, SHOES, Service, write_index};
-
-const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token-of-many-letters");
-
-fn with_admin(change: impl FnOnce(&mut clickvec_serve::Config)) -> Service {
-    Service::with(|config, folder| {
-        let path = folder.join("admin");
-        std::fs::write(&path, "admin-token-of-many-letters\n").unwrap();
-        config.admin_tokens = Some(Tokens::read(&path).unwrap());
-        change(config);
-    })
-}
+use crate::harness::{ADMIN, Reply, SHOES, Service, with_admin, write_index};
 
 fn reload(service: &Service) -> Reply {
     service.ask("POST", "/admin/reload", &[ADMIN], b"")
@@ -150,4 +139,50 @@ fn an_index_is_compacted_while_it_answers() {
     assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with("changes-")));
     let log = service.stop();
     assert!(log.contains("\"event\":\"compaction\"") && log.contains("\"cleared\":2"), "{log}");
+}
+
+#[test]
+fn going_back_lasts_until_the_index_changes() {
+    let service = with_admin(|config| (config.watch, config.compact) = (Some(Duration::from_millis(20)), true));
+    let total = || service.get("/search?q=sofa").is(200)["total"].as_u64().unwrap();
+    let until = |wanted: u64| {
+        let begun = Instant::now();
+        while total() != wanted {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{} instead of {wanted}", total());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let stays = |wanted: u64| {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(600) {
+            assert_eq!(total(), wanted);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let roll_back = || service.ask("POST", "/admin/rollback", &[ADMIN], b"").is(200);
+    // Somebody asks for the new index, sees that it is worse, and goes back before the folder was looked at.
+    write_index(&service.index(), &SHOES[..4]);
+    reload(&service).is(200);
+    roll_back();
+    stays(6);
+    // Even if the same index is written once more.
+    write_index(&service.index(), &SHOES[..4]);
+    stays(6);
+    // Whoever asks for it gets it.
+    reload(&service).is(200);
+    assert_eq!(total(), 4);
+    roll_back();
+    // Another one is noticed, and what is left behind in it is not cleared away under somebody who went back.
+    write_index(&service.index(), &SHOES[..3]);
+    until(3);
+    roll_back();
+    stays(4 + 2);
+    let mut updater = clickvec_engine::Updater::open(&service.index()).unwrap();
+    updater.delete("t1");
+    updater.commit().unwrap();
+    until(2);
+    // Back and forth: what is in the folder answers again.
+    roll_back();
+    roll_back();
+    stays(2);
 }

@@ -2,9 +2,10 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use clickvec_engine::{Compacted, Document, Updated, Updater, compact};
+use clickvec_engine::{Compacted, Document, Error, Updated, Updater, compact};
 use serde::Serialize;
 
 use super::Args;
@@ -14,6 +15,9 @@ use crate::{input, output, progress, stored};
 
 /// The ids that are taken from the file of those to delete at once.
 const IDS_AT_ONCE: usize = 1024;
+/// How long another process may take that changes the index: compacting ten million titles takes about as long.
+const LONGEST: Duration = Duration::from_secs(600);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The report as JSON.
 #[derive(Serialize)]
@@ -32,10 +36,24 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     if args.update.is_some() || args.delete.is_some() {
         report.updated = Some(update(args)?);
     }
-    if args.compact || report.updated.as_ref().is_some_and(|updated| updated.is_worth_compacting) {
+    // Said before anything is compacted: the update is durable, whatever becomes of that.
+    if let Some(updated) = report.updated.as_ref().filter(|_| !args.json) {
+        tell_update(args, updated);
+    }
+    let is_overdue = report.updated.as_ref().is_some_and(|updated| updated.is_compaction_overdue);
+    if args.compact || is_overdue {
         let step = progress::step("compacting");
-        report.compacted = Some(compact(&args.output)?);
+        let compacted = in_turn(&args.output, || compact(&args.output));
         step.finish_and_clear();
+        report.compacted = match compacted {
+            Ok(compacted) => Some(compacted),
+            Err(error) if args.compact => return Err(error),
+            // Nobody asked for it, and what was asked for is done.
+            Err(error) => {
+                output::note(format_args!("not compacted: {error:#}"));
+                None
+            }
+        };
     }
     if args.json {
         let mut out = output::stdout();
@@ -43,23 +61,9 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         output::written(out.flush())?;
         return Ok(Answer::Done);
     }
-    let index = output::path(&args.output);
-    if let Some(updated) = &report.updated {
-        input::note_left_out(updated.left_out);
-        if updated.missing > 0 {
-            let missing = output::counted(updated.missing, "id");
-            output::note(format_args!("{missing} to delete: the index has no such titles"));
-        }
-        let Updated { added, replaced, deleted, titles, fingerprint, .. } = updated;
-        let [added, replaced, deleted] = [added, replaced, deleted].map(|number| output::count(*number));
-        let titles = output::counted(*titles, "title");
-        output::note(format_args!(
-            "{index}: updated; {added} added, {replaced} replaced, {deleted} deleted; {titles}, fingerprint {fingerprint}"
-        ));
-    }
     if let Some(Compacted { titles, cleared, segments, fingerprint, .. }) = &report.compacted {
         let (titles, cleared) = (output::counted(*titles, "title"), output::counted(*cleared, "old title"));
-        let segments = output::counted(*segments as u64, "segment");
+        let (segments, index) = (output::counted(*segments as u64, "segment"), output::path(&args.output));
         output::note(format_args!(
             "{index}: compacted; {segments} made one, {cleared} cleared; {titles}, fingerprint {fingerprint}"
         ));
@@ -67,8 +71,48 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
+fn tell_update(args: &Args, updated: &Updated) {
+    let index = output::path(&args.output);
+    input::note_left_out(updated.left_out);
+    if updated.missing > 0 {
+        let missing = output::counted(updated.missing, "id");
+        output::note(format_args!("{missing} to delete: the index has no such titles"));
+    }
+    let Updated { added, replaced, deleted, titles, fingerprint, .. } = updated;
+    let [added, replaced, deleted] = [added, replaced, deleted].map(|number| output::count(*number));
+    let titles = output::counted(*titles, "title");
+    output::note(format_args!(
+        "{index}: updated; {added} added, {replaced} replaced, {deleted} deleted; {titles}, fingerprint {fingerprint}"
+    ));
+    if updated.is_worth_compacting && !updated.is_compaction_overdue && !args.compact {
+        output::note(format_args!(
+            "{index}: updates have left much behind, which makes searches slower; `--compact` clears it away, and so does \
+             `clickvec serve --compact`"
+        ));
+    }
+}
+
+/// Waits for its turn if another process changes the index: a service may be compacting it.
+fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_engine::Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    let mut was_told = false;
+    loop {
+        match change() {
+            Err(Error::Library(clickvec::Error::InUse { .. })) if begun.elapsed() < LONGEST => {
+                if !std::mem::replace(&mut was_told, true) {
+                    output::note(format_args!("{}: waiting for another process that changes it", output::path(index)));
+                }
+                std::thread::sleep(LOOK_AGAIN);
+            }
+            // As itself, so that advice is found for it.
+            Err(Error::Library(error)) => return Err(error.into()),
+            other => return Ok(other?),
+        }
+    }
+}
+
 fn update(args: &Args) -> Result<Updated> {
-    let mut updater = Updater::open(&args.output)?;
+    let mut updater = in_turn(&args.output, || Updater::open(&args.output))?;
     if let Some(path) = &args.delete {
         delete(path, &mut updater)?;
     }

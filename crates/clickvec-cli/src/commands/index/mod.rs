@@ -26,7 +26,8 @@ use crate::{input, output, progress, stored};
 /// one.
 ///
 /// `--update` adds titles or replaces those with the same ids, `--delete` deletes, and both are seen at once, or not at all
-/// if the program is killed. What they leave behind is cleared away by `--compact`. Searches go on meanwhile.
+/// if the program is killed. What they leave behind is cleared away by `--compact`, here or in `serve`. Searches go on
+/// meanwhile, and a change waits for one that another process makes.
 ///
 /// Several processes or machines can share the work: each encodes one part with `--shard`, and `--join` joins the
 /// parts. The result is byte for byte that of a single run.
@@ -82,7 +83,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "titles", "shard", "join"])]
     delete: Option<PathBuf>,
 
-    /// Clear away what updates left behind. Updates do so by themselves from time to time.
+    /// Clear away what updates left behind, which takes about as long as making the index. Updates do so by themselves only if
+    /// it is far too much: after 64 others, or when more than half of the titles are old.
     #[arg(long, conflicts_with_all = ["model", "titles", "shard", "join"])]
     compact: bool,
 

@@ -1,0 +1,125 @@
+//! Whether an index is as it was written: checksums of all files, and queries whose answers it keeps.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clickvec::internals::index::{About, CHANGES, Changes, Folder, MODEL, Part, PartKind};
+
+use crate::background::in_background;
+use crate::engine::{Engine, Opened};
+use crate::error::{EngineFault, Error, Result};
+use crate::segment::canaries;
+use crate::segment::parts::KNOWN;
+
+/// What [`Engine::check`] looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Checked {
+    /// The number of files whose checksums were compared.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The number of queries whose answers were compared with those of the day when the index was made.
+    pub queries: usize,
+}
+
+impl Engine {
+    /// Reads every file, compares all checksums, and asks the queries whose answers the index keeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] or [`Error::Index`] with the first file that is not as it was written; [`EngineFault::Replaced`] if
+    /// the index on disk is no longer this one.
+    pub fn check(&self) -> Result<Checked> {
+        self.check_after(None)
+    }
+
+    /// [`Engine::check`] on one thread, which gives way to those that search. It takes longer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::check`].
+    pub fn check_in_background(&self) -> Result<Checked> {
+        in_background(|| self.check())
+    }
+
+    /// [`Engine::check`] of what is not shared with an earlier generation, which was checked.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::check`].
+    pub fn check_after(&self, before: Option<&Engine>) -> Result<Checked> {
+        let checked = self.read_all(before);
+        // Files that were exchanged meanwhile do not fit the manifest that was read.
+        if checked.is_err() && !self.is_on_disk() {
+            return Err(Error::index(&self.path, EngineFault::Replaced));
+        }
+        checked
+    }
+
+    /// Whether the index on disk is this one still.
+    pub fn is_on_disk(&self) -> bool {
+        Folder::<About>::open(&self.path, &KNOWN).is_ok_and(|folder| folder.fingerprint() == self.facts.fingerprint)
+    }
+
+    fn read_all(&self, before: Option<&Engine>) -> Result<Checked> {
+        let folders = folders(&self.path)?;
+        if folders[0].fingerprint() != self.facts.fingerprint {
+            return Err(Error::index(&self.path, EngineFault::Replaced));
+        }
+        let is_shared = |opened: &Opened| {
+            before.is_some_and(|before| before.segments.iter().any(|old| Arc::ptr_eq(&old.segment, &opened.segment)))
+        };
+        let (mut files, mut bytes) = (0, 0);
+        for (folder, opened) in folders.iter().zip(&self.segments) {
+            let is_shared = is_shared(opened);
+            // The model may be shared with what another folder had: the next start reads the one of this folder.
+            let is_new = |part: &PartKind| !is_shared || [CHANGES.name, MODEL.name].contains(&part.name);
+            let (more, length) = compare(folder, is_new)?;
+            (files, bytes) = (files + more, bytes + length);
+        }
+        let first = &self.segments[0];
+        let is_model_shared = before.is_some_and(|before| Arc::ptr_eq(&before.model, &self.model));
+        let queries = match is_shared(first) && is_model_shared {
+            true => 0,
+            false => canaries::check(&first.segment.canaries, &first.segment, &self.model.model)?,
+        };
+        Ok(Checked { files, bytes, queries })
+    }
+}
+
+/// Compares the checksums of all files of an index without opening it: says which one is damaged if it cannot be opened.
+///
+/// # Errors
+///
+/// [`Error::Library`] with the first file that is not as it was written.
+pub fn check_files(path: &Path) -> Result<()> {
+    folders(path)?.iter().try_for_each(|folder| compare(folder, |_| true).map(drop))
+}
+
+/// The folders of all segments.
+fn folders(path: &Path) -> Result<Vec<Folder<About>>> {
+    let folder = Folder::<About>::open(path, &KNOWN)?;
+    let added = Changes::of(&folder)?.folders(&folder, &KNOWN)?;
+    Ok(std::iter::once(folder).chain(added).collect())
+}
+
+/// Compares the checksums of the files of some parts. Returns their number and their bytes.
+fn compare(folder: &Folder<About>, is_wanted: impl Fn(&PartKind) -> bool) -> Result<(usize, u64)> {
+    let (mut files, mut bytes) = (0, 0);
+    for (part, name) in known_files(folder).into_iter().filter(|(part, _)| is_wanted(part)) {
+        let file = folder.open_file(&part, &name)?;
+        (files, bytes) = (files + 1, bytes + file.len());
+        file.finish()?;
+    }
+    Ok((files, bytes))
+}
+
+/// The files of the parts that this version knows.
+fn known_files(folder: &Folder<About>) -> Vec<(PartKind, String)> {
+    let files = |(name, part): (&String, &Part)| {
+        let known = KNOWN.into_iter().find(|known| known.name == name && known.kind == part.kind);
+        known.map(|known| part.files.keys().map(move |file| (known, file.clone())).collect::<Vec<_>>())
+    };
+    folder.parts().iter().filter_map(files).flatten().collect()
+}
