@@ -38,6 +38,8 @@ pub struct Hit {
     pub vectors: Option<Share>,
     /// Its place among what the words found; `None` if they did not find it or were not asked.
     pub words: Option<Share>,
+    /// Its place among what the trigrams found; `None` if they did not find it or were not asked.
+    pub trigrams: Option<Share>,
 }
 
 /// The place of a title in the list of one part of the index.
@@ -46,7 +48,7 @@ pub struct Hit {
 pub struct Share {
     /// The rank in this list, counted from 1.
     pub rank: usize,
-    /// The score in this list: the cosine for vectors, BM25 for words.
+    /// The score in this list: the cosine for vectors and trigrams, BM25 for words.
     pub score: f32,
 }
 
@@ -84,7 +86,9 @@ pub struct Timings {
     pub vectors: Duration,
     /// Search by words.
     pub words: Duration,
-    /// Making one list of both.
+    /// Search by trigrams.
+    pub trigrams: Duration,
+    /// Making one list of all.
     pub fuse: Duration,
     /// All of it, with reading the titles.
     pub total: Duration,
@@ -113,6 +117,8 @@ pub struct Explanation {
     pub words: Vec<WordShare>,
     /// The sum of these: the score of a search by words, nearly to the last bit.
     pub words_score: f32,
+    /// The cosine of the trigrams; `None` if the fusion has none.
+    pub trigrams: Option<f32>,
 }
 
 /// What a word adds to the BM25 of a title.
@@ -143,6 +149,8 @@ pub struct Comparison {
     pub vectors: f64,
     /// The BM25 of the first title less that of the second.
     pub words: f64,
+    /// The trigrams' cosine of the first title less that of the second; `None` if the fusion has none.
+    pub trigrams: Option<f64>,
     /// For each unit of the vectors, what it adds to the cosine of the first title less what it adds to that of the
     /// second. They sum to `vectors`.
     pub units: Vec<f64>,

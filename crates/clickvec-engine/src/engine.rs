@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
 use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE};
+use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
 
 use crate::answer::{Comparison, Document, Explanation};
@@ -14,7 +15,7 @@ use crate::error::{RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
-use crate::segment::parts::{KNOWN, LISTS};
+use crate::segment::parts::{KNOWN, LISTS, TRIGRAMS};
 use crate::segment::{Line, Segment};
 use crate::words;
 
@@ -110,7 +111,8 @@ impl Engine {
         let vectors = Explainer::new(&self.model.model).explain(query, &document.title);
         let words = self.word_shares(query, &document.title)?;
         let words_score = words.iter().map(|word| word.share).sum();
-        Ok(Explanation { document, vectors, words, words_score })
+        let trigrams = self.fusion().trigrams.as_ref().map(|trigrams| trigrams.score(query, &document.title));
+        Ok(Explanation { document, vectors, words, words_score, trigrams })
     }
 
     /// Why the title with the id `a` is above that with the id `b`, or below it.
@@ -122,8 +124,9 @@ impl Engine {
         let (a, b) = (self.explain(query, a)?, self.explain(query, b)?);
         let vectors = f64::from(a.vectors.score) - f64::from(b.vectors.score);
         let words = f64::from(a.words_score) - f64::from(b.words_score);
+        let trigrams = a.trigrams.zip(b.trigrams).map(|(a, b)| f64::from(a) - f64::from(b));
         let units = a.vectors.units.iter().zip(&b.vectors.units).map(|(a, b)| a - b).collect();
-        Ok(Comparison { a, b, vectors, words, units })
+        Ok(Comparison { a, b, vectors, words, trigrams, units })
     }
 
     /// The title with this id.
@@ -157,9 +160,9 @@ impl Engine {
         Ok(&self.model.model)
     }
 
-    /// How the two lists are fused.
-    pub fn fusion(&self) -> Fusion {
-        self.segments[0].segment.fusion
+    /// How the lists are fused.
+    pub fn fusion(&self) -> &Fusion {
+        &self.segments[0].segment.fusion
     }
 
     /// How the numbers of vectors are kept.
@@ -263,6 +266,12 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or(clickvec::error::VectorFault::TooMany { found: len }).map_err(clickvec::Error::from)?;
     }
+    let trigrams = segments[0].segment.fusion.trigrams.as_ref().map(|trigrams| trigrams.ranker.len());
+    let unfit = |opened: &&Opened| opened.segment.trigrams.as_ref().map(TrigramLists::trigrams) != trigrams;
+    if let Some(opened) = segments.iter().find(unfit) {
+        let fault = EngineFault::Form { name: TRIGRAMS.first_file.to_owned(), expected: "a list for each trigram" };
+        return Err(Error::index(&opened.segment.path, fault));
+    }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
     let facts = facts(folder, left_out, &model.model, &segments)?;
     Ok(Engine { path: folder.path().to_owned(), model, segments, facts })
@@ -322,6 +331,7 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
             mean_length: tokens as f64 / all.max(1) as f64,
             bytes: segments.iter().map(|opened| opened.segment.words_bytes).sum(),
         }),
+        trigrams: first.fusion.trigrams.as_ref().map(|of| of.facts(bytes(&|name| name.starts_with("trigrams.")))),
         fusion: first.fusion.facts(),
         fields: first.fields.0.iter().map(|column| column.facts()).collect(),
     })

@@ -84,7 +84,7 @@ pub enum EngineFault {
         found: String,
     },
     /// A fusion has a member that an index cannot ask.
-    #[error("expected a fusion of a model and `bm25`, found one with {found}")]
+    #[error("expected a fusion of one model and `bm25`, with `trigram` or without, found one with {found}")]
     FusedSystem {
         /// The member.
         found: String,

@@ -31,7 +31,9 @@ pub struct Facts {
     pub vectors: VectorFacts,
     /// The search by words; `None` if the index has no lexical part.
     pub words: Option<WordFacts>,
-    /// How both are fused.
+    /// The trigrams; `None` if the fusion has none.
+    pub trigrams: Option<TrigramFacts>,
+    /// How they are fused.
     pub fusion: FusionFacts,
     /// The stored fields, in the order of the table.
     pub fields: Vec<FieldFacts>,
@@ -93,7 +95,17 @@ pub struct WordFacts {
     pub bytes: u64,
 }
 
-/// How the two lists are fused.
+/// The facts of the trigrams, whose cosine takes part in the fusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TrigramFacts {
+    /// The number of trigrams.
+    pub trigrams: u64,
+    /// The size of their files in bytes.
+    pub bytes: u64,
+}
+
+/// How the lists are fused.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FusionFacts {
@@ -103,6 +115,8 @@ pub struct FusionFacts {
     pub vectors: f64,
     /// The weight of the words.
     pub words: f64,
+    /// The weight of the trigrams; `None` if they take no part.
+    pub trigrams: Option<f64>,
     /// The number of titles that each part finds for a fusion, at least.
     pub depth: usize,
 }

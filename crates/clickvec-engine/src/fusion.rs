@@ -1,13 +1,15 @@
-//! How the list of the vectors and that of the words are fused, as it is stored in an index.
+//! How the lists of an index are fused: that of the vectors, that of the words and, if a fusion has them, that of the trigrams.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use clickvec::internals::ranker::{FusionFile, fusion_members};
+use clickvec::internals::ranker::{FusionFile, LetterTrigrams, fusion_members};
 use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineFault, Error, Result};
 use crate::facts::FusionFacts;
+use crate::trigrams::Trigrams;
 use crate::words;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. A title that is further down gets less than a
@@ -16,7 +18,7 @@ use crate::words;
 const RANKS_DEPTH: usize = 300;
 
 /// Method and weights.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Fusion {
     /// How scores are made comparable.
     pub method: FusionMethod,
@@ -24,21 +26,49 @@ pub struct Fusion {
     pub vectors: f64,
     /// The weight of the words.
     pub words: f64,
+    /// The trigrams; `None` if they take no part.
+    pub trigrams: Option<Trigrams>,
     /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_at: Option<(f64, f64)>,
+}
+
+/// A [`Fusion`] as an index keeps it. The trigrams are in a file of their own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    method: FusionMethod,
+    vectors: f64,
+    words: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) trigrams: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fitted_at: Option<(f64, f64)>,
+}
+
+impl Kept {
+    pub(crate) fn of(fusion: &Fusion) -> Kept {
+        let Fusion { method, vectors, words, fitted_at, .. } = *fusion;
+        Kept { method, vectors, words, trigrams: fusion.trigrams.as_ref().map(|of| of.weight), fitted_at }
+    }
+
+    /// The fusion, with the trigrams that are kept with it.
+    pub(crate) fn with(self, ranker: Option<LetterTrigrams>) -> Fusion {
+        let Kept { method, vectors, words, trigrams, fitted_at } = self;
+        let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
+        Fusion { method, vectors, words, trigrams, fitted_at }
+    }
 }
 
 /// Reciprocal ranks, both with the same weight.
 impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-        Fusion { method, vectors: 0.5, words: 0.5, fitted_at: None }
+        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, fitted_at: None }
     }
 }
 
 impl Fusion {
-    /// The fusion in a file of `evaluate --save-rankers`: of a model and `bm25`.
+    /// The fusion in a file of `evaluate --save-rankers`: of a model and `bm25`, with or without `trigram`. A member whose weight
+    /// is 0 takes no part.
     ///
     /// # Errors
     ///
@@ -47,8 +77,8 @@ impl Fusion {
     pub fn read(path: &Path, model: &str) -> Result<Fusion> {
         let FusionFile { method, members } = fusion_members(path)?;
         let fault = |fault| Error::index(path, fault);
-        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, fitted_at: None };
-        let mut seen = [false; 2];
+        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, trigrams: None, fitted_at: None };
+        let mut seen = [false; 3];
         for member in members {
             let place = match &member.system {
                 None if member.fingerprint != model => {
@@ -63,26 +93,42 @@ impl Fusion {
                     fusion.fitted_at = (at != (words::K1, words::B)).then_some(at);
                     1
                 }
+                Some(("trigram", _)) => {
+                    if member.weight > 0.0 {
+                        let ranker = Arc::new(LetterTrigrams::load(&member.path)?);
+                        fusion.trigrams = Some(Trigrams { weight: member.weight, ranker });
+                    }
+                    2
+                }
                 Some((other, _)) => return Err(fault(EngineFault::FusedSystem { found: (*other).to_owned() })),
             };
             if std::mem::replace(&mut seen[place], true) {
                 return Err(fault(EngineFault::FusedSystem {
-                    found: ["a second model", "a second bm25"][place].to_owned(),
+                    found: ["a second model", "a second bm25", "a second trigram"][place].to_owned(),
                 }));
             }
-            *[&mut fusion.vectors, &mut fusion.words][place] = member.weight;
+            match place {
+                0 => fusion.vectors = member.weight,
+                1 => fusion.words = member.weight,
+                _ => {}
+            }
         }
         Ok(fusion)
+    }
+
+    /// Whether it was fitted, and is not the one of an index without any.
+    pub fn is_fitted(&self) -> bool {
+        *self != Fusion::default()
     }
 
     /// The number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
-        if *self == Fusion::default() { RANKS_DEPTH } else { FUSED_DEPTH }
+        if self.is_fitted() { FUSED_DEPTH } else { RANKS_DEPTH }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {
-        let Fusion { method, vectors, words, .. } = *self;
-        FusionFacts { method, vectors, words, depth: self.depth() }
+        let Fusion { method, vectors, words, ref trigrams, .. } = *self;
+        FusionFacts { method, vectors, words, trigrams: trigrams.as_ref().map(|of| of.weight), depth: self.depth() }
     }
 }

@@ -33,6 +33,7 @@ mod map;
 mod request;
 mod search;
 mod segment;
+mod trigrams;
 mod update;
 mod words;
 
@@ -40,8 +41,9 @@ pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, Que
 pub use check::{Checked, check_files};
 pub use engine::Engine;
 pub use error::{Error, Result};
-pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, VectorFacts, VectorSearch, WordFacts};
+pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, TrigramFacts, VectorFacts, VectorSearch, WordFacts};
 pub use format::VectorFormat;
 pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
+pub use trigrams::Trigrams;
 pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};

@@ -1,4 +1,4 @@
-//! Answering a request: the vectors' list, the words' list, and one made of both.
+//! Answering a request: the vectors' list, the words' list, the trigrams' list, and one made of all.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -12,6 +12,7 @@ use crate::engine::{Engine, Opened, bit};
 use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
 use crate::request::{Filter, Mode, Request};
+use crate::trigrams::Trigrams;
 use crate::words::{self, Statistics, Words};
 
 /// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
@@ -44,7 +45,7 @@ impl Engine {
             Mode::Both => wanted.max(self.fusion().depth()).min(total as usize),
             Mode::Vectors | Mode::Words => wanted,
         };
-        let [mut by_vectors, mut by_words] = [(); 2].map(|()| Vec::new());
+        let [mut by_vectors, mut by_words, mut by_trigrams] = [(); 3].map(|()| Vec::new());
         if request.mode != Mode::Words && query.has_vector {
             let began = in_time(request)?;
             let vector = self.model.queries.embed(&[&request.text]);
@@ -58,17 +59,23 @@ impl Engine {
             by_words = self.by_words(&request.text, depth, &allowed)?;
             timings.words = began.elapsed();
         }
+        if let (Mode::Both, Some(trigrams)) = (request.mode, &self.fusion().trigrams) {
+            let began = in_time(request)?;
+            by_trigrams = self.by_trigrams(trigrams, &request.text, depth, &allowed);
+            timings.trigrams = began.elapsed();
+        }
         let began = in_time(request)?;
         let fused = (request.mode == Mode::Both).then(|| {
-            let Fusion { method, vectors, words, .. } = self.fusion();
-            fuse_hits(&[&by_vectors, &by_words], &[vectors, words], method)
+            let Fusion { method, vectors, words, trigrams, .. } = self.fusion();
+            let third = trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight);
+            fuse_hits(&[&by_vectors, &by_words, &by_trigrams], &[*vectors, *words, third], *method)
         });
         let list = match request.mode {
             Mode::Vectors => &by_vectors,
             Mode::Words => &by_words,
             Mode::Both => fused.as_ref().unwrap_or(&by_vectors),
         };
-        let (of_vectors, of_words) = (shares(&by_vectors), shares(&by_words));
+        let [of_vectors, of_words, of_trigrams] = [&by_vectors, &by_words, &by_trigrams].map(|list| shares(list));
         timings.fuse = began.elapsed();
         let mut hits = Vec::new();
         for (rank, place) in (1..).zip(list).skip(request.offset).take(request.k) {
@@ -83,6 +90,7 @@ impl Engine {
                 score: place.score,
                 vectors: of_vectors.get(&place.position).copied(),
                 words: of_words.get(&place.position).copied(),
+                trigrams: of_trigrams.get(&place.position).copied(),
             });
         }
         timings.total = begin.elapsed();
@@ -200,6 +208,18 @@ impl Engine {
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }
         Ok(best(hits, k))
+    }
+
+    fn by_trigrams(&self, trigrams: &Trigrams, query: &str, k: usize, allowed: &[Allowed]) -> Vec<Place> {
+        let query = trigrams.ranker.query(query);
+        let mut hits = Vec::new();
+        for (opened, allowed) in self.segments.iter().zip(allowed) {
+            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
+            let lists = opened.segment.trigrams.iter();
+            let found = lists.flat_map(|lists| lists.search(&trigrams.ranker, &query, k, &is_allowed));
+            hits.extend(found.map(|hit| opened.place(hit)));
+        }
+        best(hits, k)
     }
 
     /// The segment of a title, and its position in it.

@@ -161,7 +161,8 @@ impl Updater {
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, engine, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let recipe = Recipe::new(&engine.model.model, None, engine.vector_format());
+        let trigrams = engine.fusion().trigrams.as_ref();
+        let recipe = Recipe { trigrams, ..Recipe::new(&engine.model.model, None, engine.vector_format()) };
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,
@@ -255,7 +256,7 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         let values: Vec<&str> = line.values().collect();
         Ok(builder.add_encoded(&title, &values, vector)?)
     })?;
-    let built = finish(builder, &engine.model.model, &engine.fusion(), engine.vector_format())?;
+    let built = finish(builder, &engine.model.model, engine.fusion(), engine.vector_format())?;
     let cleared = engine.all_titles() as u64 - titles;
     Ok(Compacted { titles, cleared, segments: engine.facts().segments, fingerprint: built.fingerprint })
 }

@@ -72,6 +72,11 @@ impl<T> Ragged<T> {
         (0..self.len()).map(|i| self.get(i))
     }
 
+    /// The end of each list, and the items of all lists.
+    pub(crate) fn into_parts(self) -> (Vec<usize>, Vec<T>) {
+        (self.ends, self.items)
+    }
+
     /// The items of all lists.
     pub(crate) fn items(&self) -> &[T] {
         &self.items

@@ -8,6 +8,7 @@ use clickvec::index::{FlatIndex, QuantizedIndex};
 use clickvec::internals::index::{
     CODES, Codes, F16, PartKind, Shared, TITLES_FILE, VECTORS_FILE, floats, halves, npy_header_of,
 };
+use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::model::Model;
 use clickvec::search::Parts;
 use serde::Serialize;
@@ -16,14 +17,18 @@ use super::canaries;
 use super::cluster::cluster;
 use super::fields::{self, Fields, Header};
 use super::ids::Ids;
-use super::parts::{CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
+use super::parts::{
+    CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE,
+    TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+};
 use super::titles::Titles;
 use super::vectors::{ListHeader, Lists, Vectors, flat_of};
 use super::{MANY_VECTORS, form, of_words};
 use crate::error::Result;
 use crate::format::VectorFormat;
-use crate::fusion::Fusion;
+use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
+use crate::trigrams::Trigrams;
 use crate::words::{self, Words};
 
 /// What a segment is made with.
@@ -31,6 +36,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) model: &'a Model,
     /// How to fuse, for the first segment of an index.
     pub(crate) fusion: Option<&'a Fusion>,
+    /// The trigrams of the fusion, for any segment.
+    pub(crate) trigrams: Option<&'a Trigrams>,
     pub(crate) format: VectorFormat,
     /// The number of vectors from which on they are put into lists.
     pub(crate) lists_from: usize,
@@ -38,7 +45,7 @@ pub(crate) struct Recipe<'a> {
 
 impl<'a> Recipe<'a> {
     pub(crate) fn new(model: &'a Model, fusion: Option<&'a Fusion>, format: VectorFormat) -> Recipe<'a> {
-        Recipe { model, fusion, format, lists_from: MANY_VECTORS }
+        Recipe { model, fusion, trigrams: fusion.and_then(|of| of.trigrams.as_ref()), format, lists_from: MANY_VECTORS }
     }
 }
 
@@ -111,10 +118,13 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         target.json(LISTS, header, vec![CENTROIDS_FILE.to_owned()])?;
     }
     write_fields(&mut target, &columns)?;
+    if let Some(Trigrams { ranker, .. }) = recipe.trigrams {
+        write_trigrams(&mut target, ranker, &titles, recipe.fusion.is_some())?;
+    }
     if let Some(fusion) = recipe.fusion {
         let words = words::guarded(|| Words::open(&folder.join("words"))).map_err(|error| of_words(folder, &error))?;
         target.json(CANARIES, &canaries::ask(&vectors, &words, &titles, recipe.model)?, Vec::new())?;
-        target.json(FUSION, fusion, Vec::new())?;
+        target.json(FUSION, &Kept::of(fusion), Vec::new())?;
     }
     target.parts.push((WORDS, words_files));
     drop(vectors);
@@ -188,6 +198,23 @@ fn write_words(folder: &Path, titles: &Titles) -> Result<Vec<String>> {
         File::open(&inner).and_then(|folder| folder.sync_all()).map_err(failed)?;
     }
     Ok(names.into_iter().map(|name| format!("words/{name}")).collect())
+}
+
+/// Writes the lists of the trigrams and, with the fusion, what they weigh.
+fn write_trigrams(target: &mut Target<'_>, ranker: &LetterTrigrams, titles: &Titles, is_first: bool) -> Result<()> {
+    let text = |position| titles.get(position).map_or("", |line| line.title);
+    let lists = TrigramLists::new(ranker, || (0..titles.len() as u32).map(text));
+    let (starts, all, lengths) = lists.parts();
+    target.write(TRIGRAM_TITLES_FILE, &[bytemuck::cast_slice(all)])?;
+    target.write(TRIGRAM_LENGTHS_FILE, &[bytemuck::cast_slice(lengths)])?;
+    target.write(TRIGRAMS.first_file, &[bytemuck::cast_slice(starts)])?;
+    let files = [TRIGRAMS.first_file, TRIGRAM_TITLES_FILE, TRIGRAM_LENGTHS_FILE].map(str::to_owned).into();
+    target.parts.push((TRIGRAMS, files));
+    if is_first {
+        ranker.save(&target.folder.join(TRIGRAM_WEIGHTS.first_file))?;
+        target.parts.push((TRIGRAM_WEIGHTS, vec![TRIGRAM_WEIGHTS.first_file.to_owned()]));
+    }
+    Ok(())
 }
 
 fn write_fields(target: &mut Target<'_>, columns: &Fields) -> Result<()> {

@@ -17,17 +17,21 @@ use clickvec::index::QuantizedIndex;
 use clickvec::internals::index::{
     About, CODES, FileEntry, Folder, PartKind, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
 };
+use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use serde::de::DeserializeOwned;
 
 use crate::error::{EngineFault, Error, Result};
 use crate::format::VectorFormat;
-use crate::fusion::Fusion;
+use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
 use crate::words::{self, Words};
 use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
-use parts::{CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, WORDS};
+use parts::{
+    CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE,
+    TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+};
 pub(crate) use titles::{Line, Titles};
 pub(crate) use vectors::Vectors;
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
@@ -50,13 +54,14 @@ pub(crate) struct Segment {
     pub(crate) fields: Fields,
     pub(crate) canaries: Vec<Canary>,
     pub(crate) fusion: Fusion,
+    pub(crate) trigrams: Option<TrigramLists>,
 }
 
 impl Segment {
     /// What the files of a folder are, without reading them.
     pub(crate) fn identity(folder: &Folder<About>) -> String {
         let of = |part: &PartKind| folder.parts().get(part.name).map(|part| format!("{:?}", part.files));
-        [TITLES, VECTORS, CODES, WORDS, FUSION].iter().filter_map(of).collect()
+        [TITLES, VECTORS, CODES, WORDS, FUSION, TRIGRAMS].iter().filter_map(of).collect()
     }
 
     /// Opens a segment. Its files are mapped, and only small ones are read.
@@ -84,6 +89,7 @@ impl Segment {
             return Err(reader.form(WORDS.first_file, "as many titles as the manifest says"));
         }
         let fields = reader.fields(&titles)?;
+        let trigrams = reader.trigrams(titles.len())?;
         Ok(Segment {
             path: folder.path().to_owned(),
             identity: Segment::identity(folder),
@@ -95,7 +101,8 @@ impl Segment {
             words_bytes,
             fields,
             canaries: reader.json(&CANARIES)?.unwrap_or_default(),
-            fusion: reader.json(&FUSION)?.unwrap_or_default(),
+            fusion: reader.fusion()?,
+            trigrams,
         })
     }
 
@@ -209,6 +216,33 @@ impl Reader<'_> {
             files.keys().try_for_each(|name| self.folder.open_file(&WORDS, name)?.finish())?;
         }
         Ok((opened.map_err(failed)?, bytes))
+    }
+
+    fn fusion(&self) -> Result<Fusion> {
+        let Some(kept) = self.json::<Kept>(&FUSION)? else { return Ok(Fusion::default()) };
+        let ranker = match self.optional(&TRIGRAM_WEIGHTS)? {
+            true => Some(LetterTrigrams::load(&self.folder.file(&TRIGRAM_WEIGHTS, TRIGRAM_WEIGHTS.first_file)?)?),
+            false => None,
+        };
+        if kept.trigrams.is_some() != ranker.is_some() {
+            return Err(self.form(FUSION.first_file, "a weight of the trigrams if there are any"));
+        }
+        Ok(kept.with(ranker))
+    }
+
+    fn trigrams(&self, titles: usize) -> Result<Option<TrigramLists>> {
+        if !self.optional(&TRIGRAMS)? {
+            return Ok(None);
+        }
+        let map = |name: &str| self.map(&TRIGRAMS, name);
+        let (starts, all) = (map(TRIGRAMS.first_file)?.all(), map(TRIGRAM_TITLES_FILE)?.all());
+        let lengths = map(TRIGRAM_LENGTHS_FILE)?.all();
+        let lists = match (starts, all, lengths) {
+            (Some(starts), Some(all), Some(lengths)) => TrigramLists::of_parts(starts, all, lengths),
+            _ => None,
+        };
+        let lists = lists.filter(|lists| lists.titles() == titles);
+        lists.map(Some).ok_or_else(|| self.form(TRIGRAMS.first_file, "where the list of each trigram begins"))
     }
 
     fn fields(&self, titles: &Titles) -> Result<Fields> {

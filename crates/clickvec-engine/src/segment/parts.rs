@@ -23,8 +23,16 @@ pub(crate) const CANARIES: PartKind = part("canaries", "json", "canaries.json");
 /// How the two lists are fused.
 pub(crate) const FUSION: PartKind = part("fusion", "json", "fusion.json");
 
+/// The inverted lists of the trigrams.
+pub(crate) const TRIGRAMS: PartKind = part("trigrams", "lists", "trigrams.starts");
+/// The titles of all lists, and the length of each title's vector.
+pub(crate) const TRIGRAM_TITLES_FILE: &str = "trigrams.titles";
+pub(crate) const TRIGRAM_LENGTHS_FILE: &str = "trigrams.lengths";
+/// The trigrams with their idf.
+pub(crate) const TRIGRAM_WEIGHTS: PartKind = part("trigram-weights", "ranker", "trigrams.safetensors");
+
 /// All parts that this version can read.
-pub(crate) const KNOWN: [PartKind; 15] = [
+pub(crate) const KNOWN: [PartKind; 17] = [
     MODEL,
     TITLES,
     VECTORS,
@@ -39,5 +47,7 @@ pub(crate) const KNOWN: [PartKind; 15] = [
     FIELDS,
     CANARIES,
     FUSION,
+    TRIGRAMS,
+    TRIGRAM_WEIGHTS,
     CHANGES,
 ];

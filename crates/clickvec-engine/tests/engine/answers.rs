@@ -61,11 +61,11 @@ fn both_are_fused_as_the_library_fuses() {
     let searcher = Searcher::open(&world.path).unwrap();
     let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
     for method in [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }] {
-        let fusion = Fusion { method, vectors: 0.7, words: 0.3, fitted_at: None };
+        let fusion = Fusion { method, vectors: 0.7, words: 0.3, trigrams: None, fitted_at: None };
         let path = world.folder.path().join("fused");
         build(&path, &world.model, &world.titles, &fusion);
         let engine = Engine::open(&path).unwrap();
-        assert_eq!((engine.facts().fusion.vectors, engine.fusion()), (0.7, fusion));
+        assert_eq!((engine.facts().fusion.vectors, engine.fusion()), (0.7, &fusion));
         let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
         let corpus = Corpus::from_iter(titles.iter().copied());
         let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();

@@ -3,5 +3,6 @@
 mod answers;
 mod faults;
 mod formats;
+mod trigrams;
 mod updates;
 mod world;

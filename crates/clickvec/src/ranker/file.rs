@@ -188,11 +188,21 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
 pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
+    let (system, values, state) = load_state(path)?;
+    let ranker = (system.restore)(&values, &state).map_err(|fault| Error::File { path: path.to_owned(), fault })?;
+    Ok((system, values, ranker))
+}
+
+/// Reads the contents of a ranker.
+///
+/// # Errors
+/// Those of [`load`].
+pub(super) fn load_state(path: &Path) -> Result<(&'static System, Values, State)> {
     let file = TensorFile::open(path)?;
     parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
 }
 
-fn parse(file: &TensorFile) -> Result<(&'static System, Values, Box<dyn SystemRanker>), FileFault> {
+fn parse(file: &TensorFile) -> Result<(&'static System, Values, State), FileFault> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let found = tensors.fingerprint(&header.ranker);
     if found != header.fingerprint {
@@ -202,7 +212,5 @@ fn parse(file: &TensorFile) -> Result<(&'static System, Values, Box<dyn SystemRa
     let system = System::named(&settings.system).map_err(FileFault::Ranker)?;
     let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
     let values = system.values(&spec).map_err(FileFault::Ranker)?;
-    let state = State { arrays: tensors.arrays()? };
-    let ranker = (system.restore)(&values, &state)?;
-    Ok((system, values, ranker))
+    Ok((system, values, State { arrays: tensors.arrays()? }))
 }

@@ -52,7 +52,7 @@ pub(crate) mod testing;
 mod text_table;
 mod topic;
 mod translation;
-mod trigram;
+pub(crate) mod trigram;
 mod ulm;
 mod word_table;
 mod word_vectors;

@@ -1,16 +1,19 @@
 //! The cosine of letter-trigram counts weighted by tf · idf. It needs no training, and tolerates many misspellings.
 
-use std::collections::HashMap;
+mod lists;
 
-use super::candidates::Sums;
+use std::collections::HashMap;
+use std::path::Path;
+
 use super::corpus::Corpus;
-use super::file::{Numbers, State};
+use super::file::{self, Numbers, State};
 use super::system::{Parameter, System, Values};
-use super::{Ranker, SystemRanker};
-use crate::error::FileFault;
-use crate::index::{Candidates, Hit, Query};
-use crate::ragged::Ragged;
+use super::{Ranker, RankerSpec, SystemRanker};
+use crate::error::{Error, FileFault, Result};
+use crate::index::Candidates;
 use crate::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
+use lists::TrigramCandidates;
+pub use lists::{TrigramLists, TrigramQuery};
 
 const TF_POWER: Parameter =
     Parameter::of_scoring("tf_power", 1.0, 0.0, 4.0, "the power of a trigram's count; 0 counts each once");
@@ -32,12 +35,13 @@ pub(super) const SYSTEM: System = System {
 ///
 /// A trigram that is not in the collection is dropped. If a text has none left, the cosine is 0.
 #[derive(Debug, Clone)]
-pub(super) struct LetterTrigrams {
+pub struct LetterTrigrams {
     dictionary: Dictionary,
     /// The number of titles that have each trigram.
     document_frequency: Vec<u32>,
     documents: u32,
     tf_power: f64,
+    idf_power: f64,
     /// idfʳ of each trigram.
     weights: Vec<f64>,
 }
@@ -76,10 +80,46 @@ impl LetterTrigrams {
     }
 
     fn new(values: &Values, dictionary: Dictionary, document_frequency: Vec<u32>, documents: u32) -> LetterTrigrams {
-        let mut ranker =
-            LetterTrigrams { dictionary, document_frequency, documents, tf_power: 1.0, weights: Vec::new() };
+        let mut ranker = LetterTrigrams {
+            dictionary,
+            document_frequency,
+            documents,
+            tf_power: 1.0,
+            idf_power: 1.0,
+            weights: Vec::new(),
+        };
         ranker.tune(values);
         ranker
+    }
+
+    /// Reads the file of a trained `trigram`.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::File`] if the file is of another system or not valid.
+    pub fn load(path: &Path) -> Result<LetterTrigrams> {
+        let (system, values, state) = file::load_state(path)?;
+        let of_file = |fault| Error::File { path: path.to_owned(), fault };
+        if system.name != SYSTEM.name {
+            return Err(of_file(FileFault::Kind { expected: SYSTEM.name, found: system.name.to_owned() }));
+        }
+        LetterTrigrams::restore(&values, &state).map_err(of_file)
+    }
+
+    /// Writes it as the file of a trained `trigram`.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let parameters = [(TF_POWER.name, self.tf_power), (IDF_POWER.name, self.idf_power)];
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
+        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters };
+        SYSTEM.save(path, &SYSTEM.values(&spec).expect("its own parameters"), self)
+    }
+
+    /// The number of trigrams.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.dictionary.len()
     }
 
     /// The weight of a trigram that a text has `count` times.
@@ -111,6 +151,15 @@ impl LetterTrigrams {
             ));
         }
         Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
+    }
+}
+
+/// Whether all texts get the same weights.
+impl PartialEq for LetterTrigrams {
+    fn eq(&self, other: &LetterTrigrams) -> bool {
+        self.dictionary.trigrams() == other.dictionary.trigrams()
+            && self.weights == other.weights
+            && self.tf_power == other.tf_power
     }
 }
 
@@ -175,60 +224,19 @@ impl Ranker for LetterTrigrams {
         titles.iter().map(cosine).collect()
     }
 
-    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> crate::Result<Box<dyn Candidates + 'a>> {
-        let lists = Ragged::sorted(self.dictionary.len(), |each| {
-            let mut vector = Vector::new(self.dictionary.len());
-            for (number, title) in (0..).zip(titles) {
-                vector.count(self, title, |id, count| each(id as usize, (number, count)));
-            }
-        });
-        let mut vector = Vector::new(self.dictionary.len());
-        let lengths = titles.iter().map(|title| vector.read(self, title, |_, _| ())).collect();
-        Ok(Box::new(TrigramCandidates { ranker: self, lists, lengths, sums: Sums::new(titles.len()) }))
-    }
-}
-
-/// The cosine over inverted lists: the scores of [`LetterTrigrams::score`], rounded, of the titles that have a trigram of
-/// the query.
-struct TrigramCandidates<'a> {
-    ranker: &'a LetterTrigrams,
-    /// For each trigram the titles that have it, and how often.
-    lists: Ragged<(u32, u32)>,
-    /// The length of each title's vector.
-    lengths: Vec<f64>,
-    sums: Sums,
-}
-
-impl Candidates for TrigramCandidates<'_> {
-    fn len(&self) -> usize {
-        self.sums.len()
-    }
-
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> crate::Result<Vec<Hit>> {
-        let (ranker, mut of_query) = (self.ranker, Vec::new());
-        let mut vector = Vector::new(ranker.dictionary.len());
-        let length = vector.read(ranker, query.text, |id, weight| of_query.push((id, weight)));
-        let add = |sums: &mut [f64]| {
-            for &(id, weight) in &of_query {
-                for &(title, count) in self.lists.get(id as usize) {
-                    sums[title as usize] += ranker.weight(id, count) * weight;
-                }
-            }
-        };
-        Ok(self.sums.best(k, add, |title, product| product / (self.lengths[title] * length)))
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
+        let lists = TrigramLists::new(self, || titles.iter().copied());
+        Ok(Box::new(TrigramCandidates { ranker: self, lists }))
     }
 }
 
 impl SystemRanker for LetterTrigrams {
     fn tune(&mut self, values: &Values) {
         self.tf_power = values.get(TF_POWER.name);
-        let (power, titles) = (values.get(IDF_POWER.name), f64::from(self.documents));
+        self.idf_power = values.get(IDF_POWER.name);
+        let titles = f64::from(self.documents);
         let idf = |&df: &u32| 1.0 + ((1.0 + titles) / (1.0 + f64::from(df))).ln();
-        self.weights = self.document_frequency.iter().map(|df| idf(df).powf(power)).collect();
+        self.weights = self.document_frequency.iter().map(|df| idf(df).powf(self.idf_power)).collect();
     }
 
     fn state(&self) -> State {

@@ -1,0 +1,166 @@
+//! Fusions of three: vectors, words and trigrams.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clickvec::index::Query;
+use clickvec::internals::ranker::save_fusion;
+use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, System};
+use clickvec::search::Searcher;
+use clickvec_engine::{Engine, Fusion, Mode, Request, Updater, compact};
+
+use crate::world::{QUERIES, World, build, document, fields, model, search, titles};
+
+const METHODS: [FusionMethod; 3] =
+    [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+
+/// Writes a fusion as `evaluate --save-rankers` does, with these members: `model` or the names of rankers.
+pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)]) -> PathBuf {
+    let titles = titles();
+    let corpus = Corpus::from_iter(titles.iter().map(|title| title.title.as_str()));
+    let mut files = Vec::new();
+    for (number, &(name, weight)) in members.iter().enumerate() {
+        let file = format!("{number}.safetensors");
+        if name == "model" {
+            std::fs::copy(crate::world::testdata("frozen/format-1/lstm.safetensors"), folder.join(&file)).unwrap();
+        } else {
+            let system = System::named(name).unwrap();
+            let ranker = ranker::train(name, &corpus).unwrap();
+            system.save(&folder.join(&file), &system.values(&name.parse().unwrap()).unwrap(), ranker.as_ref()).unwrap();
+        }
+        files.push((file, weight));
+    }
+    let path = folder.join("fusion.safetensors");
+    let files: Vec<(&str, f64)> = files.iter().map(|(file, weight)| (file.as_str(), *weight)).collect();
+    save_fusion(&path, method, &files).unwrap();
+    path
+}
+
+const THREE: [(&str, f64); 3] = [("bm25", 0.3), ("trigram", 0.2), ("model", 0.5)];
+
+/// An index whose fusion has all three.
+pub(crate) fn fused(world: &World, method: FusionMethod) -> Fusion {
+    let folder = world.folder.path().join("kept");
+    std::fs::create_dir_all(&folder).unwrap();
+    Fusion::read(&save(&folder, method, &THREE), world.model.fingerprint()).unwrap()
+}
+
+#[test]
+fn three_are_fused_as_the_library_fuses() {
+    let world = World::new();
+    let searcher = Searcher::open(&world.path).unwrap();
+    let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+    let corpus = Corpus::from_iter(titles.iter().copied());
+    for method in METHODS {
+        let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
+        build(&path, &world.model, &world.titles, &fusion);
+        let engine = Engine::open(&path).unwrap();
+        assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
+        assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
+        // BM25 with the parameters of the index.
+        let ranker = |name: &str| -> Arc<dyn Ranker> {
+            let ranker: Box<dyn Ranker> = ranker::train(name, &corpus).unwrap();
+            Arc::from(ranker)
+        };
+        let kept = |file: &str| -> Arc<dyn Ranker> {
+            Arc::from(ranker::load(&world.folder.path().join("kept").join(file)).unwrap())
+        };
+        let members =
+            vec![(ranker("bm25:k1=1.2,b=0.75"), 0.3), (kept("1.safetensors"), 0.2), (kept("2.safetensors"), 0.5)];
+        let library = ranker::Fusion::new("fusion".to_owned(), members, method);
+        let candidates = library.candidates(&titles).unwrap();
+        let mut by_trigrams_alone = 0;
+        for query in QUERIES.into_iter().chain(["nilon anchr", "tolet"]) {
+            let expected = candidates.search(&Query::new(query, None), 10).unwrap();
+            let hits = search(&engine, query, Mode::Both, 10).hits;
+            assert_eq!(hits.len(), expected.len(), "{query}");
+            for (hit, expected) in hits.iter().zip(&expected) {
+                assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
+                by_trigrams_alone += u32::from(hit.words.is_none() && hit.trigrams.is_some());
+                let explained = engine.explain(query, &hit.id).unwrap().trigrams.unwrap();
+                assert_eq!(hit.trigrams.map_or(0.0, |share| share.score), explained, "{query}: {}", hit.title);
+            }
+        }
+        assert!(by_trigrams_alone > 5, "{by_trigrams_alone}");
+        let pair = [0, 1].map(|rank| search(&engine, "nylon anchor", Mode::Both, 2).hits[rank].clone());
+        let gap = engine.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().trigrams.unwrap();
+        let [a, b] = pair.map(|hit| hit.trigrams.map_or(0.0, |share| f64::from(share.score)));
+        assert_eq!(gap, a - b);
+    }
+}
+
+#[test]
+fn it_does_not_matter_how_titles_came_in() {
+    let world = World::new();
+    let fusion = fused(&world, FusionMethod::MinMax);
+    let [whole, halves] = ["whole", "halves"].map(|name| world.folder.path().join(name));
+    build(&whole, &world.model, &world.titles, &fusion);
+    let half = world.titles.len() / 2;
+    build(&halves, &world.model, &world.titles[..half], &fusion);
+    let mut updater = Updater::open(&halves).unwrap();
+    for (number, title) in world.titles.iter().enumerate().skip(half) {
+        let [brand, price] = fields(number);
+        let mut document = document(&title.id, &title.title, &brand);
+        document.fields.insert("price".to_owned(), price);
+        updater.put(&document).unwrap();
+    }
+    updater.commit().unwrap();
+    let whole = Engine::open(&whole).unwrap();
+    let same = |engine: &Engine| {
+        assert_eq!(engine.fusion(), &fusion);
+        for query in QUERIES {
+            let [one, other] = [&whole, engine].map(|engine| search(engine, query, Mode::Both, 40).hits);
+            assert_eq!(one, other, "{query}");
+        }
+        engine.check().unwrap();
+    };
+    let engine = Engine::open(&halves).unwrap();
+    assert_eq!(engine.facts().segments, 2);
+    same(&engine);
+    compact(&halves).unwrap();
+    let engine = engine.reopened().unwrap().unwrap();
+    assert_eq!(engine.facts().segments, 1);
+    same(&engine);
+}
+
+#[test]
+fn filters_and_deleted_titles_reach_the_trigrams() {
+    let world = World::new();
+    let path = world.folder.path().join("three");
+    build(&path, &world.model, &world.titles, &fused(&world, FusionMethod::ZScore));
+    // Only trigrams know this word.
+    let query = "anchrs";
+    let first = search(&Engine::open(&path).unwrap(), query, Mode::Both, 1).hits.remove(0);
+    assert!(first.trigrams.is_some() && first.words.is_none());
+    let filter = vec![format!("brand={}", first.fields["brand"]).parse().unwrap()];
+    let engine = Engine::open(&path).unwrap();
+    let hits = engine.search(&Request::new(query, Mode::Both).with_filters(filter)).unwrap().hits;
+    assert!(hits.len() > 1 && hits.iter().all(|hit| hit.fields["brand"] == first.fields["brand"]));
+    let mut updater = Updater::open(&path).unwrap();
+    updater.delete(&first.id);
+    updater.commit().unwrap();
+    let hits = search(&Engine::open(&path).unwrap(), query, Mode::Both, 1000).hits;
+    assert!(hits.iter().all(|hit| hit.id != first.id));
+}
+
+#[test]
+fn only_what_an_index_can_ask_is_fused() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = model();
+    let read = |members: &[(&str, f64)]| {
+        Fusion::read(&save(folder.path(), FusionMethod::MinMax, members), model.fingerprint())
+    };
+    // A part without weight finds nothing that counts.
+    let fusion = read(&[("model", 0.6), ("trigram", 0.0), ("bm25", 0.4)]).unwrap();
+    assert_eq!((fusion.vectors, fusion.words, fusion.trigrams), (0.6, 0.4, None));
+    let fusion = read(&[("trigram", 0.4), ("model", 0.6)]).unwrap();
+    assert_eq!((fusion.vectors, fusion.words, fusion.trigrams.unwrap().weight), (0.6, 0.0, 0.4));
+    for (members, found) in [
+        (&[("trigram", 0.5), ("trigram", 0.1), ("model", 0.4)][..], "a second trigram"),
+        (&[("ulm", 0.5), ("model", 0.5)], "ulm"),
+        (&[("model", 0.5), ("model", 0.5)], "a second model"),
+    ] {
+        let error = read(members).unwrap_err().to_string();
+        assert!(error.contains(&format!("found one with {found}")), "{error}");
+    }
+}
