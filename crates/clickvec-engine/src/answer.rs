@@ -50,6 +50,8 @@ pub struct Share {
     pub rank: usize,
     /// The score in this list: the cosine for vectors and trigrams, BM25 for words.
     pub score: f32,
+    /// What it adds to the fused score; `None` if nothing was fused.
+    pub adds: Option<f32>,
 }
 
 /// What an index knows of a query.

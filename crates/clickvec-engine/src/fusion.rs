@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use clickvec::internals::index::{About, Folder};
 use clickvec::internals::ranker::{FusionFile, LetterTrigrams, fusion_members};
 use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineFault, Error, Result};
 use crate::facts::FusionFacts;
+use crate::segment::parts::KNOWN;
 use crate::trigrams::Trigrams;
 use crate::words;
 
@@ -116,6 +118,11 @@ impl Fusion {
         Ok(fusion)
     }
 
+    /// The weights of the vectors, the words and the trigrams.
+    pub(crate) fn weights(&self) -> [f64; 3] {
+        [self.vectors, self.words, self.trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight)]
+    }
+
     /// Whether it was fitted, and is not the one of an index without any.
     pub fn is_fitted(&self) -> bool {
         *self != Fusion::default()
@@ -125,6 +132,15 @@ impl Fusion {
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
         if self.is_fitted() { FUSED_DEPTH } else { RANKS_DEPTH }
+    }
+
+    /// Whether the index at `path` has a fitted fusion.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] for a folder that is no index; [`Error::Index`] if its fusion cannot be read.
+    pub fn is_kept(path: &Path) -> Result<bool> {
+        crate::segment::fusion(&Folder::<About>::open(path, &KNOWN)?).map(|fusion| fusion.is_fitted())
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

@@ -1,11 +1,11 @@
 //! Answering a request: the vectors' list, the words' list, the trigrams' list, and one made of all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use clickvec::index::Hit as Place;
+use clickvec::internals::ranker::{fused_shares, sum_shares};
 use clickvec::internals::text;
-use clickvec::ranker::fuse_hits;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::engine::{Engine, Opened, bit};
@@ -65,17 +65,22 @@ impl Engine {
             timings.trigrams = began.elapsed();
         }
         let began = in_time(request)?;
-        let fused = (request.mode == Mode::Both).then(|| {
-            let Fusion { method, vectors, words, trigrams, .. } = self.fusion();
-            let third = trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight);
-            fuse_hits(&[&by_vectors, &by_words, &by_trigrams], &[*vectors, *words, third], *method)
+        let fusion = (request.mode == Mode::Both).then(|| self.fusion());
+        let weights = fusion.map_or([0.0; 3], Fusion::weights);
+        let lists = [&by_vectors, &by_words, &by_trigrams];
+        let adds: Vec<Vec<(u32, f64)>> = fusion.map_or_else(Vec::new, |fusion| {
+            lists.iter().zip(weights).map(|(list, weight)| fused_shares(list, weight, fusion.method)).collect()
         });
+        let fused = sum_shares(&adds);
         let list = match request.mode {
             Mode::Vectors => &by_vectors,
             Mode::Words => &by_words,
-            Mode::Both => fused.as_ref().unwrap_or(&by_vectors),
+            Mode::Both => &fused,
         };
-        let [of_vectors, of_words, of_trigrams] = [&by_vectors, &by_words, &by_trigrams].map(|list| shares(list));
+        let shown: HashSet<u32> =
+            list.iter().skip(request.offset).take(request.k).map(|place| place.position).collect();
+        let of_part = |part: usize| shares(lists[part], adds.get(part), &shown);
+        let [of_vectors, of_words, of_trigrams] = [of_part(0), of_part(1), of_part(2)];
         timings.fuse = began.elapsed();
         let mut hits = Vec::new();
         for (rank, place) in (1..).zip(list).skip(request.offset).take(request.k) {
@@ -243,9 +248,13 @@ fn best(mut hits: Vec<Place>, k: usize) -> Vec<Place> {
     hits
 }
 
-/// The place of each title in a list.
-fn shares(list: &[Place]) -> HashMap<u32, Share> {
-    (1..).zip(list).map(|(rank, hit)| (hit.position, Share { rank, score: hit.score })).collect()
+/// The place in a list of each title that is shown, and what it adds to a fusion, if there is one.
+fn shares(list: &[Place], adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
+    let share = |(at, hit): (usize, &Place)| {
+        let adds = adds.and_then(|adds| adds.get(at)).map(|&(_, adds)| adds as f32);
+        (hit.position, Share { rank: at + 1, score: hit.score, adds })
+    };
+    list.iter().enumerate().filter(|(_, hit)| shown.contains(&hit.position)).map(share).collect()
 }
 
 /// The number of bits among the first `len`.

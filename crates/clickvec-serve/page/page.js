@@ -55,6 +55,7 @@ const scores = hit => {
   const parts = [];
   if (hit.vectors) parts.push(`cosine ${signed(hit.vectors.score)} (${hit.vectors.rank}.)`);
   if (hit.words) parts.push(`BM25 ${signed(hit.words.score, 2)} (${hit.words.rank}.)`);
+  if (hit.trigrams) parts.push(`trigrams ${signed(hit.trigrams.score)} (${hit.trigrams.rank}.)`);
   return [...parts, hit.id, ...Object.entries(hit.fields).map(([name, value]) => `${name}: ${value}`)].join(" · ");
 };
 // A hand with its thumb up or down; fonts do not all have one.
@@ -174,7 +175,7 @@ const about = () => {
   add("Model", facts.model && `${facts.model.encoder}, ${facts.model.dimension} numbers, ${facts.model.fingerprint}`);
   add("Vectors", facts.vectors && facts.vectors.search && (facts.vectors.search.kind === "exact" ? "exact: every vector is looked at" : Object.entries(facts.vectors.search).map(([name, value]) => `${name} ${value}`).join(", ")));
   add("Words", facts.words ? `BM25, k₁ ${facts.words.k1}, b ${facts.words.b}, ${facts.words.mean_length.toFixed(1)} words a title` : "none");
-  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `vectors ${facts.fusion.vectors}, words ${facts.fusion.words}`);
+  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `vectors ${facts.fusion.vectors}, words ${facts.fusion.words}${facts.fusion.trigrams === null ? "" : `, trigrams ${facts.fusion.trigrams}`}`);
   add("Fields", (facts.fields || []).map(field => field.name).join(", "));
   add("Generation", `${generation}, since ${opened.replace("T", " ").slice(0, 19)} UTC`); add("Fingerprint", facts.fingerprint);
   by("about").replaceChildren(list);

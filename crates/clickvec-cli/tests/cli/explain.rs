@@ -308,7 +308,48 @@ fn a_rank_by_a_kept_fusion_has_its_weights_and_order() {
     folder
         .run(&["explain", "rank", "--model=three/fusion_z-score.safetensors", "--titles=titles.tsv", "red"])
         .code(2)
-        .says("expected a fusion of bm25 and a model, found one of bm25, ulm, a model");
+        .says("expected a fusion of one model with bm25, trigram or both, found one of bm25, ulm, a model");
+}
+
+/// Sums and titles of `explain rank` are the scores and titles of a search, whether a fusion is in a file or in an index.
+#[test]
+fn a_rank_by_three_is_that_of_the_search() {
+    let folder = Folder::with_model();
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
+    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--ranker=trigram", "--fusion-weights=2,5,3", "--save-rankers=kept"];
+    let methods = ["--fusion=min-max", "--fusion=z-score", "--fusion=reciprocal-rank"];
+    folder.run(&[&evaluate[..], &members, &methods].concat()).code(0);
+    for method in ["min-max", "z-score", "reciprocal-rank"] {
+        let model = format!("--model=kept/fusion_{method}.safetensors");
+        folder.run(&["index", &model, "--titles=titles.tsv", "--output=three.index"]).code(0);
+        let file = [&model[..], "--titles=titles.tsv"];
+        for of in [&file[..], &["--index=three.index"]] {
+            // Misspelt, so that words find little.
+            for query in ["red hammer", "hamers in red"] {
+                let lines =
+                    folder.run(&[&["explain", "rank"], of, &[query, "-k=7", "--json"]].concat()).code(0).json_lines();
+                let found = folder.run(&[&["search"], of, &[query, "-k=7", "--json"]].concat()).code(0).json_lines();
+                let number = |line: &serde_json::Value, key: &str| line[key].as_f64().unwrap();
+                let results = found[0]["results"].as_array().unwrap();
+                assert_eq!((lines.len(), results.len()), (7, 7));
+                for (line, result) in lines.iter().zip(results) {
+                    assert_eq!(line["title"], result["title"], "{method} {of:?} {query}");
+                    assert!((number(line, "sum") - number(result, "score")).abs() < 1e-5, "{line} {result}");
+                    let parts = ["words_part", "vectors_part", "trigrams_part"].map(|key| number(line, key));
+                    assert!((parts.iter().sum::<f64>() - number(line, "sum")).abs() < 1e-6, "{line}");
+                }
+                assert!(lines.iter().any(|line| number(line, "trigrams_part") > 0.0 && number(line, "trigrams") > 0.3));
+            }
+            let text = folder.run(&[&["explain", "rank"], of, &["red hammer", "--html=three.html"]].concat()).code(0);
+            let text = text.stdout();
+            for expected in ["of trigrams", "trigrams: half", "0.20 times", "0.30 times", "each part finds"] {
+                assert!(text.contains(expected), "{expected}: {text}");
+            }
+            assert!(folder.read("three.html").contains("trigrams"));
+        }
+    }
+    let never = ["explain", "rank", "--index=three.index", "red hammer", "--ids=nobody"];
+    folder.run(&never).code(2).says("found `nobody`, which is not among the");
 }
 
 #[test]

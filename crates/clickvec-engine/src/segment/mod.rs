@@ -123,6 +123,11 @@ impl Segment {
     }
 }
 
+/// The fusion that an index keeps.
+pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
+    Reader { folder }.fusion()
+}
+
 /// A reader of the parts of a segment.
 struct Reader<'a> {
     folder: &'a Folder<About>,

@@ -55,6 +55,7 @@ fn three_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let engine = Engine::open(&path).unwrap();
+        assert!(Fusion::is_kept(&path).unwrap() && !Fusion::is_kept(&world.path).unwrap());
         assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
         assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
         // BM25 with the parameters of the index.
@@ -76,6 +77,9 @@ fn three_are_fused_as_the_library_fuses() {
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
+                let adds =
+                    [hit.vectors, hit.words, hit.trigrams].into_iter().flatten().map(|share| share.adds.unwrap());
+                assert!((adds.sum::<f32>() - hit.score).abs() < 1e-5, "{hit:?}");
                 by_trigrams_alone += u32::from(hit.words.is_none() && hit.trigrams.is_some());
                 let explained = engine.explain(query, &hit.id).unwrap().trigrams.unwrap();
                 assert_eq!(hit.trigrams.map_or(0.0, |share| share.score), explained, "{query}: {}", hit.title);

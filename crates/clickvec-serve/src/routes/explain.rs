@@ -57,6 +57,8 @@ struct Title<'a> {
     vectors: f32,
     /// BM25.
     words: f32,
+    /// The cosine of the trigrams, if they take part in the fusion.
+    trigrams: Option<f32>,
     bm25: Vec<Lexical<'a>>,
     query: Text<'a>,
     text: Text<'a>,
@@ -131,6 +133,7 @@ struct Unit {
 struct Gap<'a> {
     vectors: f64,
     words: f64,
+    trigrams: Option<f64>,
     by_word: Vec<WordGap<'a>>,
 }
 
@@ -190,7 +193,7 @@ fn explained(
 }
 
 fn title<'a>(explanation: &'a Explanation, shown: &[usize]) -> Title<'a> {
-    let Explanation { document, vectors, words, words_score, .. } = explanation;
+    let Explanation { document, vectors, words, words_score, trigrams, .. } = explanation;
     let lexical = words.iter().map(|of| Lexical {
         word: &of.word,
         in_query: of.in_query,
@@ -207,6 +210,7 @@ fn title<'a>(explanation: &'a Explanation, shown: &[usize]) -> Title<'a> {
         fields: &document.fields,
         vectors: vectors.score,
         words: *words_score,
+        trigrams: *trigrams,
         bm25: lexical.collect(),
         query: text(&vectors.query, &vectors.query_words, shown),
         text: text(&vectors.title, &vectors.title_words, shown),
@@ -303,6 +307,7 @@ fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {
     Gap {
         vectors: f64::from(above.score) - f64::from(below.score),
         words: f64::from(first.words_score) - f64::from(second.words_score),
+        trigrams: first.trigrams.zip(second.trigrams).map(|(first, second)| f64::from(first) - f64::from(second)),
         by_word,
     }
 }

@@ -76,6 +76,7 @@ struct Title {
     score: f32,
     vectors: Option<Place>,
     words: Option<Place>,
+    trigrams: Option<Place>,
     fields: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
@@ -85,10 +86,11 @@ struct Title {
 struct Place {
     rank: usize,
     score: f32,
+    adds: Option<f32>,
 }
 
 fn place(share: Share) -> Place {
-    Place { rank: share.rank, score: share.score }
+    Place { rank: share.rank, score: share.score, adds: share.adds }
 }
 
 /// Finds titles.
@@ -211,6 +213,7 @@ fn found<'a>(
                 score: hit.score,
                 vectors: hit.vectors.map(place),
                 words: hit.words.map(place),
+                trigrams: hit.trigrams.map(place),
                 fields: hit.fields,
                 keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.titles[row])),
             })
@@ -247,6 +250,7 @@ struct Stages {
     filter: Duration,
     vectors: Duration,
     words: Duration,
+    trigrams: Duration,
     fuse: Duration,
 }
 
@@ -256,6 +260,7 @@ impl Stages {
         self.filter += timings.filter;
         self.vectors += timings.vectors;
         self.words += timings.words;
+        self.trigrams += timings.trigrams;
         self.fuse += timings.fuse;
     }
 
@@ -265,6 +270,7 @@ impl Stages {
             ("filter", self.filter),
             ("vectors", self.vectors),
             ("words", self.words),
+            ("trigrams", self.trigrams),
             ("fuse", self.fuse),
         ];
         let used = all.into_iter().filter(|(_, time)| !time.is_zero());

@@ -115,10 +115,18 @@ impl Candidates for FusedCandidates<'_> {
 /// If there is not one weight for each list.
 pub fn fuse_hits(lists: &[&[Hit]], weights: &[f64], method: FusionMethod) -> Vec<Hit> {
     assert_eq!(lists.len(), weights.len(), "one weight a ranker");
-    let mut shares: Vec<(u32, f64)> = Vec::with_capacity(lists.iter().map(|list| list.len()).sum());
-    for (list, &weight) in lists.iter().zip(weights) {
-        shares.extend(method.comparable(list).map(|(position, value)| (position, weight * value)));
-    }
+    let shares = lists.iter().zip(weights).map(|(list, &weight)| fused_shares(list, weight, method));
+    sum_shares(&shares.collect::<Vec<_>>())
+}
+
+/// What each title of a ranker's list adds to a fusion, in the order of the list.
+pub fn fused_shares(list: &[Hit], weight: f64, method: FusionMethod) -> Vec<(u32, f64)> {
+    method.comparable(list).map(|(position, value)| (position, weight * value)).collect()
+}
+
+/// One list of what several rankers add, best first.
+pub fn sum_shares(of_rankers: &[Vec<(u32, f64)>]) -> Vec<Hit> {
+    let mut shares: Vec<(u32, f64)> = of_rankers.concat();
     // Stable: the sum of a title's shares is taken in the order of the rankers.
     shares.sort_by_key(|&(position, _)| position);
     let of_title = |shares: &[(u32, f64)]| {

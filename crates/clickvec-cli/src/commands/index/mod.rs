@@ -2,6 +2,7 @@
 
 #[cfg(feature = "serve")]
 mod change;
+mod fusion;
 pub(super) mod whole;
 
 use std::io::Write as _;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::{TITLE, for_each_title};
@@ -37,7 +38,7 @@ use crate::{input, output, progress, stored};
     clickvec index --update FILE [--delete FILE] --output INDEX\n       \
     clickvec index --compact --output INDEX")]
 pub(crate) struct Args {
-    /// The model that `clickvec train` wrote.
+    /// The model that `clickvec train` wrote, or a fusion with one model, as for --fusion.
     #[arg(long, value_name = "MODEL", required_unless_present_any = ["join", "update", "delete", "compact"])]
     model: Option<PathBuf>,
 
@@ -50,8 +51,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', requires = "titles")]
     store: Vec<String>,
 
-    /// How `search --mode both` fuses vectors and words: a fusion of the model and `bm25` that `evaluate --save-rankers` wrote
-    /// [default: reciprocal ranks, both with the same weight].
+    /// How searches fuse vectors and words: a fusion of the model and `bm25`, with `trigram` or without, that `evaluate
+    /// --save-rankers` wrote. Searches then use it unless told otherwise [default: reciprocal ranks, vectors and words with
+    /// the same weight].
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
     fusion: Option<PathBuf>,
 
@@ -192,8 +194,17 @@ fn change(_: &Args) -> Result<Answer> {
 }
 
 fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
+    let of_fusion = fusion::model_of(model, args.fusion.as_deref())?;
+    let (model, fusion) = match &of_fusion {
+        Some(member) => (member.as_path(), Some(model)),
+        None => (model, args.fusion.as_deref()),
+    };
+    ensure!(
+        of_fusion.is_none() || args.shard.is_none(),
+        "expected a model with `--shard`, found a fusion; give it to `--join`"
+    );
     let model = Model::load(model)?;
-    let finish = whole::Finish::new(&model, args.fusion.as_deref(), args.vectors, args.shard.is_some())?;
+    let finish = whole::Finish::new(&model, fusion, args.vectors, args.shard.is_some())?;
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?;
     let wanted = match args.shard {
         None => 0..u64::MAX,

@@ -63,10 +63,11 @@ impl Kept {
             return Ok(Kept::default());
         }
         let before = clickvec_engine::Engine::open(path)?;
-        let (fields, fusion, format) = (before.stored_fields().to_vec(), before.fusion(), before.vector_format());
-        if fusion != clickvec_engine::Fusion::default() {
+        let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
+        let fusion = before.fusion().clone();
+        if fusion.is_fitted() {
             crate::output::note(format_args!(
-                "{}: the weights that fuse vectors and words stay, though they were fitted with the old model",
+                "{}: the fitted weights of its fusion stay, though they were fitted with the old model",
                 crate::output::path(path)
             ));
         }

@@ -28,7 +28,7 @@ const BATCH_QUERIES: usize = 64;
 
 /// Rank all titles for each query, best first.
 ///
-/// By vectors, by words (BM25), or by both fused: `--mode`. An index contains the encoded titles; without one, they are encoded
+/// By vectors, by words (BM25), or by all that a fusion has: `--mode`. An index contains the encoded titles; without one, they are encoded
 /// anew each time. Queries come from the command line or, if there are none, line by line from standard input, and
 /// each is answered as it comes.
 #[derive(clap::Args)]

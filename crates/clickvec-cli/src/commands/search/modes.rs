@@ -6,7 +6,7 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::error::IndexFault;
 use clickvec::internals::index::{About, Folder, MODEL, SHARD, TITLES, VECTORS};
-use clickvec_engine::{Answer, Engine, Filter, Hit, Mode, Request};
+use clickvec_engine::{Answer, Engine, Filter, Fusion, Hit, Mode, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};
@@ -16,8 +16,8 @@ use super::outcome::{Nothing, Outcome, Shown};
 // The command has a group named after its own `Args`.
 #[group(skip)]
 pub(super) struct Args {
-    /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75), or `both`, fused
-    /// [default: vectors].
+    /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75), or `both`, fused, with letter
+    /// trigrams if the fusion has them [default: both if the index was made with --fusion, else vectors].
     #[arg(long, value_name = "MODE")]
     mode: Option<Mode>,
 
@@ -44,12 +44,14 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
         Err(Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. }) => name == "changes",
         _ => false,
     };
-    Ok(if args.are_given() || has_changes() { Some(Engine::open(index)?) } else { None })
+    let is_needed = args.are_given() || has_changes() || Fusion::is_kept(index).unwrap_or(false);
+    Ok(if is_needed { Some(Engine::open(index)?) } else { None })
 }
 
 /// Answers queries on all threads.
 pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
-    let mode = args.mode.unwrap_or(Mode::Vectors);
+    let usual = if engine.fusion().is_fitted() { Mode::Both } else { Mode::Vectors };
+    let mode = args.mode.unwrap_or(usual);
     let one = |query: &String| {
         let request = Request::new(query, mode).with_k(top).with_offset(args.offset).with_filters(args.filters.clone());
         Ok(outcome(engine.search(&request)?, mode))

@@ -1,5 +1,8 @@
-//! `clickvec explain rank`: why one title ranks above another, by words and by vectors.
+//! `clickvec explain rank`: why one title ranks above another, by words, by vectors and by trigrams.
 
+#[cfg(feature = "serve")]
+mod engine;
+mod fusion;
 mod page;
 mod place;
 mod text;
@@ -22,10 +25,10 @@ use crate::titles::TitleColumns;
 /// Show why one title ranks above another: what each word of the query adds to BM25 and to the cosine of the vectors,
 /// and what these two add to their sum.
 ///
-/// The sum is the fusion `z-score` with equal weights: half the z-score of BM25 plus half the z-score of the cosine. A
-/// z-score is the score minus its mean over all titles, divided by its standard deviation. If `--model` is a fusion of
-/// bm25 and a model that `clickvec evaluate` saved, its method and its weights are used. With `--index`, vectors are read
-/// from the index; otherwise all titles are encoded first.
+/// If `--model` is a fusion of one model with bm25, trigram or both that `clickvec evaluate` saved, or if the index was made
+/// with one, the sum is that of its searches. Otherwise it is the fusion `z-score` with equal weights: half the z-score of BM25
+/// plus half the z-score of the cosine, where a z-score is the score minus its mean over all titles, divided by its standard
+/// deviation. With `--index`, vectors are read from the index; otherwise all titles are encoded first.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -54,14 +57,58 @@ pub(super) struct Args {
     form: Form,
 }
 
+/// What ranks titles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Words,
+    Vectors,
+    Trigrams,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Words => "words",
+            Kind::Vectors => "vectors",
+            Kind::Trigrams => "trigrams",
+        }
+    }
+
+    fn score(self) -> &'static str {
+        match self {
+            Kind::Words => "BM25",
+            Kind::Vectors => "the cosine",
+            Kind::Trigrams => "the cosine of the trigrams",
+        }
+    }
+}
+
+/// A part of the sum.
+struct Part {
+    kind: Kind,
+    weight: f64,
+    /// What one point of the score adds to the sum, for titles that this part found; `None` if no such number exists.
+    scale: Option<f64>,
+}
+
+/// What a part says of a title that it found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Share {
+    score: f64,
+    /// What it adds to the sum.
+    adds: f64,
+}
+
 /// A title with its rank and what its sum is made of.
 struct Placed {
     /// Its rank by the sum, from 1.
     rank: usize,
     title: Title,
-    /// What words and vectors add to the sum.
-    parts: [f64; 2],
+    /// What each part adds to the sum; `None` if it did not find the title, which adds nothing.
+    shares: Vec<Option<Share>>,
     bm25: f64,
+    /// The cosine of the trigrams, if they are a part.
+    trigrams: Option<f64>,
     /// What each word of the query adds to BM25.
     lexical: Vec<f64>,
     /// `None` if the model knows no word of the query: then its vector means nothing, and no search uses it.
@@ -76,16 +123,19 @@ struct Ranked {
     titles: Vec<Placed>,
     /// The number of all titles.
     of: usize,
-    /// What one point of BM25 and of the cosine adds to the sum; `None` if no such number exists.
-    scales: Option<[f64; 2]>,
+    parts: Vec<Part>,
     method: FusionMethod,
-    /// Of words and of vectors.
-    weights: [f64; 2],
+    /// The number of titles that each part finds, if they are not all.
+    depth: Option<usize>,
 }
 
 impl Placed {
+    fn adds(&self, part: usize) -> f64 {
+        self.shares[part].map_or(0.0, |share| share.adds)
+    }
+
     fn sum(&self) -> f64 {
-        self.parts.iter().sum()
+        (0..self.shares.len()).map(|part| self.adds(part)).sum()
     }
 
     /// What each word of the query adds to the cosine; a word that the model does not read adds nothing.
@@ -111,70 +161,84 @@ impl Placed {
 struct Gap<'a> {
     above: &'a Placed,
     below: &'a Placed,
-    /// Of words and of vectors.
-    parts: [f64; 2],
-    /// Of each word of the query, the same two; none if words have no part in the sum of their own.
-    words: Vec<[f64; 2]>,
+    parts: Vec<GapOfPart>,
+}
+
+/// The difference of a part.
+struct GapOfPart {
+    kind: Kind,
+    adds: f64,
+    /// Of each word of the query; none if words have no share of their own in it.
+    words: Vec<f64>,
 }
 
 impl Ranked {
     fn gaps(&self) -> Vec<Gap<'_>> {
-        let gap = |pair: &'_ [Placed]| -> ([f64; 2], Vec<[f64; 2]>) {
-            let (above, below) = (&pair[0], &pair[1]);
-            let word = |place: usize, scales: [f64; 2]| {
-                [
-                    (above.lexical[place] - below.lexical[place]) * scales[0],
-                    (above.along(place) - below.along(place)) * scales[1],
-                ]
-            };
-            let parts = [0, 1].map(|part| above.parts[part] - below.parts[part]);
-            let words = self.scales.map(|scales| (0..self.words.len()).map(|place| word(place, scales)).collect());
-            (parts, words.unwrap_or_default())
-        };
-        self.titles
-            .windows(2)
-            .map(|pair| {
-                let (parts, words) = gap(pair);
-                Gap { above: &pair[0], below: &pair[1], parts, words }
-            })
-            .collect()
+        self.titles.windows(2).map(|pair| self.gap(&pair[0], &pair[1])).collect()
     }
-}
 
-impl Ranked {
+    fn gap<'a>(&self, above: &'a Placed, below: &'a Placed) -> Gap<'a> {
+        let part = |(place, part): (usize, &Part)| {
+            let is_found = above.shares[place].is_some() && below.shares[place].is_some();
+            let of_word = |word: usize, scale: f64| match part.kind {
+                Kind::Words => (above.lexical[word] - below.lexical[word]) * scale,
+                _ => (above.along(word) - below.along(word)) * scale,
+            };
+            let scale = part.scale.filter(|_| is_found && part.kind != Kind::Trigrams);
+            let words = scale.map(|scale| (0..self.words.len()).map(|word| of_word(word, scale)).collect());
+            GapOfPart { kind: part.kind, adds: above.adds(place) - below.adds(place), words: words.unwrap_or_default() }
+        };
+        Gap { above, below, parts: self.parts.iter().enumerate().map(part).collect() }
+    }
+
     /// A part of the sum; reciprocal ranks are small.
     fn signed(&self, part: f64) -> String {
-        let digits = if self.scales.is_none() { 5 } else { 2 };
+        let digits = if matches!(self.method, FusionMethod::ReciprocalRank { .. }) { 5 } else { 2 };
         format!("{part:+.digits$}")
     }
 
     /// What the sum is, in words.
     fn sum_of(&self) -> String {
-        let normalised = |score: &str| match self.method {
-            FusionMethod::ZScore => format!("the z-score of {score}"),
-            FusionMethod::MinMax => format!("{score} scaled to 0 … 1"),
-            FusionMethod::ReciprocalRank { .. } => format!("the reciprocal rank by {score}"),
-        };
-        let part = |part: usize, score: &str| match self.weights[part] {
-            0.5 => format!("half {}", normalised(score)),
-            weight => format!("{weight:.2} times {}", normalised(score)),
-        };
-        let more = match self.method {
-            FusionMethod::ZScore => {
-                "\nz-score: the score minus its mean over all titles, divided by its standard deviation".to_owned()
-            }
-            FusionMethod::MinMax => String::new(),
-            FusionMethod::ReciprocalRank { k } => {
-                format!("\nreciprocal rank: 1 / ({k} + rank), with ranks among all titles; words have no share of it")
+        let part = |part: &Part| {
+            let score = part.kind.score();
+            let normalised = match self.method {
+                FusionMethod::ZScore => format!("the z-score of {score}"),
+                FusionMethod::MinMax => format!("{score} scaled to 0 … 1"),
+                FusionMethod::ReciprocalRank { .. } => format!("the reciprocal rank by {score}"),
+            };
+            match part.weight {
+                0.5 => format!("{}: half {normalised}", part.kind.name()),
+                weight => format!("{}: {weight:.2} times {normalised}", part.kind.name()),
             }
         };
-        format!("sum: words + vectors; words: {}; vectors: {}{more}", part(0, "BM25"), part(1, "the cosine"))
+        let names: Vec<&str> = self.parts.iter().map(|part| part.kind.name()).collect();
+        let parts: Vec<String> = self.parts.iter().map(part).collect();
+        let mut text = format!("sum: {}; {}", names.join(" + "), parts.join("; "));
+        match (self.method, self.depth) {
+            (FusionMethod::ZScore, None) => {
+                text += "\nz-score: the score minus its mean over all titles, divided by its standard deviation";
+            }
+            (FusionMethod::ZScore, Some(_)) => {
+                text += "\nz-score: the score minus the least one found, divided by the standard deviation";
+            }
+            (FusionMethod::MinMax, _) => {}
+            (FusionMethod::ReciprocalRank { k }, _) => {
+                text += &format!("\nreciprocal rank: 1 / ({k} + rank); words have no share of it");
+            }
+        }
+        if let Some(depth) = self.depth {
+            text += &format!(
+                "\neach part finds {} and adds nothing to the others, as in a search",
+                output::counted(depth as u64, "title")
+            );
+        }
+        text
     }
 }
 
 impl Gap<'_> {
     fn sum(&self) -> f64 {
-        self.parts.iter().sum()
+        self.parts.iter().map(|part| part.adds).sum()
     }
 }
 
@@ -186,8 +250,12 @@ struct Line<'a> {
     sum: f64,
     words_part: f64,
     vectors_part: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigrams_part: Option<f64>,
     bm25: f64,
     cosine: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigrams: Option<f64>,
     query: Vec<JsonWord<'a>>,
 }
 
@@ -214,7 +282,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut out = output::stdout();
     if args.form.json {
         for placed in &ranked.titles {
-            output::json_line(&mut out, &json(placed, &ranked.words))?;
+            output::json_line(&mut out, &json(placed, &ranked))?;
         }
     } else {
         output::written(write!(out, "{}", text::text(&ranked)))?;
@@ -224,7 +292,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-fn json<'a>(placed: &'a Placed, query: &'a [String]) -> Line<'a> {
+fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
+    let part = |kind: Kind| ranked.parts.iter().position(|part| part.kind == kind).map(|part| placed.adds(part));
     let word = |(place, word): (usize, &'a String)| JsonWord {
         word,
         bm25: placed.lexical[place],
@@ -236,10 +305,12 @@ fn json<'a>(placed: &'a Placed, query: &'a [String]) -> Line<'a> {
         id: &placed.title.id,
         title: &placed.title.title,
         sum: placed.sum(),
-        words_part: placed.parts[0],
-        vectors_part: placed.parts[1],
+        words_part: part(Kind::Words).unwrap_or(0.0),
+        vectors_part: part(Kind::Vectors).unwrap_or(0.0),
+        trigrams_part: part(Kind::Trigrams),
         bm25: placed.bm25,
         cosine: placed.cosine(),
-        query: query.iter().enumerate().map(word).collect(),
+        trigrams: placed.trigrams,
+        query: ranked.words.iter().enumerate().map(word).collect(),
     }
 }

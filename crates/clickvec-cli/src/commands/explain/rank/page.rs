@@ -10,7 +10,8 @@ use crate::output;
 /// The page.
 pub(super) fn page(ranked: &Ranked) -> String {
     let titles = &ranked.titles;
-    let largest = titles.iter().flat_map(|placed| placed.parts).fold(0.0f64, |largest, part| largest.max(part.abs()));
+    let parts = titles.iter().flat_map(|placed| placed.shares.iter().flatten());
+    let largest = parts.fold(0.0f64, |largest, share| largest.max(share.adds.abs()));
     let gaps = ranked.gaps();
     let body = html! {
         p.pair { span.soft { "query" } b.text { (ranked.query) } }
@@ -26,8 +27,10 @@ pub(super) fn page(ranked: &Ranked) -> String {
             div.wide {
                 table {
                     tr { th { "sum" } td.n { b { (ranked.signed(placed.sum())) } } td {} }
-                    tr { td { "words" } (frame::share_as(&ranked.signed(placed.parts[0]), placed.parts[0], largest)) }
-                    tr { td { "vectors" } (frame::share_as(&ranked.signed(placed.parts[1]), placed.parts[1], largest)) }
+                    @for (part, of) in ranked.parts.iter().enumerate() {
+                        @let adds = placed.adds(part);
+                        tr { td { (of.kind.name()) } (frame::share_as(&ranked.signed(adds), adds, largest)) }
+                    }
                 }
             }
             (by_word(placed, &ranked.words))

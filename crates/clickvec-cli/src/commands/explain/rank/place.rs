@@ -1,139 +1,145 @@
 //! The ranks of titles by the sum of words and vectors.
 
-use std::path::Path;
-
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clickvec::explain::{Explainer, Word};
-use clickvec::internals::ranker::{FusionMember, fusion_members};
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::{self, Corpus, FileKind, FusionMethod, Ranker, fuse};
+use clickvec::ranker::{Corpus, FileKind, FusionMethod, Ranker, fuse};
 use clickvec::search::{Answer, Searcher};
 use clickvec::tables::{TITLE, Title};
 
 use super::super::errors::bm25;
-use super::super::models::{Named, load};
-use super::{Args, Placed, Ranked};
+use super::super::models::Named;
+use super::fusion::Fused;
+use super::{Args, Kind, Part, Placed, Ranked, Share};
 use crate::output;
 
 /// How much words and vectors count in the sum, unless a fusion says so.
 const WEIGHT: f64 = 0.5;
 
-/// A fusion of BM25 and a model.
-struct Fused {
-    model: Named,
-    bm25: Box<dyn Ranker>,
-    method: FusionMethod,
-    /// Of words and of vectors.
-    weights: [f64; 2],
+/// A title that is to be explained: its rank and what each part says of it.
+pub(super) struct Source {
+    pub(super) rank: usize,
+    pub(super) title: Title,
+    pub(super) shares: Vec<Option<Share>>,
 }
 
-impl Fused {
-    /// Reads a fusion's file.
-    fn load(path: &Path) -> Result<Fused> {
-        let file = fusion_members(path)?;
-        let name = |member: &FusionMember| member.system.as_ref().map_or("a model", |(name, _)| name);
-        let place = |wanted: &str| file.members.iter().position(|member| name(member) == wanted);
-        let (Some(words), Some(vectors), 2) = (place("bm25"), place("a model"), file.members.len()) else {
-            let found: Vec<&str> = file.members.iter().map(name).collect();
-            bail!(
-                "{}: expected a fusion of bm25 and a model, found one of {}; give the model alone",
-                path.display(),
-                found.join(", ")
-            );
-        };
-        Ok(Fused {
-            model: load(&file.members[vectors].path)?,
-            bm25: ranker::load(&file.members[words].path)?,
-            method: file.method,
-            weights: [words, vectors].map(|member| file.members[member].weight),
-        })
-    }
+/// The rankers whose scores are shown.
+pub(super) struct Explained<'a> {
+    pub(super) bm25: Option<&'a dyn Ranker>,
+    pub(super) trigrams: Option<&'a dyn Ranker>,
 }
 
-/// The titles that are asked for, best first. `None` if neither words nor vectors say anything about the query.
+/// The titles that are asked for, best first. `None` if nothing says anything about the query.
 pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
-    let fused = match &args.model.model {
-        Some(path) if path.is_file() && FileKind::of(path).ok() == Some(FileKind::Fusion) => Some(Fused::load(path)?),
-        _ => None,
-    };
-    let (named, lexical, method, weights) = match fused {
-        Some(Fused { model, bm25, method, weights }) => (model, Some(bm25), method, weights),
-        None => (args.model.load()?, None, FusionMethod::ZScore, [WEIGHT; 2]),
-    };
-    let query = args.query.as_str();
+    if let Some(path) = &args.model.model
+        && path.is_file()
+        && FileKind::of(path).ok() == Some(FileKind::Fusion)
+    {
+        let fused = Fused::load(path)?;
+        return fused.rank(args, &titles_of(args)?);
+    }
+    #[cfg(feature = "serve")]
+    if let Some(index) = &args.model.index
+        && let Some(ranked) = super::engine::place(args, index)?
+    {
+        return Ok(ranked);
+    }
+    by_default(args, &args.model.load()?)
+}
+
+/// Half the z-score of BM25 and half that of the cosine, over all titles.
+fn by_default(args: &Args, named: &Named) -> Result<Option<Ranked>> {
+    let (query, method) = (args.query.as_str(), FusionMethod::ZScore);
     let (titles, cosines) = match &args.model.index {
         Some(index) => of_index(&Searcher::open(index)?, query)?,
         None => of_titles(args, &named.model, query)?,
     };
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
-    let is_known = named.model.dictionary().knows_a_word(query);
-    let lexical = match lexical {
-        Some(lexical) => lexical,
-        None => {
-            let mut corpus = Corpus::default();
-            titles.iter().for_each(|title| corpus.add_title(&title.title));
-            bm25(&corpus)?
-        }
-    };
+    let mut corpus = Corpus::default();
+    titles.iter().for_each(|title| corpus.add_title(&title.title));
+    let lexical = bm25(&corpus)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let by_words = lexical.score(query, &texts);
-    if !is_known {
+    if !named.model.dictionary().knows_a_word(query) {
         if by_words.iter().all(|&score| score == 0.0) {
             return Ok(None);
         }
         output::note("the model knows no word of the query, so the order comes from BM25 alone");
     }
-    let part = |scores: &[f64], weight: f64| fuse(&[scores], &[weight], method);
-    let parts = [part(&by_words, weights[0]), part(&cosines, weights[1])];
-    let sum = |title: usize| parts[0][title] + parts[1][title];
+    let shares = |scores: &[f64]| -> Vec<Share> {
+        let adds = fuse(&[scores], &[WEIGHT], method);
+        scores.iter().zip(adds).map(|(&score, adds)| Share { score, adds }).collect()
+    };
+    let shares = [shares(&by_words), shares(&cosines)];
+    let sum = |title: usize| shares[0][title].adds + shares[1][title].adds;
     let mut order: Vec<usize> = (0..titles.len()).collect();
     order.sort_by(|&a, &b| sum(b).total_cmp(&sum(a)).then(a.cmp(&b)));
-    let wanted: Vec<(usize, usize)> =
-        (1..).zip(order).filter(|&(rank, title)| is_wanted(args, rank, &titles[title])).collect();
+    let wanted = (1..).zip(order).filter(|&(rank, title)| is_wanted(args, rank, &titles[title]));
+    let source = |(rank, title): (usize, usize)| Source {
+        rank,
+        title: titles[title].clone(),
+        shares: shares.iter().map(|of| Some(of[title])).collect(),
+    };
+    let sources: Vec<Source> = wanted.map(source).collect();
     for id in &args.ids {
         ensure!(
-            wanted.iter().any(|&(_, title)| titles[title].id == *id),
+            sources.iter().any(|of| of.title.id == *id),
             "expected ids of titles, found no title with the id `{}`",
             output::printable(id)
         );
     }
-    let explainer = Explainer::new(&named.model);
-    let shown: Vec<&str> = wanted.iter().map(|&(_, title)| texts[title]).collect();
-    let query_words = words_of(&explainer, query);
-    // BM25 is a sum over the query's words.
-    let of_words: Vec<Vec<f64>> = query_words.iter().map(|word| lexical.score(&word.text, &shown)).collect();
-    let placed = |(row, &(rank, title)): (usize, &(usize, usize))| Placed {
-        rank,
-        title: titles[title].clone(),
-        parts: [parts[0][title], parts[1][title]],
-        bm25: by_words[title],
-        lexical: of_words.iter().map(|scores| scores[row]).collect(),
-        found: is_known.then(|| explainer.explain(query, texts[title])),
-    };
+    let part = |(kind, shares): (Kind, &Vec<Share>)| Part { kind, weight: WEIGHT, scale: scale(shares, method) };
+    let scores = Explained { bm25: Some(lexical.as_ref()), trigrams: None };
+    let (words, placed) = explained(query, &named.model, sources, &scores);
     Ok(Some(Ranked {
         query: query.to_owned(),
+        words,
         model: named.title(),
-        titles: wanted.iter().enumerate().map(placed).collect(),
+        titles: placed,
         of: titles.len(),
-        // A reciprocal rank is not in proportion to the score.
-        scales: (!matches!(method, FusionMethod::ReciprocalRank { .. }))
-            .then(|| [scale(&by_words, &parts[0]), scale(&cosines, &parts[1])]),
+        parts: [Kind::Words, Kind::Vectors].into_iter().zip(&shares).map(part).collect(),
         method,
-        weights,
-        words: query_words.iter().map(|word| word.shown().into_owned()).collect(),
+        depth: None,
     }))
 }
 
+/// The words of the query as they are shown, and the titles with what the model and the rankers say of them.
+pub(super) fn explained(
+    query: &str,
+    model: &Model,
+    sources: Vec<Source>,
+    rankers: &Explained<'_>,
+) -> (Vec<String>, Vec<Placed>) {
+    let (explainer, query_words) = (Explainer::new(model), words_of(model, query));
+    let is_known = model.dictionary().knows_a_word(query);
+    let placed = |Source { rank, title, shares }: Source| {
+        let score = |ranker: &dyn Ranker, query: &str| ranker.score(query, &[&title.title])[0];
+        let bm25 = |query: &str| rankers.bm25.map_or(0.0, |bm25| score(bm25, query));
+        Placed {
+            rank,
+            bm25: bm25(query),
+            trigrams: rankers.trigrams.map(|trigrams| score(trigrams, query)),
+            // BM25 is a sum over the query's words.
+            lexical: query_words.iter().map(|word| bm25(&word.text)).collect(),
+            found: is_known.then(|| explainer.explain(query, &title.title)),
+            title,
+            shares,
+        }
+    };
+    let words = query_words.iter().map(|word| word.shown().into_owned()).collect();
+    (words, sources.into_iter().map(placed).collect())
+}
+
 /// The words of a query as the model reads them, and after them those that it leaves out.
-fn words_of(explainer: &Explainer<'_>, query: &str) -> Vec<Word> {
-    let view = explainer.text(Side::Query, query);
+pub(super) fn words_of(model: &Model, query: &str) -> Vec<Word> {
+    let view = Explainer::new(model).text(Side::Query, query);
     let left_out = words(query).into_iter().skip(words(query).len() - view.cut);
     let left_out = left_out.map(|text| Word { text, known: false, parts: 1 });
     view.words.into_iter().chain(left_out).collect()
 }
 
-fn is_wanted(args: &Args, rank: usize, title: &Title) -> bool {
+pub(super) fn is_wanted(args: &Args, rank: usize, title: &Title) -> bool {
     if args.ids.is_empty() { rank <= args.top } else { args.ids.contains(&title.id) }
 }
 
@@ -153,10 +159,13 @@ fn of_index(searcher: &Searcher, query: &str) -> Result<(Vec<Title>, Vec<f64>)> 
     Ok((titles, cosines))
 }
 
+fn titles_of(args: &Args) -> Result<Vec<Title>> {
+    args.title_columns.titles(args.titles.as_ref().expect("required without an index"), TITLE)
+}
+
 /// The titles of a table, encoded by the model, with their cosines.
 fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec<f64>)> {
-    let path = args.titles.as_ref().expect("required without an index");
-    let titles = args.title_columns.titles(path, TITLE)?;
+    let titles = titles_of(args)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let scores = if model.dictionary().knows_a_word(query) {
         Explainer::new(model).scores(query, &texts)
@@ -166,14 +175,13 @@ fn of_titles(args: &Args, model: &Model, query: &str) -> Result<(Vec<Title>, Vec
     Ok((titles, scores.into_iter().map(f64::from).collect()))
 }
 
-/// What one point of a score adds to the sum: a part is (score − mean) times this.
-fn scale(scores: &[f64], parts: &[f64]) -> f64 {
-    let extreme = |best: fn(f64, f64) -> bool| {
-        (0..scores.len()).reduce(|a, b| if best(scores[b], scores[a]) { b } else { a }).unwrap_or(0)
-    };
-    let (most, least) = (extreme(|b, a| b > a), extreme(|b, a| b < a));
-    match (scores.get(most), scores.get(least)) {
-        (Some(high), Some(low)) if high > low => (parts[most] - parts[least]) / (high - low),
-        _ => 0.0,
+/// What one point of a score adds to the sum, if it is the same for all titles of a list.
+pub(super) fn scale(shares: &[Share], method: FusionMethod) -> Option<f64> {
+    // A reciprocal rank is not in proportion to the score.
+    if matches!(method, FusionMethod::ReciprocalRank { .. }) {
+        return None;
     }
+    let by_score = |a: &&Share, b: &&Share| a.score.total_cmp(&b.score);
+    let (least, most) = (shares.iter().min_by(by_score)?, shares.iter().max_by(by_score)?);
+    Some(if most.score > least.score { (most.adds - least.adds) / (most.score - least.score) } else { 0.0 })
 }

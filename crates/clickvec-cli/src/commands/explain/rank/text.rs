@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Gap, Placed, Ranked};
+use super::{Gap, GapOfPart, Kind, Placed, Ranked};
 use crate::{output, table};
 
 /// The text of a table's cell for a word of the query and one title.
@@ -11,19 +11,20 @@ type WordCell<'a> = &'a dyn Fn(&Placed, usize) -> String;
 /// The titles, what each word adds, and why each title ranks above the next.
 pub(super) fn text(ranked: &Ranked) -> String {
     let mut rows = table::plain();
-    rows.set_header(["", "sum", "words", "vectors", "bm25", "cosine", "title"]);
+    let parts = ranked.parts.iter().map(|part| part.kind.name());
+    let has_trigrams = ranked.parts.iter().any(|part| part.kind == Kind::Trigrams);
+    let scores = ["bm25", "cosine"].into_iter().chain(has_trigrams.then_some("of trigrams"));
+    rows.set_header(["", "sum"].into_iter().chain(parts).chain(scores).chain(["title"]));
     for placed in &ranked.titles {
-        rows.add_row([
-            placed.rank.to_string(),
-            ranked.signed(placed.sum()),
-            ranked.signed(placed.parts[0]),
-            ranked.signed(placed.parts[1]),
-            format!("{:.2}", placed.bm25),
-            format!("{:.3}", placed.cosine()),
-            output::printable(&placed.title.title).into_owned(),
-        ]);
+        let mut row = vec![placed.rank.to_string(), ranked.signed(placed.sum())];
+        // What did not find a title adds nothing.
+        row.extend(placed.shares.iter().map(|of| of.map_or_else(|| "–".to_owned(), |of| ranked.signed(of.adds))));
+        row.extend([format!("{:.2}", placed.bm25), format!("{:.3}", placed.cosine())]);
+        row.extend(placed.trigrams.map(|cosine| format!("{cosine:.3}")));
+        row.push(output::printable(&placed.title.title).into_owned());
+        rows.add_row(row);
     }
-    table::align_right(&mut rows, 0..6);
+    table::align_right(&mut rows, 0..ranked.parts.len() + 4 + usize::from(has_trigrams));
     let mut text = format!(
         "query  {}\nmodel  {}; {}\n\n{}\n",
         output::printable(&ranked.query),
@@ -60,26 +61,16 @@ pub(super) fn text(ranked: &Ranked) -> String {
 
 /// Reads `1 above 2 by 0.37: words +0.20 (hotels +0.20), vectors +0.17 (hotels +0.20, in -0.03)`.
 pub(super) fn why(ranked: &Ranked, gap: &Gap<'_>) -> String {
-    let part = |part: usize| {
-        let mut words: Vec<(&String, f64)> = ranked
-            .words
-            .iter()
-            .zip(gap.words.iter().map(|word| word[part]))
-            .filter(|(_, x)| x.abs() >= 0.005)
-            .collect();
+    let part = |part: &GapOfPart| {
+        let mut words: Vec<(&String, f64)> =
+            ranked.words.iter().zip(part.words.iter().copied()).filter(|(_, x)| x.abs() >= 0.005).collect();
         words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let words: Vec<String> =
             words.iter().map(|(word, difference)| format!("{} {difference:+.2}", output::printable(word))).collect();
-        if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+        let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
+        format!("{} {}{words}", part.kind.name(), ranked.signed(part.adds))
     };
-    format!(
-        "{} above {} by {}: words {}{}, vectors {}{}",
-        gap.above.rank,
-        gap.below.rank,
-        ranked.signed(gap.sum()).trim_start_matches('+'),
-        ranked.signed(gap.parts[0]),
-        part(0),
-        ranked.signed(gap.parts[1]),
-        part(1)
-    )
+    let parts: Vec<String> = gap.parts.iter().map(part).collect();
+    let sum = ranked.signed(gap.sum());
+    format!("{} above {} by {}: {}", gap.above.rank, gap.below.rank, sum.trim_start_matches('+'), parts.join(", "))
 }

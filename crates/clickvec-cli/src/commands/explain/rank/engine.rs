@@ -1,0 +1,84 @@
+//! The ranks of titles by the fusion of an index, as its searches have them.
+
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::tables::Title;
+use clickvec_engine::{Engine, Fusion, Hit, Mode, Request};
+
+use super::fusion::check_ids;
+use super::place::{Source, scale, words_of};
+use super::{Args, Kind, Part, Placed, Ranked, Share};
+use crate::commands::explain::models::name_of;
+
+/// The titles that are asked for, best first; `None` if the index has no fitted fusion.
+pub(super) fn place(args: &Args, index: &Path) -> Result<Option<Option<Ranked>>> {
+    // What is no index has an error of its own.
+    if !Fusion::is_kept(index).unwrap_or(false) {
+        return Ok(None);
+    }
+    rank(args, &Engine::open(index)?, index).map(Some)
+}
+
+fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
+    let (query, model, facts) = (args.query.as_str(), engine.model()?, engine.facts());
+    let depth = facts.fusion.depth.max(args.top);
+    let hits = engine.search(&Request::new(query, Mode::Both).with_k(depth))?.hits;
+    if hits.is_empty() {
+        return Ok(None);
+    }
+    let mut parts = vec![(Kind::Words, facts.fusion.words), (Kind::Vectors, facts.fusion.vectors)];
+    parts.extend(facts.fusion.trigrams.map(|weight| (Kind::Trigrams, weight)));
+    let share = |hit: &Hit, kind: Kind| {
+        let found = match kind {
+            Kind::Words => hit.words,
+            Kind::Vectors => hit.vectors,
+            Kind::Trigrams => hit.trigrams,
+        };
+        found.map(|share| Share { score: f64::from(share.score), adds: share.adds.map_or(0.0, f64::from) })
+    };
+    let method = facts.fusion.method;
+    let part = |&(kind, weight): &(Kind, f64)| {
+        let found: Vec<Share> = hits.iter().filter_map(|hit| share(hit, kind)).collect();
+        Part { kind, weight, scale: scale(&found, method) }
+    };
+    let described = parts.iter().map(part).collect();
+    let source = |hit: &Hit| Source {
+        rank: hit.rank,
+        title: Title { id: hit.id.clone(), title: hit.title.clone() },
+        shares: parts.iter().map(|&(kind, _)| share(hit, kind)).collect(),
+    };
+    let found = hits.iter().map(source);
+    let found: Vec<Source> = found.filter(|of| super::place::is_wanted(args, of.rank, &of.title)).collect();
+    check_ids(args, &found, depth)?;
+    let is_known = model.dictionary().knows_a_word(query);
+    let words = words_of(model, query);
+    let mut titles = Vec::new();
+    for Source { rank, title, shares } in found {
+        let explanation = engine.explain(query, &title.id)?;
+        // Each time that a word is in the query it adds the same.
+        let adds = |word: &String| {
+            let of = explanation.words.iter().find(|of| of.word == *word);
+            of.map_or(0.0, |of| f64::from(of.share) / f64::from(of.in_query.max(1)))
+        };
+        titles.push(Placed {
+            rank,
+            title,
+            shares,
+            bm25: f64::from(explanation.words_score),
+            trigrams: explanation.trigrams.map(f64::from),
+            lexical: words.iter().map(|word| adds(&word.text)).collect(),
+            found: is_known.then_some(explanation.vectors),
+        });
+    }
+    Ok(Some(Ranked {
+        query: query.to_owned(),
+        words: words.iter().map(|word| word.shown().into_owned()).collect(),
+        model: format!("{} ({})", name_of(index), model.encoder_config()),
+        titles,
+        of: usize::try_from(facts.titles)?,
+        parts: described,
+        method,
+        depth: Some(depth),
+    }))
+}
