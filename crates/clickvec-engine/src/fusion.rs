@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clickvec::internals::index::{About, Folder};
 use clickvec::internals::ranker::{FusionFile, LetterTrigrams, fusion_members};
 use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineFault, Error, Result};
 use crate::facts::FusionFacts;
-use crate::segment::parts::KNOWN;
 use crate::trigrams::Trigrams;
 use crate::words;
 
@@ -132,15 +130,6 @@ impl Fusion {
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
         if self.is_fitted() { FUSED_DEPTH } else { RANKS_DEPTH }
-    }
-
-    /// Whether the index at `path` has a fitted fusion.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Library`] for a folder that is no index; [`Error::Index`] if its fusion cannot be read.
-    pub fn is_kept(path: &Path) -> Result<bool> {
-        crate::segment::fusion(&Folder::<About>::open(path, &KNOWN)?).map(|fusion| fusion.is_fitted())
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

@@ -100,6 +100,7 @@ const ORDER_OF_ENGINE: &[&str] = &[
     "answer",
     "format",
     "facts",
+    "trigrams",
     "fusion",
     "segment",
     "changes",

@@ -55,7 +55,7 @@ fn three_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let engine = Engine::open(&path).unwrap();
-        assert!(Fusion::is_kept(&path).unwrap() && !Fusion::is_kept(&world.path).unwrap());
+        assert!(Engine::keeps_fusion(&path).unwrap() && !Engine::keeps_fusion(&world.path).unwrap());
         assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
         assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
         // BM25 with the parameters of the index.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::error::IndexFault;
 use clickvec::internals::index::{About, Folder, MODEL, SHARD, TITLES, VECTORS};
-use clickvec_engine::{Answer, Engine, Filter, Fusion, Hit, Mode, Request};
+use clickvec_engine::{Answer, Engine, Filter, Hit, Mode, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};
@@ -44,7 +44,7 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
         Err(Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. }) => name == "changes",
         _ => false,
     };
-    let is_needed = args.are_given() || has_changes() || Fusion::is_kept(index).unwrap_or(false);
+    let is_needed = args.are_given() || has_changes() || Engine::keeps_fusion(index).unwrap_or(false);
     Ok(if is_needed { Some(Engine::open(index)?) } else { None })
 }
 

@@ -152,7 +152,7 @@ mod tests {
             for query in ["red lamp", "banana", "нас", "", "zzz"] {
                 let scores = ranker.score(query, &TITLES);
                 for odd in [true, false] {
-                    let allowed = |position: u32| odd || position % 2 == 0;
+                    let allowed = |position: u32| odd || position.is_multiple_of(2);
                     let mut expected: Vec<Hit> = (0..)
                         .zip(&scores)
                         .filter(|&(position, score)| *score > 0.0 && allowed(position))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::tables::Title;
-use clickvec_engine::{Engine, Fusion, Hit, Mode, Request};
+use clickvec_engine::{Engine, Hit, Mode, Request};
 
 use super::fusion::check_ids;
 use super::place::{Source, scale, words_of};
@@ -14,7 +14,7 @@ use crate::commands::explain::models::name_of;
 /// The titles that are asked for, best first; `None` if the index has no fitted fusion.
 pub(super) fn place(args: &Args, index: &Path) -> Result<Option<Option<Ranked>>> {
     // What is no index has an error of its own.
-    if !Fusion::is_kept(index).unwrap_or(false) {
+    if !Engine::keeps_fusion(index).unwrap_or(false) {
         return Ok(None);
     }
     rank(args, &Engine::open(index)?, index).map(Some)
