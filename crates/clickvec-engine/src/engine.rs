@@ -11,7 +11,7 @@ use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
 
 use crate::answer::{Comparison, Document, Explanation};
-use crate::error::{RequestFault, Result};
+use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
