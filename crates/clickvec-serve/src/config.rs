@@ -36,6 +36,9 @@ pub struct Config {
     pub clicks_rotate: u64,
     /// The table that judgments are kept in; `None` refuses them.
     pub judgments: Option<PathBuf>,
+    /// The names that requests may be sent to, besides `localhost` and numbers, as `search.example`: the header Host, which a
+    /// proxy in front may pass on. A service that others can reach takes every name if there are none.
+    pub hosts: Vec<String>,
     /// The origins whose pages may ask, as `https://shop.example`.
     pub origins: Vec<String>,
     /// Whether the client of a request is who the header X-Forwarded-For says last.
@@ -62,6 +65,7 @@ impl Config {
             clicks: None,
             clicks_rotate: 64 << 20,
             judgments: None,
+            hosts: Vec::new(),
             origins: Vec::new(),
             forwarded: false,
             log_queries: false,

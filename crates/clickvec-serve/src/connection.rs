@@ -1,6 +1,6 @@
 //! The accept loop, and one connection: how long its client may take, and how it ends.
 //!
-//! hyper reads HTTP; what it does not do is here: no more connections than the limit, an end for clients that send nothing,
+//! hyper reads HTTP; what it does not do is here: no more connections than there are places, an end for clients that send nothing,
 //! send the head of a request byte by byte, or do not read their answer.
 
 use std::net::SocketAddr;
@@ -15,11 +15,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::dispatch::respond;
 use crate::limits::Limits;
+use crate::places::{Place, Places};
 use crate::service::Service;
 
 /// The bytes of the head of a request, at most; hyper answers 431 to more.
@@ -28,15 +29,13 @@ const HEAD: usize = 64 * 1024;
 const HEADERS: usize = 100;
 /// When the system has no more files for connections, it is asked again after this time.
 const NO_FILES: Duration = Duration::from_millis(50);
+/// How long a client may take to hear that a newer one needs its place.
+const TO_LEAVE: Duration = Duration::from_millis(100);
 
 /// Takes connections until the service stops, then waits for those that are open, but not for ever.
 pub(crate) async fn accept(service: Arc<Service>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(service.limits.connections));
+    let places = Places::new(&service.limits);
     loop {
-        let place = tokio::select! {
-            place = Arc::clone(&places).acquire_owned() => place.expect("never closed"),
-            _ = stop.changed() => break,
-        };
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
@@ -47,19 +46,21 @@ pub(crate) async fn accept(service: Arc<Service>, listener: TcpListener, mut sto
             },
             _ = stop.changed() => break,
         };
+        let place = tokio::select! {
+            place = places.next() => place,
+            _ = stop.changed() => break,
+        };
         // Answers are written in one piece; waiting for more would only delay them.
         let _ = stream.set_nodelay(true);
         let (service, stop) = (Arc::clone(&service), stop.clone());
         tokio::spawn(async move {
             service.metrics.connections.inc();
-            connection(&service, stream, peer, stop).await;
+            connection(&service, stream, peer, Arc::new(place), stop).await;
             service.metrics.connections.dec();
-            drop(place);
         });
     }
     drop(listener);
-    let all = u32::try_from(service.limits.connections).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(service.limits.drain, places.acquire_many(all)).await;
+    let _ = tokio::time::timeout(service.limits.drain, places.all_free()).await;
 }
 
 /// Answers the requests of one connection, one after the other.
@@ -67,16 +68,17 @@ pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     service: &Arc<Service>,
     stream: S,
     peer: SocketAddr,
+    place: Arc<Place>,
     mut stop: watch::Receiver<bool>,
 ) {
     let state = Arc::new(State::new());
     let io = TokioIo::new(Watched { stream, state: Arc::clone(&state) });
-    let (of_requests, of_service) = (Arc::clone(&state), Arc::clone(service));
+    let of_requests = (Arc::clone(&state), Arc::clone(service), Arc::clone(&place));
     let answer = service_fn(move |request| {
-        let (state, service) = (Arc::clone(&of_requests), Arc::clone(&of_service));
+        let (state, service, place) = of_requests.clone();
         async move {
             state.begin();
-            let response = respond(service, peer.ip(), request).await;
+            let response = respond(service, peer.ip(), &place, request).await;
             state.end();
             Ok::<_, std::convert::Infallible>(response)
         }
@@ -98,6 +100,14 @@ pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
                     return;
                 }
                 connection.as_mut().graceful_shutdown();
+            }
+            () = place.must_leave() => {
+                // A request that waits here is refused now, which takes no time. Whoever says nothing just leaves.
+                if state.is_running() {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = tokio::time::timeout(TO_LEAVE, connection).await;
+                }
+                return;
             }
         }
     }
@@ -141,17 +151,20 @@ impl State {
         let _ = self.heard.compare_exchange(0, self.now(), Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Whether a request is being answered.
+    fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether nothing was asked yet.
     fn is_silent(&self) -> bool {
-        self.running.load(Ordering::Relaxed) == 0
-            && self.heard.load(Ordering::Relaxed) == 0
-            && self.answered.load(Ordering::Relaxed) == 0
+        !self.is_running() && self.heard.load(Ordering::Relaxed) == 0 && self.answered.load(Ordering::Relaxed) == 0
     }
 
     /// Whether the client has had its time: for the head of a request from its first byte on, for the first request from
     /// the connection's beginning on, and otherwise for doing nothing.
     fn is_over(&self, limits: &Limits) -> bool {
-        if self.running.load(Ordering::Relaxed) > 0 {
+        if self.is_running() {
             return false;
         }
         let (answered, heard) = (self.answered.load(Ordering::Relaxed), self.heard.load(Ordering::Relaxed));

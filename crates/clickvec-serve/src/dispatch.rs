@@ -13,6 +13,9 @@ use hyper::{HeaderMap, Method, Request, Response};
 
 use crate::call::{Answer, Call, read};
 use crate::fault::{Fault, Kind, quoted};
+use crate::hosts::name_of;
+use crate::metrics::Shed;
+use crate::places::Place;
 use crate::routes::{self, Access, Route};
 use crate::service::{Asker, Service};
 use crate::tokens::Tokens;
@@ -25,7 +28,12 @@ const PREFLIGHT: &str = "600";
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// Answers a request, whatever it is.
-pub(crate) async fn respond(service: Arc<Service>, peer: IpAddr, request: Request<Incoming>) -> Response<Full<Bytes>> {
+pub(crate) async fn respond(
+    service: Arc<Service>,
+    peer: IpAddr,
+    place: &Place,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
     let id = request_id(&parts.headers);
@@ -41,6 +49,7 @@ pub(crate) async fn respond(service: Arc<Service>, peer: IpAddr, request: Reques
             Ok(route) => {
                 name = route.path;
                 let asker = Asker { client: &client, started };
+                let admitted = admit(&service, route, place, &parts.headers).await;
                 let call = Call {
                     method: method.clone(),
                     query: parts.uri.query().map(str::to_owned),
@@ -48,7 +57,10 @@ pub(crate) async fn respond(service: Arc<Service>, peer: IpAddr, request: Reques
                     body: Bytes::new(),
                     started,
                 };
-                answer(&service, route, call, body, &asker, origin.as_deref()).await
+                match admitted {
+                    Ok(()) => answer(&service, route, call, body, &asker, origin.as_deref()).await,
+                    Err(fault) => Err(fault),
+                }
             }
             Err(fault) => Err(fault),
         }
@@ -78,7 +90,23 @@ pub(crate) async fn respond(service: Arc<Service>, peer: IpAddr, request: Reques
             ("query", answer.query.as_deref().into()),
         ],
     );
-    response(answer, &id, took, origin.filter(|_| is_allowed), service.is_stopping())
+    let is_last = service.is_stopping() || place.is_spare();
+    response(answer, &id, took, origin.filter(|_| is_allowed), is_last)
+}
+
+/// Refuses what was sent to a name that is not the service's, and waits for a place unless only health is asked for.
+async fn admit(service: &Service, route: &Route, place: &Place, headers: &HeaderMap) -> Result<(), Fault> {
+    // A program may send none; a browser always does.
+    let host = headers.get(HOST).filter(|_| !route.is_health());
+    let is_own = |host: &HeaderValue| host.to_str().is_ok_and(|host| service.hosts.has(host));
+    if let Some(host) = host.filter(|host| !is_own(host)) {
+        let expected = "a Host that is localhost, a number, or a name that the service was told";
+        return Err(Fault::new(Kind::Forbidden, expected, quoted(&String::from_utf8_lossy(host.as_bytes()))));
+    }
+    if route.is_probe() {
+        return Ok(());
+    }
+    place.admit().await.inspect_err(|_| service.metrics.shed(Shed::Place))
 }
 
 /// Checks who asks, reads the body, and has the route answer.
@@ -137,11 +165,12 @@ fn may_use(service: &Service, route: &Route, headers: &HeaderMap) -> Result<(), 
     }
 }
 
-/// Refuses what the page of another site posts through a browser.
+/// Refuses what the page of another site posts through a browser. A proxy may pass on the host without its port.
 fn is_own_page(service: &Service, origin: Option<&str>, host: Option<&str>) -> Result<(), Fault> {
     let Some(origin) = origin else { return Ok(()) };
-    let own = origin.split_once("://").map(|(_, host)| host);
-    if service.origins.iter().any(|allowed| allowed == origin) || (own.is_some() && own == host) {
+    let own = origin.split_once("://").map(|(_, own)| own);
+    let is_own = own.zip(host).is_some_and(|(own, host)| own == host || name_of(own) == host);
+    if is_own || service.origins.iter().any(|allowed| allowed == origin) {
         return Ok(());
     }
     Err(Fault::new(Kind::Forbidden, "a page of this service or of an allowed origin", quoted(origin)))

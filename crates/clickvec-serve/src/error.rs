@@ -54,6 +54,13 @@ pub enum Error {
         found: &'static str,
     },
 
+    /// A name of the service that is none.
+    #[error("expected a name without scheme, port or path, as `search.example`, found `{found}`")]
+    Host {
+        /// What was found.
+        found: String,
+    },
+
     /// No index.
     #[error("expected an index to serve, found none")]
     NoIndex,

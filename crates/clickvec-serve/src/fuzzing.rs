@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -14,6 +14,7 @@ use crate::clicks::Clicks;
 use crate::connection::connection;
 use crate::error::Result;
 use crate::judgments::Judgments;
+use crate::places::Place;
 use crate::server::Server;
 
 /// No answer may take longer.
@@ -49,8 +50,9 @@ pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
         runtime.block_on(async {
             let far = tokio::net::UnixStream::from_std(far).expect("a socket");
             let (_stop, stopped) = watch::channel(false);
+            let place = Arc::new(Place::uncounted(&server.service().limits));
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-            let done = tokio::time::timeout(PATIENCE, connection(server.service(), far, peer, stopped)).await;
+            let done = tokio::time::timeout(PATIENCE, connection(server.service(), far, peer, place, stopped)).await;
             done.expect("a connection that ends");
         });
         answer.join().expect("no holder panics")

@@ -12,7 +12,7 @@
 //! # }
 //! ```
 //!
-//! A request goes through three gates: a bound on connections; a bounded queue with a deadline, from which a random one is
+//! A request goes through three gates: a bound on connections, past which only health and figures are told; a bounded queue with a deadline, from which a random one is
 //! turned away when it is full; and as many workers as there are cores. Everything else that a request may ask for has a
 //! limit in [`Limits`] too.
 
@@ -27,11 +27,13 @@ mod fault;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod generation;
+mod hosts;
 mod judgments;
 mod limits;
 mod log;
 mod metrics;
 mod openapi;
+mod places;
 mod routes;
 mod server;
 mod service;

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 /// The limits of a service. [`Limits::check`] refuses those that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Connections that are open at the same time; others wait until one closes.
+    /// Connections that are open at the same time. Those past the limit are told of health and figures; other requests on them
+    /// wait for a place, at most as long as for a worker.
     pub connections: usize,
     /// Texts that wait for a worker at the same time. A batch counts as its texts.
     pub queue: usize,
@@ -21,6 +22,8 @@ pub struct Limits {
     pub batch: usize,
     /// Titles of an answer.
     pub results: usize,
+    /// Titles of all answers to a batch: its queries times the titles of each.
+    pub batch_results: usize,
     /// How deep pages go: the first title of a page plus its length.
     pub depth: usize,
     /// How long a request may wait for a worker.
@@ -47,6 +50,7 @@ impl Default for Limits {
             text: 8192,
             batch: 1024,
             results: 1000,
+            batch_results: 16_384,
             depth: 10_000,
             wait: Duration::from_secs(1),
             request: Duration::from_secs(2),
@@ -73,6 +77,7 @@ impl Limits {
             ("text", self.text),
             ("batch", self.batch),
             ("results", self.results),
+            ("batch_results", self.batch_results),
         ];
         for (limit, count) in counts {
             if count == 0 {
@@ -96,6 +101,10 @@ impl Limits {
         if self.results > self.depth {
             let expected = format!("a depth of at least `results`, which is {}", self.results);
             return Err(fault("depth", expected, format!("{}: such an answer could never be given", self.depth)));
+        }
+        if self.results > self.batch_results {
+            let expected = format!("at least `results`, which is {}", self.results);
+            return Err(fault("batch_results", expected, format!("{}: one answer may have more", self.batch_results)));
         }
         if self.wait > self.request {
             let expected = format!("a wait of at most `request`, which is {:?}", self.request);
@@ -125,12 +134,14 @@ mod tests {
     #[test]
     fn each_contradiction_is_refused_by_name() {
         type Change = fn(&mut Limits);
-        let cases: [(&str, Change); 9] = [
+        let cases: [(&str, Change); 11] = [
             ("connections", |of| of.connections = 0),
             ("workers", |of| of.workers = 0),
             ("queue", |of| of.queue = of.batch - 1),
             ("body", |of| of.body = of.text - 1),
             ("depth", |of| of.depth = of.results - 1),
+            ("batch_results", |of| of.batch_results = of.results - 1),
+            ("batch_results", |of| of.batch_results = 0),
             ("wait", |of| of.wait = of.request * 2),
             ("headers", |of| of.headers = Duration::ZERO),
             ("client_rate", |of| of.client_rate = -1.0),

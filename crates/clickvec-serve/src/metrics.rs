@@ -37,6 +37,8 @@ pub(crate) enum Shed {
     Waited,
     /// Its client asked for more than its share.
     Client,
+    /// There was no place for its connection.
+    Place,
 }
 
 impl Metrics {
@@ -101,6 +103,7 @@ impl Metrics {
             Shed::Victim => "full",
             Shed::Waited => "waited",
             Shed::Client => "client",
+            Shed::Place => "connections",
         };
         self.shed.with_label_values(&[reason]).inc();
     }

@@ -33,6 +33,9 @@ fn set_limits(value: &mut Value, limits: &Limits) {
                     fields.insert("default".to_owned(), json!(limit));
                 }
             }
+            if let Some(most) = fields.get_mut("x-batch-results") {
+                *most = json!(limits.batch_results);
+            }
             fields.values_mut().for_each(|value| set_limits(value, limits));
         }
         Value::Array(values) => values.iter_mut().for_each(|value| set_limits(value, limits)),
@@ -70,8 +73,11 @@ mod tests {
 
     #[test]
     fn it_has_the_limits_of_the_service() {
-        let text = String::from_utf8(described(&Limits { text: 77, results: 55, ..Limits::default() })).unwrap();
+        let text =
+            String::from_utf8(described(&Limits { text: 77, results: 55, batch_results: 99, ..Limits::default() }))
+                .unwrap();
         assert!(text.contains("\"maxLength\": 77") && text.contains("\"maximum\": 55"));
+        assert!(text.contains("\"x-batch-results\": 99"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::connection::accept;
 use crate::error::{Error, Result};
 use crate::generation::{Cause, Reloaded, Slot};
+use crate::hosts::Hosts;
 use crate::judgments::Judgments;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -47,10 +48,11 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Limits`], [`Error::Public`], [`Error::NoIndex`], [`Error::Name`], [`Error::Listen`], [`Error::Index`],
+    /// [`Error::Limits`], [`Error::Public`], [`Error::Host`], [`Error::NoIndex`], [`Error::Name`], [`Error::Listen`], [`Error::Index`],
     /// [`Error::SelfTest`], [`Error::Canary`], and [`Error::Io`] for the files of clicks and judgments.
     pub fn start(config: Config) -> Result<Server> {
         check(&config)?;
+        let hosts = Hosts::new(&config.hosts, !config.listen.ip().is_loopback())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("connections")
@@ -81,6 +83,7 @@ impl Server {
             judgments,
             search_tokens: config.search_tokens,
             admin_tokens: config.admin_tokens,
+            hosts,
             origins: config.origins,
             forwarded: config.forwarded,
             log_queries: config.log_queries,

@@ -11,6 +11,7 @@ use crate::clients::Clients;
 use crate::error::Error;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
+use crate::hosts::Hosts;
 use crate::judgments::Judgments;
 use crate::limits::Limits;
 use crate::log::Log;
@@ -30,6 +31,7 @@ pub(crate) struct Service {
     pub(crate) judgments: Option<Judgments>,
     pub(crate) search_tokens: Option<Tokens>,
     pub(crate) admin_tokens: Option<Tokens>,
+    pub(crate) hosts: Hosts,
     pub(crate) origins: Vec<String>,
     pub(crate) forwarded: bool,
     pub(crate) log_queries: bool,

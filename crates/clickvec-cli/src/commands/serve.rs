@@ -72,6 +72,11 @@ pub(crate) struct Args {
     #[arg(long)]
     compact: bool,
 
+    /// A name that requests may be sent to (the header Host), as search.example; may be given several times. localhost and
+    /// addresses in numbers always work; with --public and without names, every name does.
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+
     /// An origin whose pages may ask through a browser, as https://shop.example; may be given several times.
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<String>,
@@ -92,7 +97,8 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct LimitFlags {
-    /// Connections that are open at the same time.
+    /// Connections that are open at the same time. Past them only health and figures are answered at once; other requests wait
+    /// for a place, at most --wait.
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     connections: usize,
 
@@ -119,6 +125,10 @@ struct LimitFlags {
     /// Titles of an answer.
     #[arg(long, value_name = "N", default_value_t = Limits::default().results)]
     results: usize,
+
+    /// Titles of all answers to a batch: its queries times the titles of each.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().batch_results)]
+    batch_results: usize,
 
     /// How deep pages go.
     #[arg(long, value_name = "N", default_value_t = Limits::default().depth)]
@@ -189,6 +199,7 @@ impl LimitFlags {
             text: self.text,
             batch: self.batch,
             results: self.results,
+            batch_results: self.batch_results,
             depth: self.depth,
             wait: time(self.wait),
             request: time(self.request),
@@ -214,6 +225,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.judgments = args.judgments;
     config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
     config.compact = args.compact;
+    config.hosts = args.hosts;
     config.origins = args.origins;
     config.forwarded = args.forwarded;
     config.log_queries = args.log_queries;
@@ -261,6 +273,7 @@ fn advised(error: Error) -> anyhow::Error {
     let advice = match &error {
         Error::Limits { limit, .. } => format!("--{} sets it", limit.replace('_', "-")),
         Error::Public { .. } => "--public says that something in front speaks TLS".to_owned(),
+        Error::Host { .. } => "--host gives a name".to_owned(),
         Error::Listen { .. } => "--listen names another address or port".to_owned(),
         Error::Name { .. } => "--index NAME=INDEX gives a name".to_owned(),
         Error::Canary { .. } => "--canaries names the queries that must be answered".to_owned(),

@@ -86,6 +86,18 @@ pub(crate) const ROUTES: &[Route] = &[
     route("/explain.js", GET, Access::Open, What::Page(&page::EXPLAIN)),
 ];
 
+impl Route {
+    /// Whether it says how the service is, which must be known most of all when there is too much to do.
+    pub(crate) fn is_probe(&self) -> bool {
+        matches!(self.what, What::Live | What::Ready | What::Metrics)
+    }
+
+    /// Whether it says whether the service runs, and nothing of what it has.
+    pub(crate) fn is_health(&self) -> bool {
+        matches!(self.what, What::Live | What::Ready)
+    }
+}
+
 /// The route of a path, if it has this method.
 pub(crate) fn find(path: &str, method: &Method) -> Result<&'static Route, Fault> {
     let Some(route) = ROUTES.iter().find(|route| route.path == path) else {

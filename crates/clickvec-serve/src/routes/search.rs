@@ -108,7 +108,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     };
     service.check_texts("query", &queries)?;
     let (k, offset) = (k.map_or(clickvec_engine::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
-    check_page(service, k, offset)?;
+    check_page(service, queries.len(), k, offset)?;
     let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>();
     let filters = filters.map_err(|fault| fault_of(&fault.into()))?;
     let slot = service.slot(index.as_deref())?;
@@ -166,10 +166,16 @@ fn of_address(call: &Call) -> Result<Asked, Fault> {
     })
 }
 
-fn check_page(service: &Service, k: usize, offset: usize) -> Result<(), Fault> {
+fn check_page(service: &Service, queries: usize, k: usize, offset: usize) -> Result<(), Fault> {
     let (most, depth) = (service.limits.results, service.limits.depth);
     if k == 0 || k > most {
         return Err(Fault::new(Kind::Unprocessable, format!("1 to {most} titles"), k.to_string()).of("k"));
+    }
+    let (all, most) = (queries.saturating_mul(k), service.limits.batch_results);
+    if all > most {
+        let expected = format!("a batch with at most {most} titles in all answers");
+        let fault = Fault::new(Kind::Unprocessable, expected, format!("{queries} queries with {k} titles each"));
+        return Err(fault.help("ask for fewer titles, or send several requests").of("k"));
     }
     if offset.saturating_add(k) > depth {
         let expected = format!("pages within the first {depth} titles");

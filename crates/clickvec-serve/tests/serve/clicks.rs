@@ -191,7 +191,7 @@ fn click(address: &str, query: &str) -> Option<u16> {
     let mut stream = std::net::TcpStream::connect(address).ok()?;
     let body = json!({"query": query, "id": "t1"}).to_string();
     let head = format!(
-        "POST /click HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "POST /click HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all((head + &body).as_bytes()).ok()?;

@@ -109,7 +109,7 @@ impl Service {
         let server = Server::start(config)?;
         let address = server.address();
         let mut service = Service { folder, server: Some(server), address, log, description: Value::Null };
-        let reply = service.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let reply = service.send(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         service.description = serde_json::from_slice(&reply.body).unwrap();
         Ok(service)
     }

@@ -52,7 +52,7 @@ fn a_body_of_100_mb_is_refused_whether_or_not_it_says_its_size() {
         let mut stream = service.connect();
         let length = if is_chunked { "Transfer-Encoding: chunked" } else { "Content-Length: 104857600" };
         let head = format!(
-            "POST /search HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n{length}\r\n\r\n"
+            "POST /search HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n{length}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         for _ in 0..100 {
@@ -77,11 +77,11 @@ fn a_body_of_100_mb_is_refused_whether_or_not_it_says_its_size() {
 #[test]
 fn heads_without_end_are_refused() {
     let service = Service::start();
-    let mut many = "GET /health/live HTTP/1.1\r\nHost: x\r\n".to_owned();
+    let mut many = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n".to_owned();
     (0..500).for_each(|number| many += &format!("x-{number}: 1\r\n"));
-    let mut long = "GET /health/live HTTP/1.1\r\nHost: x\r\nx: ".to_owned();
+    let mut long = "GET /health/live HTTP/1.1\r\nHost: localhost\r\nx: ".to_owned();
     long += &"a".repeat(1 << 20);
-    let address = format!("GET /search?q={} HTTP/1.1\r\nHost: x\r\n", "a".repeat(1 << 17));
+    let address = format!("GET /search?q={} HTTP/1.1\r\nHost: localhost\r\n", "a".repeat(1 << 17));
     for head in [many, long, address] {
         let mut stream = service.connect();
         // It may be refused before all is sent.
@@ -114,7 +114,7 @@ fn silent_and_slow_clients_lose_their_connection() {
     let service = impatient();
     let silent = service.connect();
     let mut half = service.connect();
-    half.write_all(b"GET /health/live HTTP/1.1\r\nHost: x\r\n").unwrap();
+    half.write_all(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n").unwrap();
     let mut dripping = service.connect();
     let drip = std::thread::spawn(move || {
         let begun = Instant::now();
@@ -137,7 +137,7 @@ fn silent_and_slow_clients_lose_their_connection() {
     // A connection that is kept for the next request has longer, but not for ever.
     let mut kept = service.connect();
     for _ in 0..2 {
-        kept.write_all(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        kept.write_all(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut answer = [0; 4096];
         assert!(kept.read(&mut answer).unwrap() > 0);
         std::thread::sleep(Duration::from_millis(150));
@@ -165,7 +165,7 @@ fn a_body_that_does_not_arrive_is_given_up() {
     let mut stream = service.connect();
     stream
         .write_all(
-            b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+            b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
         )
         .unwrap();
     let mut answer = [0; 4096];
@@ -177,7 +177,7 @@ fn a_body_that_does_not_arrive_is_given_up() {
 fn it_stops_while_clients_are_connected_and_finishes_what_runs() {
     let service = Service::start();
     let mut idle = service.connect();
-    idle.write_all(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    idle.write_all(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut answer = [0; 4096];
     assert!(idle.read(&mut answer).unwrap() > 0);
     let address = service.address;

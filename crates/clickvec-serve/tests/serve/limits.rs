@@ -1,16 +1,18 @@
 //! How much one may ask for, how many may wait, and for how long.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use clickvec_serve::{Config, Error, Limits, Server};
 use serde_json::json;
 
-use crate::harness::Service;
+use crate::harness::{Reply, Service};
 
 #[test]
 fn texts_and_batches_have_limits_and_the_description_says_them() {
     let service = Service::with(|config, _| {
-        config.limits = Limits { text: 20, batch: 3, results: 5, depth: 8, ..config.limits.clone() };
+        config.limits = Limits { text: 20, batch: 3, results: 5, batch_results: 12, depth: 8, ..config.limits.clone() };
     });
     let exactly = "é".repeat(20);
     service.post("/search", json!({"query": exactly}).to_string()).is(200);
@@ -21,6 +23,11 @@ fn texts_and_batches_have_limits_and_the_description_says_them() {
     service.get("/search?q=a&k=5&offset=3").is(200);
     service.get("/search?q=a&k=6").refuses(422, "1 to 5");
     service.get("/search?q=a&k=5&offset=4").refuses(422, "first 8");
+    service.post("/search", json!({"queries": ["a", "b"], "k": 5}).to_string()).is(200);
+    let refused = service.post("/search", json!({"queries": ["a", "b", "c"], "k": 5}).to_string());
+    refused.refuses(422, "at most 12 titles in all answers, found 3 queries with 5 titles each");
+    assert_eq!(refused.json()["error"]["param"], "k");
+    service.post("/search", json!({"queries": ["a", "b", "c"], "k": 4}).to_string()).is(200);
     let description = service.get("/openapi.json").is(200);
     let request = &description["components"]["schemas"]["SearchRequest"]["properties"];
     let said = [
@@ -28,8 +35,9 @@ fn texts_and_batches_have_limits_and_the_description_says_them() {
         &request["queries"]["maxItems"],
         &request["k"]["maximum"],
         &request["offset"]["maximum"],
+        &request["queries"]["x-batch-results"],
     ];
-    assert_eq!(said, [20, 3, 5, 7]);
+    assert_eq!(said, [20, 3, 5, 7, 12]);
 }
 
 #[test]
@@ -51,6 +59,74 @@ fn a_client_has_its_own_limit() {
     ask("10.0.0.2", 4).is(200);
     // The proxy adds its client last; what that client made up stands before.
     ask("10.0.0.3, 10.0.0.1", 1).refuses(429, "");
+}
+
+/// The usual limits let through the largest batch with the usual number of titles.
+#[test]
+fn the_largest_batch_fits() {
+    let limits = Limits::default();
+    assert!(limits.batch * clickvec_engine::DEFAULT_K <= limits.batch_results);
+    assert!(limits.batch_results < limits.batch * limits.results);
+}
+
+/// All connections are taken by clients that go on asking, and more come than there is room for.
+#[test]
+fn health_is_told_past_the_limit_of_connections() {
+    let service = Service::with(|config, _| {
+        let (wait, request) = (Duration::from_millis(500), Duration::from_secs(20));
+        config.limits = Limits { connections: 4, wait, request, ..config.limits.clone() };
+    });
+    let health = || {
+        for path in ["/health/live", "/health/ready", "/metrics"] {
+            let begun = Instant::now();
+            let reply = service.get(path);
+            assert_eq!((reply.status, reply.header("connection")), (200, Some("close")), "{}", reply.text());
+            // Far less than anybody else waits here.
+            assert!(begun.elapsed() < Duration::from_secs(5), "{path}: {:?}", begun.elapsed());
+        }
+    };
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(b"GET /search?q=sofa HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = [0; 1 << 16];
+        let read = stream.read(&mut answer).unwrap();
+        Reply::of(&answer[..read])
+    };
+    let mut kept: Vec<TcpStream> = (0..4).map(|_| service.connect()).collect();
+    for stream in &mut kept {
+        ask(stream).is(200);
+    }
+    health();
+    // Who says nothing past the limit leaves for those who come later, and so does who waits for a search.
+    let silent: Vec<TcpStream> = (0..100).map(|_| service.connect()).collect();
+    health();
+    let mut waiting: Vec<TcpStream> = (0..60).map(|_| service.connect()).collect();
+    for stream in &mut waiting {
+        stream.write_all(b"GET /search?q=sofa HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    }
+    health();
+    for mut stream in waiting {
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        // One that had to leave before its request was read is closed without a word.
+        if !answer.is_empty() {
+            let reply = Reply::of(&answer);
+            reply.refuses(503, "one of 4 connections");
+            assert_eq!((reply.header("retry-after"), reply.header("connection")), (Some("1"), Some("close")));
+        }
+    }
+    assert!(service.get("/metrics").text().contains("clickvec_shed_total{reason=\"connections\"}"));
+    // Those within the limit noticed nothing, and when one goes, who waits gets its place and keeps it.
+    for stream in &mut kept {
+        ask(stream).is(200);
+    }
+    let mut next = service.connect();
+    next.write_all(b"GET /search?q=sofa HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    drop(kept.pop());
+    let mut answer = [0; 1 << 16];
+    let read = next.read(&mut answer).unwrap();
+    Reply::of(&answer[..read]).is(200);
+    ask(&mut next).is(200);
+    drop(silent);
 }
 
 /// Many slow requests at a service with one worker: some are answered, the others are told when to come again, and none
@@ -88,7 +164,8 @@ fn more_than_fits_is_turned_away_with_the_time_to_come_again() {
 fn a_request_that_takes_too_long_is_told_so() {
     let service = Service::with(|config, _| {
         let (wait, request) = (Duration::from_millis(5), Duration::from_millis(10));
-        config.limits = Limits { wait, request, batch: 50_000, queue: 50_000, ..config.limits.clone() };
+        config.limits =
+            Limits { wait, request, batch: 50_000, queue: 50_000, batch_results: 500_000, ..config.limits.clone() };
     });
     let queries = vec!["leather sofa"; 50_000];
     let begun = Instant::now();
@@ -121,6 +198,7 @@ fn what_cannot_work_does_not_start() {
         assert!(matches!(start(&|config| config.indexes[0].0 = name.to_owned()), Err(Error::Name { .. })), "{name}");
     }
     assert!(matches!(start(&|config| config.indexes.push(config.indexes[0].clone())), Err(Error::Name { .. })));
+    assert!(matches!(start(&|config| config.hosts = vec!["http://x".to_owned()]), Err(Error::Host { .. })));
     assert!(matches!(start(&|config| config.indexes[0].1 = "/nowhere".into()), Err(Error::Index(_))));
     let taken = Service::start();
     assert!(matches!(start(&|config| config.listen = taken.address), Err(Error::Listen { .. })));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::harness::Reply;
 
 /// Words of a schema that say nothing about what is valid.
-const NOTES: [&str; 5] = ["description", "default", "example", "format", "x-limit"];
+const NOTES: [&str; 6] = ["description", "default", "example", "format", "x-limit", "x-batch-results"];
 
 /// Checks an answer.
 #[track_caller]

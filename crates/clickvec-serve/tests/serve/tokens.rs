@@ -77,3 +77,60 @@ fn a_page_of_another_site_cannot_post() {
     service.ask("OPTIONS", "/search", &[("origin", "https://evil.example")], b"").refuses(405, "");
     assert_eq!(service.get("/search?q=a").header("access-control-allow-origin"), None);
 }
+
+/// The page of another site may let its name point to this machine; its browser still sends that name.
+#[test]
+fn what_was_sent_to_another_name_is_refused() {
+    let service = Service::with(|config, folder| {
+        config.hosts = vec!["search.example".to_owned()];
+        config.judgments = Some(folder.join("judged.tsv"));
+        config.clicks = Some(folder.join("clicks.jsonl"));
+    });
+    let send = |method: &str, path: &str, more: &str, body: &str| {
+        let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\n{length}{more}\r\n"
+        );
+        service.send((head + body).as_bytes())
+    };
+    let judgment = r#"{"query":"sofa","id":"t1","grade":"up"}"#;
+    let rebound = "Host: evil.example:7700\r\nOrigin: http://evil.example:7700\r\n";
+    for (method, path, body) in [
+        ("POST", "/judge", judgment),
+        ("POST", "/click", r#"{"query":"sofa","id":"t1"}"#),
+        ("POST", "/search", r#"{"query":"sofa"}"#),
+        ("POST", "/embed", r#"{"texts":["sofa"]}"#),
+        ("POST", "/admin/reload", ""),
+        ("GET", "/search?q=sofa", ""),
+        ("GET", "/indexes", ""),
+        ("GET", "/v1/models", ""),
+        ("GET", "/metrics", ""),
+        ("GET", "/openapi.json", ""),
+        ("GET", "/", ""),
+        ("GET", "/page.js", ""),
+    ] {
+        send(method, path, rebound, body).refuses(403, "`evil.example:7700`");
+    }
+    assert!(!std::fs::read_to_string(service.path("judged.tsv")).unwrap_or_default().contains("sofa"));
+    // A probe may name the machine as it likes, and a program need not name it at all.
+    send("GET", "/health/ready", "Host: node-7\r\n", "").is(200);
+    send("GET", "/search?q=sofa", "", "").is(200);
+    // As nginx passes it on, without or with the port of the address that the browser has.
+    for (host, origin) in [
+        ("search.example", "https://search.example"),
+        ("search.example", "https://search.example:8443"),
+        ("search.example:8443", "https://search.example:8443"),
+        ("127.0.0.1:7700", "http://127.0.0.1:7700"),
+        ("[::1]:7700", "http://[::1]:7700"),
+        ("localhost:7700", "http://localhost:7700"),
+    ] {
+        send("POST", "/judge", &format!("Host: {host}\r\nOrigin: {origin}\r\n"), judgment).is(200);
+        send("GET", "/search?q=sofa", &format!("Host: {host}\r\n"), "").is(200);
+    }
+    // The same machine at another port is another site.
+    for (host, origin) in [("localhost:7700", "http://localhost:3000"), ("search.example", "https://evil.example:7700")]
+    {
+        let more = format!("Host: {host}\r\nOrigin: {origin}\r\n");
+        send("POST", "/judge", &more, judgment).refuses(403, "page");
+    }
+}
