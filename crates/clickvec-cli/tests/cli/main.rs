@@ -20,6 +20,8 @@ mod index;
 mod inspect;
 mod interrupt;
 mod judge;
+#[cfg(target_os = "linux")]
+mod memory;
 mod pipes;
 mod places;
 mod prepare;
