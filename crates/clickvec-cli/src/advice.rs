@@ -22,9 +22,9 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Plan(PlanFault::InUse { .. }) => Some("--cache names the folder"),
         Error::Plan(PlanFault::JudgedValidation { .. }) => Some("--validation names it"),
         Error::Plan(PlanFault::Row { fault, .. } | PlanFault::Training { fault, .. }) => advice(fault),
-        Error::Learn { fault: LearnFault::TooFewTitles { .. }, .. } => Some("name the collection with --titles"),
-        Error::Learn { fault: LearnFault::TooFewTexts { .. }, .. } => {
-            Some("name the collection with --titles, or lower min-count")
+        // Whether they are given or not.
+        Error::Learn { fault: LearnFault::TooFewTitles { .. } | LearnFault::TooFewTexts { .. }, .. } => {
+            Some("the whole collection, which --titles names, has more")
         }
         Error::Learn { ranker: "vectors", fault: LearnFault::NoFile { .. } } => Some("name it with --vectors"),
         Error::Learn { fault: LearnFault::NoFile { .. }, .. } => {
@@ -50,10 +50,11 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
         Error::TooFewPairs { .. } => Some("--pairs sets how many"),
         Error::Resume { fault: ResumeFault::Settings { differences }, .. }
-            if differences.iter().any(|of| of.starts_with("keep ") || of.starts_with("held-out ")) =>
+            if differences.iter().any(|of| ["keep", "held-out"].contains(&of.name.as_str())) =>
         {
             Some(
-                "--validation and --held-out decide what is held out and which epoch is kept, so give them as then; or leave --resume out",
+                "--held-out and --validation decide what is held out and which epoch is kept, so give the same as then, or leave \
+                 --resume out",
             )
         }
         Error::Resume { .. } => Some("leave --resume out"),

@@ -7,8 +7,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
+use clickvec::internals::error::NOT_UTF_8;
 use clickvec::internals::files;
-use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES};
+use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
 use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
 
 use crate::{output, test_set};
@@ -82,6 +83,19 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     if more > 0 {
         output::note(format_args!("  and {} more", output::count(more)));
     }
+    warn_of_bytes(path, skipped.not_utf8);
+}
+
+/// Warns of lines that are lost because they are not UTF-8, which a conversion would keep.
+pub(crate) fn warn_of_bytes(path: &Path, lines: u64) {
+    if lines > 0 {
+        output::note(format_args!(
+            "warning: {}: {} {} not UTF-8 and lost; {NOT_UTF_8} and run this again",
+            output::path(path),
+            output::counted(lines, "line"),
+            output::agreeing(lines, "is", "are")
+        ));
+    }
 }
 
 /// Reports what was left out of a corpus and, if no collection was named, what serves as one: the titles of `--clicks`
@@ -120,10 +134,18 @@ pub(crate) struct Lines {
 impl Lines {
     /// Opens the file and starts to read.
     pub(crate) fn open(path: &Path) -> Result<Lines, Error> {
-        let path = path.to_owned();
         // A missing file is reported at once. Standard input is opened in the thread, since its first bytes may take
         // long to arrive.
-        let opened = if path == Path::new("-") { None } else { Some(files::open(&path)?) };
+        let opened = if path == Path::new("-") { None } else { Some(files::open(path)?) };
+        Ok(Lines::start(opened, path.to_owned()))
+    }
+
+    /// Starts to read what is already open. `path` is for messages.
+    pub(crate) fn read(opened: Box<dyn BufRead + Send>, path: &Path) -> Lines {
+        Lines::start(Some(opened), path.to_owned())
+    }
+
+    fn start(opened: Option<Box<dyn BufRead + Send>>, path: PathBuf) -> Lines {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
             let reader = match opened.map_or_else(|| files::open(&path), Ok) {
@@ -142,7 +164,7 @@ impl Lines {
                 }
             }
         });
-        Ok(Lines { receiver, failed: None })
+        Lines { receiver, failed: None }
     }
 
     /// Takes at least one line and at most `most`, as many as have arrived. Empty at the end.
@@ -172,7 +194,7 @@ impl Lines {
 }
 
 /// The name of a file in messages.
-fn named(path: PathBuf) -> PathBuf {
+pub(crate) fn named(path: PathBuf) -> PathBuf {
     if path == Path::new("-") { PathBuf::from("standard input") } else { path }
 }
 
@@ -194,6 +216,9 @@ impl LineReader {
             FoundLine::End => return Ok(None),
             FoundLine::TooLong => return Err(fault(TableFault::LineTooLong { limit: MAX_LINE_BYTES })),
             FoundLine::Whole => {}
+        }
+        if line == 1 && is_utf16(&self.bytes) {
+            return Err(Error::Table { path: self.path.clone(), line: None, fault: TableFault::Utf16 });
         }
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|error| fault(TableFault::NotUtf8 { byte: error.valid_up_to() + 1 }))?;

@@ -42,13 +42,23 @@ pub(crate) fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", lines.join("\n"));
 }
 
-/// Copies of inputs, each with the name of the input, which messages say instead.
+/// Copies of inputs and other files of ours, each with what messages say instead.
 static COPIES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 /// From now on, messages about the file `copy` name the file that it was made from.
 pub(crate) fn name_copy(copy: &Path, of: &Path) {
     let names = [copy, of].map(|path| path.display().to_string());
     COPIES.lock().unwrap_or_else(PoisonError::into_inner).push(names.into());
+}
+
+/// From now on, messages that name a file also say what it is.
+pub(crate) fn explain_file(file: &Path, what: &str) {
+    let path = file.display().to_string();
+    let told = format!("{path} ({what})");
+    let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+    if !copies.iter().any(|(known, _)| *known == path) {
+        copies.push((path, told));
+    }
 }
 
 /// A text in which copies have the names of what they were made from.
@@ -58,8 +68,10 @@ fn with_names(text: String) -> String {
         let mut parts = text.split(copy.as_str());
         let mut named = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            // `…/fd/1` is not the beginning of `…/fd/12`.
-            named.push_str(if part.starts_with(|next: char| next.is_ascii_alphanumeric()) { copy } else { name });
+            // `…/fd/1` is not the beginning of `…/fd/12`, nor `m.held-out` that of `m.held-out.partial`.
+            let mut next = part.chars().skip_while(|&next| next == '.');
+            let goes_on = next.next().is_some_and(|next| next.is_ascii_alphanumeric());
+            named.push_str(if goes_on { copy } else { name });
             named.push_str(part);
         }
         named
@@ -146,6 +158,11 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     }
 }
 
+/// `one` after a single thing, `many` after none or several, as in "1 query is" and "2 queries are".
+pub(crate) fn agreeing<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
+    if number == 1 { one } else { many }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +175,7 @@ mod tests {
         assert_eq!(counted(1, "query"), "1 query");
         let several = [counted(0, "pair"), counted(2_000, "query"), counted(3, "day")];
         assert_eq!(several, ["0 pairs", "2,000 queries", "3 days"]);
+        assert_eq!([0, 1, 2].map(|number| agreeing(number, "is", "are")), ["are", "is", "are"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use clickvec::Error;
 use clickvec::internals::files;
 use clickvec::tables::Title;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::error::TableFault;
+use clickvec_logs::error::{RowFault, TableFault};
 use clickvec_logs::table::{Next, Options, Record, Table};
 use tempfile::TempPath;
 
@@ -112,14 +112,17 @@ impl TitleColumns {
         let names = [&["id".to_owned(), field.to_owned()], stored].concat().join("\t");
         written(writeln!(out, "{names}"))?;
         let mut lines: HashMap<Box<str>, u64> = HashMap::new();
-        let (mut broken, mut shown) = (0u64, Vec::new());
+        let (mut broken, mut not_utf8, mut shown) = (0u64, 0, Vec::new());
         loop {
             let next = table.next().map_err(|error| self.told(error, stored))?;
             let line = table.line();
             let fault = match next {
                 Next::End => break,
                 Next::Header | Next::Other => continue,
-                Next::Broken(fault) => fault.to_string(),
+                Next::Broken(fault) => {
+                    not_utf8 += u64::from(matches!(fault, RowFault::NotUtf8 { .. }));
+                    fault.to_string()
+                }
                 Next::Row => match table.id().trim() {
                     "" => "expected an id, found nothing".to_owned(),
                     id if id.contains(['\t', '\n', '\r']) => "expected an id in one line without tabs".to_owned(),
@@ -152,7 +155,9 @@ impl TitleColumns {
             }
         }
         table.check_named().map_err(|error| self.told(error, stored))?;
-        self.say(path, lines.len() as u64, broken, &shown)
+        self.say(path, lines.len() as u64, broken, &shown)?;
+        input::warn_of_bytes(path, not_utf8);
+        Ok(())
     }
 
     /// Reports rows that were left out; too many, or no titles, are an error.

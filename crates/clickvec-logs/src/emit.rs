@@ -123,9 +123,8 @@ impl Emission<'_> {
                 let counts = &mut counts[usize::from(is_validation)];
                 counts.queries += 1;
                 let is_rare = self.private && self.is_rare(&group, part);
-                if is_rare {
-                    report.rare.queries += 1;
-                }
+                let rare = if is_validation { &mut report.rare_validation } else { &mut report.rare };
+                rare.queries += u64::from(is_rare);
                 let weights: Vec<f64> = match self.weights.is_empty() {
                     true => Vec::new(),
                     false => found.iter().map(|(_, cells, clicks)| self.weight(cells, part, *clicks)).collect(),
@@ -151,8 +150,8 @@ impl Emission<'_> {
                         row.extend_from_slice(if is_rare { b"\t1" } else { b"\t0" });
                     }
                     if is_rare {
-                        report.rare.pairs += 1;
-                        report.rare.clicks = report.rare.clicks.saturating_add(*clicks);
+                        rare.pairs += 1;
+                        rare.clicks = rare.clicks.saturating_add(*clicks);
                     }
                     row.push(b'\n');
                     put(path, target, &row)?;

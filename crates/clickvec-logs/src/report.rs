@@ -56,8 +56,10 @@ pub struct Report {
     pub too_few_users: Counts,
     /// Whether queries of too few users were written and marked instead of left out.
     pub private: bool,
-    /// Queries, pairs and clicks that were marked as rare.
+    /// Queries, pairs and clicks of too few users that were written for training, and marked as rare.
     pub rare: Counts,
+    /// Those that were written for validation, where nothing marks them.
+    pub rare_validation: Counts,
     /// The fewest clicks of a pair that stays.
     pub min_count: u64,
     /// Pairs and clicks left out because the pair has too few clicks; `queries` counts those with no pair left.

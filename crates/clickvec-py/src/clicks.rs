@@ -129,13 +129,13 @@ fn pair(item: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<Pair> {
     Ok((text(0, "query")?, text(1, "title")?, weight, false))
 }
 
-/// A weight that is finite and not negative, as `weighting` takes it.
+/// A weight from 0 to 10¹², as `weighting` takes it.
 fn weight(object: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<f32> {
     let number = object.extract::<f64>();
     let number =
         number.map_err(|_| PyTypeError::new_err(format!("expected a number as the weight, found {}", kind(object))))?;
-    let wrong = || PyValueError::new_err(format!("expected a finite weight of 0 or more, found {number}"));
-    if !(number.is_finite() && number >= 0.0) {
+    let wrong = || PyValueError::new_err(format!("expected a weight from 0 to 1e12, found {number}"));
+    if !(0.0..=1e12).contains(&number) {
         return Err(wrong());
     }
     weighting.weigh(number.abs(), None).ok_or_else(wrong)

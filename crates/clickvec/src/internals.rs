@@ -21,6 +21,7 @@ pub mod encoder {
 /// How messages show paths, names and texts.
 pub mod error {
     pub use crate::error::shown::{listed, printable, shortened, shown};
+    pub use crate::error::{NOT_UTF_8, UTF_16};
 }
 
 /// The parts of a test set.
@@ -92,7 +93,7 @@ pub mod rng {
 /// Tables, line by line.
 pub mod tables {
     pub use crate::tables::lines::{FoundLine, Lines};
-    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader};
+    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_utf16};
 }
 
 /// Words, trigrams and batches.

@@ -405,32 +405,47 @@ impl TrainConfig {
             })
     }
 
-    /// The settings in which two runs differ, each as `name value instead of other`.
-    pub fn differences(&self, other: &TrainConfig) -> Vec<String> {
-        // Going through text writes an f32 as short as it was typed.
+    /// The settings in which this run differs from an earlier one.
+    pub fn differences(&self, before: &TrainConfig) -> Vec<SettingDifference> {
         let as_map = |config: &TrainConfig| -> serde_json::Map<String, serde_json::Value> {
-            let json = serde_json::to_string(config).and_then(|json| serde_json::from_str(&json));
-            let mut map: serde_json::Map<_, _> = json.unwrap_or_default();
+            let serde_json::Value::Object(mut map) = typed(config) else { return serde_json::Map::new() };
             // Settings that are omitted if they have the default.
-            map.insert("precision".to_owned(), serde_json::json!(config.precision));
-            map.insert("tail".to_owned(), serde_json::json!(config.tail));
-            map.insert("field".to_owned(), serde_json::json!(config.field));
-            map.insert("augment".to_owned(), serde_json::json!(config.augment));
-            map.insert("titles".to_owned(), serde_json::json!(config.titles));
-            map.insert("held_out".to_owned(), serde_json::json!(config.held_out));
-            map.insert("word_count".to_owned(), serde_json::json!(config.word_count));
-            map.insert("teacher".to_owned(), serde_json::json!(config.teacher));
+            map.insert("precision".to_owned(), typed(&config.precision));
+            map.insert("tail".to_owned(), typed(&config.tail));
+            map.insert("field".to_owned(), typed(&config.field));
+            map.insert("augment".to_owned(), typed(&config.augment));
+            map.insert("titles".to_owned(), typed(&config.titles));
+            map.insert("held_out".to_owned(), typed(&config.held_out));
+            map.insert("word_count".to_owned(), typed(&config.word_count));
+            map.insert("teacher".to_owned(), typed(&config.teacher));
             map
         };
-        let (mine, theirs) = (as_map(self), as_map(other));
+        let (mine, theirs) = (as_map(self), as_map(before));
         let differing = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
         differing
-            .map(|(name, value)| {
-                let other = theirs.get(name).unwrap_or(&serde_json::Value::Null);
-                format!("{} {} instead of {}", name.replace('_', "-"), shown(value), shown(other))
+            .map(|(name, value)| SettingDifference {
+                name: name.replace('_', "-"),
+                now: shown(value),
+                before: shown(theirs.get(name).unwrap_or(&serde_json::Value::Null)),
             })
             .collect()
     }
+}
+
+/// A setting as JSON. Going through text writes an f32 as short as it was typed.
+fn typed(setting: &impl Serialize) -> serde_json::Value {
+    serde_json::to_string(setting).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()
+}
+
+/// A setting in which two runs differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingDifference {
+    /// The setting.
+    pub name: String,
+    /// Its value in this run.
+    pub now: String,
+    /// Its value in the earlier run.
+    pub before: String,
 }
 
 /// An encoder and its sizes, for messages.
@@ -447,7 +462,10 @@ fn shown(value: &serde_json::Value) -> String {
             [only] => shown(only),
             _ => fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(","),
         },
-        other => other.to_string(),
+        other => {
+            let text = other.to_string();
+            text.strip_suffix(".0").unwrap_or(&text).to_owned()
+        }
     }
 }
 
@@ -580,15 +598,18 @@ mod tests {
         for config in [&exact, &rounded] {
             assert_eq!(serde_json::from_str::<TrainConfig>(&json(config)).expect("a config"), *config);
         }
-        assert_eq!(exact.differences(&rounded), ["precision f32 instead of bf16"]);
-        assert_eq!(rounded.differences(&exact), ["precision bf16 instead of f32"]);
+        let differences = |now: &TrainConfig, before: &TrainConfig| -> Vec<[String; 3]> {
+            now.differences(before).into_iter().map(|of| [of.name, of.now, of.before]).collect()
+        };
+        assert_eq!(differences(&exact, &rounded), [["precision", "f32", "bf16"]]);
+        assert_eq!(differences(&rounded, &exact), [["precision", "bf16", "f32"]]);
         let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
         assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
-        assert_eq!(body.differences(&exact), ["field body instead of title"]);
+        assert_eq!(differences(&body, &exact), [["field", "body", "title"]]);
         let merged = TrainConfig { tail: Tail::Merge, ..exact.clone() };
         assert!(!json(&exact).contains("tail") && json(&merged).contains("\"tail\":\"merge\""), "{}", json(&merged));
         assert_eq!(serde_json::from_str::<TrainConfig>(&json(&merged)).expect("a config"), merged);
-        assert_eq!(merged.differences(&exact), ["tail merge instead of cut"]);
+        assert_eq!(differences(&merged, &exact), [["tail", "merge", "cut"]]);
         let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
         let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
         assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));

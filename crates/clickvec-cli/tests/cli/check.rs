@@ -109,6 +109,41 @@ fn what_is_not_known_is_no_success() {
         .prints("judged.tsv:2: expected a grade from 0 to 10 in column `grade`, found `17`");
 }
 
+/// What `check` calls fine `train` learns, line by line, and what it does not `train` does not.
+#[test]
+fn a_click_log_is_fine_where_train_takes_it() {
+    let folder = Folder::with_data();
+    let clicks = folder.read("clicks.tsv");
+    let long = "x ".repeat(25 << 20);
+    for (name, text, lost) in [
+        ("long.tsv", format!("{clicks}red hammer\t{long}\n"), 0),
+        ("nul.tsv", format!("{clicks}red\0 hammer\thammer\0\n"), 0),
+        ("more.tsv", format!("{clicks}red hammer\thammer in red\tmore\n"), 0),
+        ("count.tsv", clicks.replace("query\ttitle", "query\ttitle\tcount").replace(" in.\n", " in.\t1.5\n"), 0),
+        ("fewer.tsv", format!("{clicks}red hammer\n"), 1),
+        ("weight.tsv", clicks.replace("query\ttitle", "query\ttitle\tweight").replace(" in.\n", " in.\t3e38\n"), 144),
+        ("empty.tsv", format!("{clicks}\thammer\n"), 1),
+        ("header.tsv", "query\ttitle\n".to_owned(), 1),
+        ("nothing.tsv", "query\ttitle\tclicked\na\tb\t0\n".to_owned(), 1),
+        ("twice.tsv", "query\tquery\ttitle\na\tb\tc\n".to_owned(), 1),
+    ] {
+        folder.write(name, text);
+        let checked = folder.run(&["check", name, "--json"]).code(i32::from(lost > 0)).json_lines();
+        let kind = if name == "twice.tsv" { "unknown" } else { "clicks" };
+        assert_eq!((&checked[0]["kind"], &checked[0]["faults"]), (&kind.into(), &lost.into()), "{}", checked[0]);
+        let trained = folder.run(&["train", "--clicks", name, "--output", "m", "--cells", "4", "--epochs", "1"]);
+        let said = trained.stderr();
+        match lost {
+            0 => assert!(trained.code(0).stderr().contains(": 14") && !said.contains("skipped"), "{name}: {said}"),
+            1 if ["fewer.tsv", "empty.tsv"].contains(&name) => {
+                assert!(trained.code(0).stderr().contains(": 144 pairs"), "{name}");
+                assert!(said.contains("skipped 1 broken line") || said.contains("left out 1 pair"), "{name}: {said}");
+            }
+            _ => drop(trained.code(2)),
+        }
+    }
+}
+
 #[test]
 fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
     let folder = Folder::with_model();

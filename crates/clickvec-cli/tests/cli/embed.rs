@@ -132,7 +132,10 @@ fn bad_texts_are_told_and_leave_no_file() {
     folder
         .run(&[&BASE[..], &["texts.txt", "--output", "v.jsonl"]].concat())
         .code(2)
-        .says("texts.txt:2: expected UTF-8, found another byte at position 2 of the line");
+        .says("texts.txt:2: expected UTF-8, found another byte at position 2 of the line; save it as UTF-8 text (if it is Latin-1:");
+    folder.write("wide.txt", [0xff, 0xfe, b'r', 0, b'e', 0, b'd', 0, b'\n', 0]);
+    let wide = folder.run(&[&BASE[..], &["wide.txt"]].concat()).code(2);
+    wide.says("wide.txt: expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)");
     assert!(!folder.path("v.jsonl").exists());
     folder.run_with(&BASE, &b"\xff\n"[..]).code(2).says("standard input:1: expected UTF-8");
     folder.run(&[&BASE[..], &["none.txt"]].concat()).code(2).says("none.txt: cannot open");

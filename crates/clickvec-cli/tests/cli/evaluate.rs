@@ -219,6 +219,13 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
         .code(2)
         .says("other.run: expected a run with ids of the judged queries and titles, found none of them");
     folder.run(&["evaluate", "--judged=judged.tsv", "--run=runs/bm25.run"]).code(0).prints("a  bm25 ");
+    #[cfg(unix)]
+    {
+        let piped = ["evaluate", "--judged=judged.tsv", "--titles=/dev/stdin", "--run=runs/bm25.run"];
+        let run = folder.run_with(&piped, folder.read("titles.tsv")).code(2).prints_nothing();
+        run.says("/dev/stdin: expected a file of titles, because `--run` needs the ids of the judged titles")
+            .says("write the titles to a file first, or give the judged table a column `title_id`");
+    }
     let fused = [&base[..], &["--run=part.run", "--fusion=rrf"]].concat();
     let [report] = folder.run(&fused).code(0).json_lines().try_into().unwrap();
     assert_eq!(report["systems"][2]["fusion"]["members"][1]["name"], "part", "{report}");

@@ -165,7 +165,42 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     let base = ["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25"];
     let more = ["--run=runs/trigram.run", "--ties=trec", "--gain=linear"];
     let again = folder.run(&[&base[..], &more, &THREE[7..]].concat()).code(0);
+    assert!(!again.stderr().contains("trigram.run: has only judged titles"), "{}", again.stderr());
     assert_same(row(&self::report(&again), "trigram"), row(&report, "trigram"));
+}
+
+#[test]
+fn a_run_that_did_not_search_the_collection_is_told() {
+    let folder = Folder::with_model();
+    with_ids(&folder);
+    let ids: Vec<String> =
+        folder.read("titles.tsv").lines().skip(1).map(|line| line[..line.find('\t').unwrap()].to_owned()).collect();
+    let known = |id: &str| ids.iter().any(|of| of == id);
+    folder.run(&["evaluate", "--judged=with-ids.tsv", "--ranker=bm25", "--run-out=runs"]).code(0);
+    // Titles that the collection lacks would be refused.
+    let lines = folder.read("runs/bm25.run");
+    let lines: Vec<&str> = lines.lines().filter(|line| known(line.split(' ').nth(2).unwrap())).collect();
+    folder.write("anew.run", lines.join("\n") + "\n");
+    let run = |name: &str| {
+        let run = format!("--run={name}");
+        folder.run(&["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25", &run])
+    };
+    let expected =
+        format!("anew.run: has only judged titles, {} for 48 queries, as a run has that ranks them anew", lines.len());
+    run("anew.run").code(0).says(&expected);
+    // One title that nobody judged, and the run has searched.
+    let unjudged = format!("{}\n{}", lines.join("\n"), lines[0].replace(lines[0].split(' ').nth(2).unwrap(), "t0020"));
+    folder.write("searched.run", unjudged + "\n");
+    let said = run("searched.run").code(0).stderr();
+    assert!(!said.contains("only judged titles"), "{said}");
+    // Queries that are not judged are counted; if none is, the run is refused.
+    folder.write("more.run", lines.join("\n") + "\nother Q0 t0020 1 2.0 a\nthird Q0 t0020 1 2.0 a\n");
+    run("more.run").code(0).says("more.run: left out 2 queries without judgments");
+    folder.write("other.run", "other Q0 t0020 1 2.0 a\n");
+    run("other.run")
+        .code(2)
+        .says("other.run: expected a run with ids of the judged queries, found none of them")
+        .prints_nothing();
 }
 
 #[test]

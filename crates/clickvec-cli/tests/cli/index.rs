@@ -157,3 +157,49 @@ fn shards_joined_are_the_index_of_one_run() {
     shard("4/3", "titles.tsv", "expected I/N with I from 1 to N, as 1/4");
     shard("1/3", "-", "expected a file of titles for `--shard`");
 }
+
+#[test]
+fn titles_that_are_lost_because_of_their_bytes_are_loud() {
+    let folder = Folder::with_model();
+    let latin = |row: &str| row.bytes().collect::<Vec<u8>>();
+    let mut bytes = latin(&folder.read("titles.tsv"));
+    for number in 0..9 {
+        bytes.extend_from_slice(format!("l{number}\tporte en ch").as_bytes());
+        bytes.extend_from_slice(b"\xeane\n");
+    }
+    folder.write("latin.tsv", &bytes);
+    let index =
+        |titles: &str| folder.run(&["index", "--model=model.safetensors", &format!("--titles={titles}"), "--output=i"]);
+    let warned = "warning: latin.tsv: 9 lines are not UTF-8 and lost; save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t \
+                  UTF-8) and run this again";
+    index("latin.tsv")
+        .code(0)
+        .says("latin.tsv: skipped 9 broken lines:")
+        .says("latin.tsv:146: expected UTF-8")
+        .says(warned);
+    let csv: Vec<u8> = bytes.iter().map(|&byte| if byte == b',' { b' ' } else { byte }).collect();
+    let csv: Vec<u8> = csv.iter().map(|&byte| if byte == b'\t' { b',' } else { byte }).collect();
+    folder.write("latin.csv", csv);
+    index("latin.csv")
+        .code(0)
+        .says("latin.csv: skipped 9 broken rows:")
+        .says("warning: latin.csv: 9 lines are not UTF-8 and lost");
+    let clicks = folder.read("clicks.tsv").into_bytes();
+    folder.write("clicks.tsv", [&clicks[..], b"ch\xeane\tporte en ch\xeane\n"].concat());
+    folder.train("m", &[]).code(0).says("warning: clicks.tsv: 1 line is not UTF-8 and lost;");
+    // UTF-16 is known by its mark, or by the zeros of a header.
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let titles = folder.read("titles.tsv");
+    let clicks = String::from_utf8(clicks).unwrap();
+    for mark in [&[0xff, 0xfe][..], &[]] {
+        folder.write("wide.tsv", [mark, &wide(&titles)].concat());
+        let told = "wide.tsv: expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)";
+        index("wide.tsv").code(2).says(told);
+        folder.run(&["search", "--model=model.safetensors", "--titles=wide.tsv", "red"]).code(2).says(told);
+        folder.write("clicks.tsv", [mark, &wide(&clicks)].concat());
+        folder.train("m", &[]).code(2).says("clicks.tsv: expected UTF-8, found UTF-16; save it as UTF-8 text (iconv");
+        folder.write("wide-judged.tsv", [mark, &wide(&folder.read("judged.tsv"))].concat());
+        let judged = ["evaluate", "--judged=wide-judged.tsv", "--model=model.safetensors"];
+        folder.run(&judged).code(2).says("wide-judged.tsv: expected UTF-8, found UTF-16");
+    }
+}

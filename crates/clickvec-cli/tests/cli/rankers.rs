@@ -198,7 +198,7 @@ fn several_files_of_vectors_are_several_systems_and_what_they_lack_is_said() {
     assert_eq!(systems(&report)[1]["name"], "part:idf=1");
     // Queries and titles apart: what the queries' file lacks, the titles' file does not give.
     let run = evaluate(&["--vectors=part.vec,right.vec"]).code(0);
-    let report = run.says("vectors: has no vector for 1 of 2 queries, which score 0").json_lines();
+    let report = run.says("vectors: has no vector for 1 of 2 queries, which scores 0").json_lines();
     assert_eq!(systems(&report)[0]["name"], "vectors");
     // A file of other texts would score like chance.
     evaluate(&["--vectors=none.vec"])

@@ -130,3 +130,95 @@ fn kills_of_both_runs_change_nothing_where_queries_are_held_out() {
     let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     assert!(!names.iter().any(|name| name.contains(".checkpoint") || name.contains(".held-out")), "{names:?}");
 }
+
+/// Starts a run and kills it as soon as it has left a checkpoint of this name.
+fn kill_at_checkpoint(folder: &Folder, arguments: &[&str], checkpoint: &str) {
+    let mut child =
+        Command::new(program()).args(arguments).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
+    while !folder.path(checkpoint).exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    assert!(child.wait().unwrap().code().is_none(), "it came to its end without {checkpoint}");
+}
+
+fn names(folder: &Folder) -> Vec<String> {
+    let names = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    names
+}
+
+#[test]
+fn other_held_out_settings_are_refused_before_anything_is_learnt() {
+    let folder = Folder::with_data();
+    let row = |i: usize| format!("thing {i}\tthing {i} no {}\n", i % 300);
+    folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
+    let run = ["train", "--clicks", "clicks.tsv", "--cells", "8", "--minibatch", "16", "--output", "m"];
+    let run = [&run[..], &["--checkpoint-every", "1"]].concat();
+    let refused = |more: &[&str], says: &str| {
+        let (before, resumed) = (names(&folder), folder.run(&[&run[..], &["--resume"], more].concat()).code(2));
+        assert!(!resumed.stderr().contains("loss"), "something was learnt:\n{}", resumed.stderr());
+        assert_eq!(names(&folder), before);
+        resumed.says(says).says("so give the same as then, or leave --resume out").prints_nothing();
+    };
+    // Stopped while queries are held out.
+    kill_at_checkpoint(&folder, &[&run[..], &["--epochs", "500"]].concat(), "m.held-out.checkpoint");
+    let expected =
+        "m: expected the settings of the run to resume (held-out 0.1, keep best), found held-out 0, keep last";
+    refused(&["--epochs", "500", "--held-out", "0"], expected);
+    refused(&["--epochs", "500", "--held-out", "0.2"], "the run to resume (held-out 0.1), found held-out 0.2;");
+    refused(&["--epochs", "500", "--validation", "judged.tsv"], "the run to resume (held-out 0.1), found held-out 0;");
+    for file in ["m.held-out.checkpoint", "m.held-out.partial"] {
+        let _ = std::fs::remove_file(folder.path(file));
+    }
+    // Stopped with nothing held out.
+    let whole = [&run[..], &["--epochs", "500", "--held-out", "0"]].concat();
+    kill_at_checkpoint(&folder, &whole, "m.checkpoint");
+    refused(&["--epochs", "500"], "the run to resume (held-out 0, keep last), found held-out 0.1, keep best;");
+    // Learnt to its end, with other means to tell which epoch is best.
+    folder.run(&[&run[..], &["--epochs", "1", "--validation", "judged.tsv"]].concat()).code(0);
+    refused(&["--epochs", "1"], "m: expected the settings of the run to resume (held-out 0), found held-out 0.1;");
+    // What an older run has left does not keep a stopped one from going on.
+    folder.run(&[&run[..], &["--epochs", "2", "--held-out", "0"]].concat()).code(0);
+    let old = bytes(&folder, "m");
+    kill_at_checkpoint(&folder, &[&run[..], &["--epochs", "4"]].concat(), "m.held-out.checkpoint");
+    assert!(bytes(&folder, "m") == old);
+    folder.run(&[&run[..], &["--epochs", "4", "--resume"]].concat()).code(0).says("resumed in epoch");
+    let alone =
+        ["train", "--clicks", "clicks.tsv", "--cells", "8", "--minibatch", "16", "--output", "alone", "--epochs", "4"];
+    folder.run(&alone).code(0);
+    assert!(bytes(&folder, "alone") == bytes(&folder, "m"));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_stopped_run_leaves_is_said_in_words() {
+    let folder = Folder::with_data();
+    let row = |i: usize| format!("thing {i}\tthing {i} no {}\n", i % 300);
+    folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
+    let run = ["train", "--clicks", "clicks.tsv", "--cells", "8", "--epochs", "5000", "--output", "m"];
+    let stopped = |more: &[&str]| {
+        let mut child = Command::new(program());
+        let child = child.args([&run[..], more].concat()).current_dir(folder.path("")).stderr(Stdio::piped());
+        let child = child.spawn().unwrap();
+        while !folder.path("m.held-out.partial").exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap()
+    };
+    let said = stopped(&[]);
+    let expected = "m: stopped, nothing was written to it; the last model that was kept is in m.held-out.partial (the best model so \
+                    far of the run that holds queries out)\n";
+    assert!(said.ends_with(expected), "{said}");
+    std::fs::remove_file(folder.path("m.held-out.partial")).unwrap();
+    let said = stopped(&["--checkpoint-every", "1"]);
+    let expected = "m: stopped, nothing was written to it; with the same options and `--resume` it goes on\n";
+    assert!(said.ends_with(expected), "{said}");
+    // A damaged checkpoint is named, and said to be one.
+    folder.write("m.held-out.checkpoint", "no checkpoint");
+    let run = [&run[..], &["--checkpoint-every", "1", "--resume"]].concat();
+    folder.run(&run).code(2).says("m.held-out.checkpoint (the checkpoint of the run that holds queries out): expected");
+}

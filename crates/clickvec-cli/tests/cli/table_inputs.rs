@@ -243,7 +243,7 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
         row("all", "fusion = [\"one\", \"whole\", \"part\"]"),
     ];
     let run = table(&rows.concat()).code(0);
-    let run = run.says("two: has no vector for 1 of 2 queries, which score 0");
+    let run = run.says("two: has no vector for 1 of 2 queries, which scores 0");
     let run = run.says("part: lacks 1 judged query").says("part: lacks 3 of 4 judged titles, which come last");
     let [report]: [Value; 1] = run.json_lines().try_into().unwrap();
     let ndcg: Vec<f64> =

@@ -108,10 +108,35 @@ fn embed_reads_tables_and_writes_ids() {
     assert_eq!(lines(&["titles.tsv", "--id-column", "id"])[0]["id"], found[0]["id"]);
     let word2vec = folder.run(&[&embed[..], &["titles.tsv", "--id-column", "id", "--format", "word2vec"]].concat());
     assert!(word2vec.code(0).stdout().starts_with(&format!("144 8\n{id} ")));
-    // A table is not taken for lines of text.
-    let refused = "expected a text on each line, found a table with the columns `id`, `title`; name the one to embed";
-    folder.run(&[&embed[..], &["titles.tsv"]].concat()).code(2).says(refused).prints_nothing();
-    folder.run_with(&embed, "red\tlamp\nblue\n").code(0);
+    // A table is not taken for lines of text, whatever its form and wherever it comes from.
+    let rows = folder.read("titles.tsv");
+    let rows: Vec<(&str, &str)> = rows.lines().skip(1).map(|line| line.split_once('\t').unwrap()).collect();
+    let csv = rows.iter().map(|(id, title)| format!("{id},\"{title}\"\n")).collect::<String>();
+    let json = rows.iter().map(|(id, title)| format!("{{\"id\":\"{id}\",\"title\":\"{title}\"}}\n"));
+    let (csv, json) = (format!("id,title\n{csv}"), json.collect::<String>());
+    for (name, table) in [("t.csv", &csv), ("t.txt", &csv), ("t.jsonl", &json), ("t.tsv", &folder.read("titles.tsv"))] {
+        folder.write(name, table);
+        assert_eq!(lines(&[name]), found, "{name}");
+        assert_eq!(folder.run_with(&embed, table.as_str()).code(0).json_lines(), found, "{name} in a pipe");
+    }
+    assert_eq!(
+        lines(&["titles.csv", "--id-column", "sku", "--title-column", "name"]),
+        found,
+        "the usual name of the option"
+    );
+    folder
+        .run(&[&embed[..], &["titles.csv"]].concat())
+        .code(2)
+        .says("expected a column `title`, found")
+        .prints_nothing();
+    let npy = [&embed[..], &["t.csv", "--format", "npy"]].concat();
+    assert_eq!(folder.run(&npy).code(0).stdout_bytes().len(), 128 + 144 * 8 * 4);
+    // Texts are texts, tabs, commas and braces or not.
+    let texts = ["red\tlamp", "red lamp, size 8", "{red lamp}", "title", ""];
+    for text in texts {
+        let found = folder.run_with(&embed, format!("{text}\nblue\n")).code(0).json_lines();
+        assert_eq!((found.len(), found[0]["text"].as_str(), found[0].get("id")), (2, Some(text), None));
+    }
     let npy = [&embed[..], &["titles.tsv", "--id-column", "id", "--format", "npy", "-o", "v.npy"]].concat();
     folder.run(&npy).code(2).says("found a format without ids");
     folder.write("bad.tsv", "id\ttitle\n1\n");
@@ -119,5 +144,5 @@ fn embed_reads_tables_and_writes_ids() {
     folder
         .run(&[&embed[..], &["titles.tsv", "--text-column", "body"]].concat())
         .code(2)
-        .says("`--text-column` names it");
+        .says("`--text-column` names another");
 }

@@ -242,7 +242,7 @@ fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
     );
     folder.run(&["inspect", "cut.safetensors", "--json"]).code(0).prints("\"tail\":\"cut\"");
     folder.run(&["inspect", "merged.safetensors"]).code(0).prints("tail").prints("merge");
-    train("merged.safetensors", &["--resume"]).code(2).says("tail cut instead of merge");
+    train("merged.safetensors", &["--resume"]).code(2).says("the run to resume (tail merge), found tail cut");
     train("m.safetensors", &["--tail", "glue"]).code(2).says("--tail").says("cut, merge");
 
     // The words of a tail have no order, and all of them count.
@@ -332,6 +332,12 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     let worse =
         "training does not pay here by itself: the model is worse than BM25 and than letter trigrams; learn from";
     folder.train("worse.safetensors", &["--learning-rate", "1e-9"]).code(0).says(worse);
+    let with_titles = ["--learning-rate", "1e-9", "--title-learning-rate", "1e-9", "--titles", "titles.tsv"];
+    folder
+        .train("worse.safetensors", &with_titles)
+        .code(0)
+        .says("training does not pay here by itself: ")
+        .says("; search with both (`evaluate --full --fusion`)");
     let events = folder.train("m.safetensors", &["--json"]).code(0).json_lines();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
     assert_eq!((&named("held_out")[0]["queries"], &named("held_out")[0]["of_titles"]), (&140.into(), &1400.into()));
@@ -429,6 +435,8 @@ fn a_comparison_that_says_nothing_is_not_called_a_win() {
 fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
     let folder = Folder::with_data();
     folder.train("few.safetensors", &[]).code(0).says("held out: nothing, since 48 queries are too few to judge by");
+    folder.write("clicks.tsv", many_queries(1));
+    folder.train("few.safetensors", &[]).code(0).says("held out: nothing, since 1 query is too few to judge by");
     folder.write("clicks.tsv", many_queries(1400));
     let events = |more: &[&str]| folder.train("m.safetensors", &[more, &["--json"]].concat()).code(0).json_lines();
     let off: [&[&str]; 4] =
@@ -458,7 +466,7 @@ fn what_was_shown_and_not_clicked_is_not_learnt() {
     let vectors = |model| folder.run_with(&["embed", "--model", model, "--side", "title"], "red hammer\n").stdout();
     assert_eq!(vectors("plain"), vectors("marked"));
     folder.write("clicks.tsv", "query\ttitle\tclicked\na\tb\t0\n");
-    folder.train("none", &[]).code(2).says("0 had a side without words, 1 were shown and not clicked");
+    folder.train("none", &[]).code(2).says("0 had a side without words, 1 was shown and not clicked");
 }
 
 #[test]
@@ -479,6 +487,6 @@ fn a_resumed_run_without_its_validation_is_told() {
     folder
         .train("m", &["--resume"])
         .code(2)
-        .says("cannot resume with held-out ")
-        .says("--validation and --held-out decide what is held out and which epoch is kept, so give them as then");
+        .says("m: expected the settings of the run to resume (held-out 0), found held-out 0.1;")
+        .says("--held-out and --validation decide what is held out and which epoch is kept, so give the same as then");
 }

@@ -108,6 +108,28 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let clean = ["clicks of the newest day", "clicks of earlier days"];
     assert_eq!(next("--model=fresh", "--held-out=0.2", &["--output=next"]), clean, "it has not learnt them");
     assert_eq!(next("--model=fresh", "--held-out=0.3", &["--output=next"]), names(&good), "it has learnt half");
+    // What the old model was made from is known again: by `update`, or as one whole file by `train`.
+    let very = "m: made from these very clicks with these settings, so this update learns them once more";
+    update(&folder, &days(0, 1), &["--output=next"]).says(very);
+    assert!(!run.stderr().contains("made from") && !run.stderr().contains("has learnt all of it"), "{}", run.stderr());
+    assert!(!update(&folder, &days(0, 2), &["--output=next"]).stderr().contains("made from"));
+    for titles in [&[][..], &["--titles=titles.tsv", "--title-epochs=1"]] {
+        let train = ["train", "--clicks=day01.tsv", "--output=one", "--encoder=dssm", "--hidden=8", "--epochs=1"];
+        folder.run(&[&train[..], titles].concat()).code(0);
+        let one = "update --model=one --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
+        let all = "day01.tsv: the newest day, but one has learnt all of it before, and nothing else; is the newest day missing?";
+        folder.run(&one.split(' ').collect::<Vec<_>>()).says(all);
+    }
+    // If all queries of the newest day were known before, all decide, and it is said whom that favours.
+    std::fs::copy(folder.path("day00.tsv"), folder.path("copy.tsv")).unwrap();
+    let same = vec!["day00.tsv".to_owned(), "copy.tsv".to_owned()];
+    let few = "because it goes back to one of `train`, and only 0 of the newest day's are on no earlier day; so the test favours the \
+               old model";
+    let run = update(&folder, &same, &["--output=next", "--json"]).says(few);
+    assert_eq!(names(&self::report(&run)), clean);
+    let fresh = "update --model=fresh --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv copy.tsv";
+    let fresh = folder.run(&fresh.split(' ').collect::<Vec<_>>());
+    assert!(!fresh.stderr().contains("favours"), "{}", fresh.stderr());
     let drift = &good["drift"];
     assert!(drift["changed_lists"].as_f64() > Some(0.1) && drift["vectors"]["mean"].as_f64() > Some(0.3), "{drift}");
     assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");

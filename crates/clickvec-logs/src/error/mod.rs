@@ -4,6 +4,8 @@ mod asked;
 
 use std::path::{Path, PathBuf};
 
+use clickvec::internals::error::{NOT_UTF_8, UTF_16};
+
 use crate::columns::Role;
 use asked::left;
 
@@ -73,10 +75,10 @@ pub enum TableFault {
     #[error("expected a header line, found nothing; see docs/reference/prepare.md")]
     Empty,
     /// The header is not UTF-8.
-    #[error("expected a header in UTF-8, found other bytes; save the log as UTF-8 text")]
+    #[error("expected a header in UTF-8, found other bytes; {NOT_UTF_8}")]
     HeaderNotUtf8,
     /// The file is UTF-16.
-    #[error("expected UTF-8, found UTF-16; save the log as UTF-8 text (iconv -f UTF-16 -t UTF-8)")]
+    #[error("{UTF_16}")]
     Utf16,
     /// The header is too long to be read.
     #[error("expected a header of at most {limit} bytes, found a longer one; is this a log of text lines?")]
@@ -190,7 +192,7 @@ pub enum RowFault {
         found: usize,
     },
     /// The row is not UTF-8.
-    #[error("expected UTF-8, found another byte at position {byte} of the line")]
+    #[error("expected UTF-8, found another byte at position {byte} of the line; {NOT_UTF_8}")]
     NotUtf8 {
         /// The position of the first invalid byte, counted from 1.
         byte: usize,

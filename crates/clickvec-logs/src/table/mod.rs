@@ -14,6 +14,7 @@ use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files;
+use clickvec::internals::tables::is_utf16;
 
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, InputTable, Result, TableFault};
@@ -78,7 +79,7 @@ impl Table {
     pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
         let fault = |fault| Error::table(path, fault);
         let head = first_line(&mut source).map_err(|error| Error::io(path, "read", error))?;
-        if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+        if is_utf16(&head) {
             return Err(fault(TableFault::Utf16));
         }
         if head.starts_with(b"PAR1") {

@@ -102,12 +102,12 @@ fn files_that_are_refused() {
         (
             "a.tsv",
             b"\xff\xfeq\0",
-            "a.tsv: expected UTF-8, found UTF-16; save the log as UTF-8 text (iconv -f UTF-16 -t UTF-8)",
+            "a.tsv: expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)",
         ),
         (
             "a.tsv",
             b"query\xff\ttitle\n",
-            "a.tsv: expected a header in UTF-8, found other bytes; save the log as UTF-8 text",
+            "a.tsv: expected a header in UTF-8, found other bytes; save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)",
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
         ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),

@@ -48,7 +48,7 @@ pub struct HeldOutQuery {
     /// Its words, with spaces between them.
     pub text: String,
     /// The titles that were clicked for it, each with its position and its grade: 1, or, if the log weighs clicks, that of
-    /// [`crate::eval::click_grades`].
+    /// [`crate::eval::click_grades`] of `weight` times `count` in the log, however training weights them.
     pub clicked: Vec<(u32, u8)>,
 }
 
@@ -103,15 +103,16 @@ impl ClickLog {
             });
             let clicked = &mut held.queries[query].clicked;
             let weights = &mut weights[query];
+            let worth = self.worth.get(number as usize).copied().map_or(1.0, f64::from);
             match clicked.iter().position(|&(of, _)| of == title) {
-                Some(place) => weights[place] += f64::from(pair.weight),
+                Some(place) => weights[place] += worth,
                 None => {
                     clicked.push((title, 1));
-                    weights.push(f64::from(pair.weight));
+                    weights.push(worth);
                 }
             }
         }
-        if self.weighted {
+        if !self.worth.is_empty() {
             for (query, weights) in held.queries.iter_mut().zip(&weights) {
                 let grades = click_grades(weights);
                 query.clicked.iter_mut().zip(grades).for_each(|((_, own), grade)| *own = grade);
@@ -183,8 +184,8 @@ mod tests {
             let path = folder.path().join("clicks.tsv");
             // The first title of each query in two rows, and one whose clicks weigh nothing.
             let rows = (0..1000).map(|i| {
-                let rows = [("a", "2.5"), ("b", "1"), ("a", "2.5"), ("c", "0")];
-                rows.map(|(title, weight)| format!("query {i}\ttitle {i} {title}\t{weight}\n")).concat()
+                let rows = [("a", "2.5", 3), ("b", "1", 3), ("a", "2.5", 3), ("c", "0", 3), ("d", "1", 30)];
+                rows.map(|(title, weight, count)| format!("query {i}\ttitle {i} {title}\t{weight}\t{count}\n")).concat()
             });
             std::fs::write(&path, format!("query\ttitle\t{columns}\n{}", rows.collect::<String>())).expect("written");
             let config = LogConfig { weighting, ..LogConfig::default() };
@@ -196,9 +197,12 @@ mod tests {
             assert!(held.queries.iter().all(|query| of(query) == first));
             (first, held.graded)
         };
-        assert_eq!(grades("weight", Weighting::Log), (vec![4, 2], true));
-        assert_eq!(grades("weight", Weighting::Binary), (vec![1, 1], false));
-        assert_eq!(grades("count", Weighting::Linear), (vec![1, 1], false), "one person may click often");
+        assert_eq!(grades("weight\tother", Weighting::Log), (vec![4, 2, 2], true));
+        assert_eq!(grades("weight\tother", Weighting::Binary), (vec![1, 1, 1], false));
+        assert_eq!(grades("count\tother", Weighting::Linear), (vec![1, 1, 1], false), "one person may click often");
+        for weighting in [Weighting::Log, Weighting::Linear, Weighting::None] {
+            assert_eq!(grades("weight\tcount", weighting), (vec![3, 1, 4], true), "{weighting:?} is about learning");
+        }
     }
 
     #[test]

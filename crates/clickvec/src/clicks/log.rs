@@ -3,7 +3,7 @@
 //!
 //! The files have no name: they vanish with the process, however it ends.
 
-use super::source::Found;
+use super::source::{Found, SourcePair};
 use super::spool::{Spool, Spooled, Storage};
 use super::statistics::LogStatistics;
 use super::taught::{Taught, TeacherCoverage};
@@ -106,8 +106,9 @@ pub struct ClickLog {
     scored: Option<Scored>,
     /// Whether the pairs are those that a teacher scored, and no clicks.
     of_scores: bool,
-    /// Whether clicks weigh differently for another reason than their number.
-    pub(super) weighted: bool,
+    /// What the clicks of each pair weigh together, whatever the weighting; empty if clicks differ in nothing but their
+    /// number. Its pairs are numbered as before any were held out.
+    pub(super) worth: Spooled<f32>,
     /// The queries that are held out.
     pub(super) held_out: HashSet<u64>,
 }
@@ -170,8 +171,8 @@ impl ClickLog {
         let mut building = Building::new(storage, config)?;
         building.of_scores = clicks.is_of_scores();
         if let Some(name) = clicks.name() {
-            let found = clicks.read(config.field, config.weighting, &mut |query, title, weight, rare| {
-                building.add(query, title, weight, rare)?;
+            let found = clicks.read(config.field, config.weighting, &mut |pair| {
+                building.add(pair)?;
                 Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
                     true => progress(building.statistics.pairs),
                     false => ControlFlow::Continue(()),
@@ -395,7 +396,7 @@ struct Building<'a> {
     skipped_titles: Vec<Skipped>,
     fingerprint: Xxh3,
     of_scores: bool,
-    weighted: bool,
+    worth: Spool<f32>,
 }
 
 impl Building<'_> {
@@ -422,11 +423,12 @@ impl Building<'_> {
             skipped_titles: Vec::new(),
             fingerprint: Xxh3::new(),
             of_scores: false,
-            weighted: false,
+            worth: Spool::new(storage)?,
         })
     }
 
-    fn add(&mut self, query: &str, title: &str, weight: f32, rare: bool) -> Result<()> {
+    fn add(&mut self, pair: SourcePair<'_>) -> Result<()> {
+        let SourcePair { query, title, weight, worth, rare } = pair;
         if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
             self.forget_words()?;
         }
@@ -461,8 +463,11 @@ impl Building<'_> {
         }
         self.words.extend(query)?;
         self.words.extend(title)?;
-        self.fingerprint.update(bytemuck::bytes_of(&[query_hash, title_hash, u64::from(weight.to_bits())]));
+        self.fingerprint.update(&pair_fingerprint(query_hash, title_hash, weight));
         self.records.push(&record)?;
+        if let Some(worth) = worth {
+            self.worth.push(&worth)?;
+        }
         self.clicked.push(&[query_hash, title_hash])
     }
 
@@ -526,7 +531,7 @@ impl Building<'_> {
             clicked: 0,
         };
         self.words.extend(title)?;
-        self.fingerprint.update(bytemuck::bytes_of(&[hash, u64::MAX]));
+        self.fingerprint.update(&title_fingerprint(hash));
         self.records.push(&record)?;
         self.clicked.push(&[hash, hash])
     }
@@ -587,8 +592,7 @@ impl Building<'_> {
     }
 
     /// Ends the clicks. Fails if there is nothing to learn from in `path`.
-    fn end_clicks(&mut self, path: &Path, Found { weighted, skipped, not_clicked }: Found) -> Result<()> {
-        self.weighted = weighted;
+    fn end_clicks(&mut self, path: &Path, Found { skipped, not_clicked }: Found) -> Result<()> {
         self.statistics.skipped = skipped.count;
         self.statistics.not_clicked = not_clicked;
         let fault = if self.statistics.pairs == 0 {
@@ -662,7 +666,7 @@ impl Building<'_> {
             taught: None,
             scored: None,
             of_scores: self.of_scores,
-            weighted: self.weighted,
+            worth: self.worth.finish()?,
             held_out: HashSet::new(),
         })
     }
@@ -688,8 +692,18 @@ fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
     starts
 }
 
+/// What a pair adds to a log's fingerprint.
+pub(crate) fn pair_fingerprint(query: u64, title: u64, weight: f32) -> [u8; 24] {
+    bytemuck::cast([query, title, u64::from(weight.to_bits())])
+}
+
+/// What a title adds to it.
+pub(crate) fn title_fingerprint(title: u64) -> [u8; 16] {
+    bytemuck::cast([title, u64::MAX])
+}
+
 /// The hash by which a log knows a text, of which `limit` counts.
-pub(super) fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
+pub(crate) fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
     let mut hash = 0;
     limit.for_each_word(text, buffer, |word| hash = mix(hash ^ xxh3_64(word.as_bytes())));
     hash

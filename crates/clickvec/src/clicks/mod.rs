@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use grade::click_grades;
 pub use held_out::{HeldOut, HeldOutQuery};
 pub use log::{ClickLog, LogConfig, Section};
+pub(crate) use log::{pair_fingerprint, text_hash, title_fingerprint};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::ClickReader;
 pub use scored::ScoreCoverage;
@@ -57,6 +58,12 @@ impl Weighting {
     /// The factor of a pair's loss, from its `weight` (1 if there is no such column) and its `count`, if there is one. Both are
     /// finite and 0 or more. `None` if the factor does not fit 32 bits.
     pub fn weigh(self, weight: f64, count: Option<f64>) -> Option<f32> {
+        let factor = self.factor(weight, count) as f32;
+        factor.is_finite().then_some(factor)
+    }
+
+    /// [`Weighting::weigh`] before it is rounded.
+    fn factor(self, weight: f64, count: Option<f64>) -> f64 {
         let one_click = |number: f64| if number > 0.0 { 1.0 } else { 0.0 };
         let of_count = count.map_or(1.0, |count| match self {
             Weighting::Log => count.ln_1p(),
@@ -64,11 +71,9 @@ impl Weighting {
             Weighting::None => 1.0,
             Weighting::Binary => one_click(count),
         });
-        let factor = match self {
+        match self {
             Weighting::Binary => one_click(weight * of_count),
             Weighting::Log | Weighting::Linear | Weighting::None => weight * of_count,
-        };
-        let factor = factor as f32;
-        factor.is_finite().then_some(factor)
+        }
     }
 }

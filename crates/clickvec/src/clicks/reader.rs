@@ -16,12 +16,19 @@ pub struct Click<'a> {
     pub title: &'a str,
     /// The factor of the pair's loss: finite, 0 or more.
     pub weight: f32,
+    /// What the clicks of the pair weigh together as the table says, `weight` times `count`: the same for every
+    /// [`Weighting`]. It grades held-out clicks.
+    pub worth: f64,
     /// Whether the query is one of few users, as the column `rare` says: nothing that only such queries have may be
     /// found in what is learnt.
     pub rare: bool,
     /// The line, counted from 1.
     pub line: u64,
 }
+
+/// The smallest and the largest weight of a pair other than 0. Beyond them the squares of gradients that training adds up
+/// would leave the range of an f32.
+pub(super) const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// A reader of click logs. It skips and counts broken rows, because every large log has some.
 pub struct ClickReader {
@@ -30,6 +37,8 @@ pub struct ClickReader {
     title: Field,
     weight: Option<usize>,
     count: Option<usize>,
+    /// The column `count`, also where the weighting does not read it.
+    clicks: Option<usize>,
     clicked: Option<usize>,
     rare: Option<usize>,
     weighting: Weighting,
@@ -39,8 +48,8 @@ pub struct ClickReader {
 
 /// What a row is.
 enum Kind {
-    /// A click, with its weight and whether its query is rare.
-    Click(f32, bool),
+    /// A click, with its weight, what it is worth, and whether its query is rare.
+    Click(f32, f64, bool),
     /// A title that was shown and not clicked.
     Shown,
 }
@@ -69,10 +78,12 @@ impl ClickReader {
         let title = Field::require(&mut table, field)?;
         let weight = table.optional("weight")?;
         let count = if weighting.reads_counts() { table.optional("count")? } else { None };
+        let clicks = table.column("count");
         let clicked = table.optional("clicked")?;
         let rare = table.optional("rare")?;
         let skipped = Skipped::default();
-        Ok(ClickReader { table, query, title, weight, count, clicked, rare, weighting, skipped, not_clicked: 0 })
+        let not_clicked = 0;
+        Ok(ClickReader { table, query, title, weight, count, clicks, clicked, rare, weighting, skipped, not_clicked })
     }
 
     /// The next valid row; `None` at the end.
@@ -82,12 +93,12 @@ impl ClickReader {
     /// [`crate::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
     #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Click<'_>>> {
-        let (weight, rare) = loop {
+        let (weight, worth, rare) = loop {
             let fault = match self.table.advance()? {
                 Step::End => return Ok(None),
                 Step::Broken(fault) => fault,
                 Step::Whole => match self.kind(&self.table.row()) {
-                    Ok(Kind::Click(weight, rare)) => break (weight, rare),
+                    Ok(Kind::Click(weight, worth, rare)) => break (weight, worth, rare),
                     Ok(Kind::Shown) => {
                         self.not_clicked += 1;
                         continue;
@@ -98,7 +109,8 @@ impl ClickReader {
             self.skipped.add(self.table.line(), fault);
         };
         let row = self.table.row();
-        Ok(Some(Click { query: row.required(self.query), title: self.title.of(&row), weight, rare, line: row.line }))
+        let (query, title) = (row.required(self.query), self.title.of(&row));
+        Ok(Some(Click { query, title, weight, worth, rare, line: row.line }))
     }
 
     /// The rows that were left out so far.
@@ -124,13 +136,22 @@ impl ClickReader {
             return Ok(Kind::Shown);
         }
         let rare = self.rare.map_or(Ok(false), |column| yes_or_no("rare", row.required(column)))?;
-        Ok(Kind::Click(self.weigh(row)?, rare))
+        let (weight, worth) = self.weigh(row)?;
+        Ok(Kind::Click(weight, worth, rare))
     }
 
-    fn weigh(&self, row: &Row<'_>) -> Result<f32, TableFault> {
+    /// The factor of a pair's loss, and what its clicks are worth.
+    fn weigh(&self, row: &Row<'_>) -> Result<(f32, f64), TableFault> {
         let weight = self.weight.map_or(Ok(1.0), |column| number("weight", row.required(column)))?;
         let count = self.count.map(|column| number("count", row.required(column))).transpose()?;
-        self.weighting.weigh(weight, count).ok_or(TableFault::WeightTooLarge)
+        let factor = self.weighting.factor(weight, count);
+        if factor != 0.0 && !WEIGHTS.contains(&factor) {
+            return Err(TableFault::WeightOutside { found: format!("{factor:e}") });
+        }
+        // A weighting that does not read the column does not mind what is in it.
+        let clicks = || self.clicks.and_then(|column| number("count", row.get(column)?).ok());
+        let worth = weight * count.or_else(clicks).unwrap_or(1.0);
+        Ok((factor as f32, worth.min(f64::MAX)))
     }
 }
 
@@ -245,9 +266,20 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_too_large_for_a_float() {
-        assert_eq!(only_fault(b"query\ttitle\tweight\na\tb\t1e39\n"), TableFault::WeightTooLarge);
-        assert_eq!(only_fault(b"query\ttitle\tweight\tcount\na\tb\t1e308\t1e308\n"), TableFault::WeightTooLarge);
+    fn a_weight_too_large_or_too_small_to_learn() {
+        for (bytes, found) in [
+            (&b"query\ttitle\tweight\na\tb\t1e39\n"[..], "1e39"),
+            (b"query\ttitle\tweight\na\tb\t3e38\n", "3e38"),
+            (b"query\ttitle\tweight\na\tb\t1e-40\n", "1e-40"),
+            (b"query\ttitle\tweight\tcount\na\tb\t1e300\t1e308\n", "7.1"),
+        ] {
+            let TableFault::WeightOutside { found: shown } = only_fault(bytes) else { panic!("{found}") };
+            assert!(shown.starts_with(found), "{shown}");
+        }
+        assert_eq!(
+            weights(b"query\ttitle\tweight\na\tb\t1e-12\na\tb\t1e12\na\tb\t0\n", Weighting::Log),
+            [1e-12, 1e12, 0.0]
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use super::reader::{Click, WEIGHTS};
 use super::{ClickReader, Weighting};
 use crate::error::{Error, Result};
 use crate::tables::Skipped;
@@ -31,15 +32,26 @@ enum Origin<'a> {
 /// Passes on each pair until the receiver breaks.
 type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>;
 
-/// Receives a query, a title, a weight, and whether the query is rare.
-type OnPair<'f> = dyn FnMut(&str, &str, f32, bool) -> Result<ControlFlow<()>> + 'f;
+/// Receives each pair.
+type OnPair<'f> = dyn FnMut(SourcePair<'_>) -> Result<ControlFlow<()>> + 'f;
+
+/// A pair of a source.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SourcePair<'a> {
+    pub(super) query: &'a str,
+    pub(super) title: &'a str,
+    /// The factor of the pair's loss.
+    pub(super) weight: f32,
+    /// What its clicks weigh together, if clicks weigh differently for another reason than their number; see
+    /// [`ClickReader::is_weighted`]. Either all pairs of a source have it or none.
+    pub(super) worth: Option<f32>,
+    /// Whether the query is rare.
+    pub(super) rare: bool,
+}
 
 /// What was found out while a source was read.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Whether clicks weigh differently for another reason than their number; see [`ClickReader::is_weighted`]. Not known
-    /// of pairs from memory, whose weights may come from anything.
-    pub(super) weighted: bool,
     /// Broken lines.
     pub(super) skipped: Skipped,
     /// Rows of titles that were shown and not clicked.
@@ -62,7 +74,7 @@ impl<'a> ClickSource<'a> {
         ClickSource::from_origin(Origin::File(path))
     }
 
-    /// Pairs of a query and a title, with a weight for each that multiplies its loss: finite, 0 or more.
+    /// Pairs of a query and a title, with a weight for each that multiplies its loss: from 0 to 10¹².
     pub fn pairs<Q: AsRef<str> + 'a, T: AsRef<str> + 'a, I>(pairs: I) -> ClickSource<'a>
     where
         I: IntoIterator<Item = (Q, T, f32)> + 'a,
@@ -91,10 +103,12 @@ impl<'a> ClickSource<'a> {
             for (number, pair) in (1..).zip(pairs) {
                 let (query, title, weight, rare) =
                     pair.map_err(|source| Error::PairSource { number, source: source.into() })?;
-                if !(weight.is_finite() && weight >= 0.0) {
+                if !(weight >= 0.0 && f64::from(weight) <= *WEIGHTS.end()) {
                     return Err(Error::BadWeight { number, found: weight });
                 }
-                if on_pair(query.as_ref(), title.as_ref(), weight.abs(), rare)?.is_break() {
+                // Where the weights come from is not known, so they say nothing of what a click is worth.
+                let (query, title) = (query.as_ref(), title.as_ref());
+                if on_pair(SourcePair { query, title, weight: weight.abs(), worth: None, rare })?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -138,13 +152,15 @@ impl<'a> ClickSource<'a> {
             Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Found::default())),
             Origin::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
-                while let Some(click) = reader.next()? {
-                    if on_pair(click.query, click.title, click.weight, click.rare)?.is_break() {
+                let weighted = reader.is_weighted();
+                while let Some(Click { query, title, weight, worth, rare, .. }) = reader.next()? {
+                    let worth = weighted.then_some(worth as f32);
+                    if on_pair(SourcePair { query, title, weight, worth, rare })?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                let (weighted, not_clicked) = (reader.is_weighted(), reader.not_clicked());
-                Ok(ControlFlow::Continue(Found { weighted, skipped: reader.skipped().clone(), not_clicked }))
+                let (skipped, not_clicked) = (reader.skipped().clone(), reader.not_clicked());
+                Ok(ControlFlow::Continue(Found { skipped, not_clicked }))
             }
         }
     }

@@ -6,7 +6,7 @@ use safetensors::SafeTensorError;
 
 use super::{JsonFault, SpecFault, shortened};
 use crate::encoder::SizeFault;
-use crate::settings::SettingFault;
+use crate::settings::{SettingDifference, SettingFault};
 use crate::text::{DuplicateTrigram, DuplicateWord};
 
 /// What can be wrong with a model, a checkpoint, a trained ranker or a fusion.
@@ -247,26 +247,37 @@ pub enum InitFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResumeFault {
-    /// The settings differ from those of the interrupted run.
-    #[error("cannot resume with {}; use the same settings or start the training anew", differences.join(", "))]
+    /// The settings differ from those of the earlier run.
+    #[error(
+        "expected the settings of the run to resume ({}), found {}; resume it with those settings, or start the training anew",
+        listed_settings(differences, |of| &of.before),
+        listed_settings(differences, |of| &of.now)
+    )]
     Settings {
-        /// Each difference, in words.
-        differences: Vec<String>,
+        /// The settings in which the two runs differ.
+        differences: Vec<SettingDifference>,
     },
     /// The log has changed.
-    #[error("cannot resume with another click log than the interrupted run's; start the training anew")]
+    #[error("expected the click log of the run to resume, found another; name that log, or start the training anew")]
     Log,
     /// The initial model is another one.
-    #[error("cannot resume with another initial model than the interrupted run's; start anew instead of resuming")]
+    #[error(
+        "expected the initial model of the run to resume, found another or none; begin with that model, or start the training \
+         anew"
+    )]
     Init,
     /// The teacher's vectors changed.
-    #[error("cannot resume with another teacher than the interrupted run's; start the training anew")]
+    #[error(
+        "expected the teacher of the run to resume, found another or none; name that one, or start the training anew"
+    )]
     Teacher,
     /// The validation set has changed.
-    #[error("cannot resume with another validation set than the interrupted run's; start the training anew")]
+    #[error(
+        "expected the validation set of the run to resume, found another or none; name that one, or start the training anew"
+    )]
     Validation,
     /// The instruction level differs, so results would be rounded differently.
-    #[error("cannot resume at instruction level {found}, the interrupted run used {expected}; start the training anew")]
+    #[error("expected instruction level {expected}, as of the run to resume, found {found}; start the training anew")]
     Level {
         /// The level of the interrupted run.
         expected: String,
@@ -274,7 +285,7 @@ pub enum ResumeFault {
         found: String,
     },
     /// The program's version differs, so results could differ.
-    #[error("cannot resume with clickvec {found}, the interrupted run used {expected}; start the training anew")]
+    #[error("expected clickvec {expected}, as of the run to resume, found {found}; start the training anew")]
     Program {
         /// The version of the interrupted run.
         expected: String,
@@ -299,6 +310,12 @@ pub enum ResumeFault {
         /// Where it should be.
         model: String,
     },
+}
+
+/// `keep best, held-out 0.1`
+fn listed_settings(differences: &[SettingDifference], value: impl Fn(&SettingDifference) -> &str) -> String {
+    let each = differences.iter().map(|of| format!("{} {}", of.name, value(of)));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn or_too_many(count: Option<u64>) -> String {

@@ -20,6 +20,8 @@ use shown::told;
 pub(crate) use shown::{listed, shortened, shown};
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
+#[doc(hidden)]
+pub use table::{NOT_UTF_8, UTF_16};
 pub use test_set::TestSetFault;
 pub use vector_file::{VectorFileFault, VectorPlace};
 
@@ -215,8 +217,8 @@ pub enum Error {
         /// What the iterator said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A pair of an iterator has a weight that is negative or not finite.
-    #[error("pair {number}: expected a finite weight of 0 or more, found {found}")]
+    /// A pair of an iterator has a weight that is negative, too large or not a number.
+    #[error("pair {number}: expected a weight from 0 to 1e12, found {found}; divide all weights by one number")]
     BadWeight {
         /// The number of the pair, counted from 1.
         number: u64,

@@ -5,6 +5,12 @@ use super::listed;
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
 
+/// What is wrong with a file in UTF-16, and what to do.
+pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)";
+
+/// What to do with bytes that are not UTF-8. Most often they are Latin-1.
+pub const NOT_UTF_8: &str = "save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)";
+
 /// The names of a header for a message, with a hint if the columns seem to be separated by commas.
 fn header(names: &[String]) -> String {
     let shown = listed(names, SHOWN_NAMES);
@@ -44,8 +50,11 @@ pub enum TableFault {
     #[error("expected a header line, found nothing; see docs/reference/tables.md")]
     Empty,
     /// The header is not UTF-8.
-    #[error("expected a header in UTF-8, found other bytes; save the table as UTF-8 text")]
+    #[error("expected a header in UTF-8, found other bytes; {NOT_UTF_8}")]
     HeaderNotUtf8,
+    /// The file is UTF-16.
+    #[error("{UTF_16}")]
+    Utf16,
     /// A column that is needed occurs twice in the header.
     #[error("expected one column `{column}` in the header, found several; rename all but one")]
     DuplicateColumn {
@@ -61,7 +70,7 @@ pub enum TableFault {
         found: usize,
     },
     /// A row is not UTF-8.
-    #[error("expected UTF-8, found another byte at position {byte} of the line; save the text as UTF-8")]
+    #[error("expected UTF-8, found another byte at position {byte} of the line; {NOT_UTF_8}")]
     NotUtf8 {
         /// The position of the first invalid byte in the line, counted from 1.
         byte: usize,
@@ -94,9 +103,15 @@ pub enum TableFault {
         /// The field, shortened.
         found: String,
     },
-    /// Weight times count exceeds an f32.
-    #[error("expected a weight below 3.4e38 (after `weight` times `count`), found a larger one; scale the column down")]
-    WeightTooLarge,
+    /// What a pair weighs is too large or too small to be learnt.
+    #[error(
+        "expected a weight of 0 or from 1e-12 to 1e12 (after `weight` times `count`), found {found}; multiply the whole column \
+         by one number"
+    )]
+    WeightOutside {
+        /// Weight times count.
+        found: String,
+    },
     /// Two titles have the same id.
     #[error("expected a new id, found `{id}`, which line {first_line} has already; ids must be unique")]
     DuplicateId {
@@ -205,7 +220,11 @@ pub enum TableFault {
 }
 
 fn shown_only(rows: u64) -> String {
-    if rows == 0 { String::new() } else { format!(", {rows} were shown and not clicked") }
+    match rows {
+        0 => String::new(),
+        1 => ", 1 was shown and not clicked".to_owned(),
+        _ => format!(", {rows} were shown and not clicked"),
+    }
 }
 
 /// What can be wrong with a click log as a whole.
@@ -214,8 +233,9 @@ fn shown_only(rows: u64) -> String {
 pub enum LogFault {
     /// No line has a query and a title.
     #[error(
-        "expected pairs of a query and a title, found none ({skipped} lines were broken, {without_words} had a side \
+        "expected pairs of a query and a title, found none ({skipped} {} broken, {without_words} had a side \
          without words{}); see docs/reference/tables.md",
+        if *skipped == 1 { "line was" } else { "lines were" },
         shown_only(*not_clicked)
     )]
     NoPairs {

@@ -28,7 +28,7 @@ pub use kappa::{Disagreement, kappa};
 pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use overlap::{Overlap, overlap};
-pub use run::{Run, RunCoverage};
+pub use run::{Run, RunCoverage, RunLists};
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
     RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,

@@ -18,6 +18,22 @@ pub struct Run {
     queries: HashMap<String, HashMap<String, f64>>,
 }
 
+/// What a run found in a collection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunLists {
+    /// For each judged query its titles, best first.
+    pub lists: Vec<Vec<Hit>>,
+    /// Judged queries that are not in the run.
+    pub lacking_queries: usize,
+    /// Queries of the run that are not judged.
+    pub other_queries: usize,
+    /// Titles of the run for judged queries.
+    pub titles: usize,
+    /// Those of these titles that are judged for their query. If all are, the run is likely to rank them anew instead of
+    /// searching a collection.
+    pub judged_titles: usize,
+}
+
 /// What a run lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunCoverage {
@@ -70,18 +86,17 @@ impl Run {
         Ok(RunCoverage { lacking_queries, lacking_titles, titles })
     }
 
-    /// The titles that the run has for each query, best first and at most `depth`, and the number of queries that it lacks;
-    /// ties are in the order of `titles`.
+    /// The titles that the run has for each query, best first and at most `depth`; ties are in the order of `titles`.
     ///
     /// # Errors
     ///
     /// [`Error::TestSet`] if the run has a title that is not in `titles`, or none of the queries.
-    pub fn lists(&self, queries: &[FullQuery], titles: &[Title], depth: usize) -> Result<(Vec<Vec<Hit>>, usize)> {
+    pub fn lists(&self, queries: &[FullQuery], titles: &[Title], depth: usize) -> Result<RunLists> {
         let positions: HashMap<&str, u32> = (0..).zip(titles).map(|(at, title)| (title.id.as_str(), at)).collect();
-        let mut lacking = 0;
+        let (mut lacking_queries, mut found, mut judged_titles) = (0, 0, 0);
         let mut of_query = |query: &FullQuery| {
             let Some(run) = self.queries.get(&query.id) else {
-                lacking += 1;
+                lacking_queries += 1;
                 return Ok(Vec::new());
             };
             let hit = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
@@ -89,15 +104,18 @@ impl Run {
                 None => Err(self.fault(TestSetFault::OtherTitle { title: shortened(id), query: shortened(&query.id) })),
             };
             let mut hits = run.iter().map(hit).collect::<Result<Vec<Hit>>>()?;
+            found += hits.len();
+            judged_titles += hits.iter().filter(|hit| query.grade(hit.position).is_some()).count();
             hits.sort_unstable_by(Hit::best_first);
             hits.truncate(depth);
             Ok(hits)
         };
         let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
-        if lacking == queries.len() {
+        if lacking_queries == queries.len() {
             return Err(self.fault(TestSetFault::OtherRun { of: "the judged queries" }));
         }
-        Ok((lists, lacking))
+        let other_queries = self.queries.len() - (queries.len() - lacking_queries);
+        Ok(RunLists { lists, lacking_queries, other_queries, titles: found, judged_titles })
     }
 
     fn fault(&self, fault: TestSetFault) -> Error {

@@ -299,7 +299,7 @@ impl Maker<'_> {
         let (scores, score_seconds) = timed(|| run.scores(self.judgments));
         let found = match &self.collection {
             None => Vec::new(),
-            Some(set) => run.lists(&set.queries, &set.titles, DEPTH)?.0.iter().map(|hits| pack(hits)).collect(),
+            Some(set) => run.lists(&set.queries, &set.titles, DEPTH)?.lists.iter().map(|hits| pack(hits)).collect(),
         };
         let parameters = path.display().to_string();
         let training = TrainingFacts::default();

@@ -32,6 +32,8 @@ pub struct Skipped {
     pub count: u64,
     /// The first few lines.
     pub first: Vec<SkippedLine>,
+    /// The number of lines that are not UTF-8.
+    pub not_utf8: u64,
 }
 
 /// A line that was left out, and the reason.
@@ -47,6 +49,7 @@ impl Skipped {
     /// Counts another line.
     pub fn add(&mut self, line: u64, reason: TableFault) {
         self.count += 1;
+        self.not_utf8 += u64::from(matches!(reason, TableFault::NotUtf8 { .. }));
         if self.first.len() < SHOWN_SKIPPED_LINES {
             self.first.push(SkippedLine { line, reason });
         }

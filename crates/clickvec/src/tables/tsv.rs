@@ -1,6 +1,6 @@
 //! Reading tab-separated values with a header, one line in memory at a time.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use super::{FoundLine, Lines};
@@ -74,9 +74,12 @@ impl TableReader {
     ///
     /// # Errors
     ///
-    /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::HeaderNotUtf8`] or [`TableFault::LineTooLong`];
+    /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::Utf16`], [`TableFault::HeaderNotUtf8`] or
+    /// [`TableFault::LineTooLong`];
     /// [`Error::ReadAt`] if reading fails.
-    pub(crate) fn from_reader(path: &Path, source: Box<dyn BufRead + Send>) -> Result<TableReader> {
+    pub(crate) fn from_reader(path: &Path, mut source: Box<dyn BufRead + Send>) -> Result<TableReader> {
+        let is_utf16 = begins_as_utf16(&mut source);
+        let is_utf16 = is_utf16.map_err(|source| Error::ReadAt { path: path.to_owned(), line: 1, source })?;
         let mut table = TableReader {
             path: path.to_owned(),
             lines: Lines::new(source, MAX_HEADER_BYTES),
@@ -85,7 +88,12 @@ impl TableReader {
             text: String::new(),
             tabs: Vec::new(),
         };
+        if is_utf16 {
+            return Err(table.fault(None, TableFault::Utf16));
+        }
         match table.advance()? {
+            // Without a byte order mark, every other byte of ASCII is 0.
+            Step::Whole if table.text.contains('\0') => return Err(table.fault(None, TableFault::Utf16)),
             Step::Whole => {}
             Step::End => return Err(table.fault(None, TableFault::Empty)),
             Step::Broken(TableFault::NotUtf8 { .. }) => {
@@ -208,6 +216,22 @@ impl TableReader {
         }
         Step::Whole
     }
+}
+
+/// Whether a source begins with a byte order mark of UTF-16.
+fn begins_as_utf16(source: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        match source.fill_buf() {
+            Ok(head) => return Ok(is_utf16(head)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether the first bytes of a file are a byte order mark of UTF-16.
+pub fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
 impl<'a> Row<'a> {

@@ -120,6 +120,16 @@ pub(super) struct Resumed {
     pub(super) kept: Option<String>,
 }
 
+/// What the run records of itself whose checkpoint is next to `output`. The states are not read.
+pub(super) fn record(output: &Path) -> Result<TrainingRecord> {
+    let path = path(output);
+    let file = TensorFile::open(&path)?;
+    match file.parse::<Header>(KIND) {
+        Ok((_, header)) => Ok(header.run),
+        Err(fault) => Err(Error::File { path, fault }),
+    }
+}
+
 /// Brings `learner` to the state of the checkpoint next to `output`, if both belong to the same run. For a stage other
 /// than the first, `begin` begins the stage with the learner's weights. On an error the weights are unchanged.
 pub(super) fn load(

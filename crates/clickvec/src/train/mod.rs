@@ -31,7 +31,9 @@ pub use crate::clicks::{
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
-pub use crate::settings::{Keep, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord};
+pub use crate::settings::{
+    Keep, SettingDifference, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord,
+};
 pub use crate::text::Tail;
 pub use crate::views::Views;
 
@@ -300,6 +302,15 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     let of_clicks = if found.log.pairs > 0 { config.epochs } else { 0 };
     let whole = found.epoch == of_titles + of_clicks || config.keep != Keep::Last || config.patience.is_some();
     Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
+}
+
+/// What a stopped run records of itself in the checkpoint next to `output`; `None` if there is no checkpoint.
+///
+/// # Errors
+///
+/// [`Error::File`] if it is damaged, and those of opening a file.
+pub fn stopped_run(output: &Path) -> Result<Option<TrainingRecord>> {
+    checkpoint::path(output).exists().then(|| checkpoint::record(output)).transpose()
 }
 
 /// The files that a run writes: `output` and the two next to it while training runs.

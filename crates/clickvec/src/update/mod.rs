@@ -7,10 +7,12 @@
 //! [`Models::trial`] compares what both find, and [`Models::drift`] measures how much changed.
 
 mod drift;
+mod learnt;
 mod trial;
 mod window;
 
 pub use drift::{Alignment, Drift};
+pub use learnt::LearntBefore;
 pub use trial::{Models, Trial};
 pub use window::{DayCount, Pairs, Survey, Suspicion, Window};
 

@@ -45,6 +45,10 @@ impl<'a> Window<'a> {
         place(&words(query).join(" "))
     }
 
+    pub(super) fn is_held_out(&self, query: &str) -> bool {
+        self.holds_out(Window::place(query))
+    }
+
     fn holds_out(&self, place: u64) -> bool {
         (place as f64) < self.held_out * u64::MAX as f64
     }
@@ -81,7 +85,7 @@ impl<'a> Window<'a> {
                     let held_out = if is_newest { &mut newest } else { &mut earlier };
                     // A click that weighs nothing says nothing.
                     if is_known && click.weight > 0.0 {
-                        held_out.add(place, click.query, click.title, click.weight);
+                        held_out.add(place, click.query, click.title, click.worth);
                     }
                 }
                 if is_newest {
@@ -124,7 +128,7 @@ impl Pairs<'_> {
                 continue;
             };
             while let Some(click) = reader.next()? {
-                if !self.window.holds_out(Window::place(click.query)) {
+                if !self.window.is_held_out(click.query) {
                     let weight = click.weight * self.window.weight(self.next - 1);
                     return Ok(Some((click.query.to_owned(), click.title.to_owned(), weight, click.rare)));
                 }
@@ -219,12 +223,12 @@ impl Survey {
 struct HeldOut(BTreeMap<u64, (String, BTreeMap<String, f64>)>);
 
 impl HeldOut {
-    fn add(&mut self, place: u64, query: &str, title: &str, weight: f32) {
+    fn add(&mut self, place: u64, query: &str, title: &str, worth: f64) {
         if self.0.len() >= MOST_HELD_OUT && self.0.last_key_value().is_some_and(|(&last, _)| place > last) {
             return;
         }
         let (_, titles) = self.0.entry(place).or_insert_with(|| (query.to_owned(), BTreeMap::new()));
-        *titles.entry(title.to_owned()).or_default() += f64::from(weight);
+        *titles.entry(title.to_owned()).or_default() += worth;
         if self.0.len() > MOST_HELD_OUT {
             self.0.pop_last();
         }

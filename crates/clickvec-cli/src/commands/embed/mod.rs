@@ -26,8 +26,8 @@ const BATCH_TEXTS: usize = 1024;
 /// Write the vector of every line of a text file, or of every row of a table.
 ///
 /// One text a line. An empty line, or one without any word, gets the zero vector, so line n of the input is always
-/// vector n of the output. With --text-column or --id-column the file is a table: TSV, CSV, JSON lines or (if built in)
-/// Parquet, with a row for each text.
+/// vector n of the output. A table is recognised by its header or its first object: TSV, CSV, JSON lines or (if built in)
+/// Parquet, with a row for each text. JSON lines then have the table's ids, if it has a column `id`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote.
@@ -42,12 +42,12 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
-    /// The column of a table with the texts [default with --id-column: query or title, as --side says].
-    #[arg(long, value_name = "NAME")]
+    /// The column of a table with the texts [default: query or title, as --side says].
+    #[arg(long, visible_alias = "title-column", value_name = "NAME")]
     text_column: Option<String>,
 
     /// The column of a table with the ids, which are written next to the vectors: as `id` in JSON lines, and in place of
-    /// the text in word2vec's format.
+    /// the text in word2vec's format [default: id, in JSON lines of a table that has it].
     #[arg(long, value_name = "NAME")]
     id_column: Option<String>,
 

@@ -1,15 +1,23 @@
-//! Where texts come from: lines, or the rows of a table.
+//! Where texts come from: lines, or the rows of a table. A table is recognised by its first line.
 
-use std::path::PathBuf;
+use std::io::{BufRead, Cursor, Read as _};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
+use clickvec::Error;
+use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::TableFault;
 use clickvec_logs::table::{Next, Options, Record, Table};
 
-use super::{Args, SideFlag};
-use crate::input::Lines;
+use super::{Args, Format, SideFlag};
+use crate::input::{self, Lines};
 use crate::output;
+
+/// The bytes of the first line that say whether a file is a table.
+const FIRST_BYTES: u64 = 1 << 20;
+/// The column of ids that a recognised table may have.
+const ID: &str = "id";
 
 /// Some texts, and as many ids or none.
 #[derive(Default)]
@@ -21,11 +29,7 @@ pub(super) struct Batch {
 /// The source of texts.
 pub(super) enum Texts {
     /// Every line is a text.
-    Lines {
-        lines: Lines,
-        /// Whether the next line is the first.
-        is_first: bool,
-    },
+    Lines(Lines),
     /// Every row has one.
     Rows(Box<Rows>),
 }
@@ -41,8 +45,18 @@ pub(super) struct Rows {
 impl Texts {
     /// Opens what the command line names.
     pub(super) fn open(args: &Args) -> Result<Texts> {
-        if args.text_column.is_none() && args.id_column.is_none() {
-            return Ok(Texts::Lines { lines: Lines::open(&args.texts)?, is_first: true });
+        let is_named = args.text_column.is_some() || args.id_column.is_some();
+        let (mut id, mut source) = (args.id_column.clone(), None);
+        // Parquet is no stream: it has a place of its own to be recognised and opened.
+        if !is_named && !is_parquet(&args.texts)? {
+            let mut reader = files::open(&args.texts)?;
+            let first = first_line(&mut reader, &args.texts)?;
+            let has = columns_of(&first);
+            let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(first).chain(reader));
+            let Some(has) = has else { return Ok(Texts::Lines(Lines::read(reader, &args.texts))) };
+            // Formats without ids have a vector for each row, in the same order.
+            id = (args.format == Format::Jsonl && has.iter().any(|name| name == ID)).then(|| ID.to_owned());
+            source = Some(reader);
         }
         let mut options = Options::default();
         columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
@@ -51,10 +65,15 @@ impl Texts {
             SideFlag::Title => "title",
         };
         options.columns.name(Role::Title, args.text_column.as_deref().unwrap_or(usual));
-        if let Some(id) = &args.id_column {
+        if let Some(id) = &id {
             options.columns.name(Role::Item, id.as_str());
         }
-        let table = Table::open(&args.texts, &options).map_err(told)?;
+        let path = input::named(args.texts.clone());
+        let table = match source {
+            Some(source) => Table::read(&path, source, &options),
+            None => Table::open(&args.texts, &options),
+        };
+        let table = table.map_err(told)?;
         Ok(Texts::Rows(Box::new(Rows { path: args.texts.clone(), table, options, record: Record::default() })))
     }
 
@@ -63,13 +82,7 @@ impl Texts {
         batch.texts.clear();
         batch.ids.clear();
         match self {
-            Texts::Lines { lines, is_first } => {
-                lines.next_batch(most, &mut batch.texts)?;
-                if std::mem::take(is_first) {
-                    refuse_header(batch.texts.first())?;
-                }
-                Ok(())
-            }
+            Texts::Lines(lines) => Ok(lines.next_batch(most, &mut batch.texts)?),
             Texts::Rows(rows) => rows.next_batch(most, batch),
         }
     }
@@ -101,16 +114,40 @@ impl Rows {
     }
 }
 
-/// Refuses a table where lines of text are expected: its header and its ids would be embedded.
-fn refuse_header(first: Option<&String>) -> Result<()> {
-    let names: Vec<String> = first.map_or("", String::as_str).split('\t').map(str::to_owned).collect();
-    ensure!(
-        names.len() < 2 || !columns::is_header(&names),
-        "expected a text on each line, found a table with the columns {}; name the one to embed with `--text-column`, and \
-         that of ids with `--id-column`",
-        names.iter().map(|name| format!("`{}`", output::printable(name.trim()))).collect::<Vec<_>>().join(", ")
-    );
-    Ok(())
+/// Whether a file is Parquet; a pipe is not.
+fn is_parquet(path: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
+    file.take(4).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
+    Ok(head == b"PAR1")
+}
+
+/// The first line, with its end. No more is waited for: somebody may send one text and wait for its vector.
+fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let read = reader.take(FIRST_BYTES).read_until(b'\n', &mut line);
+    read.map_err(|source| Error::ReadAt { path: input::named(path.to_owned()), line: 1, source })?;
+    Ok(line)
+}
+
+/// The columns of a table that begins with this line; `None` if the line is a text. Embedding a table's header and ids as if
+/// they were texts would help nobody.
+fn columns_of(first: &[u8]) -> Option<Vec<String>> {
+    let first = std::str::from_utf8(first).ok()?;
+    let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_end_matches(['\n', '\r']);
+    if first.trim_start().starts_with('{') {
+        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).ok()?;
+        return Some(object.into_iter().map(|(name, _)| name).collect());
+    }
+    let names = |separator: char| -> Option<Vec<String>> {
+        let names = first.split(separator).map(|name| name.trim().trim_matches('"').to_owned());
+        let names: Vec<String> = names.collect();
+        (names.len() > 1 && columns::is_header(&names)).then_some(names)
+    };
+    ['\t', ',', ';'].into_iter().find_map(names)
 }
 
 /// An error, and the option that names a missing column.
@@ -119,7 +156,9 @@ fn told(error: clickvec_logs::Error) -> anyhow::Error {
         clickvec_logs::Error::Table { fault: TableFault::MissingColumn { role: Role::Item, .. }, .. } => {
             "; `--id-column` names it"
         }
-        clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => "; `--text-column` names it",
+        clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
+            "; `--text-column` names another"
+        }
         clickvec_logs::Error::Table { fault: TableFault::NoParquet, .. } => {
             "; build the program with `cargo build --release --features parquet`"
         }

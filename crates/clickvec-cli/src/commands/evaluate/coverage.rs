@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::eval::RunCoverage;
+use clickvec::eval::{RunCoverage, RunLists};
 use clickvec::ranker::{Ranker, VectorCoverage};
 
 use crate::output;
@@ -33,8 +33,35 @@ pub(crate) fn lacking_vectors(name: &str, coverage: &VectorCoverage) -> Option<S
         .into_iter()
         .flatten()
         .collect();
+    let score = output::agreeing(lacking_queries + lacking_titles, "scores", "score");
     (!parts.is_empty())
-        .then(|| format!("{}: has no vector for {}, which score 0", output::printable(name), parts.join(" and ")))
+        .then(|| format!("{}: has no vector for {}, which {score} 0", output::printable(name), parts.join(" and ")))
+}
+
+/// What is to know of a run that should have searched a collection for `queries` judged queries.
+pub(super) fn of_searched_run(name: &str, run: &RunLists, queries: usize) -> Vec<String> {
+    let &RunLists { lacking_queries, other_queries, titles, judged_titles, .. } = run;
+    let mut lines = Vec::new();
+    if lacking_queries > 0 {
+        let score = output::agreeing(lacking_queries as u64, "scores", "score");
+        lines.push(format!(
+            "{name}: lacks {}, which {score} 0",
+            output::counted(lacking_queries as u64, "judged query")
+        ));
+    }
+    if other_queries > 0 {
+        let left_out = output::counted(other_queries as u64, "query");
+        lines.push(format!("{name}: left out {left_out} without judgments"));
+    }
+    if titles > 0 && titles == judged_titles {
+        lines.push(format!(
+            "{name}: has only judged titles, {} for {}, as a run has that ranks them anew and did not search the collection; do \
+             not compare its figures with those of systems that did, or leave `--full` out",
+            output::count(titles as u64),
+            output::counted((queries - lacking_queries) as u64, "query")
+        ));
+    }
+    lines
 }
 
 /// What a run lacks, a line for queries and one for titles.
@@ -46,7 +73,8 @@ pub(crate) fn lacking_in_run(name: &str, coverage: &RunCoverage) -> Vec<String> 
     }
     if lacking_titles > 0 {
         let of = output::counted(titles as u64, "judged title");
-        lines.push(format!("{name}: lacks {} of {of}, which come last", output::count(lacking_titles as u64)));
+        let come = output::agreeing(lacking_titles as u64, "comes", "come");
+        lines.push(format!("{name}: lacks {} of {of}, which {come} last", output::count(lacking_titles as u64)));
     }
     lines
 }

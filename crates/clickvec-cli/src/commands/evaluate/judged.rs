@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::eval::{self, CorpusFiles, TestSetFiles};
+use clickvec::eval::{self, CorpusFiles, Form, TestSet, TestSetFiles};
 use clickvec::ranker::{Corpus, Resources};
 
 use super::fusion::Fusions;
@@ -21,6 +21,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     }
     check_outputs(args, &entries)?;
     let set = test_set::read(files)?;
+    refuse_unknown_ids(&set, args)?;
     let titles = test_set::collection(&set, args.titles.as_deref());
     let is_whole = test_set::is_mostly_there(files.judged, &set);
     let judgments = set.judgments;
@@ -88,6 +89,19 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     evaluations.extend(of_fusions);
     let queries = judgments.queries.into_iter().map(|query| query.text).collect();
     Ok(Results { evaluations, fused, queries, left_out, overlap })
+}
+
+/// Refuses a run where the judged titles would have ids from a table of titles that can be read only once.
+fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
+    let pipe = args.titles.as_deref().filter(|titles| test_set::is_pipe(titles));
+    if let (Some(titles), false, Form::Table, false) = (pipe, args.run.is_empty(), &set.form, set.title_ids) {
+        bail!(
+            "{}: expected a file of titles, because `--run` needs the ids of the judged titles and they are looked up in it, \
+             found a pipe; write the titles to a file first, or give the judged table a column `title_id`",
+            titles.display()
+        );
+    }
+    Ok(())
 }
 
 /// Checks before any training that every output can be written and that no two are the same file. Creates the folders.

@@ -192,8 +192,9 @@ fn evaluate_run(
     }
     let path = path.display();
     if missing > 0 {
+        let score = output::agreeing(missing, "scores", "score");
         let missing = output::counted(missing, "judged query");
-        output::note(format_args!("{path}: lacks {missing}, which score 0"));
+        output::note(format_args!("{path}: lacks {missing}, which {score} 0"));
     }
     if !by_query.is_empty() {
         let unknown = output::counted(by_query.len() as u64, "query");

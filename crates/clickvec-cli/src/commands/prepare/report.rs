@@ -102,10 +102,21 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         Some(least) if report.private => {
             let _ = writeln!(
                 text,
-                "rare: {}, of fewer than {least} users, are in it (--private): keep it where the log is. A model that `train` \
-                 makes of it has no letter trigram that only they have",
-                counts(&report.rare)
+                "rare: {}, of fewer than {least} users, are in {} (--private): keep it where the log is. A model that `train` makes \
+                 of it has no letter trigram that only they have",
+                counts(&report.rare),
+                output::path(&args.output)
             );
+            if let (Some(path), Some(_)) = (args.validation(), &report.validation) {
+                let rare = &report.rare_validation;
+                let _ = writeln!(
+                    text,
+                    "rare: {}, of fewer than {least} users, are in {}, which does not mark them: keep it where the log is too. \
+                     `train --validation` only judges by it",
+                    counts(rare),
+                    output::path(path)
+                );
+            }
         }
         Some(least) => {
             text.push_str(&format!(
@@ -124,8 +135,9 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
         let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();
         let _ = writeln!(
             text,
-            "warning: {} may identify users and is not used; name it with --user-column",
-            output::printable(&names.join(", "))
+            "warning: {} may identify users and {} not used; name one with --user-column",
+            output::printable(&names.join(", ")),
+            output::agreeing(names.len() as u64, "is", "are")
         );
     }
     text

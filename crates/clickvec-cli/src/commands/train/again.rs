@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
-use clickvec::train::{Keep, TrainConfig, written_paths};
+use clickvec::train::{Keep, Output, TrainConfig, written_paths};
 
 use super::learn::Clicks;
-use crate::input;
+use crate::{input, output};
 
 /// With fewer held-out queries than this, training learns them all (`clickvec::train::HeldOut`).
 const LEAST: f64 = 100.0;
@@ -41,14 +41,13 @@ impl Trial {
         let Some(output) = output else { return Ok(Some(Trial { path: None })) };
         // Say before the first of two trainings, not after it, that the second has no place.
         input::check_outputs(&written_paths(output))?;
-        let mut name = OsString::from(output);
-        name.push(".held-out");
-        let path = PathBuf::from(name);
+        let path = held_out_path(output);
         // A private model stays private: the trial is written with the permissions of what it replaces.
         if let (Ok(metadata), false) = (output.metadata(), path.exists()) {
             let made = File::create(&path).and_then(|file| file.set_permissions(metadata.permissions()));
             made.map_err(|source| clickvec::Error::io(&path, "make", source))?;
         }
+        name_files(&path);
         Ok(Some(Trial { path: Some(path) }))
     }
 
@@ -115,8 +114,36 @@ impl Drop for Trial {
     }
 }
 
+/// The output of the second run: it goes on from its checkpoint or is finished, or else it begins, and replaces what an
+/// older run has left.
+pub(super) fn second<'a>(all: &TrainConfig, output: Output<'a>) -> Output<'a> {
+    let [model, _, checkpoint] = written_paths(output.path);
+    let is_finished = || Model::load(&model).is_ok_and(|model| model.training().config == *all);
+    Output { resume: output.resume && (checkpoint.exists() || is_finished()), ..output }
+}
+
+/// Where the trial of a run with this output has its model.
+pub(super) fn held_out_path(output: &Path) -> PathBuf {
+    let mut name = OsString::from(output);
+    name.push(".held-out");
+    PathBuf::from(name)
+}
+
+/// From now on, messages say what the trial's files are for.
+fn name_files(path: &Path) {
+    let [model, partial, checkpoint] = written_paths(path);
+    let named = [
+        (model, "the model that has not learnt the held-out queries"),
+        (partial, "the best model so far of the run that holds queries out"),
+        (checkpoint, "the checkpoint of the run that holds queries out"),
+    ];
+    for (path, what) in named {
+        output::explain_file(&path, what);
+    }
+}
+
 /// The settings of a run on all clicks for so many epochs.
-fn all_clicks(config: &TrainConfig, epochs: u32) -> TrainConfig {
+pub(super) fn all_clicks(config: &TrainConfig, epochs: u32) -> TrainConfig {
     TrainConfig { held_out: 0.0, keep: Keep::Last, patience: None, epochs, ..config.clone() }
 }
 

@@ -29,6 +29,7 @@ const TOLERANCE: f64 = 0.005;
 pub(super) struct Judge {
     /// Whether the value is minus the loss of the held-out pairs, and not NDCG.
     by_loss: bool,
+    learns_titles: bool,
     state: RefCell<State>,
 }
 
@@ -64,12 +65,15 @@ pub(crate) struct Means {
 pub(crate) struct Judged {
     counts: Counts,
     report: HeldOutReport,
+    /// Whether the model has learnt from titles too.
+    learns_titles: bool,
 }
 
 impl Judge {
     /// The judge of a run with these settings.
     pub(super) fn new(config: &TrainConfig) -> Judge {
-        Judge { by_loss: config.keep == Keep::Loss, state: RefCell::default() }
+        let (by_loss, learns_titles) = (config.keep == Keep::Loss, config.titles.is_some());
+        Judge { by_loss, learns_titles, state: RefCell::default() }
     }
 
     /// Takes the queries that are held out.
@@ -117,12 +121,13 @@ impl Judge {
 
     /// The model compared with rankers that need no training, if queries were held out.
     pub(super) fn finish<'a>(self, model: impl FnOnce() -> clickvec::Result<Cow<'a, Model>>) -> Result<Option<Judged>> {
-        let State { test, counts, failed, .. } = self.state.into_inner();
+        let Judge { learns_titles, state, .. } = self;
+        let State { test, counts, failed, .. } = state.into_inner();
         if let Some(failed) = failed {
             return Err(failed.into());
         }
         let report = test.map(|test| test.report(&named(model()?.as_ref()))).transpose()?;
-        Ok(report.map(|report| Judged { counts, report }))
+        Ok(report.map(|report| Judged { counts, report, learns_titles }))
     }
 }
 
@@ -157,8 +162,9 @@ impl Counts {
     pub(super) fn say(&self, all_later: bool) {
         let of_queries = output::counted(self.of_queries, "query");
         if self.queries == 0 {
+            let are = output::agreeing(self.of_queries, "is", "are");
             output::note(format_args!(
-                "held out: nothing, since {of_queries} are too few to judge by; all clicks are learnt, and the last epoch is \
+                "held out: nothing, since {of_queries} {are} too few to judge by; all clicks are learnt, and the last epoch is \
                  kept"
             ));
             return;
@@ -207,7 +213,7 @@ fn head(measure: Measure) -> String {
 impl Judged {
     /// The report for people.
     pub(super) fn text(&self) -> String {
-        let Judged { counts, report } = self;
+        let Judged { counts, report, .. } = self;
         let mut rows = table::plain();
         rows.set_header(std::iter::once("held-out queries".to_owned()).chain(HeldOutTest::MEASURES.map(head)));
         for system in &report.systems {
@@ -278,9 +284,9 @@ impl Judged {
             said.push(format!("the model is not shown to be better than {not_shown}"));
         }
         format!(
-            "training does not pay here by itself: {}; learn from all titles too (`--titles`), or search with both \
-             (`evaluate --full --fusion`)",
-            said.join(", and ")
+            "training does not pay here by itself: {}; {}search with both (`evaluate --full --fusion`)",
+            said.join(", and "),
+            if self.learns_titles { "" } else { "learn from all titles too (`--titles`), or " }
         )
     }
 

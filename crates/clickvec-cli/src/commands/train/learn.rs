@@ -10,10 +10,11 @@ use anyhow::Result;
 use clickvec::eval::Judgments;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::model::Model;
-use clickvec::train::{ClickSource, Event, Output, Teacher, TrainConfig, TrainOptions, Written};
+use clickvec::train::{ClickSource, Event, Output, Teacher, TrainConfig, TrainOptions, Written, written_paths};
 
-use super::again::{Queries, Trial};
+use super::again::{self, Queries, Trial};
 use super::held_out::{Judge, Judged, Means};
+use super::resume;
 use crate::test_set;
 
 /// Where clicks come from. Each run reads them from the beginning.
@@ -147,16 +148,26 @@ impl Learner<'_> {
     /// Learns the model. `trial` is the run that holds queries out, if there is to be one.
     pub(crate) fn learn(&self, trial: Option<Trial>, watch: &mut dyn Watch) -> Result<Ended> {
         let output = self.output.map(|output| output.path);
-        let Some(trial) = trial else { return self.last(self.config, &RefCell::default(), watch) };
+        let resumed = self.output.filter(|output| output.resume);
+        let trial = match resumed {
+            Some(output) => resume::check(self.config, trial, output.path)?,
+            None => trial,
+        };
+        let Some(trial) = trial else { return self.last(self.config, self.output, &RefCell::default(), watch) };
         // What the run with held-out queries has learnt from titles is what the other learns from them.
         let after_titles = RefCell::default();
-        let resumed = self.output.filter(|output| output.resume);
         if let Some(all) = resumed.and_then(|output| trial.finished(self.config, output.path)) {
             watch.again(None);
-            return self.last(&all, &after_titles, watch);
+            return self.last(&all, self.output, &after_titles, watch);
+        }
+        if let (None, Some(output)) = (resumed, output) {
+            // Of another run, which this one replaces; it must not be taken for the second run's if this one is stopped.
+            let [_, _, checkpoint] = written_paths(output);
+            let _ = std::fs::remove_file(checkpoint);
         }
         watch.begin_trial();
-        let Some((best, judge)) = self.run(self.config, trial.path(), &after_titles, watch)? else {
+        let output_of_trial = self.output.zip(trial.path()).map(|(output, path)| Output { path, ..output });
+        let Some((best, judge)) = self.run(self.config, output_of_trial, &after_titles, watch)? else {
             return Ok(Ended::Stopped(trial.path().map(Path::to_owned)));
         };
         let judged = judge.finish(|| best.model(trial.path()))?;
@@ -169,7 +180,7 @@ impl Learner<'_> {
             return Ok(Ended::Learnt(best));
         };
         watch.again(Some(all.epochs));
-        let ended = self.last(&all, &after_titles, watch)?;
+        let ended = self.last(&all, self.output.map(|output| again::second(&all, output)), &after_titles, watch)?;
         if let Ended::Learnt(_) = ended {
             trial.remove();
         }
@@ -177,23 +188,29 @@ impl Learner<'_> {
     }
 
     /// The run whose model is the result.
-    fn last(&self, config: &TrainConfig, titles: &RefCell<Option<Model>>, watch: &mut dyn Watch) -> Result<Ended> {
-        let output = self.output.map(|output| output.path);
+    fn last(
+        &self,
+        config: &TrainConfig,
+        output: Option<Output<'_>>,
+        titles: &RefCell<Option<Model>>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ended> {
+        let path = output.map(|output| output.path);
         let Some((learnt, judge)) = self.run(config, output, titles, watch)? else {
-            return Ok(Ended::Stopped(output.map(Path::to_owned)));
+            return Ok(Ended::Stopped(path.map(Path::to_owned)));
         };
-        if let Some(judged) = judge.finish(|| learnt.model(output))? {
+        if let Some(judged) = judge.finish(|| learnt.model(path))? {
             watch.judged(&judged);
         }
         Ok(Ended::Learnt(learnt))
     }
 
-    /// One run, which writes to `path`. `after_titles` has the model of the last epoch of titles if an earlier run had it, and
+    /// One run, which writes to `output`. `after_titles` has the model of the last epoch of titles if an earlier run had it, and
     /// gets that of this run.
     fn run(
         &self,
         config: &TrainConfig,
-        path: Option<&Path>,
+        output: Option<Output<'_>>,
         after_titles: &RefCell<Option<Model>>,
         watch: &mut dyn Watch,
     ) -> Result<Option<(Learnt, Judge)>> {
@@ -226,13 +243,10 @@ impl Learner<'_> {
             }
             watch.event(event, by_held_out.last())
         };
-        let outcome = match (path, self.output) {
-            (Some(path), Some(output)) => {
-                let output = Output { path, ..output };
-                clickvec::train::train_to_file(config, clicks, &output, options, on_event)
-                    .map(|outcome| outcome.finished().map(Learnt::File))
-            }
-            _ => clickvec::train::train(config, clicks, options, on_event)
+        let outcome = match output {
+            Some(output) => clickvec::train::train_to_file(config, clicks, &output, options, on_event)
+                .map(|outcome| outcome.finished().map(Learnt::File)),
+            None => clickvec::train::train(config, clicks, options, on_event)
                 .map(|outcome| outcome.finished().map(|model| Learnt::Memory(Box::new(model)))),
         };
         watch.ended();

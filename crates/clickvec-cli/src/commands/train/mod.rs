@@ -8,6 +8,7 @@ mod learn;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod report;
+mod resume;
 mod settings;
 mod small;
 mod teacher;
@@ -237,7 +238,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     match ended {
         Ended::Stopped(at) => {
             let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
-            reporter.cancelled(at.as_deref().unwrap_or(&args.output));
+            reporter.cancelled(at.as_deref().unwrap_or(&args.output), &args.output);
             reporter.result()?;
             return Ok(Answer::Stopped(asked.unwrap_or(2)));
         }

@@ -156,18 +156,19 @@ impl Reporter {
         output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
     }
 
-    /// Reports that the run was stopped, and what it left.
-    pub(super) fn cancelled(&mut self, model: &Path) {
+    /// Reports that a run with the files of `run` was stopped, and what it left, before it wrote to `output`.
+    pub(super) fn cancelled(&mut self, run: &Path, output: &Path) {
         if self.json {
             self.print(&JsonEvent::Cancelled);
         }
-        let [_, partial, checkpoint] = written_paths(model);
+        let [model, partial, checkpoint] = written_paths(run);
         let left = match (checkpoint.exists(), partial.exists()) {
-            (true, _) => format!("; `--resume` continues from {}", checkpoint.display()),
+            (true, _) if model == output => format!("; `--resume` continues from {}", checkpoint.display()),
+            (true, _) => "; with the same options and `--resume` it goes on".to_owned(),
             (false, true) => format!("; the last model that was kept is in {}", partial.display()),
             (false, false) => String::new(),
         };
-        output::note(format_args!("{}: stopped, nothing was written to it{left}", model.display()));
+        output::note(format_args!("{}: stopped, nothing was written to it{left}", output.display()));
     }
 
     /// The first report that could not be printed.
@@ -269,8 +270,9 @@ impl Reporter {
         }
         if log.rare > 0 {
             let rare = output::counted(log.rare, "pair");
+            let are = output::agreeing(log.rare, "is", "are");
             output::note(format_args!(
-                "{clicks}: {rare} with a rare query are learnt; trigrams that only such queries have are not in the model"
+                "{clicks}: {rare} with a rare query {are} learnt; trigrams that only such queries have are not in the model"
             ));
         }
         if log.cut > 0 {
@@ -336,10 +338,11 @@ fn say_teacher(coverage: &TeacherCoverage) {
 /// Says how much of the log the teacher's scores cover.
 fn say_scores(coverage: &ScoreCoverage) {
     let &ScoreCoverage { scores, known, queries, alone, .. } = coverage;
+    let are = output::agreeing(known, "is", "are");
     let (known, scores) = (output::count(known), output::counted(scores, "score"));
     let queries = output::counted(queries, "query");
     output::note(format_args!(
-        "teacher: {known} of {scores} are of learnt queries and titles; {queries} with several titles"
+        "teacher: {known} of {scores} {are} of learnt queries and titles; {queries} with several titles"
     ));
     if alone > 0 {
         let alone = output::counted(alone, "pair");

@@ -25,8 +25,9 @@ pub(super) fn advice(config: &TrainConfig, pairs: u64) -> Option<String> {
     let found: Vec<String> = encoder.into_iter().chain(towers).collect();
     (!found.is_empty()).then(|| {
         format!(
-            "{} are {} (measured on {}: docs/explanation/defaults.md)",
+            "{} {} {} (measured on {}: docs/explanation/defaults.md)",
             output::counted(pairs, "pair"),
+            output::agreeing(pairs, "is", "are"),
             found.join(", and "),
             output::counted(MEASURED, "pair")
         )

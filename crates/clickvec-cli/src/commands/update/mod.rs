@@ -16,7 +16,7 @@ use clickvec::ranker::Neural;
 use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
-use clickvec::update::{Drift, Models, Survey, Suspicion, Trial, Window, training_config};
+use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, training_config};
 
 use super::index::whole::Kept;
 use super::train::{epoch_line, section_name};
@@ -176,6 +176,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     for day in &survey.days {
         input::note_skipped(&day.file, &day.skipped);
     }
+    note_learnt_before(&args, &window, &old, &titles)?;
     let interrupt = Interrupt::watch()?;
     let mut report = Report {
         args: &args,
@@ -242,6 +243,22 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     report.seconds.writing = clock.elapsed();
     report.verdict = Verdict::Promoted { fingerprint: new.fingerprint().to_owned() };
     finish(&report)
+}
+
+/// Says so if the old model has learnt these clicks before.
+fn note_learnt_before(args: &Args, window: &Window<'_>, old: &Model, titles: &[Title]) -> Result<()> {
+    let (model, newest) = (args.model.display(), args.clicks.last().map_or(Path::new(""), PathBuf::as_path).display());
+    match window.learnt_before(old, titles)? {
+        Some(LearntBefore::Window) => output::note(format_args!(
+            "{model}: made from these very clicks with these settings, so this update learns them once more; is the newest day \
+             missing?"
+        )),
+        Some(LearntBefore::Newest) => output::note(format_args!(
+            "{newest}: the newest day, but {model} has learnt all of it before, and nothing else; is the newest day missing?"
+        )),
+        None => {}
+    }
+    Ok(())
 }
 
 /// Whether neither the old model nor any that it began with has learnt the held-out queries.

@@ -140,16 +140,17 @@ fn a_trigram_that_only_rare_queries_have_is_not_in_the_dictionary() {
 #[test]
 fn nothing_to_train_on() {
     let error = read("query\ttitle\n!!\tshoe\nbroken\n", CONFIG).expect_err("no pair");
-    assert!(error.to_string().contains("1 lines were broken, 1 had a side without words"), "{error}");
+    assert!(error.to_string().contains("1 line was broken, 1 had a side without words"), "{error}");
 }
 
 #[test]
 fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut building = Building::new(Storage::Folder(folder.path()), CONFIG).expect("begun");
-    building.add("red shoe", "red", 1.0, false).expect("added");
+    let pair = |query, title| SourcePair { query, title, weight: 1.0, worth: None, rare: false };
+    building.add(pair("red shoe", "red")).expect("added");
     building.forget_words().expect("room");
-    building.add("red shoe", "shoe", 1.0, false).expect("added");
+    building.add(pair("red shoe", "shoe")).expect("added");
     let log = building.finish().expect("a log");
     let (first, second) = (log.pair(0), log.pair(1));
     assert_eq!(first.query, second.query);

@@ -179,9 +179,10 @@ fn say_coverage(path: &Path, set: &FullTestSet, by_id: bool) -> Result<()> {
     if set.missing.count > 0 {
         let judged = output::counted(set.judged, "judgment");
         output::note(format_args!(
-            "{path}: {} of {judged} are of titles that are not in the collection, matched by their {by}; no system can \
+            "{path}: {} of {judged} {} of titles that are not in the collection, matched by their {by}; no system can \
              find them",
-            output::count(set.missing.count)
+            output::count(set.missing.count),
+            output::agreeing(set.missing.count, "is", "are")
         ));
     }
     if set.repeated > 0 {
@@ -273,12 +274,10 @@ impl Search<'_> {
                 }
             }
             Loaded::Run(run) => {
-                let (found, lacking) = run.lists(&self.set.queries, &self.set.titles, self.depth)?;
-                if lacking > 0 {
-                    let lacking = output::counted(lacking as u64, "judged query");
-                    output::note(format_args!("{}: lacks {lacking}, which score 0", entry.file_name().display()));
-                }
-                take(&self.set.queries, found)?;
+                let found = run.lists(&self.set.queries, &self.set.titles, self.depth)?;
+                let name = entry.file_name().display().to_string();
+                coverage::of_searched_run(&name, &found, self.set.queries.len()).iter().for_each(output::note);
+                take(&self.set.queries, found.lists)?;
             }
         }
         bar.finish_and_clear();

@@ -129,6 +129,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let bm25 = bm25(&read.corpus)?;
     let named = args.model.load()?;
     let name = named.name.clone();
+    let learnt_titles = named.model.training().config.titles.is_some();
     let model = Neural::new(named.name, named.model);
     let found = outcomes(
         &judgments,
@@ -143,10 +144,14 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             output::json_line(&mut out, &json(outcome, &judgments))?;
         }
     } else {
-        output::written(write!(out, "{}", text::text(&name, &groups(&found), &judgments, args.examples)))?;
+        output::written(write!(
+            out,
+            "{}",
+            text::text(&name, &groups(&found), &judgments, args.examples, learnt_titles)
+        ))?;
     }
     output::written(out.flush())?;
-    args.form.write_page(|| page::page(&name, &groups(&found), &judgments, args.examples))?;
+    args.form.write_page(|| page::page(&name, &groups(&found), &judgments, args.examples, learnt_titles))?;
     Ok(Answer::Done)
 }
 
@@ -183,11 +188,17 @@ fn json<'a>(outcome: &'a Outcome, judgments: &'a Judgments) -> Line<'a> {
     }
 }
 
-/// What may help with such queries.
-fn advice(difficulty: Difficulty) -> &'static str {
+/// What may help with such queries. `learnt_titles`: whether the model has learnt from titles.
+fn advice(difficulty: Difficulty, learnt_titles: bool) -> &'static str {
     match difficulty {
+        Difficulty::UnseenWord if learnt_titles => {
+            "the model never saw these words: train on a longer log, or on more titles if it did not have the whole catalogue"
+        }
         Difficulty::UnseenWord => {
             "the model never saw these words: train on a longer log, or with `train --titles` on the whole catalogue"
+        }
+        Difficulty::Misspelt if learnt_titles => {
+            "the model has learnt some misspelt words of titles: more epochs of titles (`train --title-epochs`) teach it more"
         }
         Difficulty::Misspelt => "`train --titles` learns from misspelt words too",
         Difficulty::Long => "BM25 counts every word: fuse the two (`evaluate --fusion`), or try more cells",

@@ -7,7 +7,13 @@ use super::super::page as frame;
 use super::{Group, METRIC, advice, detail};
 
 /// The page.
-pub(super) fn page(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> String {
+pub(super) fn page(
+    name: &str,
+    groups: &[Group<'_>],
+    judgments: &Judgments,
+    examples: usize,
+    learnt_titles: bool,
+) -> String {
     let body = html! {
         div.wide {
             table {
@@ -37,7 +43,7 @@ pub(super) fn page(name: &str, groups: &[Group<'_>], judgments: &Judgments, exam
         @for group in groups {
             h2 id=(group.difficulty.name().replace(' ', "-")) { (group.difficulty.name()) }
             @if group.behind() == 0 { p.soft { "The model is not worse than BM25 on any of these queries." } }
-            @else { p.note { (advice(group.difficulty)) } }
+            @else { p.note { (advice(group.difficulty, learnt_titles)) } }
             @for outcome in group.worst(examples) {
                 @let query = &judgments.queries[outcome.query];
                 @let detail = detail(group.difficulty, outcome, query);

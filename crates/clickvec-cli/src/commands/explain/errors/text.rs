@@ -8,7 +8,13 @@ use super::{Group, METRIC, advice, detail};
 use crate::{output, table};
 
 /// The groups, then the worst examples of each.
-pub(super) fn text(name: &str, groups: &[Group<'_>], judgments: &Judgments, examples: usize) -> String {
+pub(super) fn text(
+    name: &str,
+    groups: &[Group<'_>],
+    judgments: &Judgments,
+    examples: usize,
+    learnt_titles: bool,
+) -> String {
     let mut rows = table::plain();
     rows.set_header(["group", "queries", name, "bm25", "difference", "p", "worse than bm25"]);
     for group in groups {
@@ -34,7 +40,8 @@ pub(super) fn text(name: &str, groups: &[Group<'_>], judgments: &Judgments, exam
     for group in groups {
         for (place, outcome) in group.worst(examples).enumerate() {
             if place == 0 {
-                let _ = writeln!(text, "\n{}\n  ({})", group.difficulty.name(), advice(group.difficulty));
+                let _ =
+                    writeln!(text, "\n{}\n  ({})", group.difficulty.name(), advice(group.difficulty, learnt_titles));
             }
             let query = &judgments.queries[outcome.query];
             let (first, best) = (&query.titles[outcome.first], &query.titles[outcome.best]);
