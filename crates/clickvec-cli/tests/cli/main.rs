@@ -26,6 +26,7 @@ mod pipes;
 mod places;
 mod prepare;
 mod prepare_grades;
+mod prepare_private;
 mod rankers;
 mod resume;
 mod search;
