@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::Result;
 
 #[doc(hidden)]
+pub(crate) use best::Best;
 pub use codes::Codes;
 pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};

@@ -177,7 +177,7 @@ impl Candidates for Bm25Candidates<'_> {
                 }
             }
         };
-        Ok(self.sums.best(k, add, &|_| true, |_, sum| sum))
+        Ok(self.sums.best(k, add))
     }
 }
 

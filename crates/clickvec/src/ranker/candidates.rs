@@ -61,15 +61,8 @@ impl Sums {
         self.titles
     }
 
-    /// The best `k` titles that are allowed, with a score above 0. `add` gets a sum of 0 for each title; `score` makes a score
-    /// of the sum of the title at a position.
-    pub(super) fn best(
-        &self,
-        k: usize,
-        add: impl FnOnce(&mut [f64]),
-        allowed: &dyn Fn(u32) -> bool,
-        score: impl Fn(usize, f64) -> f64,
-    ) -> Vec<Hit> {
+    /// The best `k` titles with a sum above 0, which is their score. `add` gets a sum of 0 for each title.
+    pub(super) fn best(&self, k: usize, add: impl FnOnce(&mut [f64])) -> Vec<Hit> {
         self.sums.with(
             || vec![0.0; self.titles],
             |sums| {
@@ -77,9 +70,7 @@ impl Sums {
                 let mut hits = Vec::new();
                 for (position, sum) in sums.iter_mut().enumerate() {
                     if *sum > 0.0 {
-                        if allowed(position as u32) {
-                            hits.push(Hit { position: position as u32, score: score(position, *sum) as f32 });
-                        }
+                        hits.push(Hit { position: position as u32, score: *sum as f32 });
                         *sum = 0.0;
                     }
                 }

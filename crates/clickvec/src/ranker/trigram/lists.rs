@@ -1,9 +1,14 @@
 //! Inverted lists of letter trigrams: they find the titles with the best cosine.
 
 use super::LetterTrigrams;
-use crate::index::{Candidates, Hit, Query, Shared};
+use crate::index::{Best, Candidates, Hit, Query, Shared};
+use crate::pool::Pool;
 use crate::ragged::Ragged;
-use crate::ranker::candidates::Sums;
+
+/// Sums are taken of so many titles at a time that they stay in the nearest cache.
+const BLOCK: usize = 2048;
+/// What a score may lose by rounding, with room to spare.
+const ROUNDED: f64 = 1.0 - 1e-6;
 
 /// The titles that have each trigram of a [`LetterTrigrams`]. A search finds the scores of [`LetterTrigrams`], rounded, of the
 /// titles that have a trigram of the query.
@@ -14,7 +19,24 @@ pub struct TrigramLists {
     titles: Shared<u32>,
     /// The length of each title's vector.
     lengths: Shared<f64>,
-    sums: Sums,
+    scratch: Pool<Scratch>,
+}
+
+/// The working memory of a search.
+#[derive(Default)]
+struct Scratch {
+    /// A sum for each title of a block; all are 0 between two blocks.
+    sums: Vec<f64>,
+    best: Best,
+}
+
+/// The rest of the list of a trigram of the query.
+struct Rest<'a> {
+    titles: &'a [u32],
+    id: u32,
+    weight: f64,
+    /// What it adds to the product of a title that has it once.
+    once: f64,
 }
 
 /// The weights of a query's trigrams.
@@ -50,12 +72,7 @@ impl TrigramLists {
         let lengths: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
         let (ends, titles) = lists.into_parts();
         let starts: Vec<u64> = std::iter::once(0).chain(ends.into_iter().map(|end| end as u64)).collect();
-        TrigramLists {
-            sums: Sums::new(lengths.len()),
-            starts: starts.into(),
-            titles: titles.into(),
-            lengths: lengths.into(),
-        }
+        TrigramLists { scratch: Pool::default(), starts: starts.into(), titles: titles.into(), lengths: lengths.into() }
     }
 
     /// Lists that were made earlier, from [`TrigramLists::parts`]. `None` if they do not fit each other.
@@ -63,7 +80,7 @@ impl TrigramLists {
         let fits = starts.first() == Some(&0)
             && starts.last() == Some(&(titles.len() as u64))
             && starts.windows(2).all(|pair| pair[0] <= pair[1]);
-        fits.then(|| TrigramLists { sums: Sums::new(lengths.len()), starts, titles, lengths })
+        fits.then(|| TrigramLists { starts, titles, lengths, scratch: Pool::default() })
     }
 
     /// Where the list of each trigram begins and the last one ends, the positions of titles in all lists, and the length of
@@ -91,19 +108,69 @@ impl TrigramLists {
         k: usize,
         allowed: &dyn Fn(u32) -> bool,
     ) -> Vec<Hit> {
-        let add = |sums: &mut [f64]| {
-            for &(id, weight) in &query.weights {
-                let id = id as usize;
-                let (Some(&start), Some(&end)) = (self.starts.get(id), self.starts.get(id + 1)) else { continue };
-                for of_title in self.titles[start as usize..end as usize].chunk_by(|a, b| a == b) {
-                    // A damaged file may name a title that is not there.
-                    if let Some(sum) = sums.get_mut(of_title[0] as usize) {
-                        *sum += ranker.weight(id as u32, of_title.len() as u32) * weight;
+        let rest = |&(id, weight): &(u32, f64)| {
+            let (start, end) = (*self.starts.get(id as usize)?, *self.starts.get(id as usize + 1)?);
+            let titles = &self.titles[start as usize..end as usize];
+            Some(Rest { titles, id, weight, once: ranker.weight(id, 1) * weight })
+        };
+        let mut lists: Vec<Rest<'_>> = query.weights.iter().filter_map(rest).collect();
+        self.scratch.with(Scratch::default, |Scratch { sums, best }| {
+            sums.resize(BLOCK, 0.0);
+            best.restart(k.min(self.titles()));
+            for first in (0..self.titles()).step_by(BLOCK) {
+                let lengths = &self.lengths[first..(first + BLOCK).min(self.titles())];
+                let (first, end) = (first as u32, (first + lengths.len()) as u32);
+                for list in &mut lists {
+                    list.add(ranker, sums, first, end);
+                }
+                // What a title's product must reach to be among the best, for each unit of its length.
+                let mut least = f64::from(best.threshold()) * query.length * ROUNDED;
+                for (position, (sum, length)) in (first..).zip(sums.iter_mut().zip(lengths)) {
+                    let product = std::mem::take(sum);
+                    if product > 0.0 && product >= least * length && allowed(position) {
+                        let score = (product / (length * query.length)) as f32;
+                        if best.keep(Hit { position, score }) {
+                            least = f64::from(best.threshold()) * query.length * ROUNDED;
+                        }
                     }
                 }
             }
-        };
-        self.sums.best(k, add, allowed, |title, product| product / (self.lengths[title] * query.length))
+            best.take()
+        })
+    }
+}
+
+impl Rest<'_> {
+    /// Adds what the trigram adds to the titles from `first` to before `end`, and leaves the rest.
+    fn add(&mut self, ranker: &LetterTrigrams, sums: &mut [f64], first: u32, end: u32) {
+        // A title that has it twice gets it twice, unless counts have a power.
+        if ranker.tf_power == 1.0 {
+            let here = self.titles.iter().take_while(|title| **title < end);
+            let mut passed = 0;
+            for &title in here {
+                passed += 1;
+                // A damaged file may have positions in any order.
+                if let Some(sum) = sums.get_mut(title.wrapping_sub(first) as usize) {
+                    *sum += self.once;
+                }
+            }
+            self.titles = &self.titles[passed..];
+            return;
+        }
+        let mut at = 0;
+        while let Some(&title) = self.titles.get(at)
+            && title < end
+        {
+            let mut count = 1;
+            while self.titles.get(at + count) == Some(&title) {
+                count += 1;
+            }
+            at += count;
+            if let Some(sum) = sums.get_mut(title.wrapping_sub(first) as usize) {
+                *sum += if count == 1 { self.once } else { ranker.weight(self.id, count as u32) * self.weight };
+            }
+        }
+        self.titles = &self.titles[at..];
     }
 }
 
@@ -163,6 +230,25 @@ mod tests {
                     assert_eq!(lists.search(&ranker, &ranker.query(query), 3, &allowed), expected, "{query}");
                     assert_eq!(again.search(&ranker, &ranker.query(query), 3, &allowed), expected, "{query}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn many_titles_are_searched_block_by_block() {
+        let titles: Vec<String> =
+            (0..2 * BLOCK + 100).map(|n| format!("{} lamp {}", TITLES[n % 6], n * 7919 % 1000)).collect();
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        let ranker = LetterTrigrams::train(&SYSTEM.values(&"trigram".parse().unwrap()).unwrap(), &corpus(&titles, &[]));
+        let lists = TrigramLists::new(&ranker, || titles.iter().copied());
+        for query in ["lamp 512", "red door", "banana 99"] {
+            let scored = (0..).zip(ranker.score(query, &titles)).filter(|&(_, score)| score > 0.0);
+            let mut expected: Vec<Hit> =
+                scored.map(|(position, score)| Hit { position, score: score as f32 }).collect();
+            expected.sort_by(Hit::best_first);
+            for k in [1, 10, 1000, titles.len(), usize::MAX] {
+                let found = lists.search(&ranker, &ranker.query(query), k, &|_| true);
+                assert_eq!(found, expected[..k.min(expected.len())], "{query} {k}");
             }
         }
     }
