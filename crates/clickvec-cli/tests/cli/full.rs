@@ -312,6 +312,32 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
     folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");
 }
 
+/// An index that was made with the fusion finds what `evaluate` says of the fusion.
+#[test]
+fn an_index_gives_the_numbers_of_its_fusion() {
+    let folder = Folder::with_model();
+    let three =
+        THREE.map(|argument| if argument == "--ranker=bm25" { "--ranker=bm25:k1=1.2,b=0.75" } else { argument });
+    for method in ["min-max", "z-score", "reciprocal-rank"] {
+        let fusion = format!("--fusion={method}");
+        let more = [&fusion[..], "--fusion-weights=2,5,3", "--save-rankers=kept"];
+        let run = report(&folder.run(&[&three[..], &more].concat()).code(0));
+        let kept = format!("--model=kept/fusion_{method}.safetensors");
+        folder.run(&["index", &kept, "--titles=titles.tsv", "--output=fused.index"]).code(0);
+        let search = ["search", "--index=fused.index", "--topics=judged.tsv", "--trec", "-k=1000"];
+        let found = folder.run(&search).code(0).stdout();
+        folder.write("fused.run", found);
+        let again =
+            [&THREE[..1], &["--full", "--judged=judged.tsv", "--titles=titles.tsv", "--run=fused.run", "--json"]];
+        let again = report(&folder.run(&again.concat()).code(0));
+        let (expected, found) = (row(&run, &format!("fusion:{method}")), row(&again, "fused"));
+        for measure in ["ndcg@10", "recall@100", "mrr@10"] {
+            let [expected, found] = [expected, found].map(|row| row[measure].as_f64().unwrap());
+            assert!((expected - found).abs() < 1e-6, "{method} {measure}: {expected} {found}");
+        }
+    }
+}
+
 fn objective(row: &Value) -> f64 {
     (row["ndcg@10"].as_f64().unwrap() + row["recall@100"].as_f64().unwrap()) / 2.0
 }

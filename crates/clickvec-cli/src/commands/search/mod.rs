@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clickvec::Error;
 use clickvec::eval::trec::{RunLine, write_run_lines};
-use clickvec::internals::eval::read_topics;
+use clickvec::eval::{TestSetFiles, read_test_set};
+use clickvec::internals::eval::{Topic, read_topics};
 use clickvec::model::Model;
 use clickvec::ranker::{self, FileKind};
 use clickvec::search::{self, Searcher};
@@ -59,7 +60,8 @@ pub(crate) struct Args {
     #[arg(value_name = "QUERY", conflicts_with = "topics")]
     queries: Vec<String>,
 
-    /// The queries with their ids, for --trec: TREC topics, a table with the columns query_id and query, or JSON lines.
+    /// The queries with their ids, for --trec: TREC topics, a table with the columns query_id and query, JSON lines, or judged
+    /// titles as for `evaluate --judged`, whose queries get the ids that `evaluate --run` expects.
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
 
@@ -146,6 +148,22 @@ fn modes_need_an_index(_: &Args) -> Result<()> {
     Ok(())
 }
 
+/// The queries of a file of topics, or of judged titles.
+fn topics_of(path: &Path) -> Result<Vec<Topic>> {
+    let error = match read_topics(path) {
+        Ok(topics) => return Ok(topics),
+        Err(error) => error,
+    };
+    // What was read from a pipe is gone.
+    if !(path.is_file() || path.is_dir()) {
+        return Err(error.into());
+    }
+    match read_test_set(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE }) {
+        Ok(set) => Ok(set.judgments.queries.into_iter().map(|of| Topic { id: of.id, text: of.text }).collect()),
+        Err(_) => Err(error.into()),
+    }
+}
+
 /// Answers the queries of the command line, or those of standard input.
 fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
     let form = match (args.json, args.trec) {
@@ -153,7 +171,7 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
         (_, true) => Form::Trec { asked: 0, lines: 0 },
         _ => Form::Text { several: args.queries.len() != 1, first: true },
     };
-    let topics = args.topics.as_deref().map(read_topics).transpose()?;
+    let topics = args.topics.as_deref().map(topics_of).transpose()?;
     let ids = topics.iter().flatten().map(|topic| topic.id.clone()).collect();
     let printer = Printer { form, ids };
     let mut session = Session { search, printer, top: args.top as usize, answered: false };
