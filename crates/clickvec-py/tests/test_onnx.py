@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 
@@ -93,6 +94,36 @@ def test_javascript_finds_the_same_rows(export, settings):
     of_python = module.inputs([of["text"] for of in expected])
     for name, found in (("features", features), ("lengths", lengths)):
         assert np.array_equal(np.array(found["data"]).reshape(found["dims"]), of_python[name])
+
+
+@pytest.mark.skipif("CLICKVEC_NODE_MODULES" not in os.environ, reason="there is no onnxruntime of Node.js")
+@pytest.mark.parametrize("name", ["lstm", "clsm", "members"])
+def test_javascript_gives_the_vectors_of_the_model(export, name):
+    model = clickvec.train(SHOP / "clicks.tsv", epochs=1, progress=False, shared_towers=False, **ENCODERS[name])
+    folder, _ = export(model)
+    (folder / "node_modules").symlink_to(os.environ["CLICKVEC_NODE_MODULES"])
+    script = """
+        import { readFileSync } from "node:fs";
+        import ort from "onnxruntime-node";
+        import { reader } from "./encode.mjs";
+        const { inputs } = reader(JSON.parse(readFileSync("trigrams.json", "utf-8")));
+        const texts = JSON.parse(readFileSync("vectors.json", "utf-8")).map(({ text }) => text);
+        const tensor = ({ data, dims }) => new ort.Tensor("int64", data, dims);
+        const { features, lengths } = inputs(texts);
+        const found = {};
+        for (const side of ["query", "title"]) {
+            const session = await ort.InferenceSession.create(`${side}.onnx`);
+            const { vectors } = await session.run({ features: tensor(features), lengths: tensor(lengths) });
+            found[side] = { data: Array.from(vectors.data), dims: vectors.dims.map(Number) };
+        }
+        console.log(JSON.stringify(found));
+    """
+    command = ["node", "--input-type=module", "-e", script]
+    found = json.loads(subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout)
+    expected = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
+    for side in ("query", "title"):
+        vectors = np.array(found[side]["data"]).reshape(found[side]["dims"])
+        assert np.allclose(vectors, [of[side] for of in expected], atol=2e-6)
 
 
 def test_what_onnx_cannot_express_is_refused(program, tmp_path):
