@@ -45,6 +45,19 @@ model layers --encoder clsm --hidden 6,5,4 --window 3
 "$program" index --model lstm.safetensors --titles titles.tsv --output index 2> "$work/log"
 "$program" search --index index --json -k 5 < texts > index.search.jsonl
 
+# Whole indexes, with words, a column, and an update; these came later too.
+awk '{ print $0 "\t" (NR == 1 ? "brand" : "brand " NR % 3) }' titles.tsv > "$work/stored.tsv"
+head -n 32 "$work/stored.tsv" > "$work/first.tsv"
+sed '2,29d' "$work/stored.tsv" > "$work/later.tsv"
+cut -f 1 titles.tsv | sed -n '3p;5p' > "$work/gone"
+for form in f32 f16 int8; do
+    "$program" index --model lstm.safetensors --titles "$work/first.tsv" --store brand --vectors $form --output whole-$form 2> "$work/log"
+    "$program" index --update "$work/later.tsv" --delete "$work/gone" --output whole-$form 2> "$work/log"
+    for mode in vectors words both; do
+        "$program" search --index whole-$form --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > whole-$form.$mode.jsonl
+    done
+done
+
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --contiguous texts --vectors words.txt \
     --model rnn.safetensors --ranker bm25 --ranker ulm --ranker lsa:dimensions=4 --ranker plsa:topics=3,iterations=5 \
     --ranker lda:topics=3,sweeps=10 --ranker bltm:topics=3,iterations=5 --ranker wtm:iterations=2,prune=0.05 \

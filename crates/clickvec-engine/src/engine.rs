@@ -203,6 +203,21 @@ impl Engine {
         })
     }
 
+    /// Passes on every title that can be found, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`] if the titles are damaged; whatever `each` returns.
+    pub fn for_each_title(&self, mut each: impl FnMut(Document) -> Result<()>) -> Result<()> {
+        for opened in &self.segments {
+            for position in (0..opened.segment.len() as u32).filter(|&position| opened.is_alive(position)) {
+                opened.segment.line(position)?;
+                opened.segment.titles.document(position).map_or(Ok(()), &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Passes on every title that is there with its vector, in order.
     pub(crate) fn for_each_alive(&self, mut each: impl FnMut(Line<'_>, &[f32]) -> Result<()>) -> Result<()> {
         for opened in &self.segments {

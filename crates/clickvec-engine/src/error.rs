@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clickvec::internals::error::{shortened, shown};
 
+use crate::format::VectorFormat;
+
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -88,6 +90,25 @@ pub enum EngineFault {
     FusedSystem {
         /// The member.
         found: String,
+    },
+    /// Indexes to join keep their vectors in different forms.
+    #[error(
+        "expected vectors as {expected}, as in `{}`, found {found}; join indexes of one form, or say which to make",
+        shown(other)
+    )]
+    MixedFormats {
+        /// The form in the first index.
+        expected: VectorFormat,
+        /// The form in this one.
+        found: VectorFormat,
+        /// The first index.
+        other: PathBuf,
+    },
+    /// Indexes to join have different fusions.
+    #[error("expected the fusion of `{}`, found another; join indexes with one fusion, or give one", shown(other))]
+    MixedFusions {
+        /// The first index.
+        other: PathBuf,
     },
     /// The index was replaced by one with another model or other fields while it was to be changed.
     #[error("expected the index that was opened, found another in its place; try again")]

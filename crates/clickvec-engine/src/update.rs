@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
-use clickvec::internals::index::{About, CHANGES, Changes, Folder, Segment as Named, put_part};
+use clickvec::internals::index::{About, CHANGES, Changes, Folder, Segment as Named, VECTORS, put_part};
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder, join_indexes_with};
 use clickvec::tables::Title;
@@ -17,9 +17,9 @@ use crate::engine::{Engine, is_overdue, is_worth_compacting};
 use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
-use crate::segment::Segment;
 use crate::segment::complete::{Recipe, complete};
 use crate::segment::parts::KNOWN;
+use crate::segment::{Segment, fusion};
 
 /// Writes the rest of an index, with all that [`Engine`] wants and with its vectors in a format, and moves it to its place.
 ///
@@ -31,19 +31,46 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
-/// Joins indexes as [`clickvec::search::join_indexes`] does, with all that [`Engine`] wants. `model` is theirs.
+/// Joins indexes as [`clickvec::search::join_indexes`] does, with all that [`Engine`] wants. `model` is theirs. Without a fusion or
+/// a format, it is theirs too.
 ///
 /// # Errors
 ///
-/// Those of [`clickvec::search::join_indexes`], and [`Error::Index`] if a part cannot be made.
+/// Those of [`clickvec::search::join_indexes`], and [`Error::Index`] if a part cannot be made, or if the indexes differ in what is
+/// not given.
 pub fn join(
     indexes: &[PathBuf],
     path: &Path,
     model: &Model,
-    fusion: &Fusion,
-    format: VectorFormat,
+    fusion: Option<&Fusion>,
+    format: Option<VectorFormat>,
 ) -> Result<BuiltIndex> {
+    let of_first = common(indexes, fusion.is_none(), format.is_none())?;
+    let (fusion, format) = (fusion.unwrap_or(&of_first.0), format.unwrap_or(of_first.1));
     join_indexes_with(indexes, path, |folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
+}
+
+/// The fusion and the format of the first index. An error if one that is wanted is another in a later index.
+fn common(indexes: &[PathBuf], wants_fusion: bool, wants_format: bool) -> Result<(Fusion, VectorFormat)> {
+    let mut first: Option<(Fusion, VectorFormat)> = None;
+    for index in indexes {
+        // What is no index, whoever joins them says.
+        let Ok(folder) = Folder::<About>::open(&resolved(index), &KNOWN) else { continue };
+        let kept = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
+        let found = (if wants_fusion { fusion(&folder)? } else { Fusion::default() }, kept.unwrap_or_default());
+        let Some(expected) = &first else {
+            first = Some(found);
+            continue;
+        };
+        let other = indexes[0].clone();
+        if wants_format && found.1 != expected.1 {
+            return Err(Error::index(index, EngineFault::MixedFormats { expected: expected.1, found: found.1, other }));
+        }
+        if found.0 != expected.0 {
+            return Err(Error::index(index, EngineFault::MixedFusions { other }));
+        }
+    }
+    Ok(first.unwrap_or_default())
 }
 
 /// An update of an index. Nothing of it is seen before [`Updater::commit`], and all of it afterwards; if it is dropped or

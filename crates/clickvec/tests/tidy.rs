@@ -92,13 +92,13 @@ const ORDER_OF_LOGS: &[&str] = &[
 
 /// The modules of the index that is served.
 const ORDER_OF_ENGINE: &[&str] = &[
+    "format",
     "error",
     "map",
     "background",
     "words",
     "request",
     "answer",
-    "format",
     "facts",
     "trigrams",
     "fusion",

@@ -218,6 +218,33 @@ fn shards_are_completed_as_they_are_joined() {
     }
 }
 
+#[test]
+fn indexes_that_are_joined_keep_their_form() {
+    let folder = with_index();
+    let (stored, model) = (folder.read("stored.tsv"), ["--model", "model.safetensors", "--store", "brand,price"]);
+    let lines: Vec<&str> = stored.lines().collect();
+    let half = |range: std::ops::Range<usize>| [&lines[..1], &lines[range]].concat().join("\n");
+    for (name, titles, form) in
+        [("one", half(1..70), "f16"), ("two", half(70..lines.len()), "f16"), ("other", half(70..lines.len()), "int8")]
+    {
+        folder.write("part.tsv", titles);
+        let index = [&["index", "--titles", "part.tsv", "--vectors", form, "--output", name], &model[..]].concat();
+        folder.run(&index).code(0);
+    }
+    let form =
+        |name: &str| folder.run(&["inspect", "--json", name]).code(0).json_lines()[0]["parts"]["vectors"].clone();
+    folder.run(&["index", "--join", "one", "two", "--output", "joined"]).code(0);
+    assert_eq!(form("joined"), "f16");
+    folder
+        .run(&["index", "--join", "one", "other", "--output", "joined"])
+        .code(2)
+        .says("other: expected vectors as f16")
+        .says("`--vectors`");
+    assert_eq!(form("joined"), "f16");
+    folder.run(&["index", "--join", "one", "other", "--vectors", "int8", "--output", "joined"]).code(0);
+    assert_eq!(form("joined"), "int8");
+}
+
 /// Starts the program, kills it after a while, and returns whether it had ended by itself.
 fn killed(folder: &Folder, arguments: &[&str], after: Duration) -> bool {
     let mut child = std::process::Command::new(program())

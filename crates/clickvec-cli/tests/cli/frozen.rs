@@ -65,6 +65,49 @@ fn models_of_every_encoder_embed_as_they_did() {
     }
 }
 
+/// Whether results have the same titles with nearly the same scores.
+#[track_caller]
+fn are_as_before(found: &[Value], expected: &[Value], of: &str) {
+    assert_eq!(found.len(), expected.len(), "{of}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found["query"], expected["query"], "{of}");
+        let results = |line: &Value| line["results"].as_array().unwrap().clone();
+        assert_eq!(results(found).len(), results(expected).len(), "{of}");
+        for (found, expected) in results(found).iter().zip(results(expected)) {
+            for field in ["id", "title", "fields"] {
+                assert_eq!(found.get(field), expected.get(field), "{of}");
+            }
+            let score = |hit: &Value| hit["score"].as_f64().unwrap();
+            assert!((score(found) - score(&expected)).abs() < NEAR, "{of}: {found} is not {expected}");
+        }
+    }
+}
+
+/// Indexes with words, a column and an update, whose vectors are kept in each form.
+#[cfg(feature = "serve")]
+#[test]
+fn whole_indexes_answer_as_they_did() {
+    let folder = Folder::new();
+    for form in ["f32", "f16", "int8"] {
+        let name = format!("whole-{form}");
+        for format in formats_of(&name) {
+            let index = format.join(&name);
+            let index = index.to_str().unwrap();
+            let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
+            assert_eq!((&about[0]["titles"], &about[0]["parts"]["vectors"]), (&38.into(), &form.into()), "{about:?}");
+            assert!(about[0]["files"].as_object().unwrap().contains_key("changes-000001/titles.tsv"), "{about:?}");
+            for mode in ["vectors", "words", "both"] {
+                let search = ["search", "--index", index, "--mode", mode, "--json", "-k", "5"];
+                let filter = ["--filter", "brand=brand 0|brand 2"];
+                let queries = text(&format.join("texts"));
+                let run = folder.run_with(&[&search[..], &filter].concat(), queries);
+                let expected = json_lines(&text(&format.join(format!("{name}.{mode}.jsonl"))));
+                are_as_before(&run.code(0).json_lines(), &expected, &format!("{name}, {mode}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn an_index_answers_as_it_did() {
     let folder = Folder::new();
@@ -81,17 +124,7 @@ fn an_index_answers_as_it_did() {
         let queries = text(&format.join("texts"));
         let found = folder.run_with(&["search", "--index", index, "--json", "-k", "5"], queries).code(0).json_lines();
         let expected = json_lines(&text(&format.join("index.search.jsonl")));
-        assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.iter().zip(&expected) {
-            assert_eq!(found["query"], expected["query"]);
-            let results = |line: &Value| line["results"].as_array().unwrap().clone();
-            assert_eq!(results(found).len(), results(expected).len());
-            for (found, expected) in results(found).iter().zip(results(expected)) {
-                assert_eq!((&found["id"], &found["title"]), (&expected["id"], &expected["title"]));
-                let score = |hit: &Value| hit["score"].as_f64().unwrap();
-                assert!((score(found) - score(&expected)).abs() < NEAR, "{found} is not {expected}");
-            }
-        }
+        are_as_before(&found, &expected, index);
     }
 }
 

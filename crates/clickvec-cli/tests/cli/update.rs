@@ -74,6 +74,39 @@ fn robots(day: &str, titles: &str, times: usize) -> String {
     clicks
 }
 
+/// The weights of a fusion stay; titles that were added to the index since `--titles` was written do not vanish without a word.
+#[cfg(feature = "serve")]
+fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) {
+    let split = |command: &str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let run = |command: &str| folder.run(&split(command).iter().map(String::as_str).collect::<Vec<_>>());
+    run("evaluate --judged=log/judged.tsv --titles=titles.tsv --model=m --ranker=bm25:k1=1.2,b=0.75 --fusion=min-max \
+         --fusion-weights=1,3 --save-rankers=kept")
+    .code(0);
+    run(&format!("{index} --fusion=kept/fusion_min-max.safetensors")).code(0);
+    let fusion = || folder.read("index/fusion.json");
+    let before = fusion();
+    assert!(before.contains("0.75"), "{before}");
+    run(update).code(0).says("fitted with the old model");
+    assert_eq!(fusion(), before);
+    let all = || run("inspect --json index").code(0).json_lines()[0]["titles"].as_u64().unwrap();
+    let listed = all();
+    let later = (0..5).map(|number| format!("later{number}\tzeppelin charger {number}\t1\n"));
+    folder.write("later.tsv", format!("id\ttitle\tprice\n{}", later.collect::<String>()));
+    run("index --update=later.tsv --output=index").code(0);
+    assert_eq!(all(), listed + 5);
+    let kept = run(&format!("{update} --keep-titles"));
+    kept.code(0).says("5 titles that `--titles` lacks (`later0`, `later1`, `later2`, …): kept");
+    assert_eq!(all(), listed + 5);
+    let found = run("search --index=index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
+    assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
+    let told = report(
+        &run(&format!("{update} --json")).code(0).says("5 titles that `--titles` lacks").says("`--keep-titles`"),
+    );
+    assert_eq!((&told["unlisted"], &told["keeps_unlisted"], all()), (&5.into(), &false.into(), listed));
+    let told = report(&run(&format!("{update} --json")).code(0));
+    assert_eq!(told["unlisted"], 0);
+}
+
 #[test]
 fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let folder = world(3, 2_000, 0.5, &["--minibatch=64", "--epochs=8"]);
@@ -152,6 +185,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
         let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
         assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
+        fusion_and_later_titles_are_kept(&folder, index, priced);
         folder
             .run(&index.replace("priced", "titles").replace(" --store=price", "").split(' ').collect::<Vec<_>>())
             .code(0);

@@ -79,9 +79,57 @@ fn a_format_survives_updates_compaction_and_joins() {
         }
         let joined = world.folder.path().join(format!("joined-{format}"));
         let indexes = [before.path().to_owned()];
-        join(&indexes, &joined, &world.model, &Fusion::default(), VectorFormat::F32).unwrap();
-        assert!(has_new(&Engine::open(&joined).unwrap()), "{format}");
+        for given in [None, Some(VectorFormat::F32)] {
+            let _ = std::fs::remove_dir_all(&joined);
+            join(&indexes, &joined, &world.model, None, given).unwrap();
+            let joined = Engine::open(&joined).unwrap();
+            assert!(has_new(&joined), "{format}");
+            assert_eq!(joined.vector_format(), given.unwrap_or(format));
+        }
     }
+}
+
+#[test]
+fn indexes_that_are_joined_keep_what_they_agree_on() {
+    let world = World::new();
+    let model = &world.model;
+    let half = world.titles.len() / 2;
+    let fitted = Fusion { vectors: 0.8, words: 0.2, ..Fusion::default() };
+    let path = |name: &str| world.folder.path().join(name);
+    let make = |name: &str, second: bool, fusion: &Fusion, format: VectorFormat| {
+        let mut builder = IndexBuilder::new(model, &path(name)).unwrap();
+        let titles = if second { &world.titles[half..] } else { &world.titles[..half] };
+        titles.iter().for_each(|title| builder.add(title.clone()).unwrap());
+        finish(builder, model, fusion, format).unwrap();
+        path(name)
+    };
+    let first = make("first", false, &fitted, VectorFormat::F16);
+    let same = make("same", true, &fitted, VectorFormat::F16);
+    let rounder = make("rounder", true, &fitted, VectorFormat::Int8);
+    let unfitted = make("unfitted", true, &Fusion::default(), VectorFormat::F16);
+    let joined = path("joined");
+    join(&[first.clone(), same.clone()], &joined, model, None, None).unwrap();
+    let engine = Engine::open(&joined).unwrap();
+    assert_eq!((engine.fusion(), engine.vector_format()), (&fitted, VectorFormat::F16));
+    let fault = |indexes: &[&std::path::PathBuf], fusion: Option<&Fusion>, format: Option<VectorFormat>| {
+        let indexes: Vec<_> = indexes.iter().map(|&path| path.clone()).collect();
+        let before = engine.facts().fingerprint.clone();
+        let error = join(&indexes, &joined, model, fusion, format).unwrap_err().to_string();
+        assert_eq!(Engine::open(&joined).unwrap().facts().fingerprint, before);
+        error
+    };
+    let error = fault(&[&first, &rounder], None, None);
+    assert!(error.contains("rounder: expected vectors as f16") && error.contains("found int8"), "{error}");
+    let error = fault(&[&first, &unfitted], None, None);
+    assert!(error.contains("unfitted: expected the fusion of") && error.contains("first"), "{error}");
+    // What is given need not agree.
+    fault(&[&first, &rounder], Some(&fitted), None);
+    fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
+    join(&[first.clone(), rounder], &joined, model, None, Some(VectorFormat::Int8)).unwrap();
+    assert_eq!(Engine::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
+    let given = Fusion { vectors: 0.4, words: 0.6, ..Fusion::default() };
+    join(&[first, unfitted], &joined, model, Some(&given), None).unwrap();
+    assert_eq!(Engine::open(&joined).unwrap().fusion(), &given);
 }
 
 #[test]

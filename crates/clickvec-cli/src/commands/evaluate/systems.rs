@@ -169,6 +169,14 @@ impl Entry {
         }
     }
 
+    /// The folder of the index.
+    pub(super) fn index(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Index(path) => Some(path),
+            Source::Ranker { .. } | Source::File { .. } | Source::Run(_) => None,
+        }
+    }
+
     /// Whether the system is already a fusion, which is judged but not fused again.
     pub(super) fn is_fusion(&self) -> bool {
         matches!(self.source, Source::File { is_fusion: true, .. })

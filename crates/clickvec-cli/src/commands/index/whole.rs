@@ -5,8 +5,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
+use clickvec::tables::Title;
+#[cfg(feature = "serve")]
+use clickvec_engine::error::EngineFault;
 
 use super::VectorForm;
+
+/// At most so many ids are shown of titles that a catalogue lacks.
+#[cfg(feature = "serve")]
+const SHOWN: usize = 3;
 
 /// How an index is finished.
 pub(super) struct Finish<'m> {
@@ -53,6 +60,54 @@ pub(crate) struct Kept {
     fusion: clickvec_engine::Fusion,
     #[cfg(feature = "serve")]
     format: clickvec_engine::VectorFormat,
+}
+
+/// The titles of an index that a catalogue lacks: added to the index after the catalogue was written, or no longer sold.
+#[derive(Debug, Default)]
+pub(crate) struct Unlisted {
+    /// How many there are.
+    pub(crate) count: u64,
+    /// The ids of the first few.
+    pub(crate) first: Vec<String>,
+    /// All of them with their stored values, if they are to be kept.
+    pub(crate) titles: Vec<(Title, Vec<String>)>,
+}
+
+#[cfg(feature = "serve")]
+impl Unlisted {
+    /// The titles of the index at `path` that are not among `titles`; none if there is no index yet.
+    pub(crate) fn of(path: &Path, titles: &[Title], is_kept: bool) -> Result<Unlisted> {
+        let mut unlisted = Unlisted::default();
+        if !path.join("manifest.json").is_file() {
+            return Ok(unlisted);
+        }
+        let listed: std::collections::HashSet<&str> = titles.iter().map(|title| title.id.as_str()).collect();
+        let index = clickvec_engine::Engine::open(path)?;
+        index.for_each_title(|mut title| {
+            if listed.contains(title.id.as_str()) {
+                return Ok(());
+            }
+            unlisted.count += 1;
+            if unlisted.first.len() < SHOWN {
+                unlisted.first.push(title.id.clone());
+            }
+            if is_kept {
+                let values = index.stored_fields().iter().map(|name| title.fields.remove(name).unwrap_or_default());
+                let values = values.collect();
+                unlisted.titles.push((Title { id: title.id, title: title.title }, values));
+            }
+            Ok(())
+        })?;
+        Ok(unlisted)
+    }
+}
+
+#[cfg(not(feature = "serve"))]
+impl Unlisted {
+    /// None: this program cannot have added any.
+    pub(crate) fn of(_: &Path, _: &[Title], _: bool) -> Result<Unlisted> {
+        Ok(Unlisted::default())
+    }
 }
 
 #[cfg(feature = "serve")]
@@ -110,10 +165,17 @@ pub(super) fn join(
         return Ok(clickvec::search::join_indexes(indexes, output)?);
     }
     let model = Model::load(&path)?;
-    let fusion = fusion_of(fusion, model.fingerprint())?;
-    clickvec_engine::join(indexes, output, &model, &fusion, format_of(vectors)).map_err(|error| match error {
+    let fusion = fusion.map(|fusion| fusion_of(Some(fusion), model.fingerprint())).transpose()?;
+    let format = vectors.map(|form| format_of(Some(form)));
+    clickvec_engine::join(indexes, output, &model, fusion.as_ref(), format).map_err(|error| match error {
         // As itself, so that advice is found for it.
         clickvec_engine::Error::Library(error) => error.into(),
+        clickvec_engine::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
+            anyhow::anyhow!("{error} (`--vectors`)")
+        }
+        clickvec_engine::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
+            anyhow::anyhow!("{error} (`--fusion`)")
+        }
         other => other.into(),
     })
 }

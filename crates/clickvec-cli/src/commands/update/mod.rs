@@ -18,7 +18,7 @@ use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
 use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, training_config};
 
-use super::index::whole::Kept;
+use super::index::whole::{Kept, Unlisted};
 use super::train::{epoch_line, section_name};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
@@ -71,6 +71,11 @@ pub(crate) struct Args {
     /// weights of its fusion stay; `--titles` must have these columns.
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
+
+    /// Keep the titles of the index that `--titles` lacks, such as those that `clickvec index --update` added since it was
+    /// written. Without this, the new index has the titles of `--titles` and no others.
+    #[arg(long, requires = "index")]
+    keep_titles: bool,
 
     /// The number of days (files) after which a click counts half.
     #[arg(long, value_name = "DAYS", default_value_t = 7.0, value_parser = above_zero)]
@@ -132,6 +137,8 @@ struct Report<'a> {
     args: &'a Args,
     old: String,
     titles: usize,
+    /// The number of titles of the index that the new titles lack.
+    unlisted: u64,
     survey: Survey,
     /// The trials of both models with their names. Empty if nothing was learnt.
     trials: Vec<(&'static str, Trial)>,
@@ -162,6 +169,11 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let _claim = Claim::new(target)?;
     files::remove_abandoned(target);
     let titles = input::titles(&args.titles, &config.field)?;
+    let unlisted = match &args.index {
+        Some(index) => Unlisted::of(index, &titles, args.keep_titles)?,
+        None => Unlisted::default(),
+    };
+    tell_unlisted(&args, &unlisted);
     let window = Window {
         files: &args.clicks,
         field: &config.field,
@@ -182,6 +194,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         args: &args,
         old: old.fingerprint().to_owned(),
         titles: titles.len(),
+        unlisted: unlisted.count,
         verdict: Verdict::Worse(Vec::new()),
         trials: Vec::new(),
         drift: None,
@@ -237,7 +250,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         return finish(&report);
     }
     let clock = Instant::now();
-    if interrupt.status().is_some() || !write(&args, &kept, &new, target, &interrupt)? {
+    if interrupt.status().is_some() || !write(&args, &kept, unlisted.titles, &new, target, &interrupt)? {
         return stopped(&args, &interrupt);
     }
     report.seconds.writing = clock.elapsed();
@@ -259,6 +272,25 @@ fn note_learnt_before(args: &Args, window: &Window<'_>, old: &Model, titles: &[T
         None => {}
     }
     Ok(())
+}
+
+/// Says which titles the index has and the file of titles lacks, so that they do not vanish without a word.
+fn tell_unlisted(args: &Args, unlisted: &Unlisted) {
+    let (Some(index), true) = (&args.index, unlisted.count > 0) else { return };
+    let titles = output::counted(unlisted.count, "title");
+    let mut first: Vec<String> = unlisted.first.iter().map(|id| format!("`{}`", output::printable(id))).collect();
+    if unlisted.count > first.len() as u64 {
+        first.push("…".to_owned());
+    }
+    let becomes = match args.keep_titles {
+        true => "kept",
+        false => "not in the new index; `--keep-titles` keeps them",
+    };
+    output::note(format_args!(
+        "{}: {titles} that `--titles` lacks ({}): {becomes}",
+        output::path(index),
+        first.join(", ")
+    ));
 }
 
 /// Whether neither the old model nor any that it began with has learnt the held-out queries.
@@ -400,7 +432,14 @@ fn learn(
 ///
 /// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
 /// already use the new model, and the next update starts from the old one.
-fn write(args: &Args, kept: &Kept, new: &Model, target: &Path, interrupt: &Interrupt) -> Result<bool> {
+fn write(
+    args: &Args,
+    kept: &Kept,
+    unlisted: Vec<(Title, Vec<String>)>,
+    new: &Model,
+    target: &Path,
+    interrupt: &Interrupt,
+) -> Result<bool> {
     if let Some(index) = &args.index {
         let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?;
         let bar = progress::counter("encoding", "titles");
@@ -412,6 +451,10 @@ fn write(args: &Args, kept: &Kept, new: &Model, target: &Path, interrupt: &Inter
         match kept.fields.is_empty() {
             true => drop(for_each_title(&args.titles, &new.training().config.field, |title| add(title, &[]))?),
             false => stored::each_document(&args.titles, &new.training().config.field, &kept.fields, add)?,
+        }
+        for (title, values) in unlisted {
+            bar.inc(1);
+            builder.add_with_fields(title, &values.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
         bar.finish_and_clear();
         if interrupt.status().is_some() {

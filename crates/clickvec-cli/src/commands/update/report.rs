@@ -111,6 +111,9 @@ struct Json<'a> {
     worse_on: &'a [&'static str],
     suspicion: Option<&'a Suspicion>,
     titles: usize,
+    /// The number of titles of the index that the file of titles lacks, and whether they are kept.
+    unlisted: u64,
+    keeps_unlisted: bool,
     days: Vec<Day<'a>>,
     trigrams: u64,
     unseen_trigrams: u64,
@@ -176,6 +179,8 @@ fn json(report: &Report<'_>) -> Result<()> {
         worse_on,
         suspicion,
         titles: report.titles,
+        unlisted: report.unlisted,
+        keeps_unlisted: report.args.keep_titles,
         days: report.survey.days.iter().map(Day::from).collect(),
         trigrams: report.survey.trigrams,
         unseen_trigrams: report.survey.unseen_trigrams,

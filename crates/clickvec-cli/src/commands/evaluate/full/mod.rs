@@ -52,9 +52,11 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
             titles.display()
         );
     }
+    // An index that gives the titles is also asked: it is opened once.
+    let mut opened = None;
     let titles = match (&collection, args.index.first()) {
         (Some(titles), _) => input::titles(titles, &args.field)?,
-        (None, Some(index)) => titles_of(&Searcher::open(index)?),
+        (None, Some(index)) => titles_of(&opened.insert((index.clone(), Box::new(Searcher::open(index)?))).1),
         (None, None) => bail!("expected titles to search, found none; add `--titles FILE`"),
     };
     let (judgments, by_id) = (&set.judgments, set.title_ids);
@@ -84,7 +86,11 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     let mut left_out = 0;
     let runs = args.run_out.as_deref();
     for entry in &entries {
-        match entry.ranker(&resources, args.save_rankers.as_deref()) {
+        let system = match opened.take_if(|(path, _)| entry.index() == Some(path)) {
+            Some((_, index)) => Ok(Loaded::Index(index)),
+            None => entry.ranker(&resources, args.save_rankers.as_deref()),
+        };
+        match system {
             Ok(system) => {
                 let (evaluation, found) = search.with(entry, &system, runs, fusions.wants(entry))?;
                 evaluations.push(evaluation);
