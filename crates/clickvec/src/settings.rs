@@ -2,6 +2,7 @@
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig};
+use crate::error::SettingDifference;
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
@@ -435,17 +436,6 @@ impl TrainConfig {
 /// A setting as JSON. Going through text writes an f32 as short as it was typed.
 fn typed(setting: &impl Serialize) -> serde_json::Value {
     serde_json::to_string(setting).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()
-}
-
-/// A setting in which two runs differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingDifference {
-    /// The setting.
-    pub name: String,
-    /// Its value in this run.
-    pub now: String,
-    /// Its value in the earlier run.
-    pub before: String,
 }
 
 /// An encoder and its sizes, for messages.

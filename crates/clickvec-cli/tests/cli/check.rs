@@ -144,6 +144,33 @@ fn a_click_log_is_fine_where_train_takes_it() {
     }
 }
 
+/// The same for titles and judged titles.
+#[test]
+fn titles_and_judged_titles_are_fine_where_they_are_read() {
+    let folder = Folder::with_model();
+    let (titles, judged) = (folder.read("titles.tsv"), folder.read("judged.tsv"));
+    let long = "x ".repeat(2 << 20);
+    let index = "index --model=model.safetensors --output=i --titles=";
+    let evaluate = "evaluate --model=model.safetensors --judged=";
+    for (name, text, kind, read, faults) in [
+        ("long.tsv", format!("{titles}long\t{long}\n"), "titles", index, 0),
+        ("nul.tsv", format!("{titles}nul\ta\0b\n"), "titles", index, 0),
+        ("twice.tsv", format!("{titles}{}\n", titles.lines().nth(1).unwrap()), "titles", index, 1),
+        ("none.tsv", "id\ttitle\n".to_owned(), "titles", index, 1),
+        ("judged-long.tsv", format!("{judged}red hammer\t{long}\t1\n"), "judged", evaluate, 0),
+        ("judged-none.tsv", "query\ttitle\tgrade\n".to_owned(), "judged", evaluate, 1),
+        ("judged-two.tsv", format!("{judged}a\tb\t1\na\tb\t2\n"), "judged", evaluate, 1),
+        ("judged-name.tsv", judged.replace("\tgrade\n", "\trelevance\n"), "judged", evaluate, 1),
+    ] {
+        folder.write(name, text);
+        let checked = folder.run(&["check", name, "--json"]).code(i32::from(faults > 0)).json_lines();
+        assert_eq!((&checked[0]["kind"], &checked[0]["faults"]), (&kind.into(), &faults.into()), "{}", checked[0]);
+        let command = format!("{read}{name}");
+        let run = folder.run(&command.split(' ').collect::<Vec<_>>()).code(if faults > 0 { 2 } else { 0 });
+        assert!(!run.stderr().contains("skipped"), "{name}: {}", run.stderr());
+    }
+}
+
 #[test]
 fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
     let folder = Folder::with_model();

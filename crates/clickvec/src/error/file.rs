@@ -6,7 +6,7 @@ use safetensors::SafeTensorError;
 
 use super::{JsonFault, SpecFault, shortened};
 use crate::encoder::SizeFault;
-use crate::settings::{SettingDifference, SettingFault};
+use crate::settings::SettingFault;
 use crate::text::{DuplicateTrigram, DuplicateWord};
 
 /// What can be wrong with a model, a checkpoint, a trained ranker or a fusion.
@@ -241,6 +241,17 @@ pub enum InitFault {
     /// The model is not one that has learnt the titles of this run.
     #[error("expected a model that has learnt these titles with these settings, found another")]
     AfterTitles,
+}
+
+/// A setting in which two runs differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingDifference {
+    /// The setting.
+    pub name: String,
+    /// Its value in this run.
+    pub now: String,
+    /// Its value in the earlier run.
+    pub before: String,
 }
 
 /// Why a run cannot continue from a checkpoint.

@@ -11,7 +11,7 @@ mod table;
 mod test_set;
 mod vector_file;
 
-pub use file::{FileFault, InitFault, NotTensors, ResumeFault};
+pub use file::{FileFault, InitFault, NotTensors, ResumeFault, SettingDifference};
 pub use index::{BadShard, IndexFault};
 pub use json::{JsonFault, JsonProblem};
 pub use learn_file::{LearnFileFault, LearnPlace};

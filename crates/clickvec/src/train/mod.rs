@@ -31,9 +31,7 @@ pub use crate::clicks::{
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
-pub use crate::settings::{
-    Keep, SettingDifference, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord,
-};
+pub use crate::settings::{Keep, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord};
 pub use crate::text::Tail;
 pub use crate::views::Views;
 

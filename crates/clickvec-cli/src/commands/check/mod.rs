@@ -3,6 +3,7 @@
 mod columns;
 mod kind;
 mod next;
+mod own;
 
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,11 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::MAX_GRADE;
-use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::files;
-use clickvec::internals::text::words;
-use clickvec::tables::TITLE;
-use clickvec::train::Weighting;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::table::{Next, Options, Record, Table};
 use clickvec_logs::time::Time;
@@ -144,7 +141,9 @@ fn look(path: &Path) -> Result<Found> {
     }
     if !matches!(found.kind, Kind::Unknown | Kind::Preset(_) | Kind::Corpus) {
         match found.kind {
-            Kind::Clicks => read_clicks(&mut found)?,
+            Kind::Clicks => own::clicks(&mut found)?,
+            Kind::Titles if format == "tsv" && own::has_columns(&found, &["id", "title"]) => own::titles(&mut found)?,
+            Kind::Judged if format == "tsv" => own::judged(&mut found)?,
             _ => read(&mut found)?,
         }
         if found.rows == 0 && found.faults == 0 {
@@ -153,57 +152,6 @@ fn look(path: &Path) -> Result<Found> {
         }
     }
     Ok(found)
-}
-
-/// Reads a click log as `train` does, so that the two agree.
-fn read_clicks(found: &mut Found) -> Result<()> {
-    let mut reader = match ClickReader::open(&found.path, TITLE, Weighting::default()) {
-        Ok(reader) => reader,
-        Err(Error::Table { line, fault, .. }) => {
-            found.faults = 1;
-            found.first.push((line.unwrap_or(1), fault.to_string()));
-            return Ok(());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let bar = progress::counter("reading", "rows");
-    let mut wordless = Vec::new();
-    let (mut clicks, mut without_words, mut weigh) = (0u64, 0, 0u64);
-    loop {
-        found.rows = clicks + reader.skipped().count + reader.not_clicked();
-        if found.rows >= MOST_ROWS {
-            found.has_more = reader.next()?.is_some();
-            break;
-        }
-        let Some(click) = reader.next()? else { break };
-        clicks += 1;
-        if words(click.query).is_empty() || words(click.title).is_empty() {
-            without_words += 1;
-            if wordless.len() < SHOWN_FAULTS {
-                wordless.push((
-                    click.line,
-                    "expected words in the query and in the title, found a side without any".to_owned(),
-                ));
-            }
-        } else if click.weight > 0.0 {
-            weigh += 1;
-        }
-        if clicks.is_multiple_of(1 << 14) {
-            bar.set_position(clicks);
-        }
-    }
-    bar.finish_and_clear();
-    let skipped = reader.skipped();
-    found.rows = clicks + skipped.count + reader.not_clicked();
-    found.faults = skipped.count + without_words;
-    found.first = skipped.first.iter().map(|line| (line.line, line.reason.to_string())).chain(wordless).collect();
-    found.first.sort();
-    found.first.truncate(SHOWN_FAULTS);
-    if found.faults == 0 && found.rows > 0 && weigh == 0 && !found.has_more {
-        found.faults = 1;
-        found.first.push((1, "expected a click that weighs something, found none in all rows".to_owned()));
-    }
-    Ok(())
 }
 
 /// Whether a first line is a query rather than a row: words, and nothing between columns.
