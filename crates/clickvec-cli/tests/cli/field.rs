@@ -68,7 +68,10 @@ fn columns_are_joined() {
 fn a_run_goes_on_with_its_own_field_only() {
     let folder = folder();
     folder.train("m", &["--field", "body"]).code(0);
-    folder.train("m", &["--field", "title", "--resume"]).code(2).says("field title instead of body");
+    folder
+        .train("m", &["--field", "title", "--resume"])
+        .code(2)
+        .says("the run to resume (field body), found field title");
     folder.train("m", &["--field", "body", "--resume"]).code(0);
 }
 

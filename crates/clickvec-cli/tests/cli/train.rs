@@ -200,11 +200,14 @@ fn bf16_is_recorded_and_resumed_only_as_such() {
     let folder = Folder::with_data();
     folder.train("m.safetensors", &["--precision", "bf16"]).code(0);
     folder.run(&["inspect", "m.safetensors"]).code(0).prints("bf16");
-    folder.train("m.safetensors", &["--resume"]).code(2).says("precision f32 instead of bf16");
+    folder
+        .train("m.safetensors", &["--resume"])
+        .code(2)
+        .says("the run to resume (precision bf16), found precision f32");
     folder.train("exact.safetensors", &[]).code(0);
     folder.run(&["inspect", "exact.safetensors", "--json"]).code(0).prints("\"precision\":\"f32\"");
     let resumed = folder.train("exact.safetensors", &["--resume", "--precision", "bf16"]);
-    resumed.code(2).says("precision bf16 instead of f32");
+    resumed.code(2).says("the run to resume (precision f32), found precision bf16");
 }
 
 #[test]
