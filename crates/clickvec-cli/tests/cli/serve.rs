@@ -114,6 +114,7 @@ fn clicks_and_judgments_come_back() {
 /// Wherever the service is killed while it compacts, the titles that were there still answer.
 #[cfg(unix)]
 #[test]
+#[ignore = "slow; .ci/run runs it"]
 fn a_kill_while_it_compacts_loses_nothing() {
     let folder = indexed();
     let lines = folder.read("titles.tsv");

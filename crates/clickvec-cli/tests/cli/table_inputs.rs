@@ -90,6 +90,7 @@ fn a_broken_model_is_told_before_anything_is_trained() {
 }
 
 #[test]
+#[ignore = "slow; .ci/run runs it"]
 #[cfg(target_os = "linux")]
 fn a_click_log_that_changes_during_a_training_ends_the_table() {
     use std::process::Stdio;

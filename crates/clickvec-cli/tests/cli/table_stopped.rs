@@ -210,6 +210,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
 }
 
 #[test]
+#[ignore = "slow; .ci/run runs it"]
 fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
     let spec = DATA.to_owned() + &row("a", "train = \"--cells 16 --minibatch 8 --epochs 300\"");
     let models = |folder: &Folder, ending: &str| -> Vec<std::path::PathBuf> {

@@ -126,6 +126,7 @@ fn information(cells: &[usize], topics: &[usize]) -> f64 {
 /// Table 2 of the CLSM paper, over all words that stand in queries of several topics: their windows are more alike in
 /// queries of the same topic.
 #[test]
+#[ignore = "slow; .ci/run runs it"]
 fn windows_tell_the_topics_of_a_word_apart() {
     let world = world();
     let asked: Vec<&str> = world.queries.iter().map(String::as_str).collect();
