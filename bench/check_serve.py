@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -73,7 +74,9 @@ def check_openai(service):
 
 def check_description(service, folder):
     command = [str(pathlib.Path(sys.executable).parent / "schemathesis"), "run", service.url + "/openapi.json", "--checks", "all",
-               "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", os.environ.get("CLICKVEC_EXAMPLES", "30"), "--seed", "1",
+               "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", os.environ.get("CLICKVEC_EXAMPLES", "200"), "--seed", "1",
+               # What is made from the schema and at its edges comes first; the rest of the time is for random requests.
+               "--max-time", os.environ.get("CLICKVEC_SCHEMA_SECONDS", "105"),
                # A token is needed only if the service has some; and whether a condition, a page or a number of dimensions fits the
                # index is more than a schema can say.
                "--exclude-checks", "missing_required_header,positive_data_acceptance"]
@@ -163,6 +166,19 @@ def check_page(program, folder, pictures):
     print("page: typed, explained, compared, judged, stopped and came back; axe finds nothing serious")
 
 
+def check_keywords(service, page):
+    """What is marked in the query's words and in the titles is what the service says are keywords."""
+    answer = service.get("/search?q=lether+couch&k=10&keywords=true")
+    texts = lambda selector, within: [mark.text.lower() for mark in within.find_elements("css selector", selector)]
+    assert answer["keywords"] and any(hit["keywords"] for hit in answer["results"]), answer
+    page.until("keywords of the query", lambda: texts("mark", page.one("#known")) == [word["text"] for word in answer["words"] if word["text"] in answer["keywords"]])
+    for hit, link in zip(answer["results"], page.all("#lists li a"), strict=True):
+        assert link.text == hit["title"], (link.text, hit)
+        words = [word for word in re.findall(r"[^\W_]+", hit["title"].lower()) if word in hit["keywords"]]
+        assert texts("mark", link) == words, (link.get_attribute("innerHTML"), hit)
+    assert any(texts("mark", link) for link in page.all("#lists li a"))
+
+
 def walk(service, page, pictures, judged):
     from selenium.webdriver.common.keys import Keys
 
@@ -172,6 +188,7 @@ def walk(service, page, pictures, judged):
     page.one("#query").send_keys("lether couch")
     page.until("titles as one types", lambda: len(page.all("#lists li")) == 10)
     page.until("the address", lambda: "q=lether+couch" in page.browser.current_url)
+    check_keywords(service, page)
     page.shoot(pictures, "search")
     page.accessible("search")
     page.fits("search")
