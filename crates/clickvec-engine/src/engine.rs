@@ -89,13 +89,13 @@ impl Engine {
         }
     }
 
-    /// Whether the index at `path` has a fitted fusion. That takes less than opening it.
+    /// Whether the index at `path` was made with a fusion. That takes less than opening it.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] for a folder that is no index; [`Error::Index`] if its fusion cannot be read.
     pub fn keeps_fusion(path: &Path) -> Result<bool> {
-        crate::segment::fusion(&Folder::<About>::open(path, &KNOWN)?).map(|fusion| fusion.is_fitted())
+        crate::segment::fusion(&Folder::<About>::open(path, &KNOWN)?).map(|fusion| fusion.is_given)
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.

@@ -30,6 +30,8 @@ pub struct Fusion {
     pub trigrams: Option<Trigrams>,
     /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
     pub fitted_at: Option<(f64, f64)>,
+    /// Whether somebody gave it, and it is not the one of an index without any.
+    pub is_given: bool,
 }
 
 /// A [`Fusion`] as an index keeps it. The trigrams are in a file of their own.
@@ -42,19 +44,25 @@ pub(crate) struct Kept {
     pub(crate) trigrams: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fitted_at: Option<(f64, f64)>,
+    #[serde(default)]
+    given: bool,
 }
 
 impl Kept {
     pub(crate) fn of(fusion: &Fusion) -> Kept {
-        let Fusion { method, vectors, words, fitted_at, .. } = *fusion;
-        Kept { method, vectors, words, trigrams: fusion.trigrams.as_ref().map(|of| of.weight), fitted_at }
+        let Fusion { method, vectors, words, fitted_at, is_given, .. } = *fusion;
+        let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
+        Kept { method, vectors, words, trigrams, fitted_at, given: is_given }
     }
 
     /// The fusion, with the trigrams that are kept with it.
     pub(crate) fn with(self, ranker: Option<LetterTrigrams>) -> Fusion {
-        let Kept { method, vectors, words, trigrams, fitted_at } = self;
+        let Kept { method, vectors, words, trigrams, fitted_at, given } = self;
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
-        Fusion { method, vectors, words, trigrams, fitted_at }
+        let mut fusion = Fusion { method, vectors, words, trigrams, fitted_at, is_given: false };
+        // Earlier versions did not say so.
+        fusion.is_given = given || fusion != Fusion::default();
+        fusion
     }
 }
 
@@ -62,7 +70,7 @@ impl Kept {
 impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, fitted_at: None }
+        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, fitted_at: None, is_given: false }
     }
 }
 
@@ -77,7 +85,7 @@ impl Fusion {
     pub fn read(path: &Path, model: &str) -> Result<Fusion> {
         let FusionFile { method, members } = fusion_members(path)?;
         let fault = |fault| Error::index(path, fault);
-        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, trigrams: None, fitted_at: None };
+        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, trigrams: None, fitted_at: None, is_given: true };
         let mut seen = [false; 3];
         for member in members {
             let place = match &member.system {
@@ -121,15 +129,10 @@ impl Fusion {
         [self.vectors, self.words, self.trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight)]
     }
 
-    /// Whether it was fitted, and is not the one of an index without any.
-    pub fn is_fitted(&self) -> bool {
-        *self != Fusion::default()
-    }
-
     /// The number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
-        if self.is_fitted() { FUSED_DEPTH } else { RANKS_DEPTH }
+        if self.is_given { FUSED_DEPTH } else { RANKS_DEPTH }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

@@ -25,6 +25,8 @@ pub struct Request {
     pub offset: usize,
     /// The conditions that titles must meet, all of them.
     pub filters: Vec<Filter>,
+    /// The number of titles that each part finds for a fusion; `None` is that of the index, or as many as are asked for.
+    pub depth: Option<usize>,
     /// When the answer is of no use any more. It is looked at between the steps of a search.
     pub deadline: Option<Instant>,
 }
@@ -32,7 +34,7 @@ pub struct Request {
 impl Request {
     /// The first ten titles for a query, without conditions.
     pub fn new(text: impl Into<String>, mode: Mode) -> Request {
-        Request { text: text.into(), mode, k: DEFAULT_K, offset: 0, filters: Vec::new(), deadline: None }
+        Request { text: text.into(), mode, k: DEFAULT_K, offset: 0, filters: Vec::new(), depth: None, deadline: None }
     }
 
     /// The same question for `k` titles.
@@ -48,6 +50,11 @@ impl Request {
     /// The same question among titles that meet these conditions.
     pub fn with_filters(self, filters: Vec<Filter>) -> Request {
         Request { filters, ..self }
+    }
+
+    /// The same question, with so many titles from each part of a fusion.
+    pub fn with_depth(self, depth: usize) -> Request {
+        Request { depth: Some(depth), ..self }
     }
 
     /// The same question, given up at this time.

@@ -42,7 +42,7 @@ impl Engine {
         let query = self.query(&request.text)?;
         let wanted = request.k.saturating_add(request.offset).min(total as usize);
         let depth = match request.mode {
-            Mode::Both => wanted.max(self.fusion().depth()).min(total as usize),
+            Mode::Both => request.depth.unwrap_or(wanted.max(self.fusion().depth())).min(total as usize),
             Mode::Vectors | Mode::Words => wanted,
         };
         let [mut by_vectors, mut by_words, mut by_trigrams] = [(); 3].map(|()| Vec::new());

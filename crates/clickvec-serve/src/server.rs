@@ -27,6 +27,8 @@ use crate::workers::Workers;
 
 /// Threads that read and write; the work is done by the workers.
 const THREADS: usize = 2;
+/// Those that accept, watch, check, compact, and write the log, clicks and judgments.
+const OTHER_THREADS: usize = 8;
 /// Room for so many clients to arrive at once, at least.
 const FEW_CLIENTS: usize = 128;
 /// A name of an index is at most this long.
@@ -43,6 +45,22 @@ pub struct Server {
     writers: Vec<JoinHandle<()>>,
 }
 
+/// Starts this many threads at once and ends them. Where there is no room for them, tokio panics and does not say so.
+fn try_threads(count: usize) -> std::io::Result<()> {
+    let mut waiting = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (go, end) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().spawn(move || end.recv().ok())?;
+        waiting.push((go, thread));
+    }
+    for (go, thread) in waiting {
+        drop(go);
+        // It only waits.
+        let _ = thread.join();
+    }
+    Ok(())
+}
+
 impl Server {
     /// Opens the indexes and answers requests from then on, on threads of its own.
     ///
@@ -53,6 +71,7 @@ impl Server {
     pub fn start(config: Config) -> Result<Server> {
         check(&config)?;
         let hosts = Hosts::new(&config.hosts, !config.listen.ip().is_loopback())?;
+        try_threads(THREADS + config.limits.workers + OTHER_THREADS).map_err(Error::Threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("connections")

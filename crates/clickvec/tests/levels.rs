@@ -149,7 +149,7 @@ fn every_level_gives_the_same_numbers() {
     if strongest != Level::Plain {
         let error = place.train(&config, how).expect_err("another level");
         assert!(
-            error.to_string().contains(&format!("level plain, the interrupted run used {}", strongest.name())),
+            error.to_string().contains(&format!("level {}, as of the run to resume, found plain", strongest.name())),
             "{error}"
         );
     }

@@ -349,7 +349,28 @@ fn a_rank_by_three_is_that_of_the_search() {
         }
     }
     let never = ["explain", "rank", "--index=three.index", "red hammer", "--ids=nobody"];
-    folder.run(&never).code(2).says("found `nobody`, which is not among the");
+    folder.run(&never).code(2).says("no title with the id `nobody`");
+    // A damaged fusion is not left out.
+    for name in ["fusion.json", "trigrams.safetensors"] {
+        let path = folder.path("three.index").join(name);
+        let good = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        for command in [&["search"][..], &["explain", "rank"]] {
+            folder.run(&[command, &["--index=three.index", "red hammer"]].concat()).code(2).says(name).prints_nothing();
+            std::fs::write(&path, &good[..good.len() / 2]).unwrap();
+            folder.run(&[command, &["--index=three.index", "red hammer"]].concat()).code(2).says(name).prints_nothing();
+            std::fs::remove_file(&path).unwrap();
+        }
+        std::fs::write(&path, good).unwrap();
+    }
+    // The fusion that an index has without any, but given.
+    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--fusion=reciprocal-rank", "--save-rankers=given"];
+    folder.run(&[&evaluate[..], &members].concat()).code(0);
+    let made =
+        ["index", "--model=given/fusion_reciprocal-rank.safetensors", "--titles=titles.tsv", "--output=given.index"];
+    folder.run(&made).code(0);
+    let found = folder.run(&["search", "--index=given.index", "red hammer", "--json", "-k=1"]).code(0).json_lines();
+    assert!(found[0]["results"][0]["score"].as_f64().unwrap() < 0.02, "{found:?}");
 }
 
 #[test]

@@ -111,6 +111,30 @@ fn clicks_and_judgments_come_back() {
     assert!(!log.contains("hammer"), "queries are personal: {log}");
 }
 
+/// A program that starts threads before it knows whether there is room for them waits for itself for ever.
+#[test]
+#[ignore = "slow; .ci/run runs it"]
+fn little_memory_ends_it_or_it_answers() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    let (mut ended, mut answered) = (0, 0);
+    // In KiB, up to more than is needed; threads reserve some for their stacks.
+    for limit in (80_000..=440_000).step_by(20_000) {
+        let serve = format!("{} serve --index shop.index --listen 127.0.0.1:0", program().display());
+        let script = format!("ulimit -v {limit}; exec {serve}");
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=20", "1", "sh", "-c", &script]).current_dir(folder.path(""));
+        let output = command.env("RUST_BACKTRACE", "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_ne!(output.status.code(), Some(137), "{limit}: it does not end\n{said}");
+        match output.stdout.starts_with(b"http://") {
+            true => answered += 1,
+            false => ended += 1,
+        }
+    }
+    assert!(ended > 0 && answered > 0, "{ended} ended, {answered} answered");
+}
+
 /// Wherever the service is killed while it compacts, the titles that were there still answer.
 #[cfg(unix)]
 #[test]

@@ -61,7 +61,7 @@ impl Segment {
     /// What the files of a folder are, without reading them.
     pub(crate) fn identity(folder: &Folder<About>) -> String {
         let of = |part: &PartKind| folder.parts().get(part.name).map(|part| format!("{:?}", part.files));
-        [TITLES, VECTORS, CODES, WORDS, FUSION, TRIGRAMS].iter().filter_map(of).collect()
+        [TITLES, VECTORS, CODES, WORDS, FUSION, TRIGRAMS, TRIGRAM_WEIGHTS].iter().filter_map(of).collect()
     }
 
     /// Opens a segment. Its files are mapped, and only small ones are read.

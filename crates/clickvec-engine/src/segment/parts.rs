@@ -20,7 +20,7 @@ pub(crate) const WORDS: PartKind = part("words", "tantivy", "words/meta.json");
 pub(crate) const FIELDS: PartKind = part("fields", "columns", "fields.json");
 /// Queries with their answers.
 pub(crate) const CANARIES: PartKind = part("canaries", "json", "canaries.json");
-/// How the two lists are fused.
+/// How the lists are fused.
 pub(crate) const FUSION: PartKind = part("fusion", "json", "fusion.json");
 
 /// The inverted lists of the trigrams.

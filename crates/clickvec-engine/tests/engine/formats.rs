@@ -94,7 +94,7 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let world = World::new();
     let model = &world.model;
     let half = world.titles.len() / 2;
-    let fitted = Fusion { vectors: 0.8, words: 0.2, ..Fusion::default() };
+    let fitted = Fusion { vectors: 0.8, words: 0.2, is_given: true, ..Fusion::default() };
     let path = |name: &str| world.folder.path().join(name);
     let make = |name: &str, second: bool, fusion: &Fusion, format: VectorFormat| {
         let mut builder = IndexBuilder::new(model, &path(name)).unwrap();
@@ -127,7 +127,7 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
     join(&[first.clone(), rounder], &joined, model, None, Some(VectorFormat::Int8)).unwrap();
     assert_eq!(Engine::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
-    let given = Fusion { vectors: 0.4, words: 0.6, ..Fusion::default() };
+    let given = Fusion { vectors: 0.4, words: 0.6, is_given: true, ..Fusion::default() };
     join(&[first, unfitted], &joined, model, Some(&given), None).unwrap();
     assert_eq!(Engine::open(&joined).unwrap().fusion(), &given);
 }

@@ -151,10 +151,12 @@ mod tests {
         let mut sums = vec![None; titles];
         for (list, weight) in lists.iter().zip(weights) {
             let scores: Vec<f64> = list.iter().map(|hit| f64::from(hit.score)).collect();
-            let (n, least) = (scores.len() as f64, scores.iter().copied().fold(f64::INFINITY, f64::min));
-            let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let mean = scores.iter().sum::<f64>() / n;
-            let deviation = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt();
+            // One more for the titles that were not found.
+            let all: Vec<f64> = scores.iter().copied().chain([0.0]).collect();
+            let (n, least) = (all.len() as f64, 0.0);
+            let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let mean = all.iter().sum::<f64>() / n;
+            let deviation = (all.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt();
             for (place, hit) in list.iter().enumerate() {
                 let tied: Vec<usize> = (0..list.len()).filter(|&other| scores[other] == scores[place]).collect();
                 let value = match method {

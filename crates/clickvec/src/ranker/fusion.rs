@@ -109,7 +109,9 @@ impl Candidates for FusedCandidates<'_> {
 /// What several rankers, each with its weight, found for one query, as one list, best first.
 ///
 /// Scores are made comparable within each list. A title that a ranker did not find gets nothing from it: the least score of
-/// that list, or no reciprocal rank. So the result depends on how long the lists are.
+/// that list, or no reciprocal rank. So the result depends on how long the lists are. A list of fewer than [`FUSED_DEPTH`] titles
+/// has all that have anything of the query, so the others count as titles with score 0: a word that only one title has is worth
+/// most.
 ///
 /// # Panics
 /// If there is not one weight for each list.
@@ -174,12 +176,14 @@ impl FusionMethod {
 
     /// What a ranker found, with scores that can be compared with those of other rankers: 0 is what it did not find.
     pub(crate) fn comparable(self, hits: &[Hit]) -> impl Iterator<Item = (u32, f64)> {
-        let scores: Vec<f64> = hits.iter().map(|hit| f64::from(hit.score)).collect();
+        let mut scores: Vec<f64> = hits.iter().map(|hit| f64::from(hit.score)).collect();
+        let of_scores = !matches!(self, FusionMethod::ReciprocalRank { .. });
+        // The list has all titles with anything of the query: the others would score 0.
+        if of_scores && hits.len() < FUSED_DEPTH {
+            scores.push(scores.iter().copied().fold(0.0, f64::min));
+        }
         let values = self.apply(&scores);
-        let least = match self {
-            FusionMethod::MinMax | FusionMethod::ZScore => values.iter().copied().fold(f64::INFINITY, f64::min),
-            FusionMethod::ReciprocalRank { .. } => 0.0,
-        };
+        let least = if of_scores { values.iter().copied().fold(f64::INFINITY, f64::min) } else { 0.0 };
         hits.iter().zip(values).map(move |(hit, value)| (hit.position, value - least))
     }
 }
@@ -322,6 +326,30 @@ mod tests {
         let tied = (r2 + r3) / 2.0;
         let reciprocal = fuse(&scores, &[1.0, 1.0], FusionMethod::ReciprocalRank { k: 60.0 });
         assert_close(&reciprocal, &[r2 + tied, r4 + r1, r3 + tied, r1 + r4]);
+    }
+
+    #[test]
+    fn a_word_that_one_title_has_counts() {
+        let hit = |position, score| Hit { position, score };
+        let by_vectors: Vec<Hit> = (0..FUSED_DEPTH as u32).map(|place| hit(place, 0.9 - place as f32 * 1e-4)).collect();
+        for method in METHODS {
+            // The last of many by vectors, and the only one with the word.
+            let last = FUSED_DEPTH as u32 - 1;
+            for by_words in [vec![hit(last, 7.5)], vec![hit(last, 7.5), hit(3, 7.4)]] {
+                let fused = fuse_hits(&[&by_vectors, &by_words], &[0.2, 0.8], method);
+                assert!(
+                    fused.iter().position(|hit| hit.position == last).unwrap() < 2,
+                    "{method:?}: {:?}",
+                    &fused[..3]
+                );
+            }
+            // A list that goes on says nothing about the rest, so its end counts nothing.
+            let shares = fused_shares(&by_vectors, 1.0, FusionMethod::MinMax);
+            assert_eq!((shares[0].1, shares[FUSED_DEPTH - 1].1), (1.0, 0.0));
+            // Logarithms of probabilities have no floor.
+            let shares = fused_shares(&[hit(0, -1.0), hit(1, -3.0)], 1.0, FusionMethod::MinMax);
+            assert_eq!((shares[0].1, shares[1].1), (1.0, 0.0));
+        }
     }
 
     #[test]

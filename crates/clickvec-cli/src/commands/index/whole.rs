@@ -120,7 +120,7 @@ impl Kept {
         let before = clickvec_engine::Engine::open(path)?;
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
         let fusion = before.fusion().clone();
-        if fusion.is_fitted() {
+        if fusion.is_given {
             crate::output::note(format_args!(
                 "{}: the fitted weights of its fusion stay, though they were fitted with the old model",
                 crate::output::path(path)

@@ -44,13 +44,25 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
         Err(Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. }) => name == "changes",
         _ => false,
     };
-    let is_needed = args.are_given() || has_changes() || Engine::keeps_fusion(index).unwrap_or(false);
+    let is_needed = args.are_given() || has_changes() || keeps_fusion(index)?;
     Ok(if is_needed { Some(Engine::open(index)?) } else { None })
+}
+
+/// Whether an index was made with a fusion. A damaged one is not searched in another way.
+pub(in crate::commands) fn keeps_fusion(index: &Path) -> Result<bool> {
+    match Engine::keeps_fusion(index) {
+        Ok(keeps) => Ok(keeps),
+        // What is no index has an error of its own.
+        Err(_) if !index.join("manifest.json").is_file() => Ok(false),
+        // As itself, so that advice is found for it.
+        Err(clickvec_engine::Error::Library(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Answers queries on all threads.
 pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
-    let usual = if engine.fusion().is_fitted() { Mode::Both } else { Mode::Vectors };
+    let usual = if engine.fusion().is_given { Mode::Both } else { Mode::Vectors };
     let mode = args.mode.unwrap_or(usual);
     let one = |query: &String| {
         let request = Request::new(query, mode).with_k(top).with_offset(args.offset).with_filters(args.filters.clone());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clickvec::tables::Title;
 use clickvec_engine::{Engine, Hit, Mode, Request};
 
@@ -10,11 +10,11 @@ use super::fusion::check_ids;
 use super::place::{Source, scale, words_of};
 use super::{Args, Kind, Part, Placed, Ranked, Share};
 use crate::commands::explain::models::name_of;
+use crate::output;
 
 /// The titles that are asked for, best first; `None` if the index has no fitted fusion.
 pub(super) fn place(args: &Args, index: &Path) -> Result<Option<Option<Ranked>>> {
-    // What is no index has an error of its own.
-    if !Engine::keeps_fusion(index).unwrap_or(false) {
+    if !crate::commands::search::keeps_fusion(index)? {
         return Ok(None);
     }
     rank(args, &Engine::open(index)?, index).map(Some)
@@ -23,7 +23,9 @@ pub(super) fn place(args: &Args, index: &Path) -> Result<Option<Option<Ranked>>>
 fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
     let (query, model, facts) = (args.query.as_str(), engine.model()?, engine.facts());
     let depth = facts.fusion.depth.max(args.top);
-    let hits = engine.search(&Request::new(query, Mode::Both).with_k(depth))?.hits;
+    // All that any part found.
+    let request = Request::new(query, Mode::Both).with_k(depth.saturating_mul(3)).with_depth(depth);
+    let hits = engine.search(&request)?.hits;
     if hits.is_empty() {
         return Ok(None);
     }
@@ -50,6 +52,13 @@ fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
     };
     let found = hits.iter().map(source);
     let found: Vec<Source> = found.filter(|of| super::place::is_wanted(args, of.rank, &of.title)).collect();
+    for id in &args.ids {
+        ensure!(
+            engine.get(id)?.is_some(),
+            "expected ids of titles, found no title with the id `{}`",
+            output::printable(id)
+        );
+    }
     check_ids(args, &found, depth)?;
     let is_known = model.dictionary().knows_a_word(query);
     let words = words_of(model, query);

@@ -92,6 +92,10 @@ impl Fused {
                 |list: &Vec<(usize, Share)>| list.iter().find(|(at, _)| *at == title).map(|&(_, share)| share);
             sources.push(Source { rank, title: titles[title].clone(), shares: lists.iter().map(of_list).collect() });
         }
+        for id in &args.ids {
+            let is_known = titles.iter().any(|title| title.id == *id);
+            ensure!(is_known, "expected ids of titles, found no title with the id `{}`", output::printable(id));
+        }
         check_ids(args, &sources, depth)?;
         let of_kind =
             |kind: Kind| self.members.iter().find(|member| member.kind == kind).map(|member| member.ranker.as_ref());

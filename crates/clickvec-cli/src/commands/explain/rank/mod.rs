@@ -23,7 +23,7 @@ use crate::output;
 use crate::titles::TitleColumns;
 
 /// Show why one title ranks above another: what each word of the query adds to BM25 and to the cosine of the vectors,
-/// and what these two add to their sum.
+/// and what they add to the sum.
 ///
 /// If `--model` is a fusion of one model with bm25, trigram or both that `clickvec evaluate` saved, or if the index was made
 /// with one, the sum is that of its searches. Otherwise it is the fusion `z-score` with equal weights: half the z-score of BM25
@@ -219,7 +219,8 @@ impl Ranked {
                 text += "\nz-score: the score minus its mean over all titles, divided by its standard deviation";
             }
             (FusionMethod::ZScore, Some(_)) => {
-                text += "\nz-score: the score minus the least one found, divided by the standard deviation";
+                text +=
+                    "\nz-score: the score minus that of titles that were not found, divided by the standard deviation";
             }
             (FusionMethod::MinMax, _) => {}
             (FusionMethod::ReciprocalRank { k }, _) => {

@@ -183,5 +183,10 @@ pub(super) fn scale(shares: &[Share], method: FusionMethod) -> Option<f64> {
     }
     let by_score = |a: &&Share, b: &&Share| a.score.total_cmp(&b.score);
     let (least, most) = (shares.iter().min_by(by_score)?, shares.iter().max_by(by_score)?);
-    Some(if most.score > least.score { (most.adds - least.adds) / (most.score - least.score) } else { 0.0 })
+    Some(match most.score > least.score {
+        true => (most.adds - least.adds) / (most.score - least.score),
+        // A list of one score; titles that were not found have 0.
+        false if most.score != 0.0 => most.adds / most.score,
+        false => 0.0,
+    })
 }
