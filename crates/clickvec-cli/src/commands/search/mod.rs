@@ -23,7 +23,7 @@ use crate::input::{self, Lines};
 use crate::titles::TitleColumns;
 use crate::{output, progress};
 #[cfg(feature = "serve")]
-pub(super) use modes::keeps_fusion;
+pub(crate) use modes::keeps_fusion;
 use outcome::{Nothing, Outcome, Shown};
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.

@@ -49,7 +49,7 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
 }
 
 /// Whether an index was made with a fusion. A damaged one is not searched in another way.
-pub(in crate::commands) fn keeps_fusion(index: &Path) -> Result<bool> {
+pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
     match Engine::keeps_fusion(index) {
         Ok(keeps) => Ok(keeps),
         // What is no index has an error of its own.
