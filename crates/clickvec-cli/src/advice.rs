@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
+use clickvec::error::{FileFault, IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
 use clickvec::train::SettingFault;
 
 /// An error, with advice about what to do.
@@ -35,6 +35,9 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --qrels-out` writes these ids"),
         Error::TestSet { fault: TestSetFault::OtherTitle { .. }, .. } => Some("or judge the run by `evaluate --qrels`"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
+        Error::File { fault: FileFault::Kind { expected: "model", found }, .. } if found == "fusion" => Some(
+            "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
+        ),
         // What `--model` is given most often besides a model.
         Error::IsFolder { path } if path.join("manifest.json").is_file() => Some(
             "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",

@@ -38,6 +38,31 @@ fn what_is_no_model_is_told() {
 }
 
 #[test]
+fn a_fusion_and_its_rankers_are_described() {
+    let folder = Folder::with_model();
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
+    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--fusion=z-score", "--fusion-weights=1,3", "--save-rankers=kept"];
+    folder.run(&[&evaluate[..], &members].concat()).code(0);
+    let fusion = "kept/fusion_z-score.safetensors";
+    let text = folder.run(&["inspect", fusion]).code(0).stdout();
+    for expected in ["fusion  z-score", "0.25  bm25:k1=1.2,b=0.75", "0.75  a model", "model.safetensors"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let report = folder.run(&["inspect", fusion, "--json"]).code(0).json_lines();
+    assert_eq!(
+        (&report[0]["fusion"], &report[0]["members"][0]["ranker"]["parameters"]["b"]),
+        (&"z-score".into(), &0.75.into())
+    );
+    let bm25 = "kept/bm25_k1=1.2,b=0.75.safetensors";
+    folder.run(&["inspect", bm25]).code(0).prints("ranker  bm25:k1=1.2,b=0.75");
+    // What takes a model alone says who takes a fusion.
+    for command in [&["embed", "--side=query"][..], &["explain", "match", "red", "red door"]] {
+        let run = folder.run(&[command, &["--model", fusion]].concat()).code(2);
+        run.says("expected a model, found a `fusion`; this takes its model, which is next to it");
+    }
+}
+
+#[test]
 fn a_card_says_what_was_learnt_and_how_good_it_is() {
     let folder = Folder::with_model();
     let alone = folder.run(&["inspect", "model.safetensors", "--card"]).code(0).stdout();

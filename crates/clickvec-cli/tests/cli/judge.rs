@@ -76,6 +76,11 @@ fn a_filled_sheet_is_a_test_set() {
         _ => "1.0".to_owned(),
     };
     folder.write("a.tsv", filled(&sheet, grade));
+    // Grades are not replaced by a new sheet.
+    let again = [&POOL[..], &["a.tsv", "--depth", "5"]].concat();
+    folder.run(&again).code(2).says("a.tsv: expected a new sheet, found one with").prints_nothing();
+    assert_eq!(folder.read("a.tsv"), filled(&sheet, grade));
+    folder.run(&[&POOL[..], &["sheet.tsv", "--depth", "5", "--sample", "12"]].concat()).code(0);
     let open = (sheet.lines().count() - 1) / 4;
     folder
         .run(&["judge", "read", "a.tsv", "--output", "j.tsv"])

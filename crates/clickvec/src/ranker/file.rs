@@ -193,6 +193,15 @@ pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn Syst
     Ok((system, values, ranker))
 }
 
+/// Reads the name of a ranker's system and its parameters.
+///
+/// # Errors
+/// Those of [`crate::ranker::load`].
+pub fn ranker_parameters(path: &Path) -> Result<(&'static str, Vec<(&'static str, f64)>)> {
+    let (system, values, _) = load(path)?;
+    Ok((system.name, values.iter().map(|(parameter, value)| (parameter.name, value)).collect()))
+}
+
 /// Reads the contents of a ranker.
 ///
 /// # Errors

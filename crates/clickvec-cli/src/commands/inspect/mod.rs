@@ -1,6 +1,7 @@
 //! `clickvec inspect`: what is in a model or an index.
 
 mod card;
+mod ranker;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
+use clickvec::ranker::FileKind;
 use clickvec::search::{IndexSummary, Searcher};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,10 +21,11 @@ use crate::{output, table};
 /// The number of trigrams shown: the most frequent ones.
 const SHOWN_TRIGRAMS: usize = 12;
 
-/// Show what is in a model (encoder, sizes, dictionary, training settings, fingerprint) or in an index.
+/// Show what is in a model (encoder, sizes, dictionary, training settings, fingerprint), in an index, or in a ranker or fusion of
+/// `evaluate --save-rankers`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The model that `clickvec train` wrote, or the index of `clickvec index`.
+    /// The model that `clickvec train` wrote, the index of `clickvec index`, or a ranker or fusion.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -78,6 +81,12 @@ struct IndexReport<'a> {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.file.is_dir() && !args.card {
         return run_index(&args);
+    }
+    match FileKind::of(&args.file) {
+        Ok(FileKind::Fusion) if !args.card => return ranker::fusion(&args.file, args.json),
+        Ok(FileKind::Ranker) if !args.card => return ranker::ranker(&args.file, args.json),
+        // What is none of these has an error of its own.
+        _ => {}
     }
     let evaluated = args.evaluated.as_deref().map(card::read).transpose()?;
     let model = Model::load(&args.file)?;

@@ -1,8 +1,9 @@
 //! The sheet: what several systems find, each title once, in an order that says nothing.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
@@ -89,6 +90,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         let read = [&args.queries, &args.titles].into_iter().chain(inputs()).chain(&args.clicks);
         input::refuse_overwriting(output, read)?;
     }
+    refuse_graded(&args.output)?;
     input::check_outputs([&args.output].into_iter().chain(&args.html))?;
     let queries = queries::sampled(queries::read(&args.queries)?, args.sample, args.seed);
     let table = args.title_columns.table(&args.titles, TITLE)?;
@@ -116,6 +118,27 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         output::path(filled)
     ));
     Ok(Answer::Done)
+}
+
+/// Refuses to replace a sheet that somebody has begun to fill in.
+fn refuse_graded(path: &Path) -> Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let text = fs::read(path).map_err(|source| Error::io(path, "read", source))?;
+    let text = String::from_utf8_lossy(&text);
+    let mut lines = text.lines();
+    let place = lines.next().and_then(|head| head.split('\t').position(|name| name.trim() == "grade"));
+    let Some(place) = place else { return Ok(()) };
+    let is_graded = |line: &&str| line.split('\t').nth(place).is_some_and(|grade| !grade.trim().is_empty());
+    let graded = lines.filter(is_graded).count() as u64;
+    ensure!(
+        graded == 0,
+        "{}: expected a new sheet, found one with {}, which would be lost; give --output another name, or move the sheet",
+        output::path(path),
+        output::counted(graded, "grade")
+    );
+    Ok(())
 }
 
 /// The rows of the sheet: query by query, the titles of each in the order of a hash.

@@ -109,10 +109,7 @@ pub fn members(path: &Path) -> Result<FusionFile> {
         let path = folder.join(&file);
         let system = match FileKind::of(&path)? {
             FileKind::Model => None,
-            FileKind::Ranker => {
-                let (system, values, _) = crate::ranker::file::load(&path)?;
-                Some((system.name, values.iter().map(|(parameter, value)| (parameter.name, value)).collect()))
-            }
+            FileKind::Ranker => Some(crate::ranker::file::ranker_parameters(&path)?),
             FileKind::Fusion => {
                 let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
                 return Err(Error::File { path, fault });

@@ -1,0 +1,78 @@
+//! What is in the file of a trained ranker or of a fusion.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::internals::ranker::{FusionFile, FusionMember, fusion_members, ranker_parameters};
+use clickvec::ranker::FusionMethod;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::{output, table};
+
+/// Name and parameters of a system.
+type System = (&'static str, Vec<(&'static str, f64)>);
+
+/// Prints a ranker's system with its parameters.
+pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
+    let system = ranker_parameters(path)?;
+    print(is_json, &json!({ "ranker": of_system(&system) }), || format!("ranker  {}\n", spec(&system)))
+}
+
+/// Prints the method and the members of a fusion, with their weights.
+pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
+    let FusionFile { method, members } = fusion_members(path)?;
+    let (name, k) = match method {
+        FusionMethod::MinMax => ("min-max", None),
+        FusionMethod::ZScore => ("z-score", None),
+        FusionMethod::ReciprocalRank { k } => ("reciprocal-rank", Some(k)),
+    };
+    let of_member = |member: &FusionMember| {
+        json!({
+            "file": member.path.file_name().unwrap_or_default().to_string_lossy(),
+            "weight": member.weight,
+            "fingerprint": member.fingerprint,
+            "ranker": member.system.as_ref().map_or(Value::Null, of_system),
+        })
+    };
+    let report = json!({ "fusion": name, "k": k, "members": members.iter().map(of_member).collect::<Vec<_>>() });
+    print(is_json, &report, || {
+        let mut rows = table::plain();
+        rows.set_header(["weight", "system", "file"]);
+        for member in &members {
+            let file = member.path.file_name().unwrap_or_default().to_string_lossy();
+            let system = member.system.as_ref().map_or_else(|| "a model".to_owned(), spec);
+            rows.add_row([format!("{:.2}", member.weight), system, output::printable(&file).into_owned()]);
+        }
+        table::align_right(&mut rows, 0..1);
+        let k = k.map_or_else(String::new, |k| format!(", k = {k}"));
+        format!("fusion  {name}{k}\n\n{}\n", table::show(&mut rows))
+    })
+}
+
+fn print(is_json: bool, report: &Value, text: impl FnOnce() -> String) -> Result<Answer> {
+    let mut out = output::stdout();
+    match is_json {
+        true => output::json_line(&mut out, report)?,
+        false => output::written(write!(out, "{}", text()))?,
+    }
+    output::written(out.flush())?;
+    Ok(Answer::Done)
+}
+
+fn of_system((name, parameters): &System) -> Value {
+    let parameters: serde_json::Map<String, Value> =
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({ "system": name, "parameters": parameters })
+}
+
+/// As `--ranker` takes it.
+fn spec((name, parameters): &System) -> String {
+    let mut text = (*name).to_owned();
+    for (place, (parameter, value)) in parameters.iter().enumerate() {
+        let _ = write!(text, "{}{parameter}={value}", if place == 0 { ":" } else { "," });
+    }
+    text
+}
