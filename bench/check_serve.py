@@ -75,8 +75,6 @@ def check_openai(service):
 def check_description(service, folder):
     command = [str(pathlib.Path(sys.executable).parent / "schemathesis"), "run", service.url + "/openapi.json", "--checks", "all",
                "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", os.environ.get("CLICKVEC_EXAMPLES", "30"), "--seed", "1",
-               # What is made from the schema and at its edges comes first; the rest of the time is for random requests.
-               "--max-time", os.environ.get("CLICKVEC_SCHEMA_SECONDS", "105"),
                # A token is needed only if the service has some; and whether a condition, a page or a number of dimensions fits the
                # index is more than a schema can say.
                "--exclude-checks", "missing_required_header,positive_data_acceptance"]
