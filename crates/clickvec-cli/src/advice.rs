@@ -3,6 +3,7 @@
 
 use clickvec::Error;
 use clickvec::error::{FileFault, IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
+use clickvec::tables::TableFault;
 use clickvec::train::SettingFault;
 
 /// An error, with advice about what to do.
@@ -30,6 +31,9 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Learn { fault: LearnFault::NoFile { .. }, .. } => {
             Some("name it with --contiguous FILE or --load FOLDER")
         }
+        Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if path.join("manifest.json").is_file() => {
+            Some("this is an index, which holds titles; name the table that it was made from")
+        }
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
         Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
         Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --qrels-out` writes these ids"),
@@ -48,6 +52,7 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Index { fault: IndexFault::Updated, .. } => {
             Some("`clickvec index --compact --output INDEX` makes it one")
         }
+        Error::Table { fault, .. } => advice_on_table(fault),
         Error::Setting(fault) => advice_on_setting(fault),
         Error::Init(_) => Some("--init names it"),
         Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
@@ -63,6 +68,20 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Resume { .. } => Some("leave --resume out"),
         _ => None,
     }
+}
+
+/// What to do about a table.
+fn advice_on_table(fault: &TableFault) -> Option<&'static str> {
+    Some(match fault {
+        // Only titles have ids.
+        TableFault::MissingColumn { column, .. } if column == "id" => {
+            "`--id-column` and `--title-column` name the columns of titles"
+        }
+        TableFault::NoTitlesHeader { .. } => "`--id-column` and `--title-column` name other columns",
+        TableFault::JudgedTitles => "--judged and --validation take judged titles",
+        TableFault::EmptyGrade => "`clickvec judge read` takes a sheet that is not filled in to the end",
+        _ => return None,
+    })
 }
 
 /// The options that give a setting.

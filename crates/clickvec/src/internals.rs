@@ -94,7 +94,7 @@ pub mod rng {
 /// Tables, line by line.
 pub mod tables {
     pub use crate::tables::lines::{FoundLine, Lines};
-    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_utf16};
+    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_tensors, is_utf16};
 }
 
 /// Words, trigrams and batches.

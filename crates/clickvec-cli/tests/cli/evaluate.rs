@@ -146,6 +146,28 @@ fn trec_files_come_back_with_the_same_numbers() {
 }
 
 #[test]
+fn how_many_queries_a_difference_takes() {
+    let folder = Folder::new();
+    let shop = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/shop");
+    for name in ["judged.tsv", "titles.tsv"] {
+        std::fs::copy(shop.join(name), folder.path(name)).unwrap();
+    }
+    let expect = |judged: &str, rankers: &[&str]| {
+        let base = ["evaluate", "--titles=titles.tsv", "--expect=0.01", "--judged", judged, "--ranker=bm25"];
+        folder.run(&[&base[..], rankers].concat()).code(0).stdout()
+    };
+    let all = expect("judged.tsv", &["--ranker=trigram"]);
+    assert!(all.contains("a difference of 0.01 takes ") && !all.contains("not told"), "{all}");
+    // Too few queries, and two systems that rank alike.
+    let few: String = folder.read("judged.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
+    folder.write("few.tsv", few);
+    let few = expect("few.tsv", &["--ranker=trigram"]);
+    assert!(few.contains("b − a: not told, since the systems differ on too few queries"), "{few}");
+    let alike = expect("judged.tsv", &["--ranker=bm25:k1=1.201", "--ranker=trigram"]);
+    assert!(alike.contains("b − a: not told") && alike.contains("(c − a)"), "{alike}");
+}
+
+#[test]
 fn every_query_can_be_written() {
     let folder = Folder::with_data();
     folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--per-query", "queries.tsv"]).code(0);

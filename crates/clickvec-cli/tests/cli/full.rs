@@ -314,6 +314,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
 
 /// An index that was made with the fusion finds what `evaluate` says of the fusion.
 #[test]
+#[cfg(feature = "serve")]
 fn an_index_gives_the_numbers_of_its_fusion() {
     let folder = Folder::with_model();
     let three =
@@ -335,6 +336,15 @@ fn an_index_gives_the_numbers_of_its_fusion() {
             let [expected, found] = [expected, found].map(|row| row[measure].as_f64().unwrap());
             assert!((expected - found).abs() < 1e-6, "{method} {measure}: {expected} {found}");
         }
+    }
+    let alone = ["evaluate", "--full", "--judged=judged.tsv", "--index=fused.index", "--titles=titles.tsv"];
+    folder.run(&alone).code(0).says("fused.index: searched by its vectors alone");
+    let plain = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=fused.index"];
+    let lost = "warning: fused.index: the index that is replaced has a fitted fusion, and the new one will have none";
+    folder.run(&plain).code(0).says(lost);
+    for run in [folder.run(&plain), folder.run(&alone)] {
+        let said = run.code(0).stderr();
+        assert!(!said.contains("fusion") && !said.contains("alone"), "{said}");
     }
 }
 

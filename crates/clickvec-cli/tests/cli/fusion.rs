@@ -174,7 +174,7 @@ fn a_fusion_is_judged_but_not_fused_again() {
     folder
         .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", kept, "--fusion=rrf"])
         .code(2)
-        .says("expected two systems or more to fuse, found 1 system; add `--ranker` or `--model`");
+        .says("expected two systems or more to fuse, found 1 system besides fusions, which are not fused again; add `--ranker` or `--model`");
 }
 
 #[test]
@@ -203,6 +203,17 @@ fn what_cannot_be_fused_is_told_before_anything_is_done() {
 }
 
 #[test]
+fn weights_that_few_queries_give_are_doubted() {
+    let folder = folder();
+    let few: String = folder.read("other.tsv").lines().take(10).map(|line| format!("{line}\n")).collect();
+    folder.write("few.tsv", few);
+    let doubt = "warning: few.tsv: weights fitted on 3 queries follow chance; judge 20 or more";
+    folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-judged=few.tsv"]].concat()).code(0).says(doubt);
+    let enough = folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-judged=other.tsv"]].concat()).code(0);
+    assert!(!enough.stderr().contains("follow chance"));
+}
+
+#[test]
 fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     let folder = folder();
     let save = ["--fusion=min-max", "--save-rankers=kept"];
@@ -218,6 +229,9 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     judge().code(2).says("bm25.safetensors: cannot open");
     folder.write("kept/bm25.safetensors", &kept);
     judge().code(0);
+
+    let again = ["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors", "--fusion=min-max"];
+    folder.run(&again).code(2).says("found 0 systems besides fusions, which are not fused again");
 
     // It is not a model.
     folder

@@ -89,6 +89,30 @@ fn without_checkpoints_the_last_epoch_is_left() {
     folder.run(&["inspect", "m.partial"]).code(0);
 }
 
+#[test]
+fn an_index_that_is_stopped_leaves_nothing_behind() {
+    let folder = Folder::with_model();
+    std::fs::create_dir(folder.path("out")).unwrap();
+    let rows = (0..400_000).map(|number| format!("t{number}\thammer in red, {number} in. and more of it\n"));
+    folder.write("many.tsv", std::iter::once("id\ttitle\n".to_owned()).chain(rows).collect::<String>());
+    let index = ["index", "--model", "model.safetensors", "--titles", "many.tsv", "--output", "out/i"];
+    let mut running = Running::start(&folder, &index, Stdio::null());
+    let files = || std::fs::read_dir(folder.path("out")).unwrap().count();
+    let started = Instant::now();
+    while files() == 0 {
+        assert!(running.0.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    running.signal("-INT");
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("out/i: stopped, nothing was changed"), "{said}");
+    let left = std::fs::read_dir(folder.path("out")).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<String> =
+        left.map(|name| name.into_string().unwrap()).filter(|name| !name.ends_with(".lock")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// A program that is stuck because nobody reads what it prints gets the first signal and cannot react.
 #[test]
 #[ignore = "slow; .ci/run runs it"]

@@ -22,6 +22,7 @@ mod interrupt;
 mod judge;
 #[cfg(target_os = "linux")]
 mod memory;
+mod mistaken;
 mod pipes;
 mod places;
 mod prepare;

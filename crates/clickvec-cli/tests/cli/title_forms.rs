@@ -104,7 +104,7 @@ fn embed_reads_tables_and_writes_ids() {
     assert_eq!((found[0]["id"].as_str(), found[0]["text"].as_str()), (Some(id), Some(title)));
     let plain = folder.run_with(&embed, format!("{title}\n")).code(0).json_lines();
     assert_eq!(plain[0]["vector"], found[0]["vector"]);
-    assert!(lines(&["titles.tsv", "--text-column", "title"])[0].get("id").is_none());
+    assert_eq!(lines(&["titles.tsv", "--text-column", "title"])[0]["id"], found[0]["id"]);
     assert_eq!(lines(&["titles.tsv", "--id-column", "id"])[0]["id"], found[0]["id"]);
     let word2vec = folder.run(&[&embed[..], &["titles.tsv", "--id-column", "id", "--format", "word2vec"]].concat());
     assert!(word2vec.code(0).stdout().starts_with(&format!("144 8\n{id} ")));

@@ -283,6 +283,12 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         &format!("{base} day01.tsv --held-out 0.01"),
         "expected at least 20 queries to compare the models on, found ",
     );
+    // Judged queries alone may decide; what is said of few others is no test.
+    let few = ["--held-out=0.01", "--judged=log/validation.tsv", "--output=n"];
+    folder
+        .run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &few].concat())
+        .code(0)
+        .prints("too few");
     refused(&format!("{base} day01.tsv --half-life 0"), "expected a number above 0");
     refused(
         &format!("{base} day01.tsv --output day01.tsv"),

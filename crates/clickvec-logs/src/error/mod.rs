@@ -80,6 +80,9 @@ pub enum TableFault {
     /// The file is UTF-16.
     #[error("{UTF_16}")]
     Utf16,
+    /// A model in the place of a table.
+    #[error("expected a table, found a model or another file of tensors")]
+    Tensors,
     /// The header is too long to be read.
     #[error("expected a header of at most {limit} bytes, found a longer one; is this a log of text lines?")]
     HeaderTooLong {

@@ -14,7 +14,7 @@ use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files;
-use clickvec::internals::tables::is_utf16;
+use clickvec::internals::tables::{is_tensors, is_utf16};
 
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, InputTable, Result, TableFault};
@@ -81,6 +81,9 @@ impl Table {
         let head = first_line(&mut source).map_err(|error| Error::io(path, "read", error))?;
         if is_utf16(&head) {
             return Err(fault(TableFault::Utf16));
+        }
+        if is_tensors(&head) {
+            return Err(fault(TableFault::Tensors));
         }
         if head.starts_with(b"PAR1") {
             let place = if is_stream(path) { "in a pipe" } else { "compressed" };

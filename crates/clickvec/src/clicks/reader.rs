@@ -63,7 +63,8 @@ impl ClickReader {
     ///
     /// # Errors
     ///
-    /// Those of [`TableReader::open`] and [`TableReader::require`].
+    /// Those of [`TableReader::open`] and [`TableReader::require`]; [`TableFault::JudgedTitles`] if the table has the column
+    /// `grade` and none of `weight`, `count` and `clicked`.
     pub fn open(path: &Path, field: &str, weighting: Weighting) -> Result<ClickReader> {
         ClickReader::from_table(TableReader::open(path)?, field, weighting)
     }
@@ -80,6 +81,11 @@ impl ClickReader {
         let count = if weighting.reads_counts() { table.optional("count")? } else { None };
         let clicks = table.column("count");
         let clicked = table.optional("clicked")?;
+        // Else a title with grade 0 would be learnt as one that was clicked.
+        let is_counted = weight.is_some() || clicks.is_some() || clicked.is_some();
+        if !is_counted && table.column("grade").is_some() {
+            return Err(table.fault(None, TableFault::JudgedTitles));
+        }
         let rare = table.optional("rare")?;
         let skipped = Skipped::default();
         let not_clicked = 0;

@@ -46,6 +46,14 @@ pub enum TableFault {
         /// The first line's fields.
         found: Vec<String>,
     },
+    /// Titles with grades in the place of clicks.
+    #[error(
+        "expected clicks, found judged titles: the column `grade`; if these are clicks, rename it; see docs/reference/tables.md"
+    )]
+    JudgedTitles,
+    /// A model in the place of a table.
+    #[error("expected a table, found a model or another file of tensors")]
+    Tensors,
     /// The file is empty.
     #[error("expected a header line, found nothing; see docs/reference/tables.md")]
     Empty,
@@ -126,6 +134,9 @@ pub enum TableFault {
         /// The field, shortened.
         found: String,
     },
+    /// A row has no grade.
+    #[error("expected a grade, one of the integers 0 to 10, found nothing; fill it in, or take the row out")]
+    EmptyGrade,
     /// A title has two different grades for the same query.
     #[error("expected grade {first} as in line {first_line} for the same query and title, found {found}; keep one")]
     ConflictingGrade {

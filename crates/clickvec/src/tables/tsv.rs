@@ -1,6 +1,6 @@
 //! Reading tab-separated values with a header, one line in memory at a time.
 
-use std::io::{self, BufRead};
+use std::io::{BufRead, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::{FoundLine, Lines};
@@ -12,6 +12,8 @@ use crate::{Error, Result};
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// The longest header. It has a lower limit, because its names are stored one by one.
 const MAX_HEADER_BYTES: usize = 1 << 20;
+/// The bytes that say whether a file is a table at all.
+const FIRST_BYTES: u64 = 16;
 
 /// A reader of tables whose columns are found by the names in the header.
 ///
@@ -74,12 +76,15 @@ impl TableReader {
     ///
     /// # Errors
     ///
-    /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::Utf16`], [`TableFault::HeaderNotUtf8`] or
-    /// [`TableFault::LineTooLong`];
+    /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::Utf16`], [`TableFault::Tensors`],
+    /// [`TableFault::HeaderNotUtf8`] or [`TableFault::LineTooLong`];
     /// [`Error::ReadAt`] if reading fails.
     pub(crate) fn from_reader(path: &Path, mut source: Box<dyn BufRead + Send>) -> Result<TableReader> {
-        let is_utf16 = begins_as_utf16(&mut source);
-        let is_utf16 = is_utf16.map_err(|source| Error::ReadAt { path: path.to_owned(), line: 1, source })?;
+        let mut head = Vec::new();
+        let read = source.by_ref().take(FIRST_BYTES).read_to_end(&mut head);
+        read.map_err(|source| Error::ReadAt { path: path.to_owned(), line: 1, source })?;
+        let other = other_than_table(&head);
+        let source: Box<dyn BufRead + Send> = Box::new(Cursor::new(head).chain(source));
         let mut table = TableReader {
             path: path.to_owned(),
             lines: Lines::new(source, MAX_HEADER_BYTES),
@@ -88,8 +93,8 @@ impl TableReader {
             text: String::new(),
             tabs: Vec::new(),
         };
-        if is_utf16 {
-            return Err(table.fault(None, TableFault::Utf16));
+        if let Some(fault) = other {
+            return Err(table.fault(None, fault));
         }
         match table.advance()? {
             // Without a byte order mark, every other byte of ASCII is 0.
@@ -218,15 +223,19 @@ impl TableReader {
     }
 }
 
-/// Whether a source begins with a byte order mark of UTF-16.
-fn begins_as_utf16(source: &mut impl BufRead) -> io::Result<bool> {
-    loop {
-        match source.fill_buf() {
-            Ok(head) => return Ok(is_utf16(head)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// What is in place of a table, if its first bytes say so.
+fn other_than_table(head: &[u8]) -> Option<TableFault> {
+    match () {
+        () if is_utf16(head) => Some(TableFault::Utf16),
+        () if is_tensors(head) => Some(TableFault::Tensors),
+        () => None,
     }
+}
+
+/// Whether a file begins as safetensors do: the length of a header in 8 bytes, and the header, an object. No header is as long
+/// as 2^40 bytes.
+pub fn is_tensors(head: &[u8]) -> bool {
+    head.len() > 8 && head[8] == b'{' && head[5..8] == [0; 3]
 }
 
 /// Whether the first bytes of a file are a byte order mark of UTF-16.

@@ -12,6 +12,7 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
+use clickvec::internals::tables::is_tensors;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::table::{Next, Options, Record, Table};
 use clickvec_logs::time::Time;
@@ -60,6 +61,29 @@ struct Found {
     faults: u64,
     /// The first faults, each with its line.
     first: Vec<(u64, String)>,
+}
+
+/// Whether a file has the columns of judged titles, among them `grade`, and none that only logs have.
+pub(crate) fn looks_judged(path: &Path) -> bool {
+    kind_of_header(path).is_some_and(|(kind, names)| {
+        let logged = ["grade", "count", "clicks", "weight", "clicked"];
+        let has = |wanted: &str| names.iter().any(|name| name.trim().eq_ignore_ascii_case(wanted));
+        kind == Kind::Judged && has(logged[0]) && !logged[1..].iter().any(|name| has(name))
+    })
+}
+
+/// Whether a file has the columns of a raw log, such as users and times.
+pub(crate) fn looks_raw(path: &Path) -> bool {
+    kind_of_header(path).is_some_and(|(kind, _)| kind == Kind::Log)
+}
+
+/// What a table seems to be by its header alone, and the names of its columns. A pipe is left alone: it cannot be read twice.
+fn kind_of_header(path: &Path) -> Option<(Kind, Vec<String>)> {
+    let line = path.is_file().then(|| first_line(path).ok())??;
+    let table = Table::open(path, &Options::default()).ok()?;
+    let names = table.names().to_vec();
+    let kind = kind::of_columns(&names, &columns::guess(&names), line.contains(&b'\t'));
+    log_columns::is_header(&names).then_some((kind, names))
 }
 
 /// Looks at all files, then says what to do with them together.
@@ -165,7 +189,7 @@ fn has_corpus(folder: &Path) -> bool {
     ["corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file())
 }
 
-/// Whether a file begins as safetensors do: the length of a header in 8 bytes, and the header, an object.
+/// Whether a file begins as safetensors do.
 fn is_model(path: &Path) -> Result<bool> {
     if !path.is_file() {
         return Ok(false);
@@ -173,8 +197,7 @@ fn is_model(path: &Path) -> Result<bool> {
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
     file.take(9).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
-    // No header is as long as 2^40 bytes.
-    Ok(head.len() == 9 && head[8] == b'{' && head[5..8] == [0; 3])
+    Ok(is_tensors(&head))
 }
 
 /// The first line that is not empty, unpacked, without a byte order mark.

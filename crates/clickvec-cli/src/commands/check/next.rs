@@ -22,7 +22,11 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             if !has(Meaning::Title) || (has(Meaning::Item) && titles().is_some()) {
                 command.push_str(&format!(" {}", prepared_titles(titles())));
             }
-            format!("{command} --output clicks.tsv")
+            let or = match has(Meaning::Title) || titles().is_some() {
+                true => "",
+                false => "   (if the items are titles: --item-as-title in place of --titles TITLES)",
+            };
+            format!("{command} --output clicks.tsv{or}")
         }
         Kind::Preset(name) => {
             let titles = match name {

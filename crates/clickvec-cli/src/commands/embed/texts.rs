@@ -3,7 +3,7 @@
 use std::io::{BufRead, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
@@ -48,14 +48,27 @@ impl Texts {
         let is_named = args.text_column.is_some() || args.id_column.is_some();
         let (mut id, mut source) = (args.id_column.clone(), None);
         // Parquet is no stream: it has a place of its own to be recognised and opened.
-        if !is_named && !is_parquet(&args.texts)? {
+        if !is_parquet(&args.texts)? {
             let mut reader = files::open(&args.texts)?;
             let first = first_line(&mut reader, &args.texts)?;
+            ensure!(
+                !is_array(&first),
+                "{}: expected texts, one a line, or JSON lines, found a JSON array; `jq -c '.[]'` makes lines of it",
+                output::path(&input::named(args.texts.clone()))
+            );
+            if first.is_empty() && args.texts != Path::new("-") {
+                output::note(format_args!("warning: {}: empty, so no vector is written", output::path(&args.texts)));
+            }
             let has = columns_of(&first);
             let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(first).chain(reader));
-            let Some(has) = has else { return Ok(Texts::Lines(Lines::read(reader, &args.texts))) };
+            if has.is_none() && !is_named {
+                return Ok(Texts::Lines(Lines::read(reader, &args.texts)));
+            }
             // Formats without ids have a vector for each row, in the same order.
-            id = (args.format == Format::Jsonl && has.iter().any(|name| name == ID)).then(|| ID.to_owned());
+            let has_id = has.is_some_and(|names| names.iter().any(|name| name == ID));
+            if id.is_none() && has_id && args.format == Format::Jsonl {
+                id = Some(ID.to_owned());
+            }
             source = Some(reader);
         }
         let mut options = Options::default();
@@ -131,6 +144,13 @@ fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     let read = reader.take(FIRST_BYTES).read_until(b'\n', &mut line);
     read.map_err(|source| Error::ReadAt { path: input::named(path.to_owned()), line: 1, source })?;
     Ok(line)
+}
+
+/// Whether a file begins as a JSON array of objects or of texts does. A text in brackets is a text.
+fn is_array(first: &[u8]) -> bool {
+    let first = first.trim_ascii();
+    let inside = first.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.is_empty() || inside.starts_with(b"{") || inside.starts_with(b"\""))
 }
 
 /// The columns of a table that begins with this line; `None` if the line is a text. Embedding a table's header and ids as if

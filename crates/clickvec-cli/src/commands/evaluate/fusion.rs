@@ -18,6 +18,9 @@ use super::systems::{Entry, Scorer, file_of};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
+/// With fewer queries than this, the fitted weights are hardly better than equal ones.
+const FEW_QUERIES: usize = 20;
+
 /// How scores are normalised before they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MethodFlag {
@@ -68,7 +71,9 @@ impl Weights {
         let members: Vec<&Entry> = entries.iter().filter(|entry| !entry.is_fusion()).collect();
         if !args.fusion.is_empty() && members.len() < 2 {
             let found = output::counted(members.len() as u64, "system");
-            bail!("expected two systems or more to fuse, found {found}; add `--ranker` or `--model`");
+            let besides =
+                if members.len() < entries.len() { " besides fusions, which are not fused again" } else { "" };
+            bail!("expected two systems or more to fuse, found {found}{besides}; add `--ranker` or `--model`");
         }
         Ok(match (&args.fusion_weights[..], &args.fusion_judged) {
             ([], None) => Weights::Equal,
@@ -242,6 +247,13 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
     if others.queries.len() < before {
         let left_out = output::counted((before - others.queries.len()) as u64, "query");
         output::note(format_args!("{}: left out {left_out} that --judged has too", path.display()));
+    }
+    if others.queries.len() < FEW_QUERIES {
+        let few = output::counted(others.queries.len() as u64, "query");
+        output::note(format_args!(
+            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave --fusion-judged out",
+            path.display()
+        ));
     }
     Ok(Weights::Fitted { others, title_ids })
 }

@@ -20,22 +20,29 @@ struct Shown {
 /// on too few queries to tell.
 pub(super) fn text(systems: &[Evaluation], expected: Option<f64>) -> String {
     let queries = systems.first().map_or(0, |system| system.queries.len());
-    let mut pairs = Vec::new();
+    let (mut pairs, mut alike) = (Vec::new(), Vec::new());
     for (place, a) in systems.iter().enumerate() {
         for (later, b) in systems.iter().enumerate().skip(place + 1) {
             let values = [b, a].map(|system| system.values(Metric::Ndcg10));
+            let label = format!("{} − {}", letter(later), letter(place));
             // Systems of one table have the same queries.
-            if let Ok(Some(least)) = minimum_detectable_difference(&values[0], &values[1], 1) {
-                pairs.push(Shown { label: format!("{} − {}", letter(later), letter(place)), least });
+            match minimum_detectable_difference(&values[0], &values[1], 1) {
+                Ok(Some(least)) => pairs.push(Shown { label, least }),
+                _ => alike.push(label),
             }
         }
     }
-    if pairs.is_empty() {
-        return String::new();
-    }
     let all = output::counted(queries as u64, "query");
-    let mut text = format!(
-        "{all} can show a difference in NDCG@10 of {} or more, in four of five cases\n",
+    let mut text = String::new();
+    if expected.is_some() && !alike.is_empty() {
+        let _ = writeln!(text, "{}: not told, since the systems differ on too few queries", alike.join(", "));
+    }
+    if pairs.is_empty() {
+        return text;
+    }
+    let _ = writeln!(
+        text,
+        "{all} can show a difference in NDCG@10 of {} or more, in four of five cases",
         listed(&pairs, |pair| format!("{:.3}", pair.least))
     );
     if let Some(expected) = expected {

@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
+use clickvec::Error;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::{TITLE, for_each_title};
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
 use crate::{input, output, progress, stored};
 
@@ -158,7 +160,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
             let titles = args.title_columns.table_with(titles, &args.field, &args.store)?;
-            build(&args, model, titles.path())?
+            let interrupt = Interrupt::watch()?;
+            match build(&args, model, titles.path(), &interrupt) {
+                Err(error) if matches!(error.downcast_ref(), Some(Error::Cancelled)) => {
+                    output::note(format_args!("{}: stopped, nothing was changed", output::path(&args.output)));
+                    return Ok(Answer::Stopped(interrupt.status().unwrap_or(2)));
+                }
+                built => built?,
+            }
         }
         _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.vectors)?,
     };
@@ -193,7 +202,7 @@ fn change(_: &Args) -> Result<Answer> {
     )
 }
 
-fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
+fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Result<BuiltIndex> {
     let of_fusion = fusion::model_of(model, args.fusion.as_deref())?;
     let (model, fusion) = match &of_fusion {
         Some(member) => (member.as_path(), Some(model)),
@@ -205,6 +214,9 @@ fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
     );
     let model = Model::load(model)?;
     let finish = whole::Finish::new(&model, fusion, args.vectors, args.shard.is_some())?;
+    if fusion.is_none() {
+        whole::note_lost_fusion(&args.output)?;
+    }
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?;
     let wanted = match args.shard {
         None => 0..u64::MAX,
@@ -226,7 +238,8 @@ fn build(args: &Args, model: &Path, titles: &Path) -> Result<BuiltIndex> {
             bar.inc(1);
         }
         place += 1;
-        Ok::<(), clickvec::Error>(())
+        // The builder takes with it what it has written so far.
+        if interrupt.status().is_none() { Ok(()) } else { Err(Error::Cancelled) }
     })?;
     bar.finish_and_clear();
     let built = finish.finish(builder)?;

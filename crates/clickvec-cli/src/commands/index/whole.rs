@@ -150,6 +150,25 @@ impl Kept {
     }
 }
 
+/// Says that the index which is replaced searches with a fitted fusion, and the new one will not.
+#[cfg(feature = "serve")]
+pub(super) fn note_lost_fusion(output: &Path) -> Result<()> {
+    if output.join("manifest.json").is_file() && clickvec_engine::Engine::keeps_fusion(output)? {
+        crate::output::note(format_args!(
+            "warning: {}: the index that is replaced has a fitted fusion, and the new one will have none; `--fusion FUSION` \
+             gives it one",
+            crate::output::path(output)
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "serve"))]
+#[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it can fail")]
+pub(super) fn note_lost_fusion(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 /// Joins indexes.
 #[cfg(feature = "serve")]
 pub(super) fn join(

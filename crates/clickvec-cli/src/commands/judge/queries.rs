@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
@@ -62,6 +62,17 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
             if batch.is_empty() {
                 break;
             }
+            if number == 0
+                && let Some(names) = header(&batch[0])
+            {
+                let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
+                bail!(
+                    "{}: expected queries, one a line, or a table with the column query, found a table with {}; rename its \
+                     column of queries",
+                    output::path(path),
+                    names.join(", ")
+                );
+            }
             for line in &batch {
                 number += 1;
                 queries.add(line, 1, Some(number.to_string()));
@@ -93,6 +104,12 @@ impl Queries {
         query.clicks = query.clicks.saturating_add(clicks);
         query.ids.extend(id);
     }
+}
+
+/// The columns of a table that begins with this line; `None` if the line is a query.
+fn header(line: &str) -> Option<Vec<String>> {
+    let names: Vec<String> = line.split('\t').map(|name| name.trim().to_owned()).collect();
+    (names.len() > 1 && columns::is_header(&names)).then_some(names)
 }
 
 /// Whether the queries are in a table: its header has a column called query.

@@ -69,6 +69,13 @@ struct Report {
 pub(super) fn run(args: &Args) -> Result<Answer> {
     input::refuse_overwriting(&args.output, &args.sheets)?;
     input::check_outputs([&args.output])?;
+    for (place, sheet) in args.sheets.iter().enumerate() {
+        ensure!(
+            !args.sheets[..place].iter().any(|other| input::same_file(other, sheet)),
+            "expected the sheets of different judges, found `{}` again; name each once",
+            output::path(sheet)
+        );
+    }
     let sheets = args.sheets.iter().map(|path| read(path)).collect::<Result<Vec<Sheet>>>()?;
     let mut given: HashMap<(&str, &str), Vec<u8>> = HashMap::new();
     let mut order: Vec<&Row> = Vec::new();

@@ -17,6 +17,7 @@ use clickvec_logs::time::Time;
 
 pub(crate) use args::Args;
 
+use super::check::looks_judged;
 use crate::answer::Answer;
 use crate::{input, output, progress};
 
@@ -26,6 +27,13 @@ const REDRAWN_EVERY: Duration = Duration::from_millis(100);
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     check(&args)?;
+    if let Some(judged) = args.logs.iter().find(|log| looks_judged(log)) {
+        bail!(
+            "{}: expected a log, found judged titles: the column `grade`, and no counts, users or times; if these are clicks, rename \
+             the column",
+            output::path(judged)
+        );
+    }
     let config = args.config()?;
     let started = Instant::now();
     let bar = progress::counter("reading", "rows");

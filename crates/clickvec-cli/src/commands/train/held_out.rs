@@ -223,7 +223,7 @@ impl Judged {
         table::align_right(&mut rows, 1..1 + HeldOutTest::MEASURES.len());
         let mut text = format!("\n{}\n\n", table::show(&mut rows));
         let titles = match counts.titles == counts.of_titles {
-            true => format!("all {}", output::counted(counts.titles, "title")),
+            true => format!("all {}", output::counted(counts.titles, "distinct title")),
             false => format!("{} of {}", output::count(counts.titles), output::counted(counts.of_titles, "title")),
         };
         let _ = writeln!(

@@ -34,6 +34,7 @@ pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
 pub(crate) use self::report::{epoch_line, section_name};
 pub use self::settings::Given;
 pub(crate) use self::teacher::{has_scores, open as open_teacher};
+use super::check::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
@@ -205,6 +206,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     let told = |error| told_of_log(error, args.clicks.as_deref());
     let files: Vec<&Path> = args.titles.iter().chain(&args.teacher).map(PathBuf::as_path).collect();
+    if let Some(raw) = args.clicks.as_deref().filter(|clicks| looks_raw(clicks)) {
+        output::note(format_args!(
+            "warning: {}: looks like a raw log; `clickvec prepare` counts its clicks and leaves out robots and what is personal",
+            output::path(raw)
+        ));
+    }
     let trial = Trial::of(&config, clicks, &files, Some(&args.output)).map_err(told)?;
     let validation = args.validation_files();
     let read: Vec<&PathBuf> =

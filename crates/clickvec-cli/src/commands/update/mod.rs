@@ -213,7 +213,8 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     if !args.trust_clicks {
         let alone = Models::new(&set.titles, &texts, &old_ranker, &old_ranker)?;
         let [newest, earlier] = [alone.trial(&questions.newest)?, alone.trial(&questions.earlier)?];
-        if let Some(suspicion) = newest.suspicion(&earlier) {
+        // Few queries may all be odd ones.
+        if let Some(suspicion) = newest.suspicion(&earlier).filter(|_| newest.queries >= LEAST_QUERIES) {
             report.verdict = Verdict::Suspicious(suspicion);
             report.seconds.testing = clock.elapsed();
             return finish(&report);
@@ -243,8 +244,9 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     report.seconds.testing += clock.elapsed();
     // Earlier days do not decide: a first model made by `train` may have learnt some of their held-out clicks.
     let decides = |name: &str| name == decides_newest || name == JUDGED;
+    let is_worse = |trial: &Trial| trial.queries >= LEAST_QUERIES && trial.is_worse();
     let worse: Vec<&'static str> =
-        report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();
+        report.trials.iter().filter(|(name, trial)| decides(name) && is_worse(trial)).map(|(name, _)| *name).collect();
     if !worse.is_empty() {
         report.verdict = Verdict::Worse(worse);
         return finish(&report);
@@ -376,7 +378,8 @@ fn questions(
     ensure!(
         held_out >= LEAST_QUERIES || questions.judged.len() >= LEAST_QUERIES,
         "expected at least {LEAST_QUERIES} queries to compare the models on, found {held_out} held-out queries of the newest \
-         day with clicked titles in {}; give more clicks, a larger `--held-out`, or `--judged FILE`",
+         day with clicked titles in {}; the old model stays; join the clicks of some days in one file, or give a larger \
+         `--held-out` or `--judged FILE`",
         args.titles.display()
     );
     Ok((set, questions))

@@ -8,7 +8,8 @@ use anyhow::Result;
 use clickvec::update::{Alignment, DayCount, Drift, Suspicion, Trial};
 use serde::Serialize;
 
-use super::{Report, Verdict};
+use super::{LEAST_QUERIES, Report, Verdict};
+use crate::metrics::difference;
 use crate::{output, progress, table};
 
 /// Prints the report.
@@ -86,13 +87,18 @@ fn trials(trials: &[(&str, Trial)]) -> String {
     table.set_header(["searching all titles", "queries", "nDCG@10 old", "new", "difference", "p"]);
     for (name, trial) in trials {
         let p = trial.test.evidence();
+        let p = match trial.queries {
+            0..LEAST_QUERIES => "too few".to_owned(),
+            _ if p < 0.0001 => "<0.0001".to_owned(),
+            _ => format!("{p:.4}"),
+        };
         table.add_row([
             (*name).to_owned(),
             output::count(trial.queries as u64),
             format!("{:.3}", trial.old),
             format!("{:.3}", trial.new),
-            format!("{:+.3}", trial.test.difference),
-            if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") },
+            difference(trial.test.difference),
+            p,
         ]);
     }
     table::align_right(&mut table, 1..6);

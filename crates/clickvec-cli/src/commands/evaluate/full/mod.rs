@@ -213,6 +213,24 @@ fn warn_of_missing(path: &Path, set: &TestSet, searched: &FullTestSet) -> bool {
     test_set::is_mostly_there(path, set)
 }
 
+/// Says that an index is searched by its vectors alone, if its own searches do more.
+#[cfg(feature = "serve")]
+fn note_fusion(index: &Path) -> Result<()> {
+    if clickvec_engine::Engine::keeps_fusion(index)? {
+        output::note(format_args!(
+            "{}: searched by its vectors alone; give the fusion that it was made with by `--model FUSION` to judge that",
+            output::path(index)
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "serve"))]
+#[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it can fail")]
+fn note_fusion(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 /// The queries that every system searches for, and how deep.
 struct Search<'a> {
     set: &'a FullTestSet,
@@ -269,6 +287,7 @@ impl Search<'_> {
                 }
             }
             Loaded::Index(index) => {
+                note_fusion(&entry.file_name())?;
                 let places = Places::new(&entry.file_name(), index, self.set)?;
                 search_all(&places, &self.set.queries, self.depth, &mut take)?;
                 if keep {

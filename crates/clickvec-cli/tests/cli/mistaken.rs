@@ -1,0 +1,105 @@
+//! Files in the place of others: what was given, and what was meant.
+
+use crate::harness::{Folder, SMALL};
+
+/// `train` on this file, quickly.
+fn train<'a>(clicks: &'a str, output: &'a str) -> Vec<&'a str> {
+    [&["train", "--clicks", clicks, "--output", output, "--held-out=0"], &SMALL[..]].concat()
+}
+
+#[test]
+fn judged_titles_are_not_learnt_as_clicks() {
+    let folder = Folder::with_model();
+    let clicks = "judged.tsv: expected clicks, found judged titles: the column `grade`; if these are clicks, rename it";
+    folder.run(&train("judged.tsv", "m")).code(2).says(clicks).says("--judged and --validation take judged titles");
+    let update = ["update", "--model=model.safetensors", "--titles=titles.tsv", "--clicks", "judged.tsv"];
+    folder.run(&update).code(2).says(clicks);
+    let learns = ["evaluate", "--judged=judged.tsv", "--clicks=judged.tsv", "--titles=titles.tsv", "--ranker=wtm"];
+    folder.run(&learns).code(2).says(clicks);
+    let log = "judged.tsv: expected a log, found judged titles: the column `grade`, and no counts, users or times";
+    folder.run(&["prepare", "judged.tsv", "--output", "c.tsv"]).code(2).says(log);
+    assert!(!folder.path("m").exists() && !folder.path("c.tsv").exists());
+    // With counts they are clicks: a simulated log has grades too.
+    let counted = folder.read("judged.tsv").replace('\n', "\t1\n").replacen("grade\t1", "grade\tcount", 1);
+    folder.write("counted.tsv", counted);
+    folder.run(&train("counted.tsv", "m")).code(0);
+    folder.run(&["prepare", "counted.tsv", "--output", "c.tsv"]).code(0);
+}
+
+#[test]
+fn a_raw_log_is_learnt_with_a_warning() {
+    let folder = Folder::with_data();
+    let log = folder.read("clicks.tsv").replace('\n', "\tu1\n").replacen("title\tu1", "title\tuser", 1);
+    folder.write("log.tsv", log);
+    let looks = "warning: log.tsv: looks like a raw log; `clickvec prepare` counts its clicks";
+    folder.run(&train("log.tsv", "m")).code(0).says(looks);
+    let plain = folder.run(&train("clicks.tsv", "m")).code(0).stderr();
+    assert!(!plain.contains("raw log"), "{plain}");
+}
+
+#[test]
+fn a_model_is_no_table() {
+    let folder = Folder::with_model();
+    let message = "model.safetensors: expected a table, found a model or another file of tensors";
+    for arguments in [
+        train("model.safetensors", "m"),
+        vec!["prepare", "model.safetensors", "--output", "c.tsv"],
+        vec!["evaluate", "--judged", "model.safetensors", "--ranker", "bm25"],
+        vec!["search", "--model", "model.safetensors", "--titles", "model.safetensors", "red"],
+        vec!["train", "--titles", "model.safetensors", "--output", "m"],
+    ] {
+        folder.run(&arguments).code(2).says(message).prints_nothing();
+    }
+}
+
+#[test]
+fn titles_with_other_columns_or_in_an_index() {
+    let folder = Folder::with_model();
+    let titles = folder.read("titles.tsv").replacen("id\ttitle", "sku\tname", 1);
+    folder.write("named.tsv", titles);
+    let index = |titles: &str, more: &[&str]| {
+        let base = ["index", "--model", "model.safetensors", "--titles", titles, "--output", "i"];
+        folder.run(&[&base[..], more].concat())
+    };
+    let named = "`--id-column` and `--title-column` name other columns";
+    index("named.tsv", &[]).code(2).says("expected a column `id` in the header").says(named);
+    index("named.tsv", &["--id-column=sku", "--title-column=name"]).code(0);
+    index("i", &[]).code(2).says("this is an index, which holds titles; name the table that it was made from");
+}
+
+#[test]
+fn queries_in_a_table_that_does_not_say_so() {
+    let folder = Folder::with_data();
+    folder.write("terms.tsv", "id\tsearch_term\n1\tred hammer\n");
+    let pool = ["judge", "pool", "--queries=terms.tsv", "--titles=titles.tsv", "--ranker=bm25", "--output=s.tsv"];
+    let message = "found a table with `id`, `search_term`; rename its column of queries";
+    folder.run(&pool).code(2).says(message);
+    assert!(!folder.path("s.tsv").exists());
+}
+
+#[test]
+fn a_sheet_with_open_rows_is_not_judged() {
+    let folder = Folder::with_data();
+    folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer in red\t\n");
+    let message = "sheet.tsv:2: expected a grade, one of the integers 0 to 10, found nothing";
+    let judge = "`clickvec judge read` takes a sheet that is not filled in to the end";
+    folder.run(&["evaluate", "--judged=sheet.tsv", "--ranker=bm25"]).code(2).says(message).says(judge);
+    let twice = "expected the sheets of different judges, found `./sheet.tsv` again";
+    folder.run(&["judge", "read", "sheet.tsv", "./sheet.tsv", "--output=j.tsv"]).code(2).says(twice);
+}
+
+#[test]
+fn texts_that_are_no_lines() {
+    let folder = Folder::with_model();
+    let base = ["embed", "--model", "model.safetensors", "--side", "title"];
+    let embed = |text: &str, more: &[&str]| folder.run_with(&[&base[..], more].concat(), text);
+    for array in ["[{\"title\": \"red\"}]", "[\n{\"title\": \"red\"}\n]", "[\"red\"]"] {
+        embed(array, &[]).code(2).says("standard input: expected texts, one a line, or JSON lines, found a JSON array");
+    }
+    assert_eq!(embed("[red] hammer\n", &[]).code(0).json_lines()[0]["text"], "[red] hammer");
+    folder.write("empty.txt", "");
+    embed("", &["empty.txt"]).code(0).prints_nothing().says("warning: empty.txt: empty, so no vector is written");
+    // The ids of a table stay where its column is named.
+    let lines = embed("id\ttitle\tname\nt1\tx\tred hammer\n", &["--text-column=name"]).code(0).json_lines();
+    assert_eq!((&lines[0]["id"], &lines[0]["text"]), (&"t1".into(), &"red hammer".into()));
+}
