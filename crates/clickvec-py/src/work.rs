@@ -45,10 +45,11 @@ pub(crate) fn set_threads(py: Python<'_>, threads: usize) {
     py.detach(|| {
         let _pass = fork::Pass::new();
         let mut of_process = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        of_process.asked = threads;
-        if of_process.process == std::process::id() {
+        // Who says so before each batch keeps the threads.
+        if of_process.asked != threads && of_process.process == std::process::id() {
             of_process.pool = None;
         }
+        of_process.asked = threads;
     });
 }
 

@@ -69,6 +69,10 @@ def test_each_query(model):
     assert np.isclose(result.test("ours", "words").p, scipy.ttest_rel(of_ours, of_words).pvalue, rtol=1e-9)
     assert result.test("ours", "words").difference == -result.test("words", "ours").difference
     assert "NDCG@10" in str(result) and "<table>" in result._repr_html_()
+    # Small p-values read as in the program.
+    small = clickvec.evaluate({"words": "bm25", "none": lambda query, titles: range(len(titles))}, JUDGED)
+    assert small.test("none", "words").p < 0.0001
+    assert "p <0.0001" in str(small) and "<td>&lt;0.0001</td>" in small._repr_html_()
     pandas = pytest.importorskip("pandas")
     frame = result.per_query()
     assert isinstance(frame, pandas.DataFrame)
@@ -185,6 +189,43 @@ def test_weighting_means_the_same_as_in_the_program(program, tmp_path):
 def test_bad_evaluations(systems, judgments, error, words):
     with pytest.raises(error, match=words):
         clickvec.evaluate(systems, judgments)
+
+
+def test_what_raises_or_is_of_another_kind(titles):
+    def broken(first):
+        yield first
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        clickvec.evaluate(["bm25"], broken(("a", "b", 1)))
+    with pytest.raises(LookupError, match="no more"):
+        rankers.Bm25().fit(broken("red oak table"))
+    with pytest.raises(LookupError, match="no more"):
+        rankers.Ptm().fit(titles, broken(("sofa", "blue sofa")))
+    ranker = rankers.Bm25().fit(["red oak table", "blue sofa"])
+    for query, texts, words in (
+        (None, ["a"], "query: expected a text, found NoneType"),
+        (3, ["a"], "query: expected a text, found int"),
+        ("a", ["b", None], "text 1: expected a text, found None"),
+        ("a", [float("nan")], r"text 0: expected a text, found float \(NaN\)"),
+        ("a", np.array([1.0]), "text 0: expected a text, found float64"),
+        ("a", 3, "expected a text or texts, found int"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            ranker.score(query, texts)
+
+
+def test_threads_share_a_ranker(titles):
+    texts = [title for _, title in titles]
+    ranker = rankers.Ptm().fit(TITLES, CLICKS)
+    expected = ranker.score("desk lamp", texts)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(ranker.score("desk lamp", texts))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and all(np.array_equal(scores, expected) for scores in found)
 
 
 def test_every_system_and_parameter_is_a_class():

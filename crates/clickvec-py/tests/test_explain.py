@@ -1,6 +1,7 @@
 """Explanations."""
 
 import numpy as np
+import pytest
 from conftest import FROZEN
 
 import clickvec
@@ -15,12 +16,21 @@ def test_words_and_score(model):
     assert np.isclose(sum(pair.share for pair in why.pairs), why.score, atol=1e-5)
     page = why._repr_html_()
     assert "<b>shoes" not in page and "score" in page
+    # Where colours are not shown, numbers are.
+    assert all(f"{word.word}&nbsp;<small>{word.without:+.2f}</small>" in page for word in why.title_words)
     assert str(why).startswith("score")
 
 
 def test_without_words(model):
     why = model.explain("", "shoes")
     assert why.score == 0 and why.query_words == [] and why._repr_html_()
+
+
+def test_what_is_no_text(model):
+    with pytest.raises(TypeError, match="query: expected a text, found NoneType"):
+        model.explain(None, "shoes")
+    with pytest.raises(TypeError, match="title: expected a text, found float"):
+        model.explain("shoes", float("nan"))
 
 
 def test_every_encoder():

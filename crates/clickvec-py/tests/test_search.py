@@ -1,5 +1,7 @@
 """Search in memory and in an index."""
 
+import multiprocessing
+import os
 import pickle
 import threading
 
@@ -81,6 +83,18 @@ def test_bad_titles(model, titles, error, words):
         clickvec.Searcher(model, titles)
 
 
+def test_titles_that_raise(model, tmp_path):
+    def titles():
+        yield "oak vanity"
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        clickvec.Searcher(model, titles())
+    with pytest.raises(LookupError, match="no more"):
+        clickvec.build_index(model, titles(), tmp_path / "index")
+    assert not list(tmp_path.iterdir())
+
+
 def test_bad_queries(model):
     searcher = clickvec.Searcher(model, ["a"])
     with pytest.raises(TypeError, match="search_batch takes many"):
@@ -107,3 +121,20 @@ def test_threads_search_alike(model, titles):
     for thread in threads:
         thread.join()
     assert found == [expected] * 8
+
+
+def answer(searcher, queue):
+    queue.put(searcher.search_batch(QUERIES))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_process_searches_alike(model, titles):
+    searcher = clickvec.Searcher(model, titles)
+    expected = searcher.search_batch(QUERIES)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=answer, args=(searcher, queue))
+    process.start()
+    assert queue.get(timeout=60) == expected
+    process.join(timeout=60)
+    assert process.exitcode == 0

@@ -205,6 +205,17 @@ def test_a_generator_that_raises():
     with pytest.raises(Broken, match="no more"):
         clickvec.train(pairs(), progress=False)
 
+    def broken(first):
+        yield first
+        raise Broken("no more")
+
+    with pytest.raises(Broken, match="no more"):
+        clickvec.train(CLICKS, titles=broken("red shoes"), progress=False)
+    with pytest.raises(Broken, match="no more"):
+        clickvec.train(CLICKS, validation=broken(("a", "b", 1)), progress=False)
+    with pytest.raises(Broken, match="no more"):
+        clickvec.train(CLICKS, teacher=(broken("red shoes"), np.ones((1, 2))), progress=False)
+
 
 @pytest.mark.parametrize(
     ("pairs", "error", "words"),
@@ -321,6 +332,12 @@ def test_ten_million_rows():
 
     with pytest.raises(Enough):
         clickvec.train(pairs(), progress=enough, held_out=0)
+    arrow = pytest.importorskip("pyarrow")
+    titles = arrow.DictionaryArray.from_arrays(np.arange(10_000_000, dtype=np.int32) % 2, ["shoes 2", "shoes 1"])
+    queries = arrow.DictionaryArray.from_arrays(np.zeros(10_000_000, np.int8), ["red shoes"])
+    table = arrow.table({"query": queries, "title": titles.cast(arrow.string())})
+    with pytest.raises(Enough):
+        clickvec.train(table, progress=enough, held_out=0)
 
 
 SCRIPT = """

@@ -41,6 +41,12 @@ class ProgramError(Error):
     """The program could not do what was asked."""
 
 
+def check_text(what: str, found: object) -> None:
+    """Raises unless it is a text."""
+    if not isinstance(found, str):
+        raise TypeError(f"{what}: expected a text, found {type(found).__name__}")
+
+
 def make(kind: str, message: str, errno: int | None, filename: str | None) -> Exception:
     """The exception for an error of the native module."""
     if kind == "internal":

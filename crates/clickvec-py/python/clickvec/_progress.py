@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ._figures import probability
+
 Event = dict[str, Any]
 
 
@@ -49,7 +51,7 @@ def line(event: Event) -> str | None:
             return f"stopped early; the best epoch is {event['best']}"
         case "judged":
             return "\n".join(
-                f"{test['a']} − {test['b']}: NDCG@10 {test['difference']:+.3f}, p {test['holm']:.4f}"
+                f"{test['a']} − {test['b']}: NDCG@10 {test['difference']:+.3f}, p {probability(test['holm'])}"
                 for test in event["tests"]
             )
         case "all_clicks":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _clickvec
 from ._errors import Error
+from ._figures import probability
 from ._tables import Path, Weighting, as_file, is_path, learnt_files
 from .model import Model
 from .rankers import Fitted, Fusion, System
@@ -98,7 +99,7 @@ class Evaluation:
             lines.append(f"{name:{width}}  " + "  ".join(f"{mean[metric]:7.3f}" for metric in names))
         for test in self.tests:
             if test.metric == "ndcg@10":
-                lines.append(f"{test.b} − {test.a}: NDCG@10 {-test.difference:+.3f}, p {test.p:.4f}")
+                lines.append(f"{test.b} − {test.a}: NDCG@10 {-test.difference:+.3f}, p {probability(test.p)}")
         return "\n".join([*lines, *self.left_out])
 
     __repr__ = __str__
@@ -114,12 +115,15 @@ class Evaluation:
         )
         tests = "".join(
             f"<tr><td style='text-align:left'>{html.escape(test.b)} − {html.escape(test.a)}</td>"
-            f"<td>{-test.difference:+.3f}</td><td>{test.p:.4f}</td><td>{test.holm:.4f}</td></tr>"
+            f"<td>{-test.difference:+.3f}</td>"
+            + "".join(f"<td>{html.escape(probability(p))}</td>" for p in (test.p, test.holm))
+            + "</tr>"
             for test in self.tests
             if test.metric == "ndcg@10"
         )
-        between = f"<table><tr><th>NDCG@10</th><th></th><th>p</th><th>Holm</th></tr>{tests}</table>" if tests else ""
-        return f"<table><tr><th>system</th>{head}</tr>{rows}</table>{between}<p>{len(self.queries):,} queries</p>"
+        first = "<table><tr><th style='text-align:left'>"
+        between = f"{first}NDCG@10</th><th></th><th>p</th><th>Holm</th></tr>{tests}</table>" if tests else ""
+        return f"{first}system</th>{head}</tr>{rows}</table>{between}<p>{len(self.queries):,} queries</p>"
 
 
 def evaluate(

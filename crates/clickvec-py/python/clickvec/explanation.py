@@ -72,7 +72,7 @@ class Explanation:
                 f'<span title="without it the score falls by {word.without:+.3f}" '
                 f'style="background:rgba({"30,120,220" if word.without >= 0 else "220,80,40"},'
                 f'{0.6 * abs(word.without) / most:.2f});padding:1px 4px;border-radius:3px">'
-                f"{html.escape(word.word)}</span>"
+                f"{html.escape(word.word)}&nbsp;<small>{word.without:+.2f}</small></span>"
                 for word in of
             )
 

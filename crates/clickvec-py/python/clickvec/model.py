@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _clickvec
-from ._errors import Error
+from ._errors import Error, check_text
 from ._tables import Path, arrow_stream
 from .explanation import Explanation
 
@@ -187,6 +187,8 @@ class Model:
         >>> [word.word for word in why.query_words]
         ['oak', 'vanity']
         """
+        check_text("query", query)
+        check_text("title", title)
         return Explanation._of(self._native.explain(query, title))
 
     def __repr__(self) -> str:

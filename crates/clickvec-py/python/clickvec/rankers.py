@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _clickvec
-from ._errors import Error
+from ._errors import Error, check_text
 from ._tables import Path, Weighting, learnt_files
 from .model import Model
 
@@ -33,6 +33,7 @@ class Fitted:
 
     def score(self, query: str, titles: Sequence[str]) -> NDArray[np.float64]:
         """A score for each title; larger is better. Only the order within a query matters."""
+        check_text("query", query)
         return self._native.score(query, titles)
 
     def save(self, path: Path) -> None:

@@ -39,7 +39,7 @@ class Results(list[Found]):
             f"<td style='text-align:left'>{html.escape(found.title)}</td></tr>"
             for found in self
         )
-        head = "<tr><th>rank</th><th>score</th><th>id</th><th>title</th></tr>"
+        head = "<tr><th>rank</th><th>score</th><th>id</th><th style='text-align:left'>title</th></tr>"
         return f"<table>{head}{rows}</table>" if self else f"<i>nothing: {self.reason or 'no titles'}</i>"
 
 
