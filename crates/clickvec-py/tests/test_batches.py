@@ -1,6 +1,7 @@
 """Batches of Arrow with vectors, and the SQL that counts a raw log: in DuckDB, and as the program counts."""
 
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -9,6 +10,8 @@ from conftest import SHOP
 
 import clickvec
 from clickvec.batches import count_sql, encode_batch, encode_batches
+
+PAGE = SHOP.parents[1] / "docs" / "how-to" / "spark.md"
 
 arrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -100,6 +103,17 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
     database.execute(f"copy ({count_sql(min_users=users)}) to '{table}' (format parquet)")
     assert counted(program, folder, [table], "--keep-personal") == expected
     assert expected.count(b"\n") > 100
+    # The table has positions and what was shown, so clicks get the weights of a raw log with the queries of the table alone.
+    # The whole log also has queries of too few users, which say something about positions too.
+    clicked = {line.split("\t")[0] for line in expected.decode().splitlines()[1:]}
+    header, *rows = log.read_text(encoding="utf-8").splitlines()
+    of_them = folder / "of_them.tsv"
+    rows = [row for row in rows if " ".join(row.split("\t")[0].lower().split()) in clicked]
+    of_them.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    positions = ["--keep-personal", "--correct-position-bias"]
+    weighted = counted(program, folder, [of_them], "--min-users", users, "--user-column", "who", *positions)
+    assert weighted.startswith(b"query\ttitle\tcount\tweight\n") and weighted.count(b"\n") == expected.count(b"\n")
+    assert counted(program, folder, [table], *positions) == weighted
 
 
 def test_counts_that_are_not_numbers():
@@ -111,22 +125,32 @@ def test_counts_that_are_not_numbers():
 
 
 def test_a_page_explains_the_sql():
-    page = (SHOP.parents[1] / "docs" / "how-to" / "spark.md").read_text(encoding="utf-8")
-    assert count_sql() in page
+    assert count_sql() in PAGE.read_text(encoding="utf-8")
 
 
-def test_daft(model, titles, tmp_path):
-    daft = pytest.importorskip("daft")
-    ids, texts = zip(*titles, strict=True)
-    path = model.path
+def examples():
+    """The examples of the page."""
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
-    @daft.func.batch(return_dtype=daft.DataType.binary())
-    def vector(texts: daft.Series):
-        batch = arrow.record_batch({"title": texts.to_arrow()})
-        return encode_batch(batch, path, precision="float16")["vector"]
 
-    frame = daft.from_pydict({"id": list(ids), "title": list(texts)}).with_column("vector", vector(daft.col("title")))
-    found = frame.sort("id").to_arrow()
-    assert found["id"].to_pylist() == sorted(ids)
+@pytest.mark.parametrize("framework", ["ray", "daft"])
+def test_the_examples_of_the_page(framework, model, titles, tmp_path):
+    pytest.importorskip(framework)
+    ids, texts = zip(*(20 * titles), strict=True)
+    (tmp_path / "titles").mkdir()
+    for part in range(3):
+        table = arrow.table({"id": ids[part::3], "title": texts[part::3]})
+        arrow.parquet.write_table(table, tmp_path / "titles" / f"{part}.parquet")
+    [code] = [code for code in examples() if f"import {framework}\n" in code]
+    code = code.replace("/shared/shop.safetensors", str(model.path)).replace("/shared", str(tmp_path))
+    if framework == "ray":
+        import ray
+
+        with ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False):
+            exec(code, {})
+    else:
+        exec(code, {})
+    found = arrow.parquet.read_table(tmp_path / "vectors")
+    assert sorted(zip(found["id"].to_pylist(), found["title"].to_pylist(), strict=True)) == sorted(zip(ids, texts, strict=True))
     expected = model.encode_document(found["title"].to_pylist(), precision="float16")
     assert np.array_equal(numbers(found["vector"], "float16", model.dimension), expected)

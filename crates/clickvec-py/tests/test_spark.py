@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_batches import arrow, counted, numbers
+from test_batches import arrow, counted, examples, numbers
 
 import clickvec
 from clickvec.batches import count_sql, encode_batches
@@ -79,6 +79,26 @@ def test_vectors_are_those_of_one_machine(spark, model, titles, tmp_path, precis
     assert found["title"].to_pylist() == texts
     expected = model.encode_document(texts, precision=precision)
     assert np.array_equal(numbers(found["vector"], precision, model.dimension), expected)
+
+
+def test_the_example_of_the_page(spark, model, titles, tmp_path):
+    (tmp_path / "titles").mkdir()
+    ids, texts = zip(*titles, strict=True)
+    arrow.parquet.write_table(arrow.table({"id": ids, "title": texts}), tmp_path / "titles" / "0.parquet")
+    [code] = [code for code in examples() if "mapInArrow" in code]
+    # Java stays in the folder where it was started.
+    for name, path in {
+        'addFile("shop.safetensors")': f'addFile("{model.path}")',
+        '"titles"': f'"{tmp_path / "titles"}"',
+        '"vectors"': f'"{tmp_path / "vectors"}"',
+    }.items():
+        assert name in code
+        code = code.replace(name, path)
+    exec(code, {"spark": spark})
+    found = arrow.parquet.read_table(tmp_path / "vectors")
+    assert sorted(found["id"].to_pylist()) == sorted(ids)
+    expected = model.encode_document(found["title"].to_pylist(), precision="float16")
+    assert np.array_equal(numbers(found["vector"], "float16", model.dimension), expected)
 
 
 def test_a_fault_of_a_batch_is_an_error(spark, model):
