@@ -12,8 +12,8 @@ use crate::{Error, Result};
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// The longest header. It has a lower limit, because its names are stored one by one.
 const MAX_HEADER_BYTES: usize = 1 << 20;
-/// The bytes that say whether a file is a table at all.
-const FIRST_BYTES: u64 = 16;
+/// The bytes that say whether a file is a table at all, as many as [`is_tensors`] looks at.
+const FIRST_BYTES: u64 = 9;
 
 /// A reader of tables whose columns are found by the names in the header.
 ///
