@@ -68,26 +68,40 @@ impl Codes {
         Codes { high: high.into(), low: low.into(), scales: scales.into(), rows, error, coarse_error }
     }
 
-    /// Vectors [n, dimension] rounded to codes, and scaled to unit length afterwards.
+    /// Vectors [n, dimension] as codes say them that are all there is, of unit length. Rounding them again changes no bit.
     pub fn rounded(dimension: usize, vectors: &[f32]) -> Vec<f32> {
-        let mut rounded = Codes::encode(dimension, vectors, None).decode(dimension, vectors.len() / dimension);
-        rounded.par_chunks_mut(dimension).for_each(|vector| {
-            let length = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
-            if length > 0.0 {
-                vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
-            }
-        });
-        rounded
+        let codes = Codes::encode(dimension, vectors, None).of_unit(dimension);
+        codes.decode(dimension, vectors.len() / dimension)
     }
 
     /// Codes of vectors that [`Codes::rounded`] made, which will be known from these codes alone: what the codes say is what
     /// they are.
     pub fn alone(dimension: usize, rounded: &[f32], rows: Option<Vec<u32>>) -> Codes {
-        let mut codes = Codes::encode(dimension, rounded, rows);
-        // A number that is computed from its code is off by its rounding.
-        let rounding = f64::from(LARGEST) * (dimension as f64).sqrt() * f64::from(f32::EPSILON);
+        let mut codes = Codes::encode(dimension, rounded, rows).of_unit(dimension);
+        // A number that is computed from its code is off by its rounding, and so is the step that the errors were measured in.
+        let rounding = 2.0 * f64::from(LARGEST) * (dimension as f64).sqrt() * f64::from(f32::EPSILON);
         (codes.error, codes.coarse_error) = (codes.error + rounding, codes.coarse_error + rounding);
         codes
+    }
+
+    /// The same codes with the steps that give vectors of unit length. They follow from the codes alone, so that a vector that
+    /// was made from codes gets its own codes and its own step again.
+    fn of_unit(self, dimension: usize) -> Codes {
+        let bytes = nibbles::block_bytes(dimension);
+        let scale = |row: usize| {
+            if self.scales[row] == 0.0 {
+                return 0.0;
+            }
+            let square = |i: usize| {
+                let (byte, shift) = nibbles::place(row % ROWS, i);
+                let [high, low] = [&self.high, &self.low].map(|plane| plane[row / ROWS * bytes + byte] >> shift & 15);
+                (i64::from(16 * high + low) - i64::from(ZERO)).pow(2)
+            };
+            let squares: i64 = (0..dimension).map(square).sum();
+            (squares as f64).sqrt().recip() as f32
+        };
+        let scales: Vec<f32> = (0..self.scales.len()).into_par_iter().map(scale).collect();
+        Codes { scales: scales.into(), ..self }
     }
 
     /// The vectors [n, dimension] that the codes stand for, by position; zeros where there is no code.
@@ -226,6 +240,27 @@ fn encode(vector: &[f32], row: usize, high: &mut [u8], low: &mut [u8], scale: &m
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_rounded_is_not_rounded_again() {
+        for dimension in [1, 3, 17, 96, 300] {
+            let mut vectors: Vec<f32> = (0..400 * dimension).map(|i| (i as f32 * 0.37).sin()).collect();
+            vectors[dimension..2 * dimension].fill(0.0);
+            let once = Codes::rounded(dimension, &vectors);
+            let twice = Codes::rounded(dimension, &once);
+            let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&once), bits(&twice), "{dimension}");
+            // In whatever order, and what is read from the codes is what they were made of.
+            let rows: Vec<u32> = (0..400).rev().collect();
+            let codes = Codes::alone(dimension, &once, Some(rows));
+            assert_eq!(bits(&codes.decode(dimension, 400)), bits(&once), "{dimension}");
+            for vector in once.chunks_exact(dimension).enumerate().filter(|(at, _)| *at != 1).map(|(_, vector)| vector)
+            {
+                let length = vector.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+                assert!((length - 1.0).abs() < 1e-6, "{dimension}: {length}");
+            }
+        }
+    }
 
     #[test]
     fn codes_are_as_near_as_they_say() {
